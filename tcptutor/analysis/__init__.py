@@ -1,0 +1,1 @@
+"""What a run means: measured against expected, why limited, how sure."""

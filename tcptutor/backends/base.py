@@ -1,0 +1,29 @@
+"""The one small interface that every backend gives."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from tcptutor.lab.protocol import Event
+from tcptutor.run import Environment
+from tcptutor.spec import Experiment
+
+
+class Backend(Protocol):
+    """A place where experiments run. Not for two runs at once; a backend that failed can be opened again."""
+
+    async def open(self) -> Environment:
+        """Bring the lab up, or give the environment at once when it is up. Raises LabUnavailable."""
+        ...
+
+    def run(self, experiment: Experiment) -> AsyncIterator[Event]:
+        """Run it. The last event is Finished; a failure raises LabError and what came before it stays true.
+
+        Closing the iterator early (`aclose`, or cancelling the task) stops the run in the lab.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End the lab and leave nothing behind. Never raises; safe to call twice."""
+        ...

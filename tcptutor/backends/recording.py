@@ -1,0 +1,49 @@
+"""Turns the events of one run into a Run, the same way for the command line and the app."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from datetime import UTC, datetime
+
+from tcptutor.lab.protocol import Event, Finished, Samples
+from tcptutor.run import Environment, Run
+from tcptutor.spec import Experiment
+
+
+class Recording:
+    """Owns a Run while it grows. `take` every event in order; `cut` when the run ended before its time."""
+
+    def __init__(self, experiment: Experiment, environment: Environment) -> None:
+        now = datetime.now(UTC).astimezone()
+        self._began = time.monotonic()
+        self.run = Run(
+            id=f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
+            experiment=experiment,
+            environment=environment,
+            started=now.isoformat(timespec="seconds"),
+        )
+
+    def take(self, event: Event) -> None:
+        """Add what `event` says to the run."""
+        run = self.run
+        run.wall_s = time.monotonic() - self._began
+        match event:
+            case Samples(t=t, rows=rows):
+                run.samples.extend(rows)
+                run.experiment_s = t
+            case Finished():
+                run.flows = list(event.flows)
+                run.fidelity = event.fidelity
+                run.experiment_s = event.seconds
+                run.complete = event.complete
+                if not event.complete:
+                    run.note = run.note or "stopped"
+            case _:
+                pass
+
+    def cut(self, why: str) -> None:
+        """Mark the run as cut short, keeping what has arrived."""
+        self.run.complete = False
+        self.run.note = why
+        self.run.wall_s = time.monotonic() - self._began

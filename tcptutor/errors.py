@@ -1,0 +1,77 @@
+"""The exceptions of tcptutor. Each message is one line that says what to do next.
+
+TutorError                  anything we tell the user in one line; exit code 1
+├── UsageError              the user asked for something that does not exist or is out of bounds; exit code 2
+│   ├── UnitError           a quantity without a unit, with a wrong one, or not a number
+│   ├── ParameterError      an unknown parameter, or a value out of its bounds
+│   └── ContentError        a lesson file that is damaged or contradicts itself; names file, key and reason
+├── LabError                a run that began and failed; what had arrived is kept; exit code 1
+│   ├── AgentDied           the agent, or the guest under it, ended during a run
+│   └── ProtocolError       an agent that speaks another version, or not at all
+├── LabUnavailable          the lab cannot run here; exit code 3
+│   ├── MissingTool         a program that `tcptutor setup` would install
+│   ├── KernelLacks         a kernel feature that the experiment needs
+│   └── ImageDamaged        a guest image or snapshot that is missing, incomplete or of another version
+├── JournalError            the journal cannot be read or written
+└── SetupError              `tcptutor setup` could not finish a part; the parts before it stay
+"""
+
+from __future__ import annotations
+
+
+class TutorError(Exception):
+    """Base of all errors we raise on purpose. `str(error)` is the one line the user reads."""
+
+    exit_code = 1
+
+
+class UsageError(TutorError):
+    exit_code = 2
+
+
+class UnitError(UsageError):
+    pass
+
+
+class ParameterError(UsageError):
+    pass
+
+
+class ContentError(UsageError):
+    pass
+
+
+class LabError(TutorError):
+    pass
+
+
+class AgentDied(LabError):
+    pass
+
+
+class ProtocolError(LabError):
+    pass
+
+
+class LabUnavailable(TutorError):
+    exit_code = 3
+
+
+class MissingTool(LabUnavailable):
+    pass
+
+
+class KernelLacks(LabUnavailable):
+    pass
+
+
+class ImageDamaged(LabUnavailable):
+    pass
+
+
+class JournalError(TutorError):
+    pass
+
+
+class SetupError(TutorError):
+    pass

@@ -1,0 +1,44 @@
+"""Where things are: the course content that ships with us, and the user's own folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import platformdirs
+
+from tcptutor.errors import TutorError
+
+_PACKAGE = Path(__file__).parent
+
+
+def _content(name: str) -> Path:
+    """`name` from an installed wheel (inside the package), else from a checkout (beside it)."""
+    for folder in (_PACKAGE / "_content" / name, _PACKAGE.parent / name):
+        if folder.is_dir():
+            return folder
+    raise TutorError(f"the folder {name!r} is missing from this installation: install tcptutor again")
+
+
+def lessons() -> Path:
+    """The folder of the course."""
+    return _content("lessons")
+
+
+def assets() -> Path:
+    """The folder of style sheets, recorded runs and published figures."""
+    return _content("assets")
+
+
+def cache() -> Path:
+    """The user's cache, not yet created: guest image and snapshots, which `tcptutor setup` can build again."""
+    return platformdirs.user_cache_path("tcptutor")
+
+
+def state() -> Path:
+    """The user's data, not yet created: the journal and the run files."""
+    return platformdirs.user_data_path("tcptutor")
+
+
+def runtime() -> Path:
+    """A short-lived, private folder for sockets, not yet created; short enough for a Unix socket's path."""
+    return platformdirs.user_runtime_path("tcptutor")

@@ -1,0 +1,122 @@
+"""Quantities with units, read and written: "100 Mbit/s", "20 ms", "0.1 %", "64 KiB", "2 BDP".
+
+Inside the program a quantity is a plain float in its base unit: bit/s, seconds, a probability, bytes.
+Decimal prefixes are powers of 1000 for rates, times and "kB"; "KiB" and its kin are powers of 1024.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Literal
+
+from tcptutor.errors import UnitError
+
+Kind = Literal["rate", "time", "ratio", "size", "window", "count", "name"]
+
+_RATES = {"bit/s": 1.0, "kbit/s": 1e3, "mbit/s": 1e6, "gbit/s": 1e9}
+# The spellings that tc, iperf3 and the manuals use for the same rates.
+_RATES |= {"bps": 1.0, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9, "bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
+_TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0}
+_RATIOS = {"%": 1e-2, "‰": 1e-3}
+_SIZES = {
+    "b": 1.0, "byte": 1.0, "bytes": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9,
+    "kib": 1024.0, "mib": 1024.0**2, "gib": 1024.0**3,
+}  # fmt: skip
+UNITS: dict[str, dict[str, float]] = {"rate": _RATES, "time": _TIMES, "ratio": _RATIOS, "size": _SIZES}
+EXAMPLES = {"rate": "100 Mbit/s", "time": "20 ms", "ratio": "0.1 %", "size": "64 KiB", "window": "2 BDP"}
+
+_QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*")
+
+
+def split(text: str) -> tuple[float, str]:
+    """The number and the unit (lower case, "" when there is none) of `text`. Raises UnitError."""
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise UnitError(f"{text!r} is not a number with a unit: write it like {EXAMPLES['rate']!r}")
+    number = float(match[1])
+    if not math.isfinite(number):
+        raise UnitError(f"{text!r} is too large")
+    return number, (match[2] or "").replace(" ", "").lower()
+
+
+def parse(text: str, kind: str) -> float:
+    """`text` in the base unit of `kind` (rate: bit/s, time: s, ratio: 1, size: bytes, count: 1).
+
+    A bare zero needs no unit. Raises UnitError for anything else without the right unit.
+    """
+    number, unit = split(text)
+    if kind == "count":
+        if unit or number != int(number):
+            raise UnitError(f"{text!r} is not a whole number: write it like '4'")
+        return number
+    if number == 0 and not unit:
+        return 0.0
+    scale = UNITS[kind].get(unit)
+    if scale is None:
+        what = f"has the unit {unit!r}" if unit else "has no unit"
+        raise UnitError(f"{text!r} {what}, a {kind} is written like {EXAMPLES[kind]!r}")
+    return number * scale
+
+
+def parse_size(text: str, bdp_bytes: float | None = None) -> float:
+    """A size in bytes, "64 KiB", or as a multiple of the bandwidth-delay product, "2 BDP".
+
+    Raises UnitError for "BDP" when `bdp_bytes` is None (the path has no rate or no delay).
+    """
+    number, unit = split(text)
+    if unit != "bdp":
+        return parse(text, "size")
+    if bdp_bytes is None:
+        raise UnitError(f"{text!r}: this path has no rate or no delay, so no BDP: give bytes, like '64 KiB'")
+    return number * bdp_bytes
+
+
+def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:
+    for scale, unit in steps:
+        # The smallest step also takes what is below it; rounding may lift 999.96 into the next one.
+        if abs(value) >= scale * (1 - 0.5 * 10**-digits) or scale == steps[-1][0]:
+            return f"{value / scale:.{digits}g} {unit}" if abs(value / scale) < 10**digits else f"{value / scale:.0f} {unit}"
+    raise AssertionError("steps is not empty")  # pragma: no cover
+
+
+def rate(bps: float, digits: int = 3) -> str:
+    """"75.9 Mbit/s" from bit/s."""
+    return _scaled(bps, ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")), digits)
+
+
+def seconds(value: float, digits: int = 3) -> str:
+    """"20 ms" from seconds."""
+    return _scaled(value, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), digits)
+
+
+def size(value: float, digits: int = 3) -> str:
+    """"64 KiB" from bytes."""
+    return _scaled(value, ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "bytes")), digits)
+
+
+def percent(value: float, digits: int = 3) -> str:
+    """"0.1 %" from a probability."""
+    return f"{value * 100:.{digits}g} %"
+
+
+def signed_percent(value: float) -> str:
+    """"+6 %" or "−8 %" from a relative difference."""
+    rounded = round(value * 100)
+    sign = "+" if rounded > 0 else "−" if rounded < 0 else "±"
+    return f"{sign}{abs(rounded)} %"
+
+
+def write(value: float, kind: str) -> str:
+    """`value` in the base unit of `kind`, written so that `parse` reads it back."""
+    match kind:
+        case "rate":
+            return rate(value, 6)
+        case "time":
+            return seconds(value, 6)
+        case "ratio":
+            return percent(value, 6)
+        case "size" | "window":
+            return size(value, 6)
+        case _:
+            return f"{value:.0f}"
