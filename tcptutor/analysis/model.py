@@ -7,7 +7,15 @@ from typing import Literal
 import msgspec
 
 LimitedBy = Literal[
-    "application", "receive-window", "send-buffer", "pacing", "random-loss", "bottleneck", "growing", "reordering", "timeout"
+    "application",
+    "receive-window",
+    "send-buffer",
+    "pacing",
+    "random-loss",
+    "bottleneck",
+    "growing",
+    "reordering",
+    "timeout",
 ]
 
 

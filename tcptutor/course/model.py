@@ -11,12 +11,12 @@ from tcptutor.spec import Experiment
 Kind = Literal["read", "predict", "experiment", "question"]
 
 
-class Predict(msgspec.Struct, frozen=True, kw_only=True):
+class Predict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A number that the student commits to before the run."""
 
     ask: str
     unit: Literal["rate", "time", "ratio", "size"] = "rate"
-    """The kind of quantity; the answer is compared with the measured aggregate throughput when it is a rate."""
+    """The kind of quantity; a rate is compared with the measured aggregate throughput."""
     hints: tuple[str, ...] = ()
 
 
@@ -29,7 +29,7 @@ class StepExperiment(msgspec.Struct, frozen=True, kw_only=True):
     """With the step's overrides in it."""
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
+class Choice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One answer of a single or multiple question."""
 
     text: str
@@ -38,14 +38,15 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """Why it is right or wrong; shown when it was chosen."""
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A question with automatic marking."""
 
     id: str
     """Unique in its step, stable when the text is edited."""
     kind: Literal["single", "multiple", "numeric"]
     ask: str
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[Choice, ...] = msgspec.field(default=(), name="choice")
+    """In a lesson file each is one `[[question.choice]]`."""
     answer: str = ""
     """numeric: the right value with its unit."""
     unit: Literal["rate", "time", "ratio", "size", "count"] | None = None
@@ -94,6 +95,8 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
     experiments: dict[str, Experiment]
     """By full name, `slug/name`, as their files have them."""
+    extra: tuple[str, ...] = ()
+    """Experiments that no step runs, kept for the command line; by their short names."""
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):

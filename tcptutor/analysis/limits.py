@@ -1,0 +1,68 @@
+"""Predictions that hold without any loss: the link, the receiver's window, pacing, the sawtooth, the buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tcptutor import units
+from tcptutor.analysis.case import Candidate, Case
+from tcptutor.spec import ETHERNET_HEADER
+from tcptutor.theory import sawtooth_utilisation, shared_utilisation, window_limited
+
+LINK_ERROR = 0.02
+"""ARP, ACKs, and the bursts of the shaper."""
+
+WINDOW_ERROR = 0.05
+"""The queue and the hosts lengthen the RTT a little."""
+
+PACING_ERROR = 0.05
+"""The kernel paces payload by its own timer, and keeps credit for late packets."""
+
+SAWTOOTH_ERROR = 0.05
+"""A drop at the tail often costs more than one segment."""
+
+KERNEL_BUFFER = 3 << 20
+"""Payload that fits the largest receive buffer of the lab's hosts (6 MiB, half of it bookkeeping), bytes."""
+
+
+def limit_candidates(case: Case) -> Iterator[Candidate]:
+    """Every limit of `case` that is there whatever is lost."""
+    if case.link is not None:
+        yield from _link(case, case.link)
+    window = case.experiment.hosts.window
+    if window is not None:
+        # Only full segments are sent, so up to one may find no room.
+        error = WINDOW_ERROR + min(0.5, case.mss / window)
+        total = case.flows * window_limited(window, case.rtt)
+        formula = f"{case.times}{units.size(window)} / {case.rtt_text}"
+        label = f"{case.times}receiver's window"
+        yield Candidate("window", label, total, formula, error, "receive-window")
+    pacing = case.experiment.flows.pacing
+    if pacing is not None:
+        formula = f"{case.times}{units.rate(pacing)}"
+        yield Candidate("pacing", f"{case.times}pacing", case.flows * pacing, formula, PACING_ERROR, "pacing")
+    if case.link is None and window is None:
+        total = case.flows * window_limited(KERNEL_BUFFER, case.rtt)
+        formula = f"{case.times}{units.size(KERNEL_BUFFER)} / {case.rtt_text}"
+        yield Candidate("buffer", f"{case.times}kernel's buffer", total, formula, 0.5, "receive-window")
+
+
+def _link(case: Case, link: float) -> Iterator[Candidate]:
+    """The link, and below it what a short buffer leaves of it when nothing but that buffer loses segments."""
+    mtu, rate = case.experiment.hosts.mtu, case.experiment.path.rate or 0.0
+    x, error = case.buffer_ratio, LINK_ERROR
+    short = x is not None and x < 1 and case.loss == 0 and case.experiment.hosts.algorithm != "bbr"
+    if short and x is not None:
+        used = sawtooth_utilisation(x)
+        if case.flows > 1:
+            # Flows that take turns in losing leave less unused; without a buffer it is Altman's formula.
+            used = 1 - (1 - used) * (1 - shared_utilisation(case.flows, 0.5)) / (1 - sawtooth_utilisation(0))
+        reno = case.experiment.hosts.algorithm == "reno"
+        name = "sawtooth" if case.flows == 1 else "shared"
+        turns = "" if case.flows == 1 else f", {case.flows} flows in turn"
+        formula = f"{units.rate(link)} × ¾ (1+x)²/(1+x+x²), x = {x:.2g}{turns}"
+        label = f"{case.times}Reno, short buffer"
+        yield Candidate(name, label, link * used, formula, SAWTOOTH_ERROR, "bottleneck", best=reno)
+        error += 1 - used
+    formula = f"{units.rate(rate)} × {mtu - 52}/{mtu + ETHERNET_HEADER}"
+    yield Candidate("link", "link", link, formula, error, "bottleneck")

@@ -1,0 +1,1 @@
+"""The lab in a small QEMU virtual machine: image, machine, snapshots, backend."""

@@ -1,0 +1,262 @@
+"""The guest's image: a stock Debian kernel, and an initial RAM disk with a squashfs root, built once without root.
+
+`mmdebstrap` fetches and extracts the packages (nothing is installed, no script of theirs runs); what the lab does
+not need is left out on the way, and the rest becomes one compressed file inside the RAM disk. So a guest has no
+disk that could be late on the virtual clock, and its snapshot holds only what was read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import lzma
+import os
+import shutil
+import subprocess
+import tarfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from tcptutor.backends.guest import cpio, tools
+from tcptutor.backends.guest.bytecode import Bytecode
+from tcptutor.errors import ImageDamaged, SetupError
+
+SUITE = "trixie"
+PACKAGES = (
+    "base-files", "base-passwd", "bash", "bridge-utils", "busybox-static", "coreutils", "dash", "ethtool", "grep",
+    "iperf3", "iproute2", "iputils-ping", "kmod", "libc-bin", "linux-image-cloud-amd64", "mawk", "mininet", "mount",
+    "net-tools", "procps", "python3-minimal", "python3-msgspec", "python3-pyroute2", "sed", "tcpdump", "util-linux",
+)  # fmt: skip
+
+_LEFT_OUT = (
+    "boot/", "usr/share/doc/", "usr/share/man/", "usr/share/locale/", "usr/share/info/", "usr/share/lintian/",
+    "usr/share/bug/", "usr/share/perl", "usr/lib/systemd/", "usr/lib/udev/", "usr/share/zoneinfo/", "usr/share/mime/",
+    "var/cache/", "var/lib/apt/", "var/lib/dpkg/", "usr/lib/x86_64-linux-gnu/perl", "usr/lib/x86_64-linux-gnu/systemd/",
+    "usr/bin/perl", "usr/share/initramfs-tools/", "usr/share/python-wheels/", "usr/lib/python3/dist-packages/setuptools/", "usr/lib/python3/dist-packages/pkg_resources/",
+    "usr/lib/python3/dist-packages/inflect", "usr/lib/python3/dist-packages/typeguard", "usr/lib/python3.13/test/", "usr/share/bash-completion/", "usr/share/keyrings/",
+)  # fmt: skip
+_MODULES_KEPT = ("kernel/net/", "kernel/drivers/net/veth", "kernel/drivers/net/ifb", "kernel/drivers/net/dummy", "kernel/lib/", "kernel/crypto/")
+_MODULES_FIRST = ("kernel/drivers/block/loop.ko", "kernel/fs/squashfs/squashfs.ko")
+"""What the RAM disk needs to reach the root."""
+
+_INIT = """#!/bin/busybox sh
+/bin/busybox mount -t proc proc /proc
+/bin/busybox mount -t devtmpfs dev /dev
+/bin/busybox insmod /loop.ko
+/bin/busybox insmod /squashfs.ko
+/bin/busybox mount -t squashfs -o loop,ro /root.sqfs /root
+for folder in tmp run var/tmp agent; do /bin/busybox mount -t tmpfs none /root/$folder; done
+/bin/busybox cp -r /agent/. /root/agent/
+/bin/busybox mount -t devtmpfs dev /root/dev
+/bin/busybox mkdir -p /root/dev/pts /root/dev/shm
+/bin/busybox mount -t devpts -o ptmxmode=666 pts /root/dev/pts
+/bin/busybox mount -t tmpfs shm /root/dev/shm
+/bin/busybox mount -t proc proc /root/proc
+/bin/busybox mount -t sysfs sys /root/sys
+/bin/busybox umount /proc /dev
+# A plain chroot would not do: entering a lab host's mount namespace would leave it again.
+exec /bin/busybox switch_root /root /bin/sh /agent/start
+"""
+
+Progress = Callable[[float, str], None]
+"""Told how far a part has come (0 to 1) and what it does now."""
+
+
+def recipe() -> str:
+    """A key of all that the image is made from; another one needs another image."""
+    text = json.dumps([SUITE, PACKAGES, _LEFT_OUT, _MODULES_KEPT, _MODULES_FIRST, _INIT, tools.architecture()])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class Image:
+    """The image in its folder: `vmlinuz`, `base.cpio` and `image.json`, which is written last."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.kernel = folder / "vmlinuz"
+        self.base = folder / "base.cpio"
+        self._manifest = folder / "image.json"
+
+    def check(self) -> None:
+        """Raises ImageDamaged unless the image is whole and of this recipe."""
+        try:
+            manifest = json.loads(self._manifest.read_text())
+            sizes = {path.name: path.stat().st_size for path in (self.kernel, self.base)}
+        except FileNotFoundError:
+            raise ImageDamaged("the guest image is not built yet: run `tcptutor setup`") from None
+        except (OSError, ValueError):
+            raise ImageDamaged("the guest image is damaged: run `tcptutor setup` to build it again") from None
+        if manifest.get("recipe") != recipe():
+            raise ImageDamaged("the guest image is of another version: run `tcptutor setup` to build it again")
+        if manifest.get("sizes") != sizes:
+            raise ImageDamaged("the guest image is damaged: run `tcptutor setup` to build it again")
+
+    def key(self) -> str:
+        """A key of this very image."""
+        return hashlib.sha256(self._manifest.read_bytes()).hexdigest()[:16]
+
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(path.stat().st_size for path in (self.kernel, self.base, self._manifest) if path.exists())
+
+    def build(self, progress: Progress) -> None:
+        """Build it beside its place and move it there whole. Raises SetupError."""
+        beside = self.folder.with_name(f"{self.folder.name}.{os.getpid()}.part")
+        try:
+            beside.mkdir(parents=True)
+            version = _Build(beside, progress).run()
+            made = Image(beside)
+            sizes = {path.name: path.stat().st_size for path in (made.kernel, made.base)}
+            built = {"recipe": recipe(), "kernel": version, "sizes": sizes, "built": time.time()}
+            made._manifest.write_text(json.dumps(built))
+            shutil.rmtree(self.folder, ignore_errors=True)
+            beside.rename(self.folder)
+        except OSError as error:
+            raise SetupError(f"the guest image cannot be built: {error.strerror}: {error.filename or beside}") from error
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+
+
+class _Build:
+    """One build: packages to tar stream to squashfs and kernel."""
+
+    def __init__(self, folder: Path, progress: Progress) -> None:
+        self.folder, self.progress = folder, progress
+        self.modules = folder / "modules"
+        self.bytecode = Bytecode(folder / "python")
+        self.busybox = b""
+        self.version = ""
+
+    def run(self) -> str:
+        root = self.folder / "root.sqfs"
+        self._root(root)
+        self.progress(0.9, "packing the image")
+        first = {f"{Path(name).name}": (self._lib() / name).read_bytes() for name in _MODULES_FIRST}
+        entries = [cpio.folder(name) for name in ("bin", "proc", "dev", "root", "agent")]
+        entries += [cpio.file("init", _INIT.encode(), 0o755), cpio.file("bin/busybox", self.busybox, 0o755)]
+        entries += [cpio.file(name, data) for name, data in first.items()]
+        entries += [cpio.file("root.sqfs", root.read_bytes())]
+        (self.folder / "base.cpio").write_bytes(cpio.archive(entries))
+        root.unlink()
+        shutil.rmtree(self.modules)
+        shutil.rmtree(self.bytecode.folder)
+        self.progress(1.0, "image built")
+        return self.version
+
+    def _lib(self) -> Path:
+        return self.modules / "lib" / "modules" / self.version
+
+    def _root(self, output: Path) -> None:
+        log = self.folder / "log"
+        fetch = [
+            tools.find("mmdebstrap"), "--variant=extract", "--mode=chrootless", "--format=tar",
+            f"--architectures={tools.architecture()}", f"--include={','.join(PACKAGES)}",
+            "--aptopt=Apt::Install-Recommends false", "--aptopt=Acquire::Languages none", SUITE, "-",
+        ]  # fmt: skip
+        pack = [tools.find("tar2sqfs"), "--quiet", "--no-skip", "--compressor", "zstd", "-X", "level=9", "--force", str(output)]
+        self.progress(0.02, "fetching Debian packages")
+        with log.open("wb") as errors:
+            source = subprocess.Popen(fetch, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL)
+            sink = subprocess.Popen(pack, stdin=subprocess.PIPE, stdout=errors, stderr=errors)
+            try:
+                assert source.stdout is not None
+                assert sink.stdin is not None
+                with tarfile.open(fileobj=source.stdout, mode="r|") as packages, tarfile.open(
+                    fileobj=sink.stdin, mode="w|", format=tarfile.GNU_FORMAT
+                ) as root:
+                    self._filter(packages, root)
+                    self._add_modules(root)
+                    self._add_bytecode(root)
+                sink.stdin.close()
+            except (tarfile.TarError, OSError) as error:
+                source.kill()
+                raise SetupError(_reason(log) or f"the guest image cannot be built: {error}") from error
+            finally:
+                for stream in (source.stdout, sink.stdin):
+                    with contextlib.suppress(OSError):
+                        if stream is not None:
+                            stream.close()
+                codes = [process.wait() for process in (source, sink)]
+        if any(codes):
+            raise SetupError(_reason(log) or f"mmdebstrap or tar2sqfs failed (exit codes {codes})")
+        log.unlink()
+
+    def _filter(self, packages: tarfile.TarFile, root: tarfile.TarFile) -> None:
+        seen = 0
+        for member in packages:
+            if seen == 0:
+                self.progress(0.5, "packing what the lab needs")
+            seen += 1
+            name = member.name.removeprefix("./")
+            if name.startswith("boot/vmlinuz-"):
+                self.version = name.removeprefix("boot/vmlinuz-")
+                (self.folder / "vmlinuz").write_bytes(_read(packages, member))
+            elif name.startswith("usr/lib/modules/"):
+                self._module(packages, member, name)
+            elif not name.startswith(_LEFT_OUT) and name != ".":
+                # A stream is read once, in order.
+                data = _read(packages, member) if member.isreg() else b""
+                if name == "usr/bin/busybox":
+                    self.busybox = data
+                self.bytecode.take(name, member, data)
+                member.uid = member.gid = 0
+                member.uname = member.gname = ""
+                root.addfile(member, io.BytesIO(data))
+            if seen % 500 == 0:
+                self.progress(min(0.85, 0.5 + seen / 25000), "packing what the lab needs")
+        _add(root, "agent", None)
+
+    def _module(self, packages: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> None:
+        inside = name.split("/", 4)[-1] if name.count("/") >= 4 else ""
+        wanted = inside.startswith((*_MODULES_KEPT, *_MODULES_FIRST, "modules."))
+        if not member.isreg() or not wanted:
+            return
+        target = self.modules / name.removeprefix("usr/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        data = _read(packages, member)
+        if target.suffix == ".xz":
+            target, data = target.with_suffix(""), lzma.decompress(data)
+        target.write_bytes(data)
+
+    def _add_modules(self, root: tarfile.TarFile) -> None:
+        if not self.version or not self.busybox:
+            raise SetupError("the Debian packages hold no kernel or no busybox: try again later")
+        subprocess.run([tools.find("depmod"), "-b", str(self.modules), self.version], check=True, capture_output=True)
+        for path in sorted((self.modules / "lib" / "modules").rglob("*")):
+            _add(root, f"usr/{path.relative_to(self.modules)}", None if path.is_dir() else path.read_bytes())
+
+    def _add_bytecode(self, root: tarfile.TarFile) -> None:
+        self.progress(0.86, "compiling the guest's Python modules")
+        folders: set[str] = set()
+        for name, data in self.bytecode.make():
+            folder = name.rpartition("/")[0]
+            if folder not in folders:
+                folders.add(folder)
+                _add(root, folder, None)
+            _add(root, name, data)
+
+
+def _add(tar: tarfile.TarFile, name: str, data: bytes | None) -> None:
+    """A file of ours, or a folder when `data` is None."""
+    info = tarfile.TarInfo(f"./{name}")
+    if data is None:
+        info.type, info.mode = tarfile.DIRTYPE, 0o755
+    else:
+        info.mode, info.size = 0o644, len(data)
+    tar.addfile(info, io.BytesIO(data or b""))
+
+
+def _read(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    source = tar.extractfile(member)
+    return source.read() if source else b""
+
+
+def _reason(log: Path) -> str:
+    """The last error line of the tools, for the user."""
+    lines: Iterable[str] = log.read_text(errors="replace").splitlines() if log.exists() else ()
+    told = [line for line in lines if line.strip() and not line.startswith("I:")]
+    errors = [line for line in told if line.startswith(("E:", "Err:"))] or told
+    return f"the guest image cannot be built: {errors[-1]}" if errors else ""

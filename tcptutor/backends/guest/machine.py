@@ -1,0 +1,150 @@
+"""One QEMU process: its command line, its agent port and its monitor, both over socket pairs so that nothing of it
+is in the file system. It dies with the program that started it, however that ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shlex
+import socket
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+from qemu.qmp import QMPClient, QMPError
+
+from tcptutor.backends.guest import tools
+from tcptutor.errors import AgentDied, LabError
+from tcptutor.lab.guest import PORT_NAME
+
+MEMORY_MIB = 384
+
+KERNEL_COMMAND = (
+    "console=ttyS0 quiet panic=-1 random.trust_cpu=off mitigations=off nokaslr norandmaps "
+    "randomize_kstack_offset=off ipv6.disable=1 tsc=reliable tcptutor.clock={clock}"
+)
+
+
+def command(clock: str, agent_fd: int, monitor_fd: int, kvm: bool = False) -> list[str]:
+    """The machine of `clock`, without what starts it (a kernel, or a snapshot)."""
+    if clock == "virtual":
+        # The guest's time is counted in instructions: it can never be late, and idle time costs nothing.
+        accelerator = ["-accel", "tcg,thread=single,tb-size=256", "-icount", "shift=0,sleep=off", "-cpu", "Nehalem"]
+        accelerator += ["-rtc", "base=2025-01-01T00:00:00,clock=vm"]
+    elif kvm:
+        accelerator = ["-accel", "kvm", "-cpu", "host"]
+    else:
+        accelerator = ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", "Nehalem"]
+    return [
+        tools.find("setpriv"), "--pdeathsig", "KILL", "--", tools.find("qemu-system-x86_64"),
+        "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", "pc", "-smp", "1",
+        "-m", str(MEMORY_MIB), *accelerator,
+        "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
+        "-chardev", f"socket,id=agent,fd={agent_fd}", "-device", "virtio-serial-pci",
+        "-device", f"virtserialport,chardev=agent,name={PORT_NAME}",
+        "-chardev", f"socket,id=monitor,fd={monitor_fd}", "-mon", "chardev=monitor,mode=control",
+    ]  # fmt: skip
+
+
+class Machine:
+    """A running QEMU. Owns the process, the agent's stream and the monitor; `kill` ends all of it."""
+
+    def __init__(self) -> None:
+        self._process: asyncio.subprocess.Process | None = None
+        self._monitor = QMPClient("tcptutor")
+        self._console: deque[str] = deque(maxlen=30)
+        self._console_task: asyncio.Task[None] | None = None
+        self.reader: asyncio.StreamReader
+        self.writer: asyncio.StreamWriter
+
+    async def start(self, clock: str, boot: list[str], kvm: bool = False) -> None:
+        """Start it with `boot` (a kernel to boot, or a snapshot to take in). Raises LabError."""
+        agent, agent_there = socket.socketpair()
+        monitor, monitor_there = socket.socketpair()
+        with agent_there, monitor_there:
+            self._process = await asyncio.create_subprocess_exec(
+                *command(clock, agent_there.fileno(), monitor_there.fileno(), kvm), *boot,
+                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+                pass_fds=(agent_there.fileno(), monitor_there.fileno()),
+            )  # fmt: skip
+        self._console_task = asyncio.create_task(self._read_console())
+        self.reader, self.writer = await asyncio.open_unix_connection(sock=agent, limit=1 << 22)
+        try:
+            await asyncio.wait_for(self._monitor.connect(monitor), 20)
+        except (QMPError, TimeoutError, OSError) as error:
+            monitor.close()
+            raise LabError(f"QEMU does not start: {self.last_words() or error}") from error
+
+    async def _read_console(self) -> None:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        async for line in self._process.stdout:
+            self._console.append(line.decode(errors="replace").strip())
+
+    def last_words(self) -> str:
+        """The last line that the guest or QEMU printed."""
+        return next((line for line in reversed(self._console) if line), "")
+
+    async def execute(self, name: str, **arguments: Any) -> Any:
+        """A monitor command. Raises AgentDied when QEMU is gone, LabError when it refuses."""
+        try:
+            return await self._monitor.execute(name, arguments or None)
+        except QMPError as error:
+            if self._process is None or self._process.returncode is not None or not isinstance(error, QMPError):
+                raise AgentDied("the guest has ended: run the experiment again") from error
+            raise LabError(f"QEMU refuses {name}: {error}") from error
+
+    async def restore(self, clock: str, snapshot: Path, kvm: bool = False) -> None:
+        """Start from `snapshot` and stay stopped, ready to go on. Raises LabError when it cannot be read."""
+        unpack = f"exec:{tools.find('zstd')} -dcq -- {shlex.quote(str(snapshot))}"
+        await self.start(clock, ["-incoming", unpack], kvm)
+        try:
+            async with asyncio.timeout(30):
+                while True:
+                    status = (await self.execute("query-status"))["status"]
+                    if status == "paused":
+                        return
+                    if status != "inmigrate":
+                        raise LabError(f"the snapshot leaves QEMU {status}")
+                    await asyncio.sleep(0.01)
+        except TimeoutError as error:
+            raise LabError("the snapshot cannot be read in time") from error
+
+    async def save(self, snapshot: Path) -> None:
+        """Stop the guest and write its state to `snapshot`."""
+        await self.execute("stop")
+        await self.execute("migrate-set-parameters", **{"max-bandwidth": 1 << 33})
+        pack = f"exec:{tools.find('zstd')} -q -3 -T0 -f -o {shlex.quote(str(snapshot))}"
+        await self.execute("migrate", uri=pack)
+        while True:
+            status = await self.execute("query-migrate")
+            if status.get("status") == "completed":
+                return
+            if status.get("status") in ("failed", "cancelled"):
+                raise LabError(f"QEMU cannot write the snapshot: {status.get('error-desc', 'no reason given')}")
+            await asyncio.sleep(0.05)
+
+    async def resume(self) -> None:
+        await self.execute("cont")
+
+    async def kill(self) -> None:
+        """End it now. Never raises; safe to call twice."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+        with contextlib.suppress(Exception):
+            await self._monitor.disconnect()
+        if self._console_task is not None:
+            self._console_task.cancel()
+        if hasattr(self, "writer"):
+            self.writer.close()
+            with contextlib.suppress(OSError):
+                await self.writer.wait_closed()
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.returncode is None

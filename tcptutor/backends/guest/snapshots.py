@@ -1,0 +1,138 @@
+"""Snapshots: a booted guest with its agent and network, stopped and written down, one for each clock.
+
+A run starts from it in about a second, and always from the same state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from tcptutor import places
+from tcptutor.backends.guest import layer, tools
+from tcptutor.backends.guest.image import Image, Progress
+from tcptutor.backends.guest.machine import KERNEL_COMMAND, Machine, command
+from tcptutor.errors import ImageDamaged, LabError, SetupError
+from tcptutor.lab.protocol import Failed, Ready, event_decoder
+from tcptutor.run import Environment
+
+CLOCKS = ("virtual", "real")
+_BOOT_TIMEOUT = 300.0
+_KVM_TIMEOUT = 25.0
+"""A working KVM boots in a few seconds; one that does not work stalls."""
+
+
+@cache
+def _qemu_version() -> str:
+    output = subprocess.run([tools.find("qemu-system-x86_64"), "--version"], capture_output=True, text=True, check=True)
+    return output.stdout.splitlines()[0]
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What a snapshot was made from, and what is in it."""
+
+    key: str
+    size: int
+    kvm: bool
+    environment: Environment
+
+
+class Snapshots:
+    """The snapshots of one image, in `folder`."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or places.cache() / "guest"
+        self.image = Image(self.folder / "image")
+
+    def file(self, clock: str) -> Path:
+        return self.folder / f"{clock}.snapshot"
+
+    def _manifest_file(self, clock: str) -> Path:
+        return self.folder / f"{clock}.json"
+
+    def _key(self, clock: str, kvm: bool) -> str:
+        parts = [self.image.key(), layer.key(), _qemu_version(), KERNEL_COMMAND, " ".join(command(clock, 0, 0, kvm))]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+    def manifest(self, clock: str) -> Manifest:
+        """What is known of the snapshot for `clock`. Raises ImageDamaged when it is missing, damaged or out of date."""
+        self.image.check()
+        again = "run `tcptutor setup` to build it again"
+        try:
+            manifest = msgspec.json.decode(self._manifest_file(clock).read_bytes(), type=Manifest)
+            size = self.file(clock).stat().st_size
+        except FileNotFoundError:
+            raise ImageDamaged(f"there is no snapshot for the {clock} clock: run `tcptutor setup`") from None
+        except (OSError, msgspec.MsgspecError):
+            raise ImageDamaged(f"the snapshot for the {clock} clock is damaged: {again}") from None
+        if size != manifest.size:
+            raise ImageDamaged(f"the snapshot for the {clock} clock is damaged: {again}")
+        if manifest.key != self._key(clock, manifest.kvm):
+            raise ImageDamaged(f"the snapshot for the {clock} clock is of another version: {again}")
+        return manifest
+
+    def size(self, clock: str) -> int:
+        """Bytes on disk."""
+        return self.file(clock).stat().st_size
+
+    async def build(self, clock: str, progress: Progress) -> Manifest:
+        """Boot the image, let the agent get ready, and write the snapshot; nothing half-written is ever used.
+
+        The real clock takes hardware virtualisation when it works here. Raises SetupError.
+        """
+        self.image.check()
+        kvm = False
+        if clock == "real" and os.access("/dev/kvm", os.R_OK | os.W_OK):
+            progress(0.0, "trying hardware virtualisation")
+            with contextlib.suppress(SetupError):
+                return await self._build(clock, progress, kvm=True, timeout=_KVM_TIMEOUT)
+        return await self._build(clock, progress, kvm, _BOOT_TIMEOUT)
+
+    async def _build(self, clock: str, progress: Progress, kvm: bool, timeout: float) -> Manifest:
+        initrd = self.folder / f".initrd.{clock}.{os.getpid()}"
+        beside = self.folder / f".snapshot.{clock}.{os.getpid()}"
+        machine = Machine()
+        try:
+            initrd.write_bytes(self.image.base.read_bytes() + layer.archive())
+            boot = ["-kernel", str(self.image.kernel), "-initrd", str(initrd), "-append", KERNEL_COMMAND.format(clock=clock)]
+            progress(0.05, f"booting the guest, {clock} clock")
+            await machine.start(clock, boot, kvm)
+            environment = await _ready(machine, timeout)
+            progress(0.9, f"writing the snapshot, {clock} clock")
+            await machine.save(beside)
+            manifest = Manifest(self._key(clock, kvm), beside.stat().st_size, kvm, environment)
+            self._manifest_file(clock).unlink(missing_ok=True)
+            beside.replace(self.file(clock))
+            self._manifest_file(clock).write_bytes(msgspec.json.encode(manifest))
+            progress(1.0, f"snapshot ready, {clock} clock")
+            return manifest
+        except OSError as error:
+            raise SetupError(f"the snapshot cannot be written: {error.strerror}: free some space in {self.folder}") from error
+        except LabError as error:
+            raise SetupError(f"the guest does not start: {error}") from error
+        finally:
+            await machine.kill()
+            for path in (initrd, beside):
+                path.unlink(missing_ok=True)
+
+
+async def _ready(machine: Machine, timeout: float) -> Environment:
+    """Wait for the booted agent's Ready."""
+    try:
+        line = await asyncio.wait_for(machine.reader.readline(), timeout)
+    except TimeoutError:
+        raise LabError(f"not ready after {timeout:.0f} s; its last words: {machine.last_words() or 'none'}") from None
+    if not line:
+        raise LabError(f"it ended; its last words: {machine.last_words() or 'none'}")
+    event = event_decoder.decode(line)
+    if isinstance(event, Failed):
+        raise LabError(event.reason)
+    assert isinstance(event, Ready)
+    return event.environment

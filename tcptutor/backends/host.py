@@ -1,0 +1,148 @@
+"""The host backend: the agent as a child process, in namespaces of its own on this machine's kernel.
+
+Everything the agent makes lives in those namespaces and goes away with its last process; the machine's own
+interfaces, routes and sysctls are never touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from tcptutor.errors import AgentDied, KernelLacks, LabError, LabUnavailable, MissingTool
+from tcptutor.lab import protocol
+from tcptutor.lab.protocol import Event, Failed, Finished, Hello, Quit, Ready, RunExperiment
+from tcptutor.run import Environment
+from tcptutor.spec import Experiment
+
+PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
+TOOLS = {
+    "mnexec": "mininet", "brctl": "bridge-utils", "ifconfig": "net-tools", "ip": "iproute2", "iperf3": "iperf3",
+    "unshare": "util-linux", "setpriv": "util-linux",
+}  # fmt: skip
+"""What the agent runs, with the Debian package of each."""
+
+_NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+_OPEN_TIMEOUT = 30.0
+_SILENCE = 60.0
+
+
+def missing_tools() -> dict[str, str]:
+    """The programs that are not here, with their Debian packages."""
+    return {tool: package for tool, package in TOOLS.items() if shutil.which(tool, path=PATH) is None}
+
+
+def privilege() -> list[str]:
+    """The command that gives the agent namespaces of its own: as root, in a user namespace, or with sudo.
+
+    Raises LabUnavailable, with the reason, when none of the three works.
+    """
+    if os.geteuid() == 0:
+        return ["unshare", *_NAMESPACES]
+    rootless = ["unshare", "--user", "--map-root-user", *_NAMESPACES]
+    if _works([*rootless, "true"]):
+        return rootless
+    sudo = ["sudo", "-n", "unshare", *_NAMESPACES]
+    if shutil.which("sudo") and _works([*sudo, "true"]):
+        return sudo
+    raise LabUnavailable("this machine gives ordinary users no network namespaces: use the guest (`tcptutor doctor` tells more)")
+
+
+def _works(command: list[str]) -> bool:
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        return subprocess.run(command, capture_output=True, timeout=10, check=False, stdin=subprocess.DEVNULL).returncode == 0
+    return False
+
+
+class HostBackend:
+    """Owns the agent's process."""
+
+    def __init__(self) -> None:
+        self._process: asyncio.subprocess.Process | None = None
+        self._environment: Environment | None = None
+
+    async def open(self) -> Environment:
+        if self._environment is not None:
+            return self._environment
+        for tool, package in missing_tools().items():
+            raise MissingTool(f"{tool} is missing (Debian package {package}): run `tcptutor setup`")
+        self._process = await asyncio.create_subprocess_exec(
+            "setpriv", "--pdeathsig", "KILL", "--", *await asyncio.to_thread(privilege),
+            sys.executable, "-m", "tcptutor.lab.agent", "host", "real",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "PATH": PATH}, limit=1 << 22, start_new_session=True,
+        )  # fmt: skip
+        self._send(Hello())
+        try:
+            event = await self._event(_OPEN_TIMEOUT)
+            if isinstance(event, Failed):
+                raise LabUnavailable(event.reason)
+            assert isinstance(event, Ready)
+        except BaseException:
+            await self._kill()
+            raise
+        self._environment = event.environment
+        return self._environment
+
+    def _send(self, request: protocol.Request) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(protocol.line(request))
+
+    async def _event(self, timeout: float) -> Event:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        try:
+            line = await asyncio.wait_for(self._process.stdout.readline(), timeout)
+            return protocol.event_decoder.decode(line)
+        except TimeoutError:
+            raise AgentDied("the lab does not answer any more: run the experiment again") from None
+        except (msgspec.MsgspecError, ConnectionError):
+            raise AgentDied(f"the lab's agent ended{await self._last_words()}: run the experiment again") from None
+
+    async def _last_words(self) -> str:
+        assert self._process is not None
+        assert self._process.stderr is not None
+        with contextlib.suppress(TimeoutError):
+            said = await asyncio.wait_for(self._process.stderr.read(65536), 1)
+            lines = said.decode(errors="replace").strip().splitlines()
+            return f" ({lines[-1]})" if lines else ""
+        return ""
+
+    async def run(self, experiment: Experiment) -> AsyncIterator[Event]:
+        await self.open()
+        done = False
+        try:
+            self._send(RunExperiment(experiment))
+            while not done:
+                event = await self._event(_SILENCE)
+                done = isinstance(event, (Finished, Failed))
+                if isinstance(event, Failed):
+                    raise (KernelLacks if event.kind == "kernel" else LabError)(event.reason)
+                yield event
+        finally:
+            if not done:
+                # Stopped or dead: the next run gets a new agent, and with it a clean network.
+                await self._kill()
+
+    async def _kill(self) -> None:
+        process, self._process, self._environment = self._process, None, None
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+    async def close(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ConnectionError, TimeoutError, AssertionError):
+                self._send(Quit())
+                await asyncio.wait_for(self._process.wait(), 3)
+        await self._kill()

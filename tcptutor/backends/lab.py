@@ -1,0 +1,50 @@
+"""The lab as the app and the command line use it: warm before it is needed, choosing for each experiment."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import msgspec
+
+from tcptutor.backends.choice import Choice, choose
+from tcptutor.lab.protocol import Event
+from tcptutor.run import Environment
+from tcptutor.spec import Experiment
+
+_USUAL = Experiment(name="usual")
+_USUAL = msgspec.structs.replace(_USUAL, path=msgspec.structs.replace(_USUAL.path, rate=1e8, delay=0.02, loss=0.001))
+
+
+class Lab:
+    """Owns at most one open backend at a time."""
+
+    def __init__(self, backend: str = "auto", clock: str = "auto") -> None:
+        self._backend, self._clock = backend, clock
+        self._choice: Choice | None = None
+        self.environment: Environment | None = None
+        """Where the last run took place, or the next one will; None before `warm`."""
+
+    async def warm(self, experiment: Experiment = _USUAL) -> Environment:
+        """Bring up what `experiment` will need. Raises LabUnavailable when it cannot run here."""
+        choice = await choose(experiment, self._backend, self._clock)
+        if self._choice is None or (choice.name, choice.clock) != (self._choice.name, self._choice.clock):
+            await self.close()
+            self._choice = choice
+        environment = await self._choice.backend.open()
+        self.environment = msgspec.structs.replace(environment, reason=choice.reason)
+        return self.environment
+
+    async def run(self, experiment: Experiment) -> AsyncIterator[Event]:
+        """The run's events; the last is Finished. Raises LabError or LabUnavailable."""
+        await self.warm(experiment)
+        assert self._choice is not None
+        async with aclosing(self._choice.backend.run(experiment)) as events:
+            async for event in events:
+                yield event
+
+    async def close(self) -> None:
+        """End it; leaves nothing behind. Never raises."""
+        if self._choice is not None:
+            await self._choice.backend.close()
+            self._choice = None

@@ -1,0 +1,70 @@
+"""The named experiments of all modules: `slug/name` to `spec.Experiment`, with or without overrides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tcptutor import places, spec
+from tcptutor.course.files import ExperimentFile, LessonFile, numbered
+from tcptutor.errors import ContentError, ParameterError, UsageError
+
+
+def module_folders(root: Path) -> dict[str, Path]:
+    """The folders of modules by their ids, in the order of their numbers; empty when `root` is missing."""
+    folders = sorted(path for path in root.glob("[0-9][0-9]-*") if path.is_dir())
+    return {entry[1]: path for path in folders if (entry := numbered(path.name))}
+
+
+class Catalogue:
+    """Every experiment file below `root`, read once."""
+
+    def __init__(self, root: Path) -> None:
+        self.damaged: dict[str, ContentError] = {}
+        """Why a file could not be read, by the experiment's full name."""
+        self._tables: dict[str, dict[str, Any]] = {}
+        for module, folder in module_folders(root).items():
+            for path in sorted((folder / "experiments").glob("*.toml")):
+                self._add(f"{module}/{path.stem}", LessonFile(path, root))
+
+    def _add(self, name: str, file: LessonFile) -> None:
+        try:
+            table = msgspec.structs.asdict(file.read(ExperimentFile))
+            spec.build(name, table)
+        except ContentError as error:
+            self.damaged[name] = error
+        except ParameterError as error:
+            self.damaged[name] = file.problem(str(error))
+        else:
+            self._tables[name] = table
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._tables)
+
+    def build(
+        self, name: str, overrides: Mapping[str, str] | None = None, seed: int | None = None
+    ) -> spec.Experiment:
+        """The experiment of that full name.
+
+        Raises UsageError for the name, ContentError for a damaged file, ParameterError for an override.
+        """
+        if name in self.damaged:
+            raise self.damaged[name]
+        if name not in self._tables:
+            raise UsageError(f"no experiment {name!r}: the experiments are {', '.join(self.names) or 'none'}")
+        return spec.build(name, self._tables[name], overrides, seed)
+
+
+def experiment(
+    name: str, overrides: Mapping[str, str] | None = None, seed: int | None = None, folder: Path | None = None
+) -> spec.Experiment:
+    """The experiment `slug/name` with `overrides` of its parameters, as `tcptutor run --set` gives them.
+
+    Queue and window that the file gives in BDP follow an overridden rate or delay, which changing a
+    finished `Experiment` could not do. Raises UsageError, ParameterError or ContentError.
+    """
+    return Catalogue(folder or places.lessons()).build(name, overrides, seed)

@@ -1,0 +1,148 @@
+"""The content linter: what a lesson's author should mend before a student reads it.
+
+`load` refuses what cannot be read or marked; the linter also judges what can: prose that fits its column,
+feedback for every choice, hints in levels, files that nothing uses.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tcptutor import places
+from tcptutor.course import prose
+from tcptutor.course.experiments import module_folders
+from tcptutor.course.files import LessonFile
+from tcptutor.course.load import read_course
+from tcptutor.course.marking import mark, solution
+from tcptutor.course.model import Module, Question, Step
+from tcptutor.course.published import unresolved
+from tcptutor.spec import Experiment
+
+MIN_HINTS = 2
+"""A nudge and a method at least; the last level may nearly give the answer."""
+MIN_CHOICES = 3
+MAX_TOLERANCE = 0.25
+"""Relative; a numeric question that takes more than a quarter off asks for nothing."""
+
+
+def lint(folder: Path | None = None) -> list[str]:
+    """Every problem of the course in `folder` (default: where it is installed), one line each."""
+    root = folder or places.lessons()
+    course, damage = read_course(root)
+    problems = [str(error) for error in damage]
+    say = _speaker(LessonFile(root / "course.toml", root))
+    if not damage and not course.modules:
+        problems.append(say("the course has none", "modules"))
+    folders = module_folders(root)
+    listed = {module.id for module in course.modules}
+    for id_, path in folders.items():
+        if id_ not in listed and not any(path.name in line for line in problems):
+            problems.append(say(f"does not list the module {id_!r}, which has a folder", "modules"))
+    steps = [step for module in course.modules for step in module.steps]
+    used = {step.experiment.name for step in steps if step.experiment}
+    for module in course.modules:
+        problems += _module(module, folders[module.id], root)
+        problems += _experiments(module, used, folders[module.id], root)
+    return problems
+
+
+Say = Callable[..., str]
+
+
+def _speaker(file: LessonFile) -> Say:
+    return lambda reason, key="": str(file.problem(reason, key))
+
+
+def _module(module: Module, folder: Path, root: Path) -> Iterator[str]:
+    say = _speaker(LessonFile(folder / "module.toml", root))
+    for key in ("title", "objectives", "sources", "steps"):
+        if not getattr(module, key):
+            yield say("is empty", key)
+    if module.minutes <= 0:
+        yield say(f"{module.minutes} is not a time that a student can plan with", "minutes")
+    files = sorted(folder.glob("[0-9][0-9]-*.md"))
+    for path in sorted(set(folder.glob("*.md")) - set(files)):
+        yield _speaker(LessonFile(path, root))("is not read: a step is named like 02-one-lossy-flow.md")
+    numbers = Counter(path.name[:2] for path in files)
+    for path in files:
+        if numbers[path.name[:2]] > 1:
+            yield _speaker(LessonFile(path, root))("shares its number with another step: their order is open")
+    # Backwards: of two files with one id the first was read, so it shall win.
+    by_id = {path.stem[3:]: path for path in reversed(files)}
+    for step in module.steps:
+        yield from _step(step, _speaker(LessonFile(by_id[step.id], root)))
+
+
+def _experiments(module: Module, used: set[str], folder: Path, root: Path) -> Iterator[str]:
+    say = _speaker(LessonFile(folder / "module.toml", root))
+    for name, experiment in module.experiments.items():
+        short = name.partition("/")[2]
+        yield from _experiment(experiment, _speaker(LessonFile(folder / f"experiments/{short}.toml", root)))
+        if name not in used and short not in module.extra:
+            yield say(f"no step uses the experiment {short!r}: use it, or list it here", "extra")
+    for short in module.extra:
+        if f"{module.id}/{short}" not in module.experiments:
+            yield say(f"no experiment {short!r}", "extra")
+
+
+def _experiment(experiment: Experiment, say: Say) -> Iterator[str]:
+    if not experiment.title.strip():
+        yield say("is empty", "title")
+    if not experiment.sources:
+        yield say("names no published result that it corresponds to", "sources")
+    for source in experiment.sources:
+        reason = unresolved(source)
+        if reason:
+            yield say(reason, "sources")
+
+
+def _step(step: Step, say: Say) -> Iterator[str]:
+    if not step.title.strip():
+        yield say("is empty", "title")
+    for reason in prose.problems(step.prose, step.title, prose.MAX_WORDS):
+        yield say(reason, "prose")
+    if step.experiment:
+        for reason in prose.problems(step.after, step.title, prose.MAX_WORDS_AFTER):
+            yield say(reason, "after")
+    elif step.after or step.predict:
+        key = "after" if step.after else "predict"
+        yield say("there is no experiment on this page, so it is never used", key)
+    if step.predict:
+        yield from (say(reason, "predict.hints") for reason in _hints(step.predict.hints))
+    for question in step.questions:
+        for key, reason in _question(question):
+            yield say(reason, f"question {question.id}: {key}")
+
+
+def _question(question: Question) -> Iterator[tuple[str, str]]:
+    for key in ("id", "ask", "explanation"):
+        if not getattr(question, key).strip():
+            yield key, "is empty"
+    for reason in _hints(question.hints):
+        yield "hints", reason
+    if not mark(question, solution(question)).correct:
+        yield "answer", "the right answer is not marked as right"
+    if question.kind == "numeric":
+        if not prose.is_sentence(question.feedback):
+            yield "feedback", "a wrong value needs a sentence that says why"
+        if question.tolerance > MAX_TOLERANCE:
+            yield "tolerance", f"{question.tolerance:g} is more than {MAX_TOLERANCE:g}"
+        return
+    if len(question.choices) < MIN_CHOICES:
+        yield "choice", f"{len(question.choices)} choices make a coin toss: give {MIN_CHOICES} or more"
+    if len({choice.text.strip().lower() for choice in question.choices}) < len(question.choices):
+        yield "choice.text", "two choices are the same"
+    for number, choice in enumerate(question.choices, 1):
+        if not choice.text.strip():
+            yield f"choice[{number}].text", "is empty"
+        if not prose.is_sentence(choice.feedback):
+            yield f"choice[{number}].feedback", "needs a sentence that says why it is right or wrong"
+
+
+def _hints(hints: tuple[str, ...]) -> Iterator[str]:
+    if len(hints) < MIN_HINTS:
+        yield f"{len(hints)} of at least {MIN_HINTS} levels: a nudge, then the method"
+    if len(set(hints)) < len(hints) or not all(hint.strip() for hint in hints):
+        yield "a level is empty or repeats another"

@@ -1,0 +1,98 @@
+"""The agent: one program that owns the lab's network and answers requests, the same under every backend.
+
+It reads requests and writes events, one JSON object a line, on the file descriptors it is given. It ends when its
+input ends, so it cannot outlive the program that uses it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from tcptutor.errors import KernelLacks, TutorError
+from tcptutor.lab import experiment as runner
+from tcptutor.lab import protocol
+from tcptutor.lab.channel import Channel
+from tcptutor.lab.environment import environment
+from tcptutor.lab.network import Network
+from tcptutor.lab.protocol import Failed, Hello, Phase, Ready, RunExperiment
+from tcptutor.run import Environment
+from tcptutor.spec import Experiment
+
+_FIRST_PORT, _PORTS_A_RUN, _PORT_BLOCKS = 40000, 64, 300
+
+
+class Agent:
+    """Owns the network; runs one experiment at a time."""
+
+    def __init__(self, channel: Channel, backend: str, clock: str, pairs: int = 1) -> None:
+        self.channel, self._backend, self._clock = channel, backend, clock
+        self.network = Network(pairs)
+        self._environment: Environment | None = None
+        self._runs = 0
+
+    def start(self) -> Environment:
+        """Build the network and look at the kernel, once."""
+        if self._environment is None:
+            self.network.start()
+            self._environment = environment(self.network, self._backend, self._clock)
+        return self._environment
+
+    def serve(self) -> None:
+        """Answer requests until the input ends or Quit comes, then take the network down."""
+        try:
+            while not self.channel.closed:
+                match self.channel.receive():
+                    case Hello():
+                        self.channel.send(Ready(protocol.VERSION, self.start()))
+                    case RunExperiment() as request:
+                        self._run(request)
+                    case _:
+                        pass  # Stop without a run: it has just ended by itself
+        except TutorError as error:
+            self.channel.send(Failed(str(error)))
+        finally:
+            self.network.stop()
+
+    def _require(self, experiment: Experiment) -> None:
+        """Raises KernelLacks, naming it, for what the experiment needs and this kernel does not have."""
+        here, path = self.start(), experiment.path
+        if experiment.hosts.algorithm not in here.algorithms:
+            raise KernelLacks(
+                f"this kernel has no congestion control {experiment.hosts.algorithm!r}: it has {', '.join(here.algorithms)}"
+            )
+        needed = [kind for kind, wanted in (("netem", path.delay or path.loss), ("tbf", path.rate)) if wanted]
+        for kind in needed:
+            if kind not in here.qdiscs:
+                raise KernelLacks(f"this kernel has no {kind}: run the experiment in the guest (--backend guest)")
+
+    def _run(self, request: RunExperiment) -> None:
+        experiment = request.experiment
+        try:
+            self._require(experiment)
+            if self.network.pairs != experiment.pairs:
+                self.channel.send(Phase("network", "building the network"))
+                self.network.stop()
+                self.network = Network(experiment.pairs)
+                self.network.start()
+            # Each run takes other ports: those of the last one may still wait in TIME_WAIT.
+            first_port = _FIRST_PORT + _PORTS_A_RUN * (self._runs % _PORT_BLOCKS)
+            self._runs += 1
+            runner.run(self.network, experiment, self.channel, first_port, request.sample_hz)
+        except KernelLacks as error:
+            self.channel.send(Failed(str(error), "kernel"))
+        except TutorError as error:
+            self.channel.send(Failed(str(error)))
+
+
+def main() -> None:
+    """`python -m tcptutor.lab.agent BACKEND CLOCK`: speak on standard input and output."""
+    backend, clock = sys.argv[1:3]
+    # Nothing else may write to the channel: whatever prints goes to standard error.
+    write_fd = os.dup(1)
+    os.dup2(2, 1)
+    Agent(Channel(0, write_fd), backend, clock).serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""What this kernel can do for the lab, found by trying: algorithms, qdiscs, timer frequency, versions."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import socket
+import subprocess
+from typing import Any
+
+from pyroute2.netlink.exceptions import NetlinkError
+
+from tcptutor.lab import shaping
+from tcptutor.lab.namespaces import network_of
+from tcptutor.lab.network import Interface, Network
+from tcptutor.run import Environment
+
+ALGORITHMS = (
+    "reno", "cubic", "bbr", "htcp", "highspeed", "bic", "dctcp", "vegas", "westwood", "illinois", "scalable", "hybla",
+    "veno", "yeah", "lp", "nv", "cdg",
+)  # fmt: skip
+QDISCS = ("netem", "tbf", "fq", "fq_codel", "codel", "cake", "red")
+
+
+def algorithms(network: Network) -> tuple[str, ...]:
+    """The congestion controls that a sender's socket takes, loading those that are modules.
+
+    Asked of a socket, as iperf3 does: the sysctl refuses some of them outside the machine's first namespace.
+    """
+    there = []
+    with network_of(network.host(1).pid), socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        for name in ALGORITHMS:
+            try:
+                probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+            except OSError:
+                continue
+            there.append(name)
+    return tuple(there)
+
+
+def qdiscs(interface: Interface) -> tuple[str, ...]:
+    """The queue disciplines that can be put on `interface`; it is left without one."""
+    there = []
+    with shaping.netlink(interface) as (route, index):
+        for kind in QDISCS:
+            settings: dict[str, Any] = {}
+            if kind == "netem":
+                settings = {"latency": 0, "jitter": 0, "limit": 1000, "loss": 0.0, "seed": None}
+            elif kind == "tbf":
+                settings = {"rate": 1_000_000, "burst": 20_000, "limit": 20_000}
+            try:
+                route.tc("add", kind, index, handle=0x10000, **settings)
+            except NetlinkError as error:
+                # Anything but "no such qdisc" means that it is there and wants other settings.
+                if error.code != 2:
+                    there.append(kind)
+                continue
+            there.append(kind)
+            route.tc("del", index=index, parent=0xFFFFFFFF)
+    return tuple(there)
+
+
+def _iperf3() -> str:
+    try:
+        output = subprocess.run(["iperf3", "--version"], capture_output=True, text=True, check=False).stdout
+    except FileNotFoundError:
+        return ""
+    return output.split()[1] if len(output.split()) > 1 else ""
+
+
+def environment(network: Network, backend: str, clock: str) -> Environment:
+    """What is here, for the run's record."""
+    packages = {name: importlib.metadata.version(name) for name in ("mininet", "pyroute2", "msgspec")}
+    return Environment(
+        backend=backend,
+        clock=clock,
+        kernel=os.uname().release,
+        algorithms=algorithms(network),
+        qdiscs=qdiscs(network.bottleneck),
+        hz=os.sysconf("SC_CLK_TCK"),
+        versions={**packages, "iperf3": _iperf3()},
+    )

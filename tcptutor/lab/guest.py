@@ -1,0 +1,81 @@
+"""The agent's start inside the QEMU guest: bring the kernel up, build the network, make one run, then serve the port.
+
+What happens here happens once, before the snapshot is taken: every module is loaded, every program that a run
+starts has been read, and the network stands.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tcptutor.lab import experiment as runner
+from tcptutor.lab import protocol
+from tcptutor.lab.agent import Agent
+from tcptutor.lab.channel import Channel
+from tcptutor.lab.protocol import Event, Ready, Request
+from tcptutor.spec import Experiment, Flows, Hosts, Path as NetworkPath
+
+PORT_NAME = "tcptutor"
+_MODULES = (
+    "veth", "bridge", "tcp_diag", "inet_diag", "sch_netem", "sch_tbf", "sch_fq", "sch_fq_codel", "sch_codel", "sch_cake",
+    "sch_red", "ifb", "tcp_bbr", "tcp_htcp", "tcp_highspeed", "tcp_bic", "tcp_dctcp", "tcp_vegas", "tcp_westwood",
+    "tcp_illinois", "tcp_scalable", "tcp_hybla", "tcp_veno", "tcp_yeah", "tcp_lp", "tcp_nv", "tcp_cdg",
+)  # fmt: skip
+
+
+def _port() -> int:
+    """The virtio port, opened once, for reading and writing: a second open is refused."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        for name in Path("/sys/class/virtio-ports").glob("*/name"):
+            if name.read_text().strip() == PORT_NAME:
+                return os.open(f"/dev/{name.parent.name}", os.O_RDWR)
+        time.sleep(0.05)
+    raise SystemExit("no virtio port named tcptutor")
+
+
+def _zero_free_memory() -> None:
+    """Take nearly all free memory and give it back as zeros: the snapshot leaves zero pages out."""
+    free = next(int(line.split()[1]) for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemFree"))
+    size = max(0, free * 1024 - (24 << 20)) & ~(mmap.PAGESIZE - 1)
+    if size:
+        with mmap.mmap(-1, size) as memory:
+            for offset in range(0, size, mmap.PAGESIZE):
+                memory[offset] = 0
+
+
+class _Silent(Channel):
+    """Takes a run's events to nowhere."""
+
+    def send(self, event: Event) -> None:
+        pass
+
+    def receive(self, timeout: float | None = None) -> Request | None:
+        time.sleep(timeout or 0)
+        return None
+
+
+def main() -> None:
+    """`python -m tcptutor.lab.guest CLOCK`, started by the image's init."""
+    clock = sys.argv[1]
+    subprocess.run(["modprobe", "-qa", *_MODULES], check=False)
+    port = _port()
+    agent = Agent(Channel(port, port), "guest", clock)
+    environment = agent.start()
+    trial = Experiment(
+        name="start", path=NetworkPath(rate=2e7, delay=0.005, loss=0.001), hosts=Hosts(algorithm="reno"),
+        flows=Flows(duration=1.0, warmup=0.0),
+    )  # fmt: skip
+    runner.run(agent.network, trial, _Silent(port, port), 39000)
+    _zero_free_memory()
+    agent.channel.send(Ready(protocol.VERSION, environment))
+    agent.serve()
+
+
+if __name__ == "__main__":
+    main()

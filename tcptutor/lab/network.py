@@ -1,0 +1,117 @@
+"""The lab's network as the manuals have it, built by Mininet: h1 ... h8, switches s1 and s2.
+
+One pair: `s1-eth1` faces h1, `s1-eth2` faces s2. Several pairs: `s1-eth1` faces s2, the hosts follow.
+Odd hosts send to the even host after them. Addresses are 10.0.0.N/8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+from mininet.nodelib import LinuxBridge
+from mininet.topo import Topo
+
+from tcptutor.errors import LabError
+
+
+class _Pairs(Topo):  # type: ignore[misc]
+    """A description only; Mininet builds it."""
+
+    def build(self, pairs: int = 1) -> None:
+        s1, s2 = self.addSwitch("s1"), self.addSwitch("s2")
+        if pairs > 1:
+            self.addLink(s1, s2, port1=1, port2=1)
+        for pair in range(pairs):
+            sender, receiver = f"h{2 * pair + 1}", f"h{2 * pair + 2}"
+            self.addHost(sender, ip=f"10.0.0.{2 * pair + 1}/8")
+            self.addHost(receiver, ip=f"10.0.0.{2 * pair + 2}/8")
+            port = 1 if pairs == 1 else pair + 2
+            self.addLink(sender, s1, port1=0, port2=port)
+            self.addLink(receiver, s2, port1=0, port2=2 if pairs == 1 else port)
+        if pairs == 1:
+            self.addLink(s1, s2, port1=2, port2=1)
+
+
+@dataclass(frozen=True)
+class Interface:
+    """One end of a link: its name and the process whose namespace it is in (None: the agent's own)."""
+
+    name: str
+    pid: int | None
+
+
+@dataclass(frozen=True)
+class Host:
+    """A lab host: its name, address, first process, and interface."""
+
+    name: str
+    address: str
+    pid: int
+    interface: Interface
+
+
+class Network:
+    """The running network. Owns Mininet; `stop` takes down what `start` made."""
+
+    def __init__(self, pairs: int = 1) -> None:
+        self.pairs = pairs
+        self._net: Any = None
+
+    def start(self) -> None:
+        """Build it. Raises LabError when Mininet cannot."""
+        setLogLevel("critical")
+        # Mininet would raise limits and sysctls of the whole machine on first use; the lab needs none of them.
+        Mininet.inited = True
+        try:
+            self._net = Mininet(topo=_Pairs(pairs=self.pairs), switch=LinuxBridge, controller=None, waitConnected=False)
+            self._net.start()
+        except SystemExit as error:  # what Mininet does when a tool is missing
+            raise LabError("Mininet cannot start: run `tcptutor setup` to install what it needs") from error
+        except Exception as error:
+            raise LabError(f"Mininet cannot build the network: {error}") from error
+
+    def stop(self) -> None:
+        """Take it down; safe to call twice."""
+        if self._net is not None:
+            self._net.stop()
+            self._net = None
+
+    def host(self, number: int) -> Host:
+        """Host h`number`."""
+        node = self._net.get(f"h{number}")
+        return Host(node.name, f"10.0.0.{number}", node.pid, Interface(f"{node.name}-eth0", node.pid))
+
+    @property
+    def senders(self) -> list[Host]:
+        return [self.host(2 * pair + 1) for pair in range(self.pairs)]
+
+    @property
+    def receivers(self) -> list[Host]:
+        return [self.host(2 * pair + 2) for pair in range(self.pairs)]
+
+    @property
+    def hosts(self) -> list[Host]:
+        return self.senders + self.receivers
+
+    @property
+    def bottleneck(self) -> Interface:
+        """The first switch's interface that faces the second: delay, loss and rate sit here, on the data direction."""
+        return Interface("s1-eth2" if self.pairs == 1 else "s1-eth1", None)
+
+    @property
+    def interfaces(self) -> list[Interface]:
+        """Every interface of the network: hosts', switches', and the bridges themselves."""
+        ports = [Interface(str(name), None) for switch in ("s1", "s2") for name in self._net.get(switch).intfNames() if name != "lo"]
+        return [host.interface for host in self.hosts] + ports
+
+    @property
+    def bridges(self) -> list[Interface]:
+        """The bridge devices of the two switches."""
+        return [Interface("s1", None), Interface("s2", None)]
+
+    def popen(self, host: Host, *command: str, **how: Any) -> Any:
+        """Start `command` on `host`; a subprocess.Popen."""
+        return self._net.get(host.name).popen(list(command), **how)

@@ -1,0 +1,49 @@
+"""Additive increase, multiplicative decrease: the mean window under loss, and the sawtooth over a buffer."""
+
+from __future__ import annotations
+
+import math
+
+from tcptutor.theory.domain import loss_rate, positive, require
+
+
+def decrease_factor(beta: float) -> None:
+    """Raise ParameterError unless `beta` is a factor that a window can shrink by."""
+    require(0 <= beta < 1, "beta", beta, "0 or above, below 1", "what is left of the window after a loss")
+
+
+def aimd_window(loss: float, alpha: float, beta: float) -> float:
+    """Mean congestion window of AIMD(alpha, beta), segments: sqrt(alpha * (1+beta) / (2 * (1-beta) * loss)).
+
+    loss: loss events per segment at even distances, above 0 and at most 1. alpha: segments added each round
+    trip, above 0. beta: what is left of the window after a loss, 0 to below 1 (Reno: 1 and 0.5). Source: RFC
+    8312, eq. 3, unchanged in RFC 9438, section 4.3. Raises ParameterError outside the domain.
+    """
+    loss_rate(loss)
+    positive("alpha", alpha, "a window that does not grow has no sawtooth")
+    decrease_factor(beta)
+    return math.sqrt(alpha * (1 + beta) / (2 * (1 - beta) * loss))
+
+
+def reno_window(loss: float) -> float:
+    """Mean congestion window of Reno, segments: sqrt(3 / (2 * loss)), which is aimd_window(loss, 1, 0.5).
+
+    loss: loss events per segment at even distances, above 0 and at most 1; random loss gives 7 % more.
+    Source: Mathis 1997, section 2. Raises ParameterError outside the domain.
+    """
+    return aimd_window(loss, 1, 0.5)
+
+
+def sawtooth_utilisation(buffer_ratio: float) -> float:
+    """Share of a bottleneck that one Reno flow uses, a ratio: 3/4 * (1+x)^2 / (1 + x + x^2), 1 from x = 1 on.
+
+    buffer_ratio: x, the bottleneck's buffer over the bandwidth-delay product, 0 or above. Without a buffer
+    3/4; with one BDP the link never runs dry. The round trip grows with the queue, which the formula
+    includes. Source: the sawtooth from (1+x)/2 to (1+x) BDP; the rule of one BDP is Villamizar and Song, CCR
+    24(5), 1994. Raises ParameterError outside the domain.
+    """
+    x = buffer_ratio
+    require(x >= 0, "buffer_ratio", x, "0 or above", "buffer over bandwidth-delay product")
+    if x >= 1:
+        return 1.0
+    return 0.75 * (1 + x) ** 2 / (1 + x + x**2)

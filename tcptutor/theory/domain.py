@@ -1,0 +1,31 @@
+"""The one place where arguments of the models are checked, so that all refuse in the same words."""
+
+from __future__ import annotations
+
+import math
+
+from tcptutor.errors import ParameterError
+
+
+def require(ok: bool, name: str, value: object, bound: str, reason: str) -> None:
+    """Raise ParameterError that names the parameter, its bound and the reason, unless `ok`."""
+    if not ok:
+        raise ParameterError(f"{name}: {value} is out of bounds: {bound}: {reason}")
+
+
+def positive(name: str, value: float, reason: str) -> None:
+    """Raise ParameterError unless `value` is a finite number above 0."""
+    require(math.isfinite(value) and value > 0, name, value, "above 0", reason)
+
+
+def loss_rate(value: float, *, certain: bool = True) -> None:
+    """Raise ParameterError unless `value` is above 0 and at most 1; below 1 when it must not be `certain`."""
+    reason = "loss events per segment; without losses no loss model applies"
+    ok = 0 < value < 1 or (certain and value == 1)
+    require(ok, "loss", value, f"above 0, {'at most' if certain else 'below'} 1", reason)
+
+
+def path(mss: float, rtt: float) -> None:
+    """Raise ParameterError unless segment size and round-trip time are positive."""
+    positive("mss", mss, "payload bytes of a full segment")
+    positive("rtt", rtt, "a round trip takes time, in seconds")

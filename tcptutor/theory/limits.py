@@ -1,0 +1,77 @@
+"""Limits that are not congestion control: the window, the link, and the time to reach them."""
+
+from __future__ import annotations
+
+import math
+
+from tcptutor.theory.domain import positive, require
+
+EMULATED_FRAMING = 14
+"""Bytes that tbf and netem count beside the IP packet: the Ethernet header, no FCS, no preamble."""
+
+WIRE_FRAMING = 38
+"""Bytes that a real Ethernet spends beside the IP packet: header, FCS, preamble and gap."""
+
+HEADERS = 40
+"""IPv4 and TCP headers without options, bytes."""
+
+TIMESTAMP_OPTION = 12
+"""TCP's timestamp option with its padding, bytes (RFC 7323)."""
+
+INITIAL_WINDOW = 10
+"""Segments that a new connection may send at once (RFC 6928)."""
+
+
+def window_limited(window: float, rtt: float) -> float:
+    """Throughput of a flow that may have `window` bytes in flight, bit/s: 8 * window / rtt.
+
+    window: bytes of payload, above 0. rtt: seconds, above 0. One window a round trip: RFC 7323, section 1.1.
+    Raises ParameterError outside the domain.
+    """
+    positive("window", window, "with no byte in flight nothing is sent")
+    positive("rtt", rtt, "a round trip takes time, in seconds")
+    return 8 * window / rtt
+
+
+def bdp(rate: float, rtt: float) -> float:
+    """Bandwidth-delay product, bytes: rate * rtt / 8, what must be in flight to fill the path.
+
+    rate: bit/s, above 0. rtt: seconds, 0 or above. Defined so in RFC 7323, section 1.1.
+    Raises ParameterError outside the domain.
+    """
+    positive("rate", rate, "a link without a rate has no bandwidth-delay product")
+    require(math.isfinite(rtt) and rtt >= 0, "rtt", rtt, "0 or above", "a round trip takes time, in seconds")
+    return rate * rtt / 8
+
+
+def goodput_ratio(mtu: float, timestamps: bool = True, framing: float = EMULATED_FRAMING) -> float:
+    """Share of a link's rate that is TCP payload when all segments are full, a ratio below 1.
+
+    (mtu - headers) / (mtu + framing). mtu: bytes of an IP packet, above its headers (40, 52 with timestamps).
+    framing: bytes a frame adds to it, 0 or above; the default is what tbf counts, WIRE_FRAMING is a real
+    wire. MTU 1500 with timestamps: 1448/1514 = 0.9564, on a wire 1448/1538 = 0.9415. Source: IEEE 802.3, RFC
+    7323. Raises ParameterError outside the domain.
+    """
+    headers = HEADERS + (TIMESTAMP_OPTION if timestamps else 0)
+    require(
+        math.isfinite(mtu) and mtu > headers,
+        "mtu",
+        mtu,
+        f"above {headers}",
+        "the headers need that many bytes",
+    )
+    require(framing >= 0, "framing", framing, "0 or above", "bytes that a frame adds to the packet")
+    return (mtu - headers) / (mtu + framing)
+
+
+def slow_start_duration(window: float, rtt: float, initial: float = INITIAL_WINDOW) -> float:
+    """Seconds of slow start until the congestion window is `window` segments: rtt * log2(window / initial).
+
+    window, initial: segments, above 0; a window within the initial one takes no time. rtt: seconds, above 0.
+    The window doubles each round trip: RFC 5681, section 3.1, without delayed ACKs as Linux counts segments.
+    Raises ParameterError outside the domain.
+    """
+    positive("window", window, "a window is at least part of a segment")
+    positive("rtt", rtt, "a round trip takes time, in seconds")
+    positive("initial", initial, "slow start doubles it, so it cannot be 0")
+    return rtt * max(0.0, math.log2(window / initial))

@@ -1,0 +1,75 @@
+"""Padhye 1998: Reno's throughput with timeouts and the receiver's window, the short and the full form."""
+
+from __future__ import annotations
+
+import math
+
+from tcptutor.theory.domain import loss_rate, path, positive, require
+
+
+def padhye(  # noqa: PLR0917
+    mss: float, rtt: float, loss: float, rto: float, b: float = 1, max_window: float | None = None
+) -> float:
+    """Throughput of one Reno flow with timeouts, bit/s, by the approximation.
+
+    8 * mss * min(max_window / rtt, 1 / (rtt*sqrt(2bp/3) + rto*min(1, 3*sqrt(3bp/8))*p*(1 + 32p^2)))
+
+    mss: payload bytes, above 0. rtt, rto: seconds, above 0; rto is the first retransmission timeout. loss:
+    loss events per segment, above 0 and below 1. b: segments acknowledged by one ACK, 1 or above; 1 is Linux,
+    which counts segments. max_window: the receiver's window in segments, 1 or above; None for no limit.
+    Source: Padhye, Firoiu, Towsley, Kurose: Modeling TCP Throughput, SIGCOMM 1998, the approximate model; the
+    bracket that Hacker 2001, eq. 1, loses is here. RFC 5348, section 3.1, has it without the inner min.
+    Raises ParameterError outside the domain.
+    """
+    _check(mss, rtt, loss, rto, b, max_window)
+    timeouts = rto * min(1.0, 3 * math.sqrt(3 * b * loss / 8)) * loss * (1 + 32 * loss**2)
+    segments = 1 / (rtt * math.sqrt(2 * b * loss / 3) + timeouts)
+    if max_window is not None:
+        segments = min(segments, max_window / rtt)
+    return 8 * mss * segments
+
+
+def padhye_full(  # noqa: PLR0917
+    mss: float, rtt: float, loss: float, rto: float, b: float = 1, max_window: float | None = None
+) -> float:
+    """Throughput of one Reno flow with timeouts, bit/s, by the full model. Arguments and errors as `padhye`.
+
+    Source: the same paper, the full model, without and with the receiver's window as the limit.
+    """
+    _check(mss, rtt, loss, rto, b, max_window)
+    kept = 1 - loss
+    third = (2 + b) / (3 * b)
+    window = third + math.sqrt(8 * kept / (3 * b * loss) + third**2)
+    if max_window is None or window < max_window:
+        rounds = b * window / 2 + 1
+    else:
+        window = max_window
+        rounds = b * window / 8 + kept / (loss * window) + 2
+    timeout = _timeout_share(window, kept)
+    sent = kept / loss + window + timeout / kept
+    return 8 * mss * sent / (rtt * rounds + timeout * rto * _backoff(loss) / kept)
+
+
+def _timeout_share(window: float, kept: float) -> float:
+    """Q(w): chance that a loss in a window of `window` segments is found by a timeout."""
+    # Powers by logarithms: 1 - kept**window loses all digits when loss is tiny.
+    log = math.log(kept)
+    three = -math.expm1(3 * log)
+    all_lost = -math.expm1(window * log)
+    return min(1.0, three * (1 + kept**3 * -math.expm1((window - 3) * log)) / all_lost)
+
+
+def _backoff(p: float) -> float:
+    """f(p): timeouts in a row, each twice as long as the one before, up to 64 times the first."""
+    return 1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6
+
+
+def _check(  # noqa: PLR0917
+    mss: float, rtt: float, loss: float, rto: float, b: float, max_window: float | None
+) -> None:
+    path(mss, rtt)
+    loss_rate(loss, certain=False)
+    positive("rto", rto, "a retransmission timeout in seconds")
+    require(math.isfinite(b) and b >= 1, "b", b, "1 or above", "segments acknowledged by one ACK")
+    if max_window is not None:
+        require(max_window >= 1, "max_window", max_window, "1 or above", "the receiver's window in segments")

@@ -1,0 +1,44 @@
+"""One run as the screen sees it, while it goes on and after. The bench changes it; widgets read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from tcptutor.run import Run
+
+if TYPE_CHECKING:
+    from tcptutor.analysis.model import Expectation, Report
+
+State = Literal["starting", "running", "ended"]
+
+
+@dataclass
+class Live:
+    """A run of a step's experiment."""
+
+    module: str
+    step: str
+    run: Run
+    expectation: Expectation | None = None
+    """What the models say; None until it has been computed."""
+    report: Report | None = None
+    """After the run; None when too little arrived to compare."""
+    rates: list[tuple[float, float]] = field(default_factory=list)
+    """Throughput of all flows together: time in s, bit/s."""
+    state: State = "starting"
+    phase: str = "starting"
+    """What the lab does now."""
+    problem: str = ""
+    """Why it ended before its time, one line; empty for a whole run and for one that the student stopped."""
+
+    @property
+    def going_on(self) -> bool:
+        return self.state != "ended"
+
+    @property
+    def cut_short(self) -> bool:
+        return self.state == "ended" and not self.run.complete
+
+    def is_of(self, module: str, step: str) -> bool:
+        return (self.module, self.step) == (module, step)

@@ -1,0 +1,58 @@
+"""Asks the analysis about a run, off the event loop; imported late: the first frame needs none of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from tcptutor.errors import TutorError
+from tcptutor.run import Run, Sample
+from tcptutor.spec import Experiment
+from tcptutor.ui.live import Live
+
+if TYPE_CHECKING:
+    from tcptutor.analysis.model import Expectation, Report
+
+
+class Rates:
+    """Throughput of all flows together while samples arrive."""
+
+    def __init__(self) -> None:
+        from tcptutor.analysis.series import Throughput  # noqa: PLC0415
+
+        self._throughput = Throughput()
+
+    def add(self, samples: Iterable[Sample]) -> list[tuple[float, float]]:
+        """All points so far: (s, bit/s)."""
+        self._throughput.add(samples)
+        return self._throughput.points
+
+
+async def expectation(experiment: Experiment) -> Expectation:
+    """What the models say about it."""
+    from tcptutor.analysis import expect  # noqa: PLC0415
+
+    return await asyncio.to_thread(expect, experiment)
+
+
+async def report(run: Run) -> Report | None:
+    """The run beside the models; None when it ended before the measured part began."""
+    from tcptutor import analysis  # noqa: PLC0415
+
+    if not run.samples or run.samples[-1].t <= run.experiment.flows.warmup:
+        return None
+    try:
+        return await asyncio.to_thread(analysis.report, run)
+    except TutorError:
+        return None  # too little to compare: the chart still shows what arrived
+
+
+async def recall(module: str, step: str, run: Run) -> Live:
+    """A run from the journal, as it stood on the screen when it ended."""
+    rates = Rates()
+    live = Live(module, step, run, state="ended")
+    live.expectation = await expectation(run.experiment)
+    live.rates = await asyncio.to_thread(rates.add, run.samples)
+    live.report = await report(run)
+    return live

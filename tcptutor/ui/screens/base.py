@@ -1,0 +1,71 @@
+"""What every screen of ours has: a header, a footer, and a layout that follows the terminal's size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events
+from textual.screen import Screen
+
+from tcptutor.ui import keys
+from tcptutor.ui.live import Live
+from tcptutor.ui.widgets.status.footer import Footer
+from tcptutor.ui.widgets.status.header import Header
+
+if TYPE_CHECKING:
+    from tcptutor.ui.app import TutorApp
+
+WIDE = 100
+"""From here on two columns."""
+TALL = 32
+"""From here on there is room for the table of models."""
+
+
+class TutorScreen(Screen[None]):
+    """Subclasses fill in the place, the keys of the footer and what they do with a run."""
+
+    FOOTER: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """(ids of bindings, word) for the line at the bottom."""
+
+    @property
+    def tutor(self) -> TutorApp:
+        return cast("TutorApp", self.app)
+
+    def fit(self, wide: bool, tall: bool) -> None:
+        """The terminal has a new size."""
+        self.set_class(wide, "-wide")
+        self.set_class(not wide, "-narrow")
+        self.set_class(tall, "-tall")
+
+    def show_keys(self) -> None:
+        """Draw the footer anew."""
+        self.query_one(Footer).show_keys(keys.line(self, self.FOOTER))
+
+    def show_lab(self) -> None:
+        """The lab has changed."""
+        self.query_one(Header).show_lab(self._lab_line())
+
+    def run_moved(self, live: Live) -> None:  # noqa: ARG002  # for subclasses
+        self.show_lab()
+
+    def run_ended(self, live: Live) -> None:  # noqa: ARG002
+        self.show_lab()
+
+    def on_mount(self) -> None:
+        self.show_lab()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.fit(event.size.width >= WIDE, event.size.height >= TALL)
+
+    def on_screen_resume(self) -> None:
+        # A screen that was covered while the terminal changed its size has not been told.
+        self.fit(self.app.size.width >= WIDE, self.app.size.height >= TALL)
+        self.call_after_refresh(self.show_keys)
+
+    def _lab_line(self) -> str:
+        bench = self.tutor.bench
+        live = bench.live
+        if live and live.state == "running":
+            place = bench.state.headline.rsplit(" · ", 1)[0]
+            return f"{place} · running {live.run.experiment_s:.0f}/{live.run.experiment.seconds:g} s"
+        return bench.state.headline

@@ -1,0 +1,45 @@
+"""The keys of the screen below, as they are bound now."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from tcptutor.ui import keys
+from tcptutor.ui.screens.base import TutorScreen
+
+ALWAYS = (
+    ("Tab", "to the next thing to fill in; Shift+Tab back"),
+    ("↑ ↓", "scroll the text, or move among the choices of a question"),
+    ("Enter", "answer the question, or lock the prediction"),
+    ("Esc", "leave the field you type in"),
+)
+
+
+class HelpScreen(ModalScreen[None]):
+    """Any of its keys closes it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,enter,question_mark,f1,space", "dismiss", "close", id="help.close")
+    ]
+
+    def __init__(self, below: TutorScreen) -> None:
+        super().__init__()
+        rows = [(" ".join(key.keys), key.long) for key in keys.working(below).values()]
+        rows = [row for row in rows if row[1]] + list(ALWAYS)
+        width = max(len(key) for key, _ in rows)
+        self._text = Content("\n").join(
+            [Content.assemble((f"{key:>{width}}", "bold $primary"), f"  {what}") for key, what in rows]
+        )
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(id="help") as box:
+            box.border_title = "Keys"
+            box.border_subtitle = "Esc closes"
+            yield Static(self._text)

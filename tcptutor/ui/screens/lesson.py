@@ -1,0 +1,210 @@
+"""A page of a module with its run beside it: layout, keys, and the way to other pages."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.widgets import Input
+
+from tcptutor.course.model import Course, Module, Step
+from tcptutor.ui import keys
+from tcptutor.ui.live import Live
+from tcptutor.ui.messages import Answered, Predicted
+from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.screens.lesson_answers import Answers
+from tcptutor.ui.screens.lesson_run import Running
+from tcptutor.ui.study import Study
+from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.page.page import Page
+from tcptutor.ui.widgets.status.footer import Footer
+from tcptutor.ui.widgets.status.header import Header
+
+TYPING = (("Enter", "locks it in"), ("Esc", "leaves the field"))
+VIEWS = ("-both", "-chart-only", "-text-only")
+
+
+class LessonScreen(TutorScreen):
+    """One step; another step is another screen in its place."""
+
+    AUTO_FOCUS = None
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,p", "go(-1)", "previous page", id="lesson.previous", tooltip="the page before"),
+        Binding("right,n", "go(1)", "next page", id="lesson.next", tooltip="the next page"),
+        Binding("r", "run", "run", id="lesson.run", tooltip="run the experiment"),
+        Binding("s", "stop", "stop", id="lesson.stop", tooltip="stop the run; what arrived is kept"),
+        Binding("x", "run_unpredicted", "run without prediction", id="lesson.skip",
+                tooltip="run without a prediction; it cannot be given later"),
+        Binding("h", "hint", "hint", id="lesson.hint", tooltip="one more hint"),
+        Binding("c", "view", "chart", id="lesson.chart", tooltip="only the chart, only the text, or both"),
+        Binding("escape", "back", "home", id="lesson.home", tooltip="the list of modules"),
+        *(Binding(f"{n}", f"pick({n})", show=False, id=f"lesson.choice-{n}") for n in range(1, 10)),
+    ]  # fmt: skip
+    FOOTER = (
+        ("lesson.previous lesson.next", "page"),
+        ("lesson.run", "run"),
+        ("lesson.stop", "stop"),
+        ("lesson.hint", "hint"),
+        ("lesson.chart", "chart"),
+        ("app.keys", "keys"),
+        ("app.commands", "commands"),
+        ("lesson.home", "home"),
+    )
+
+    def __init__(self, module: Module, step: Step) -> None:
+        super().__init__()
+        self.module, self.step = module, step
+        self._view = 0
+
+    def compose(self) -> ComposeResult:
+        self._study = Study(self.module, self.step, self.tutor.journal)
+        page = Page(self._study, _onward(self.tutor.course, self.module, self.step))
+        self._answers = Answers(self._study, page)
+        self._control: Running | None = None
+        yield Header()
+        with Container(id="body"):
+            yield page
+            if self.step.experiment:
+                panel = RunPanel()
+                yield panel
+                self._control = Running(self.tutor, self._study, page, panel)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        number = self.module.steps.index(self.step) + 1
+        place = f"{self.module.number} {self.module.title} · {number}/{len(self.module.steps)}"
+        self.query_one(Header).show_place(place)
+        self._answers.restore()
+        self._changed()
+        self.query_one(Page).focus()
+        if self._control:
+            self._control.restore()
+
+    def fit(self, wide: bool, tall: bool) -> None:
+        super().fit(wide, tall)
+        for panel in self.query(RunPanel):
+            panel.show_small(not tall)
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """Keys that would do nothing are not offered."""
+        bench = self.tutor.bench
+        match action:
+            case "run":
+                return self._control is not None and not self._control.going_on
+            case "run_unpredicted":
+                return self._control is not None and self._study.must_predict and not bench.busy
+            case "stop":
+                return bench.busy
+            case "hint":
+                return self._answers.has_hints
+            case "view":
+                return self._control is not None
+            case _:
+                return True
+
+    def show_keys(self) -> None:
+        footer = self.query_one(Footer)
+        typing = isinstance(self.focused, Input)
+        footer.show_keys(TYPING if typing else keys.line(self, self.FOOTER))
+
+    def action_go(self, by: int) -> None:
+        there = neighbour(self.tutor.course, self.module, self.step, by)
+        if there is None:
+            self.notify("That is the last page of the course." if by > 0 else "That is the first page.")
+        else:
+            self.tutor.open_step(*there)
+
+    def action_run(self) -> None:
+        if self._control:
+            self._control.start()
+            self._changed()
+
+    def action_run_unpredicted(self) -> None:
+        if self._control:
+            self._answers.skip_prediction()
+            self._control.start()
+            self._changed()
+
+    def action_stop(self) -> None:
+        self.tutor.bench.stop()
+
+    def action_hint(self) -> None:
+        if not self._answers.hint():
+            self.notify("There is no further hint.")
+        self._changed()
+
+    def action_pick(self, number: int) -> None:
+        self._answers.pick(number - 1)
+
+    def action_view(self) -> None:
+        self.set_class(False, VIEWS[self._view])
+        self._view = (self._view + 1) % len(VIEWS)
+        self.set_class(True, VIEWS[self._view])
+
+    def action_back(self) -> None:
+        if isinstance(self.focused, Input):
+            self.query_one(Page).focus()
+        else:
+            self.dismiss()
+
+    # What the widgets and the bench report
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:  # noqa: ARG002
+        self.show_keys()
+
+    def on_predicted(self, message: Predicted) -> None:
+        if self._answers.predict(message.text):
+            self.query_one(Page).focus()
+            if self._control:
+                self._control.predicted()
+        self._changed()
+
+    def on_answered(self, message: Answered) -> None:
+        self._answers.answer(message.question, message.answer)
+        self._changed()
+
+    def run_moved(self, live: Live) -> None:
+        super().run_moved(live)
+        if self._control:
+            self._control.moved(live)
+
+    def run_ended(self, live: Live) -> None:
+        super().run_ended(live)
+        if self._control:
+            self._control.ended(live)
+        self._changed()
+
+    def _changed(self) -> None:
+        """The student did something: what is stored and which keys work may be different now."""
+        self.refresh_bindings()
+        self.call_after_refresh(self.show_keys)
+        journal, footer = self.tutor.journal, self.query_one(Footer)
+        if self._study.trouble or not journal.lasting:
+            footer.show_right("NOT SAVED")
+            if self._study.trouble:
+                self.notify(self._study.trouble, severity="error", timeout=15)
+            return
+        done = journal.progress(self.tutor.course)[self.module.id]
+        footer.show_right(f"{done.done}/{done.total} done · saved")
+
+
+def neighbour(course: Course, module: Module, step: Step, by: int) -> tuple[Module, Step] | None:
+    """The page `by` pages on, across modules; None past either end."""
+    pages = [(each, page) for each in course.modules for page in each.steps]
+    index = next(i for i, (each, page) in enumerate(pages) if (each.id, page.id) == (module.id, step.id)) + by
+    return pages[index] if 0 <= index < len(pages) else None
+
+
+def _onward(course: Course, module: Module, step: Step) -> str:
+    there = neighbour(course, module, step, 1)
+    if there is None:
+        return "This is the last page of the course."
+    onward, page = there
+    where = f"{onward.number} {onward.title}: " if onward.id != module.id else ""
+    return f"→ {where}{page.title}"

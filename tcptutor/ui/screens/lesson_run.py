@@ -1,0 +1,97 @@
+"""The run of a page: when it may start, and which run is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tcptutor.run import Run
+from tcptutor.ui import reading
+from tcptutor.ui.live import Live
+from tcptutor.ui.study import Study
+from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.page.page import Page
+
+if TYPE_CHECKING:
+    from tcptutor.ui.app import TutorApp
+
+
+class Running:
+    """Between the bench and the panel, for one step with an experiment."""
+
+    def __init__(self, app: TutorApp, study: Study, page: Page, panel: RunPanel) -> None:
+        step = study.step
+        assert step.experiment is not None
+        self._app, self._study, self._page, self._panel = app, study, page, panel
+        self._experiment = step.experiment.experiment
+        self._own_is_rate = step.predict is None or step.predict.unit == "rate"
+        self._shown: Live | None = None
+
+    @property
+    def going_on(self) -> bool:
+        """Whether this page's own run goes on."""
+        live = self._app.bench.live
+        return self._app.bench.busy and live is not None and self._is_ours(live)
+
+    def restore(self) -> None:
+        """Show the run that goes on, else the last one of this page."""
+        live = self._app.bench.live
+        if live is not None and self._is_ours(live):
+            self._show(live)
+            return
+        self._idle()
+        run = self._app.journal.latest_run(self._study.module.id, self._study.step.id)
+        if run is not None:
+            self._panel.run_worker(self._recall(run))
+
+    def start(self) -> None:
+        """Run it, unless a prediction is due first or the lab is at work for another page."""
+        bench = self._app.bench
+        if bench.busy:
+            self._app.notify("Another page's run goes on: s stops it.")
+        elif self._study.must_predict:
+            box = self._page.predict_box
+            assert box is not None
+            box.ask_first()
+        else:
+            bench.start(self._study.module.id, self._study.step.id, self._experiment)
+
+    def predicted(self) -> None:
+        """The prediction was locked."""
+        if self._shown is None:
+            self._idle()
+
+    def moved(self, live: Live) -> None:
+        """A run has new data; it may be another page's."""
+        if not self._is_ours(live):
+            return
+        if live is self._shown:
+            self._panel.moved()
+        else:
+            self._show(live)
+
+    def ended(self, live: Live) -> None:
+        """A run has ended."""
+        if self._is_ours(live):
+            self._show(live, just_now=True)
+
+    async def _recall(self, run: Run) -> None:
+        live = await reading.recall(self._study.module.id, self._study.step.id, run)
+        if self._shown is None:  # a new run may have begun meanwhile
+            self._show(live)
+
+    def _show(self, live: Live, just_now: bool = False) -> None:
+        self._shown = live
+        self._panel.show(live, self._study.prediction, self._own_is_rate)
+        if live.run.complete:
+            self._page.show_after(scroll=just_now)
+
+    def _idle(self) -> None:
+        seconds = f"{self._experiment.seconds:g} s of TCP on a real kernel"
+        if self._study.must_predict:
+            said = f"Predict first, then r runs it: {seconds}."
+        else:
+            said = f"Press r to run it: {seconds}."
+        self._panel.idle(self._experiment, said)
+
+    def _is_ours(self, live: Live) -> bool:
+        return live.is_of(self._study.module.id, self._study.step.id)

@@ -1,0 +1,64 @@
+"""From the command line to the running app and back to a restored terminal."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tcptutor.errors import JournalError, UsageError
+from tcptutor.ui.lab import LabLike
+
+if TYPE_CHECKING:
+    from tcptutor.course.model import Course
+    from tcptutor.journal import Journal
+
+
+def run_app(module: str | None = None, lab: LabLike | None = None, lessons: Path | None = None) -> int:
+    """Run the app until the student leaves it; the exit code.
+
+    `module` opens that module where the student left it; `lab` defaults to what this machine can do;
+    `lessons` is a course folder, by default ours. Raises UsageError for a module that does not exist.
+    """
+    from tcptutor.course import read_course  # noqa: PLC0415
+
+    course, problems = read_course(lessons)
+    if module is not None and module not in {known.id for known in course.modules}:
+        known = ", ".join(each.id for each in course.modules)
+        raise UsageError(f"no module {module!r}: the modules are {known}")
+    journal = open_journal()
+    try:
+        return asyncio.run(_run(course, tuple(map(str, problems)), journal, lab or _default_lab(), module))
+    finally:
+        journal.close()
+
+
+def open_journal() -> Journal:
+    """The student's journal, or one in memory that says why nothing will be stored."""
+    from tcptutor.journal import Journal  # noqa: PLC0415
+
+    try:
+        return Journal.open()
+    except JournalError as error:
+        return Journal.in_memory(f"nothing will be saved: {error}")
+
+
+async def _run(
+    course: Course, problems: tuple[str, ...], journal: Journal, lab: LabLike, module: str | None
+) -> int:
+    from tcptutor.ui.app import TutorApp  # noqa: PLC0415
+
+    app = TutorApp(course, journal, lab, problems=problems, module=module)
+    try:
+        await app.run_async()
+    finally:
+        # Whatever ended the app (a key, a signal, a defect): no process of the lab stays behind.
+        await app.bench.close()
+    return app.return_code or 0
+
+
+def _default_lab() -> LabLike:
+    from tcptutor.backends.lab import Lab  # noqa: PLC0415
+
+    lab: LabLike = Lab()
+    return lab

@@ -1,0 +1,37 @@
+"""Themes that can be read from the back row. Words and shapes carry the meaning, colour repeats it."""
+
+from __future__ import annotations
+
+from textual.theme import Theme
+
+DARK = Theme(
+    name="tcptutor-dark",
+    dark=True,
+    background="#0a0c10",
+    surface="#0a0c10",
+    panel="#1c222b",
+    foreground="#f4f6f8",
+    primary="#6fd6ff",
+    secondary="#a9b7c6",
+    accent="#ffd866",
+    success="#8ff08f",
+    warning="#ffb454",
+    error="#ff8a80",
+    variables={"border": "#4a5665", "footer-key-foreground": "#6fd6ff"},
+)
+
+LIGHT = Theme(
+    name="tcptutor-light",
+    dark=False,
+    background="#ffffff",
+    surface="#ffffff",
+    panel="#e6ebf0",
+    foreground="#101418",
+    primary="#00558c",
+    secondary="#44505c",
+    accent="#8a4b00",
+    success="#0b6b0b",
+    warning="#8a4b00",
+    error="#a80000",
+    variables={"border": "#8a97a5"},
+)

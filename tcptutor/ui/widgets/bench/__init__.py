@@ -1,0 +1,1 @@
+"""The run: chart, throughput, comparison."""

@@ -1,0 +1,97 @@
+"""The run's side of the screen: what is set up, the chart, the numbers, and why."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from tcptutor.journal import Kept
+from tcptutor.spec import Experiment
+from tcptutor.ui import words
+from tcptutor.ui.live import Live
+from tcptutor.ui.pace import Pace
+from tcptutor.ui.widgets.bench import comparison, legend, result, throughput
+from tcptutor.ui.widgets.bench.chart import Chart
+
+DRAW_S = 0.5
+"""Seconds between two drawings of a run that goes on."""
+
+
+class RunPanel(Vertical):
+    """Draws one `Live`; told when it moved, it draws at its own pace."""
+
+    def __init__(self) -> None:
+        super().__init__(id="panel")
+        self._live: Live | None = None
+        self._own: Kept | None = None
+        self._own_is_rate = True
+        self._small = False
+        self._pace = Pace(self, DRAW_S, self._draw)
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="setup", markup=False)
+        yield Static(id="title", markup=False)
+        yield Static(id="legend", markup=False)
+        yield Chart()
+        yield Static(id="throughput", markup=False)
+        yield Static(id="status", markup=False)
+        yield Static(id="comparison", markup=False)
+        yield Static(id="why", markup=False)
+
+    def idle(self, experiment: Experiment, instruction: str) -> None:
+        """Nothing was run yet: say what would be, and how to start it."""
+        self._live = None
+        self.set_class(False, "-live")
+        self._text("setup", _setup(experiment))
+        self._text("status", Content(instruction))
+
+    def show(self, live: Live, own: Kept | None, own_is_rate: bool) -> None:
+        """Show this run now."""
+        self._live, self._own, self._own_is_rate = live, own, own_is_rate
+        self.set_class(True, "-live")
+        self.set_class(live.state == "ended", "-ended")
+        self._text("setup", _setup(live.run.experiment))
+        self.call_after_refresh(self._pace.now)
+
+    def moved(self) -> None:
+        """The run on show has new data."""
+        self._pace.ask()
+
+    def show_small(self, small: bool) -> None:
+        """Whether there are too few lines for the table."""
+        self._small = small
+        self._pace.ask()
+
+    def on_resize(self) -> None:
+        if self._live:
+            self._lines(self._live)
+
+    def _draw(self) -> None:
+        if self._live:
+            self.query_one(Chart).show(self._live)
+            self._lines(self._live)
+
+    def _lines(self, live: Live) -> None:
+        width = self.content_size.width
+        self._text("title", legend.title(live, width))
+        self._text("legend", legend.legend(live, width))
+        self._text("throughput", throughput.line(live, width))
+        self._text("status", result.status(live))
+        if live.state != "ended":
+            return
+        if live.report:
+            write = comparison.line if self._small else comparison.table
+            self._text("comparison", write(live.report, self._own, self._own_is_rate), layout=True)
+        else:
+            self._text("comparison", Content(""), layout=True)
+        self._text("why", result.why(live), layout=True)
+
+    def _text(self, name: str, content: Content, layout: bool = False) -> None:
+        # Without a layout: these lines change twice a second and never their height.
+        self.query_one(f"#{name}", Static).update(content, layout=layout)
+
+
+def _setup(experiment: Experiment) -> Content:
+    return Content.assemble((words.flows_line(experiment), "bold"), f" · {words.experiment_line(experiment)}")

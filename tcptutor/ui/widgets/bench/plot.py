@@ -1,0 +1,121 @@
+"""The picture of congestion windows as lines of characters, drawn by plotext.
+
+plotext takes a third of a second to import: it comes in when a chart is first drawn, or by `preload`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, zip_longest
+from typing import Any
+
+from tcptutor.ui.widgets.bench import traces
+from tcptutor.ui.widgets.bench.traces import Points
+
+EXPECTED = "╌"
+AXIS, FLOW, MEAN, MODEL = "axis", "flow", "mean", "expected"
+"""What a cell of the chart shows."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the picture: a character and what it shows for each cell."""
+
+    text: str
+    kinds: tuple[str, ...]
+
+    def pieces(self) -> Iterator[tuple[str, str]]:
+        """Runs of cells of one kind: (kind, text)."""
+        start = 0
+        for kind, group in groupby(self.kinds):
+            end = start + sum(1 for _ in group)
+            yield kind, self.text[start:end]
+            start = end
+
+    def changed(self, before: Line) -> tuple[int, int] | None:
+        """From where to where it differs from what it was; None if it does not."""
+        differs = [
+            index
+            for index, now in enumerate(zip(self.text, self.kinds, strict=True))
+            if index >= len(before.text) or now != (before.text[index], before.kinds[index])
+        ]
+        return (differs[0], differs[-1] + 1) if differs else None
+
+
+def preload() -> None:
+    """Import plotext now, say in a thread."""
+    import plotext  # noqa: F401, PLC0415
+
+
+def draw(
+    flows: Sequence[Points], size: tuple[int, int], seconds: float, top: float, expected: float | None
+) -> list[Line]:
+    """The flows (time in s, segments) on axes of 0 to `seconds` and 0 to `top`.
+
+    More than one flow: their mean is drawn over them, since it is what a model speaks about.
+    """
+    lines = _lines(flows, size, seconds, top, expected)
+    if len(flows) < 2:
+        return [_line(text) for text in lines]
+    mean = traces.mean(flows, seconds, size[0] * 2)
+    over = _lines([mean], size, seconds, top, None)
+    return [_line(text, above) for text, above in zip(lines, over, strict=True)]
+
+
+def _line(text: str, above: str = "") -> Line:
+    cells: list[str] = []
+    kinds: list[str] = []
+    for under, over in zip_longest(text, above, fillvalue=" "):
+        is_mean = _is_dots(over)
+        cells.append(over if is_mean else under)
+        if is_mean:
+            kinds.append(MEAN)
+        elif _is_dots(under):
+            kinds.append(FLOW)
+        elif under == EXPECTED:
+            kinds.append(MODEL)
+        else:
+            # A blank belongs to what stands before it: every change of style is ten bytes to the terminal.
+            kinds.append(kinds[-1] if under == " " and kinds else AXIS)
+    return Line("".join(cells), tuple(kinds))
+
+
+def _is_dots(character: str) -> bool:
+    return "\u2801" <= character <= "\u28ff"
+
+
+def _lines(
+    flows: Sequence[Points], size: tuple[int, int], seconds: float, top: float, expected: float | None
+) -> tuple[str, ...]:
+    width, height = size
+    figure = _figure(width, height)
+    times = traces.ticks(seconds, max(width // 12, 2))
+    labels = [f"{t:g}" for t in times]
+    labels[-1] += " s"
+    figure.ruler("x", "lower").lim(0, seconds).ticks(times, labels)
+    heights = traces.ticks(top, max(height // 4, 2))
+    figure.ruler("y", "left").lim(0, top).ticks(heights, [f"{value:g}" for value in heights])
+    if expected is not None:
+        # Flows are drawn over it, so the broken line shows only where nothing was measured.
+        figure.draw(figure.signal([0, seconds], [expected, expected], marker=EXPECTED).lines(True))
+    for points in flows:
+        if points:
+            t, cwnd = zip(*points, strict=True)
+            cut = [min(value, top) for value in cwnd]
+            figure.draw(figure.signal(list(t), cut, marker="braille").lines(True))
+    text: str = figure.build().string(colorless=True)
+    return tuple(line.ljust(width)[:width] for line in text.split("\n")[:height])
+
+
+def _figure(width: int, height: int) -> Any:
+    import plotext  # noqa: PLC0415
+
+    plotext.terminal.limit(False, False)  # our widget knows its size; plotext would ask the terminal
+    figure = plotext.figure
+    figure.clear()
+    figure.theme("colorless")
+    figure.plot_size(width, height)
+    figure.axes(False, axis="x", side="upper")
+    figure.axes(False, axis="y", side="right")
+    return figure

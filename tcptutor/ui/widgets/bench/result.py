@@ -1,0 +1,43 @@
+"""How the run stands and what came out of it, in sentences."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from tcptutor.ui.live import Live
+
+
+def status(live: Live) -> Content:
+    """How far it is, or how it ended."""
+    run, total = live.run, live.run.experiment.seconds
+    if live.state == "starting" or (live.going_on and not run.samples):
+        return Content.assemble(("… ", "bold"), live.phase, ("   s stops", "$text-muted"))
+    if live.going_on:
+        warmup = "  (warm-up, not in the mean)" if run.experiment_s < run.experiment.flows.warmup else ""
+        return Content.assemble(
+            ("▶ ", "bold"), f"{run.experiment_s:.0f} of {total:g} s{warmup}", ("   s stops", "$text-muted")
+        )
+    if live.problem:
+        kept = f" {run.experiment_s:.1f} s of it are kept." if run.samples else ""
+        return Content.assemble(("✗ ", "$error bold"), f"{live.problem}.{kept} r runs it again.")
+    if live.cut_short:
+        return Content.assemble(
+            ("✂ cut short ", "$warning bold"),
+            f"at {run.experiment_s:.1f} of {total:g} s: {run.note}. r runs it again.",
+        )
+    return Content.assemble(("✓ ", "$success bold"), f"{total:g} s in {run.wall_s:.0f} s. r runs it again.")
+
+
+def why(live: Live) -> Content:
+    """The verdict, what the analysis adds, and whether the lab believes itself."""
+    lines = []
+    if live.report:
+        lines.append(Content.assemble(("why: ", "bold"), live.report.verdict.sentence))
+        if live.report.note:
+            lines.append(Content(live.report.note))
+    fidelity = live.run.fidelity
+    if fidelity.status != "valid":
+        style = "$error bold" if fidelity.status == "invalid" else "$warning bold"
+        reasons = "; ".join(fidelity.reasons) or "no reason given"
+        lines.append(Content.assemble((f"⚠ this run is {fidelity.status}: ", style), reasons))
+    return Content("\n").join(lines)

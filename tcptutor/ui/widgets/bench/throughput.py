@@ -1,0 +1,52 @@
+"""Throughput of all flows together: a line of blocks on the run's whole time, and the number."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from tcptutor import units
+from tcptutor.ui.live import Live
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+NUMBER_WIDTH = 13
+"""Columns of the longest number, "99.9 Mbit/s" and its blanks: fixed, so that the line does not jump."""
+
+
+def line(live: Live, width: int) -> Content:
+    """ "throughput ▁▂▅▆▇▇▇▆▇ 75.9 Mbit/s" in `width` columns."""
+    number = units.rate(live.report.throughput_bps if live.report else latest(live.rates))
+    columns = width - len("throughput ") - NUMBER_WIDTH
+    blocks = sparkline(live.rates, live.run.experiment.seconds, columns, live.run.experiment.path.rate)
+    return Content.assemble("throughput ", (blocks, "$primary"), (number.rjust(NUMBER_WIDTH), "bold"))
+
+
+def latest(rates: list[tuple[float, float]], over: float = 1.0) -> float:
+    """The mean of the last second, bit/s: single points jump too much to be read."""
+    if not rates:
+        return 0.0
+    end = rates[-1][0]
+    recent = [rate for t, rate in rates[-200:] if t > end - over]
+    return sum(recent) / len(recent)
+
+
+def sparkline(rates: list[tuple[float, float]], seconds: float, columns: int, full: float | None) -> str:
+    """A block for each column of the time axis, blank where nothing was measured yet.
+
+    The whole block is `full` (the link's rate), or the highest column when the link has none.
+    """
+    if columns < 1:
+        return ""
+    sums: dict[int, tuple[float, int]] = {}
+    for t, rate in rates:
+        column = min(int(t / seconds * columns), columns - 1)
+        total, number = sums.get(column, (0.0, 0))
+        sums[column] = total + rate, number + 1
+    means = {column: total / number for column, (total, number) in sums.items()}
+    full = full or max(means.values(), default=0) or 1
+    return "".join(_block(means.get(column), full) for column in range(columns))
+
+
+def _block(rate: float | None, full: float) -> str:
+    if rate is None:
+        return " "
+    return BLOCKS[min(int(rate / full * len(BLOCKS)), len(BLOCKS) - 1)]

@@ -1,0 +1,73 @@
+"""The prediction: a number with its unit, locked before the run."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from tcptutor import units
+from tcptutor.course.model import Predict
+from tcptutor.journal import Kept
+from tcptutor.ui.messages import Predicted
+from tcptutor.ui.widgets.page.hints import Hints
+from tcptutor.ui.widgets.page.inline import paragraphs
+
+
+class PredictBox(Vertical):
+    """Asks until it is locked; then shows what was locked."""
+
+    def __init__(self, predict: Predict, kept: Kept | None, hints: int) -> None:
+        super().__init__(classes="box")
+        self._predict, self._kept, self._level = predict, kept, hints
+
+    def compose(self) -> ComposeResult:
+        yield Static(Content.assemble(("Predict  ", "bold $primary"), paragraphs(self._predict.ask)))
+        with Horizontal(classes="entry"):
+            yield Static("Your prediction ", classes="label")
+            # A blinking cursor writes to the terminal all day.
+            entry = Input(placeholder=f"like {units.EXAMPLES[self._predict.unit]}", compact=True)
+            entry.cursor_blink = False
+            yield entry
+        yield Static(classes="line", markup=False)
+        yield Hints(self._predict.hints, self._level)
+
+    def on_mount(self) -> None:
+        if self._kept:
+            self.show_locked(self._kept)
+
+    def show_locked(self, kept: Kept) -> None:
+        """It cannot be changed any more."""
+        self.query_one(".entry").display = False
+        if kept.skipped:
+            said = Content("You ran this without a prediction.")
+        else:
+            said = Content.assemble("Your prediction  ", (kept.text, "bold"), "  (locked)")
+        self._line(said)
+
+    def ask_first(self) -> None:
+        """The run was asked for before the prediction."""
+        self.query_one(Input).focus()
+        self._line(
+            Content("First your prediction: type it, Enter locks it. (Esc, then x, runs without one.)")
+        )
+
+    def complain(self, reason: str) -> None:
+        self.query_one(Input).focus()
+        self._line(Content.assemble(("✗ ", "$error bold"), reason))
+
+    def show_hints(self, level: int) -> None:
+        self.query_one(Hints).show(level)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if event.value.strip():
+            self.post_message(Predicted(event.value))
+        else:
+            self.ask_first()
+
+    def _line(self, content: Content) -> None:
+        line = self.query_one(".line", Static)
+        line.update(content)
+        line.display = True

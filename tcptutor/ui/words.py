@@ -1,0 +1,48 @@
+"""Quantities and experiments in words, as they stand on the screen."""
+
+from __future__ import annotations
+
+from tcptutor import units
+from tcptutor.spec import Experiment
+
+
+def experiment_line(experiment: Experiment) -> str:
+    """What is set up, in one line: "reno · 100 Mbit/s · 20 ms · loss 0.1 % · buffer 244 KiB"."""
+    path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
+    parts = [hosts.algorithm]
+    parts.append(units.rate(path.rate) if path.rate else "no rate limit")
+    if path.delay:
+        jitter = f" ± {units.seconds(path.jitter)}" if path.jitter else ""
+        parts.append(f"{units.seconds(path.delay)}{jitter}")
+    if path.loss:
+        parts.append(f"loss {units.percent(path.loss)}")
+    if path.rate:
+        parts.append(f"buffer {units.size(path.queue)}")
+    if hosts.window:
+        parts.append(f"window {units.size(hosts.window)}")
+    if flows.pacing:
+        parts.append(f"paced at {units.rate(flows.pacing)}")
+    if hosts.mtu != 1500:
+        parts.append(f"MTU {hosts.mtu}")
+    return " · ".join(parts)
+
+
+def flows_line(experiment: Experiment) -> str:
+    """Who sends: "h1 → h2, 8 flows"."""
+    number = experiment.total_streams
+    flows = "1 flow" if number == 1 else f"{number} flows"
+    pairs = "h1 → h2" if experiment.pairs == 1 else f"{experiment.pairs} pairs"
+    return f"{pairs}, {flows}"
+
+
+def above_or_below(ratio: float) -> str:
+    """ "6 % above" for 1.06, "20 % below" for 0.8, "the same" within half a percent."""
+    rounded = round((ratio - 1) * 100)
+    if rounded == 0:
+        return "the same"
+    return f"{abs(rounded)} % {'above' if rounded > 0 else 'below'}"
+
+
+def tolerance(relative: float) -> str:
+    """ "±9 %"; one digit more below one percent."""
+    return f"±{relative * 100:.0f} %" if relative >= 0.01 else f"±{relative * 100:.1f} %"

@@ -1,0 +1,36 @@
+"""A copy of the shipped course that a test may damage."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tcptutor import places
+
+MODULE = "03-parallel-streams"
+STEP = f"{MODULE}/03-one-lossy-flow.md"
+EXPERIMENT = f"{MODULE}/experiments/random-loss.toml"
+
+Edit = Callable[[str, str, str], Path]
+
+
+@pytest.fixture
+def lessons(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(places.lessons(), tmp_path / "lessons"))
+
+
+@pytest.fixture
+def edit(lessons: Path) -> Edit:
+    """Replaces text that must be there once or more: the first place only."""
+
+    def replace(file: str, old: str, new: str) -> Path:
+        path = lessons / file
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        return lessons
+
+    return replace

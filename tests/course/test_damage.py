@@ -1,0 +1,152 @@
+"""A wrong lesson file says where and what in one line, and takes nothing else down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tcptutor.course import experiment, lint, load, read_course
+from tcptutor.errors import ContentError, ParameterError, UsageError
+
+from .conftest import EXPERIMENT, MODULE, STEP, Edit
+
+CHOICES = f"{MODULE}/01-what-a-stream-is.md"
+NUMBER = f"{MODULE}/06-up-to-the-knee.md"
+
+CASES = {
+    "unknown key": (STEP, "[predict]", "[predict]\nasks = 1", ["predict.asks", "ask, unit, hints"]),
+    "unknown top key": (STEP, "title =", "titel =", ["titel", "title, after"]),
+    "missing key": (STEP, 'ask = "What throughput will', 'unit2 = "', ["predict.unit2"]),
+    "unknown unit": (STEP, 'unit = "rate"', 'unit = "speed"', ["predict.unit", "'speed'", "rate, time"]),
+    "wrong type": (STEP, 'unit = "rate"', "unit = 1", ["predict.unit"]),
+    "hints not a list": (STEP, "hints = [", 'hints = "x"\nmore = [', ["predict"]),
+    "unknown kind": (
+        STEP,
+        'kind = "single"',
+        'kind = "singel"',
+        ["question.kind", "single, multiple, numeric"],
+    ),
+    "no feedback": (CHOICES, "feedback = ", "# ", ["question.choice[1].feedback", "is missing"]),
+    "unknown experiment": (
+        STEP,
+        'name = "random-loss"',
+        'name = "x"',
+        ["experiment.name", "streams/x'", "random-loss"],
+    ),
+    "value without unit": (
+        STEP,
+        'duration = "40 s"',
+        "duration = 40",
+        ["experiment.set", "duration", "no unit"],
+    ),
+    "value out of bounds": (STEP, 'duration = "40 s"', 'loss = "95 %"', ["experiment.set", "loss", "bounds"]),
+    "unknown parameter": (STEP, 'duration = "40 s"', 'speed = "1"', ["experiment.set", "speed"]),
+    "value is a list": (STEP, 'duration = "40 s"', "duration = [1]", ["experiment.set", "text"]),
+    "bad TOML": (STEP, "[predict]", "[predict", ["not valid TOML", "line 16"]),
+    "no first fence": (STEP, "+++\n", "", ["first line must be +++"]),
+    "no second fence": (STEP, "\n+++\n", "\n", ["second +++"]),
+    "no correct choice": (
+        CHOICES,
+        "correct = true",
+        "correct = false",
+        ["question.choice", "no choice is correct"],
+    ),
+    "two correct": (
+        CHOICES,
+        'feedback = "',
+        'correct = true\nfeedback = "',
+        ["question.choice", "2 choices"],
+    ),
+    "answer without unit": (
+        NUMBER,
+        'answer = "10 Mbit/s"',
+        'answer = "10"',
+        ["question[1].answer", "no unit"],
+    ),
+    "numeric without unit": (NUMBER, 'unit = "rate"', "", ["question[1].unit", "is missing"]),
+    "same id twice": (NUMBER, 'id = "when-to-use"', 'id = "neighbour"', ["question[2].id", "neighbour"]),
+    "experiment: no unit": (EXPERIMENT, '"100 Mbit/s"', '"100"', ["rate", "no unit"]),
+    "experiment: unknown key": (EXPERIMENT, "title =", "name =", ["name", "title, parameters"]),
+    "experiment: unknown parameter": (EXPERIMENT, "loss =", "losses =", ["losses", "loss"]),
+    "module: minutes": (
+        f"{MODULE}/module.toml",
+        "minutes = 45",
+        'minutes = "45"',
+        ["minutes", "whole number"],
+    ),
+    "course: version": (
+        "course.toml",
+        "format_version = 1",
+        "format_version = 9",
+        ["format_version", "update"],
+    ),
+    "course: no such module": ("course.toml", '"parallel', '"nowhere", "parallel', ["modules", "'nowhere'"]),
+}
+
+
+@pytest.mark.parametrize(("file", "old", "new", "said"), CASES.values(), ids=CASES)
+def test_a_wrong_file_names_file_key_and_reason(
+    edit: Edit, file: str, old: str, new: str, said: list[str]
+) -> None:
+    root = edit(file, old, new)
+    with pytest.raises(ContentError) as caught:
+        load(root)
+    line = str(caught.value)
+    assert line.startswith(f"lessons/{file}: ")
+    assert "\n" not in line
+    for part in said:
+        assert part in line
+    assert line in lint(root)
+
+
+def test_a_damaged_page_is_left_out_and_the_rest_stays(edit: Edit) -> None:
+    course, problems = read_course(edit(STEP, "[predict]", "[predict"))
+    assert [step.id for step in course.modules[0].steps][2] == "four-lossy-flows"
+    assert len(problems) == 1
+
+
+def test_a_damaged_experiment_takes_its_pages_only(edit: Edit) -> None:
+    course, problems = read_course(edit(EXPERIMENT, '"100 Mbit/s"', '"100"'))
+    left = {step.experiment.name for step in course.modules[0].steps if step.experiment}
+    assert left == {"parallel-streams/small-window"}
+    assert all("random-loss.toml: rate: '100' has no unit" in str(problem) for problem in problems)
+
+
+def test_a_damaged_module_takes_itself_only(edit: Edit, lessons: Path) -> None:
+    second = lessons / "04-other"
+    second.mkdir()
+    (second / "module.toml").write_text("title = ", encoding="utf-8")
+    course, problems = read_course(edit("course.toml", "streams", 'streams", "other'))
+    assert [module.id for module in course.modules] == ["parallel-streams"]
+    assert "04-other/module.toml" in str(problems[0])
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe", b"title ="])
+def test_without_a_readable_list_the_folders_are_the_course(lessons: Path, content: bytes | None) -> None:
+    (lessons / "course.toml").unlink()
+    if content is not None:
+        (lessons / "course.toml").write_bytes(content)
+    course, problems = read_course(lessons)
+    assert [module.id for module in course.modules] == ["parallel-streams"]
+    assert "lessons/course.toml" in str(problems[0])
+
+
+def test_a_folder_that_is_not_there_is_a_problem_not_a_crash(tmp_path: Path) -> None:
+    course, problems = read_course(tmp_path / "nothing")
+    assert course.modules == ()
+    assert "course.toml: the file is missing" in str(problems[0])
+
+
+def test_windows_line_ends_read_the_same(lessons: Path) -> None:
+    before = load(lessons)
+    path = lessons / STEP
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert load(lessons) == before
+
+
+def test_an_experiment_by_name_says_what_is_wrong_with_the_request() -> None:
+    with pytest.raises(UsageError, match="the experiments are parallel-streams/random-loss"):
+        experiment("random-los")
+    with pytest.raises(ParameterError, match="streams"):
+        experiment("parallel-streams/random-loss", {"streams": "many"})

@@ -1,0 +1,104 @@
+"""What can be read but should not be shown yet."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tcptutor.course import lint, load
+
+from .conftest import EXPERIMENT, MODULE, STEP, Edit
+
+FIRST = f"{MODULE}/01-what-a-stream-is.md"
+NUMBER = f"{MODULE}/06-up-to-the-knee.md"
+WIDE = "```\n" + "x" * 45 + "\n```"
+
+CASES = {
+    "title repeated": (STEP, "\n+++\n", "\n+++\n# One flow on a lossy path\n", "repeats the title"),
+    "wide code": (STEP, "\n+++\n", f"\n+++\n{WIDE}\n", "code of 45 columns"),
+    "open code": (STEP, "\n+++\n", "\n+++\n~~~\n", "closing ~~~ is missing"),
+    "wall of text": (STEP, "\n+++\n", "\n+++\n" + "word " * 200, "wall of text"),
+    "no sentence": (
+        FIRST,
+        "Yes: each connection has its own window, and the windows add up.",
+        "Yes",
+        "choice[2].feedback",
+    ),
+    "no explanation": (NUMBER, 'explanation = "Before', 'explanation = "" # "', "explanation: is empty"),
+    "no numeric feedback": (NUMBER, 'feedback = "A full', 'feedback = "" # "', "feedback"),
+    "loose tolerance": (NUMBER, "tolerance = 0.05", "tolerance = 0.5", "tolerance: 0.5"),
+    "same choices": (
+        FIRST,
+        "The capacity of the link",
+        "The routes: every stream takes its own way",
+        "the same",
+    ),
+    "no published source": (EXPERIMENT, '"hacker_parallel_sockets"', '"nobody"', "no document 'nobody'"),
+    "no such result": (EXPERIMENT, "eight streams, 1 %", "nine streams, 1 %", "has no result 'nine"),
+    "no objectives": (
+        f"{MODULE}/module.toml",
+        "objectives = [",
+        "objectives = []\nextra = [",
+        "objectives: is empty",
+    ),
+    "extra that is not": (
+        f"{MODULE}/module.toml",
+        "minutes",
+        'extra = ["none"]\nminutes',
+        "no experiment 'none'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("file", "old", "new", "said"), CASES.values(), ids=CASES)
+def test_what_reads_but_does_not_teach_is_named(edit: Edit, file: str, old: str, new: str, said: str) -> None:
+    found = lint(edit(file, old, new))
+    assert any(line.startswith(f"lessons/{file}: ") and said in line for line in found), found
+
+
+@pytest.mark.parametrize("hints", ["[]", '["Look."]', '["Look.", "Look."]', '["Look.", ""]'])
+def test_hints_come_in_levels(lessons: Path, hints: str) -> None:
+    path = lessons / FIRST
+    text = re.sub(
+        r"hints = \[.*?\]\n", f"hints = {hints}\n", path.read_text(encoding="utf-8"), flags=re.DOTALL
+    )
+    path.write_text(text, encoding="utf-8")
+    assert any("question what-changes: hints: " in line for line in lint(lessons))
+
+
+def test_text_after_a_run_needs_a_run(edit: Edit) -> None:
+    root = edit(FIRST, 'title = "One file, several connections"', 'title = "T"\nafter = "Seen."')
+    assert [line for line in lint(root) if "after: there is no experiment" in line]
+
+
+def test_an_experiment_that_no_page_uses_must_be_listed(lessons: Path, edit: Edit) -> None:
+    text = (lessons / EXPERIMENT).read_text(encoding="utf-8")
+    (lessons / MODULE / "experiments/spare.toml").write_text(text, encoding="utf-8")
+    assert [line for line in lint(lessons) if "no step uses the experiment 'spare'" in line]
+    edit(f"{MODULE}/module.toml", "minutes", 'extra = ["spare"]\nminutes')
+    assert lint(lessons) == []
+    assert load(lessons).modules[0].extra == ("spare",)
+
+
+def test_files_that_nobody_reads_are_named(lessons: Path) -> None:
+    (lessons / MODULE / "notes.md").write_text("draft", encoding="utf-8")
+    (lessons / "05-unlisted").mkdir()
+    found = lint(lessons)
+    assert any("notes.md: is not read" in line for line in found)
+    assert any("does not list the module 'unlisted'" in line for line in found)
+
+
+def test_two_pages_with_one_number_or_one_id_are_named(lessons: Path) -> None:
+    step = lessons / STEP
+    (step.parent / "03-twin.md").write_text(step.read_text(encoding="utf-8"), encoding="utf-8")
+    (step.parent / "10-one-lossy-flow.md").write_text(step.read_text(encoding="utf-8"), encoding="utf-8")
+    found = lint(lessons)
+    assert any("03-twin.md: shares its number" in line for line in found)
+    assert any("10-one-lossy-flow.md: there is already a step" in line for line in found)
+
+
+def test_an_empty_course_is_not_fit(tmp_path: Path) -> None:
+    (tmp_path / "course.toml").write_text('title = "T"\nmodules = []\nformat_version = 1\n', encoding="utf-8")
+    assert any("the course has none" in line for line in lint(tmp_path))

@@ -1,0 +1,85 @@
+"""The course that ships: fit to read, and with experiments that a slow machine can run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tcptutor.course import Step, experiment, lint, load
+from tcptutor.spec import Experiment
+
+COURSE = load()
+STREAMS = COURSE.modules[0]
+RUNS = [step for step in STREAMS.steps if step.experiment]
+
+
+def goodput(path: Experiment) -> float:
+    """What the link, the windows and Mathis (C = 1.31, the larger one) allow, bit/s: the least."""
+    rtt = path.path.delay
+    limits = [(path.path.rate or 1e12) * 1448 / 1514]
+    if path.hosts.window:
+        limits.append(path.total_streams * path.hosts.window * 8 / rtt)
+    if path.path.loss:
+        limits.append(path.total_streams * 1.31 * 1448 * 8 / (rtt * path.path.loss**0.5))
+    return min(limits)
+
+
+def run_of(step: Step) -> Experiment:
+    assert step.experiment
+    return step.experiment.experiment
+
+
+def test_it_lints_clean() -> None:
+    assert lint() == []
+
+
+def test_the_module_is_there_with_its_steps_in_order() -> None:
+    assert (STREAMS.id, STREAMS.number, STREAMS.title) == ("parallel-streams", 3, "Parallel streams")
+    assert [step.id for step in STREAMS.steps][:3] == [
+        "what-a-stream-is",
+        "what-limits-one-flow",
+        "one-lossy-flow",
+    ]
+    assert STREAMS.steps[2].kinds == ("predict", "experiment", "question")
+
+
+def test_a_step_changes_what_it_sets_and_nothing_else() -> None:
+    base = STREAMS.experiments["parallel-streams/random-loss"]
+    four = next(run_of(step) for step in RUNS if step.id == "four-lossy-flows")
+    assert (base.flows.streams, four.flows.streams) == (1, 4)
+    assert four.path == base.path
+
+
+def test_a_queue_in_bdp_follows_an_overridden_delay() -> None:
+    assert experiment("parallel-streams/small-window").path.queue == 120_000
+    assert experiment("parallel-streams/small-window", {"delay": "80ms"}).path.queue == 240_000
+
+
+@pytest.mark.parametrize("step", RUNS, ids=lambda step: step.id)
+def test_a_run_is_short_even_on_an_emulated_machine(step: Step) -> None:
+    # 2,200 data segments a wall second is the slowest that was seen in the guest.
+    run = run_of(step)
+    assert goodput(run) / 8 / 1448 * run.seconds / 2200 < 40
+
+
+@pytest.mark.parametrize("step", RUNS, ids=lambda step: step.id)
+def test_a_run_that_loss_limits_has_losses_enough_to_compare(step: Step) -> None:
+    run = run_of(step)
+    segments = goodput(run) / 8 / 1448 * run.flows.duration
+    assert not run.path.loss or segments * run.path.loss >= 30
+
+
+@pytest.mark.parametrize("step", RUNS, ids=lambda step: step.id)
+def test_the_page_names_the_value_that_the_models_give(step: Step) -> None:
+    run = run_of(step)
+    mathis = run.total_streams * 1.2247 * 1448 * 8 / (run.path.delay * (run.path.loss or 1) ** 0.5)
+    value = min(goodput(run), mathis) if run.path.loss else goodput(run)
+    assert f"**{value / 1e6:.3g}" in step.after
+
+
+def test_loading_the_course_imports_nothing_heavy() -> None:
+    code = "import sys, tcptutor.course as c; c.load(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not {"textual", "rich", "asyncio", "mininet", "pyroute2", "plotext"} & set(loaded.split())
