@@ -79,7 +79,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     qdiscs: tuple[str, ...] = ()
     hz: int = 0
     """The kernel's timer frequency as it reports it to programs; 0 unknown."""
-    versions: dict[str, str] = {}  # noqa: RUF012
+    versions: dict[str, str] = {}
     reason: str = ""
     """Why this backend and clock were chosen, for the screen."""
 
@@ -109,7 +109,7 @@ class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
     status: Status = "valid"
     reasons: tuple[str, ...] = ()
     """One sentence for each thing that makes it suspect or invalid."""
-    checks: dict[str, float | int | str | bool] = {}  # noqa: RUF012
+    checks: dict[str, float | int | str | bool] = {}
     """What was read back and measured, by name."""
 
 
@@ -174,7 +174,9 @@ def save(run: Run, path: Path) -> None:
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        raise TutorError(f"cannot write {path}: {error.strerror}: free some space or give another place") from error
+        raise TutorError(
+            f"cannot write {path}: {error.strerror}: free some space or give another place"
+        ) from error
 
 
 def load(path: Path) -> Run:
@@ -183,12 +185,16 @@ def load(path: Path) -> Run:
         data = gzip.decompress(path.read_bytes())
         version = msgspec.json.decode(data, type=_Header).format_version
         if version > FORMAT_VERSION:
-            raise TutorError(f"{path} was written by a newer tcptutor (format {version}): update tcptutor to read it")
+            raise TutorError(
+                f"{path} was written by a newer tcptutor (format {version}): update tcptutor to read it"
+            )
         return msgspec.json.decode(data, type=Run)
     except FileNotFoundError:
         raise TutorError(f"no run file {path}: `tcptutor list` names the experiments you can run") from None
     except (OSError, EOFError, msgspec.MsgspecError, ValueError) as error:
-        raise TutorError(f"{path} is not a run file, or damaged ({error}): run the experiment again") from error
+        raise TutorError(
+            f"{path} is not a run file, or damaged ({error}): run the experiment again"
+        ) from error
 
 
 class _Header(msgspec.Struct):

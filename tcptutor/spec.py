@@ -115,7 +115,9 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         return f"{low} to {high}" + (", or none" if self.optional else "")
 
 
-def _p(name: str, part: str, kind: units.Kind, low: float, high: float, help: str, optional: bool = False) -> Parameter:  # noqa: A002
+def _p(
+    name: str, part: str, kind: units.Kind, low: float, high: float, help: str, optional: bool = False
+) -> Parameter:
     return Parameter(name=name, part=part, kind=kind, low=low, high=high, help=help, optional=optional)
 
 
@@ -133,7 +135,15 @@ PARAMETERS: dict[str, Parameter] = {
         _p("warmup", "flows", "time", 0, 600, "time at the start left out of the means"),
         _p("window", "hosts", "window", 2048, 1 << 30, "receiver's window, in bytes or BDP", optional=True),
         _p("mtu", "hosts", "count", 576, 9000, "largest IP packet, bytes"),
-        _p("pacing", "flows", "rate", 1e4, 1e11, "largest rate of each flow, set by the application", optional=True),
+        _p(
+            "pacing",
+            "flows",
+            "rate",
+            1e4,
+            1e11,
+            "largest rate of each flow, set by the application",
+            optional=True,
+        ),
     )
 }
 """Every parameter of an experiment with one path, in the order in which they are shown."""
@@ -181,14 +191,18 @@ def _default_queue(rate: float | None, delay: float, mtu: int) -> int:
     return max(round(_bdp(rate, delay) or 0), 64 * (mtu + ETHERNET_HEADER))
 
 
-def build(name: str, table: Mapping[str, Any], overrides: Mapping[str, str] | None = None, seed: int | None = None) -> Experiment:
+def build(
+    name: str, table: Mapping[str, Any], overrides: Mapping[str, str] | None = None, seed: int | None = None
+) -> Experiment:
     """The experiment `name` from its file's `table`, with `overrides` of its parameters.
 
     Raises ParameterError; the message names the key and the reason.
     """
     unknown = sorted(set(table) - _KEYS)
     if unknown:
-        raise ParameterError(f"{unknown[0]!r} is not a key of an experiment: the keys are {', '.join(sorted(_KEYS))}")
+        raise ParameterError(
+            f"{unknown[0]!r} is not a key of an experiment: the keys are {', '.join(sorted(_KEYS))}"
+        )
     given = table.get("parameters", {})
     if not isinstance(given, Mapping):
         raise ParameterError("'parameters' must be a table")
@@ -216,5 +230,12 @@ def build(name: str, table: Mapping[str, Any], overrides: Mapping[str, str] | No
     if not isinstance(title, str) or not all(isinstance(source, str) for source in sources):
         raise ParameterError("'title' is a text, 'sources' is a list of texts")
     return Experiment(
-        name=name, title=title, path=Path(**path), hosts=hosts, flows=flows, pairs=pairs, seed=seed, sources=tuple(sources)
-    )  # fmt: skip
+        name=name,
+        title=title,
+        path=Path(**path),
+        hosts=hosts,
+        flows=flows,
+        pairs=pairs,
+        seed=seed,
+        sources=tuple(sources),
+    )

@@ -16,13 +16,29 @@ Kind = Literal["rate", "time", "ratio", "size", "window", "count", "name"]
 
 _RATES = {"bit/s": 1.0, "kbit/s": 1e3, "mbit/s": 1e6, "gbit/s": 1e9}
 # The spellings that tc, iperf3 and the manuals use for the same rates.
-_RATES |= {"bps": 1.0, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9, "bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
+_RATES |= {
+    "bps": 1.0,
+    "kbps": 1e3,
+    "mbps": 1e6,
+    "gbps": 1e9,
+    "bit": 1.0,
+    "kbit": 1e3,
+    "mbit": 1e6,
+    "gbit": 1e9,
+}
 _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0}
 _RATIOS = {"%": 1e-2, "‰": 1e-3}
 _SIZES = {
-    "b": 1.0, "byte": 1.0, "bytes": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9,
-    "kib": 1024.0, "mib": 1024.0**2, "gib": 1024.0**3,
-}  # fmt: skip
+    "b": 1.0,
+    "byte": 1.0,
+    "bytes": 1.0,
+    "kb": 1e3,
+    "mb": 1e6,
+    "gb": 1e9,
+    "kib": 1024.0,
+    "mib": 1024.0**2,
+    "gib": 1024.0**3,
+}
 UNITS: dict[str, dict[str, float]] = {"rate": _RATES, "time": _TIMES, "ratio": _RATIOS, "size": _SIZES}
 EXAMPLES = {"rate": "100 Mbit/s", "time": "20 ms", "ratio": "0.1 %", "size": "64 KiB", "window": "2 BDP"}
 
@@ -76,32 +92,36 @@ def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> 
     for scale, unit in steps:
         # The smallest step also takes what is below it; rounding may lift 999.96 into the next one.
         if abs(value) >= scale * (1 - 0.5 * 10**-digits) or scale == steps[-1][0]:
-            return f"{value / scale:.{digits}g} {unit}" if abs(value / scale) < 10**digits else f"{value / scale:.0f} {unit}"
+            return (
+                f"{value / scale:.{digits}g} {unit}"
+                if abs(value / scale) < 10**digits
+                else f"{value / scale:.0f} {unit}"
+            )
     raise AssertionError("steps is not empty")  # pragma: no cover
 
 
 def rate(bps: float, digits: int = 3) -> str:
-    """"75.9 Mbit/s" from bit/s."""
+    """ "75.9 Mbit/s" from bit/s."""
     return _scaled(bps, ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")), digits)
 
 
 def seconds(value: float, digits: int = 3) -> str:
-    """"20 ms" from seconds."""
+    """ "20 ms" from seconds."""
     return _scaled(value, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), digits)
 
 
 def size(value: float, digits: int = 3) -> str:
-    """"64 KiB" from bytes."""
+    """ "64 KiB" from bytes."""
     return _scaled(value, ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "bytes")), digits)
 
 
 def percent(value: float, digits: int = 3) -> str:
-    """"0.1 %" from a probability."""
+    """ "0.1 %" from a probability."""
     return f"{value * 100:.{digits}g} %"
 
 
 def signed_percent(value: float) -> str:
-    """"+6 %" or "−8 %" from a relative difference."""
+    """ "+6 %" or "−8 %" from a relative difference."""
     rounded = round(value * 100)
     sign = "+" if rounded > 0 else "−" if rounded < 0 else "±"
     return f"{sign}{abs(rounded)} %"

@@ -1,1 +1,26 @@
 """What a run means: measured against expected, why limited, how sure."""
+
+from tcptutor.analysis.document import document
+from tcptutor.analysis.expect import expect
+from tcptutor.analysis.explain import explain
+from tcptutor.analysis.measure import flow_results
+from tcptutor.analysis.model import Compared, Expectation, LimitedBy, Prediction, Report, Verdict
+from tcptutor.analysis.report import report
+from tcptutor.analysis.series import Points, Throughput, throughput_series
+
+__all__ = [
+    "Compared",
+    "Expectation",
+    "LimitedBy",
+    "Points",
+    "Prediction",
+    "Report",
+    "Throughput",
+    "Verdict",
+    "document",
+    "expect",
+    "explain",
+    "flow_results",
+    "report",
+    "throughput_series",
+]

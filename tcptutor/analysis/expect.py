@@ -8,7 +8,7 @@ from dataclasses import replace
 from tcptutor import units
 from tcptutor.analysis.case import Candidate, Case, case_of
 from tcptutor.analysis.limits import limit_candidates
-from tcptutor.analysis.lossy import MODELLED, TIMEOUTS_COUNT, loss_candidates
+from tcptutor.analysis.lossy import MODELLED, TIMEOUTS_COUNT, loss_candidates, timeout_share
 from tcptutor.analysis.model import Expectation
 from tcptutor.spec import Experiment
 
@@ -19,14 +19,14 @@ NEAR = 0.25
 """Relative distance within which two limits act together."""
 
 _CLIPPED = 0.16
-"""What one Reno flow loses when its sawtooth is cut at its own mean: 0.4 times its coefficient of variation, 0.4."""
+"""What one Reno flow loses when its window, of coefficient of variation 0.4, is cut at its own mean."""
 
 
 def expect(experiment: Experiment, mss: int | None = None, rto: float | None = None) -> Expectation:
-    """Every model's prediction for `experiment`; `mss` (bytes) and `rto` (s) as measured, or the kernel's usual.
+    """Every model's prediction; `mss` in bytes and `rto` in seconds as measured, or what is usual.
 
-    The binding prediction is the least of the models that we believe for this algorithm and path. Never raises for
-    an experiment that `spec.build` made.
+    The binding prediction is the least of the models that we believe for this algorithm and path. Never
+    raises for an experiment that `spec.build` made.
     """
     case = case_of(experiment, mss, rto)
     candidates = [*limit_candidates(case), *loss_candidates(case)]
@@ -34,9 +34,9 @@ def expect(experiment: Experiment, mss: int | None = None, rto: float | None = N
     binding = believed[0]
     near = _nearest(binding, believed[1:])
     shown = replace(binding, tolerance=_tolerance(case, binding, near))
-    others = sorted((one for one in candidates if one is not binding), key=lambda one: one.throughput)
+    others = (one.prediction(case.link) for one in candidates if one is not binding)
     return Expectation(
-        predictions=tuple(one.prediction(case.link) for one in (shown, *others)),
+        predictions=(shown.prediction(case.link), *sorted(others, key=lambda one: one.throughput_bps)),
         cwnd_segments=_mean_cwnd(case, binding),
         loss_events=case.loss_events(binding.throughput),
         note=_note(case, binding, near),
@@ -61,7 +61,7 @@ def _tolerance(case: Case, binding: Candidate, near: Candidate | None) -> float:
 
 
 def _mean_cwnd(case: Case, binding: Candidate) -> float | None:
-    """Segments of one flow's mean window: given by loss models, and by a full link with a sawtooth over it."""
+    """Segments of one flow's mean window: given by loss models, and by a sawtooth over a full link."""
     if binding.limited_by == "random-loss":
         return binding.throughput * case.rtt / (8 * case.mss * case.flows)
     # Mean over peak of the sawtooth: (1 + beta) / 2 for Reno, (3 + beta) / 4 for CUBIC (RFC 8312, eq. 5).
@@ -74,24 +74,33 @@ def _mean_cwnd(case: Case, binding: Candidate) -> float | None:
 
 def _note(case: Case, binding: Candidate, near: Candidate | None) -> str:
     """The one thing to know first."""
-    experiment = case.experiment
-    losses = case.loss_events(binding.throughput)
+    jitter = case.experiment.path.jitter
     if binding.model == "buffer":
         return "nothing limits this path but the computer itself: this is only an upper bound"
-    if binding.limited_by == "random-loss":
-        if experiment.hosts.algorithm not in MODELLED:
-            return f"no model of {experiment.hosts.algorithm} under loss here: compared with Reno's"
-        if losses < ENOUGH_LOSSES:
-            needed = 5 * math.ceil(experiment.flows.duration * ENOUGH_LOSSES / losses / 5)
-            return f"too few losses ({losses:.0f} expected): run for {needed} s"
-        if case.loss > TIMEOUTS_COUNT:
-            return (
-                f"above {units.percent(TIMEOUTS_COUNT)} loss timeouts count: expect between Mathis and Padhye"
-            )
+    if binding.limited_by == "random-loss" and (note := _loss_note(case, binding)):
+        return note
     if near is not None:
-        return f"{near.label} ({units.rate(near.throughput)}) is near: expect a little less than either alone"
-    if experiment.path.jitter > 0:
-        return (
-            f"jitter of {units.seconds(experiment.path.jitter)} reorders segments, which no model here counts"
-        )
+        return _near_note(binding, near)
+    if jitter > 0:
+        return f"jitter of {units.seconds(jitter)} reorders segments, which no model here counts"
     return ""
+
+
+def _loss_note(case: Case, binding: Candidate) -> str:
+    flows, losses = case.experiment.flows, case.loss_events(binding.throughput)
+    if losses < ENOUGH_LOSSES:
+        needed = 5 * math.ceil(flows.duration * ENOUGH_LOSSES / losses / 5)
+        return f"too few losses ({math.floor(losses)} expected): run for {needed} s"
+    if case.experiment.hosts.algorithm not in MODELLED:
+        return f"no model of {case.experiment.hosts.algorithm} under loss here: compared with Reno's"
+    if timeout_share(case) > TIMEOUTS_COUNT:
+        return "timeouts count here: expect between Padhye and Mathis"
+    return ""
+
+
+def _near_note(binding: Candidate, near: Candidate) -> str:
+    """Random losses blur the border between two regimes; without them the least one simply holds."""
+    where = f"{near.label} ({units.rate(near.throughput)}) is near"
+    if "random-loss" in (binding.limited_by, near.limited_by):
+        return f"{where}: expect a little less than either alone"
+    return f"{where}: a little more and it is the limit"

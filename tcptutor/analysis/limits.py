@@ -1,4 +1,4 @@
-"""Predictions that hold without any loss: the link, the receiver's window, pacing, the sawtooth, the buffers."""
+"""Predictions that need no loss: the link, the receiver's window, pacing, the sawtooth, the buffers."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ WINDOW_ERROR = 0.05
 
 PACING_ERROR = 0.05
 """The kernel paces payload by its own timer, and keeps credit for late packets."""
+
+BBR_ERROR = 0.05
+"""BBR empties the pipe every ten seconds and probes below its estimate."""
 
 SAWTOOTH_ERROR = 0.05
 """A drop at the tail often costs more than one segment."""
@@ -50,7 +53,7 @@ def limit_candidates(case: Case) -> Iterator[Candidate]:
 def _link(case: Case, link: float) -> Iterator[Candidate]:
     """The link, and below it what a short buffer leaves of it when nothing but that buffer loses segments."""
     mtu, rate = case.experiment.hosts.mtu, case.experiment.path.rate or 0.0
-    x, error = case.buffer_ratio, LINK_ERROR
+    x, error = case.buffer_ratio, BBR_ERROR if case.experiment.hosts.algorithm == "bbr" else LINK_ERROR
     short = x is not None and x < 1 and case.loss == 0 and case.experiment.hosts.algorithm != "bbr"
     if short and x is not None:
         used = sawtooth_utilisation(x)

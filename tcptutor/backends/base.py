@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Protocol
 
 from tcptutor.lab.protocol import Event
@@ -17,7 +17,7 @@ class Backend(Protocol):
         """Bring the lab up, or give the environment at once when it is up. Raises LabUnavailable."""
         ...
 
-    def run(self, experiment: Experiment) -> AsyncIterator[Event]:
+    def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
         """Run it. The last event is Finished; a failure raises LabError and what came before it stays true.
 
         Closing the iterator early (`aclose`, or cancelling the task) stops the run in the lab.

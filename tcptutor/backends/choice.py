@@ -78,7 +78,9 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
     """The backend for `experiment`. Raises LabUnavailable or KernelLacks, with the reason, when there is none."""
     if backend == "guest" or clock == "virtual":
         if backend == "host":
-            raise LabUnavailable("the host's kernel has only the real clock: leave --clock out, or take --backend guest")
+            raise LabUnavailable(
+                "the host's kernel has only the real clock: leave --clock out, or take --backend guest"
+            )
         return _guest(clock, "asked for")
     here, why = await host_environment()
     if backend == "host":

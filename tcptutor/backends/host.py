@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import msgspec
 
@@ -24,9 +24,14 @@ from tcptutor.spec import Experiment
 
 PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
 TOOLS = {
-    "mnexec": "mininet", "brctl": "bridge-utils", "ifconfig": "net-tools", "ip": "iproute2", "iperf3": "iperf3",
-    "unshare": "util-linux", "setpriv": "util-linux",
-}  # fmt: skip
+    "mnexec": "mininet",
+    "brctl": "bridge-utils",
+    "ifconfig": "net-tools",
+    "ip": "iproute2",
+    "iperf3": "iperf3",
+    "unshare": "util-linux",
+    "setpriv": "util-linux",
+}
 """What the agent runs, with the Debian package of each."""
 
 _NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
@@ -52,12 +57,19 @@ def privilege() -> list[str]:
     sudo = ["sudo", "-n", "unshare", *_NAMESPACES]
     if shutil.which("sudo") and _works([*sudo, "true"]):
         return sudo
-    raise LabUnavailable("this machine gives ordinary users no network namespaces: use the guest (`tcptutor doctor` tells more)")
+    raise LabUnavailable(
+        "this machine gives ordinary users no network namespaces: use the guest (`tcptutor doctor` tells more)"
+    )
 
 
 def _works(command: list[str]) -> bool:
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        return subprocess.run(command, capture_output=True, timeout=10, check=False, stdin=subprocess.DEVNULL).returncode == 0
+        return (
+            subprocess.run(
+                command, capture_output=True, timeout=10, check=False, stdin=subprocess.DEVNULL
+            ).returncode
+            == 0
+        )
     return False
 
 
@@ -74,20 +86,34 @@ class HostBackend:
         for tool, package in missing_tools().items():
             raise MissingTool(f"{tool} is missing (Debian package {package}): run `tcptutor setup`")
         self._process = await asyncio.create_subprocess_exec(
-            "setpriv", "--pdeathsig", "KILL", "--", *await asyncio.to_thread(privilege),
-            sys.executable, "-m", "tcptutor.lab.agent", "host", "real",
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, "PATH": PATH}, limit=1 << 22, start_new_session=True,
-        )  # fmt: skip
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            "--",
+            *await asyncio.to_thread(privilege),
+            sys.executable,
+            "-m",
+            "tcptutor.lab.agent",
+            "host",
+            "real",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "PATH": PATH},
+            limit=1 << 22,
+            start_new_session=True,
+        )
         self._send(Hello())
         try:
             event = await self._event(_OPEN_TIMEOUT)
-            if isinstance(event, Failed):
-                raise LabUnavailable(event.reason)
-            assert isinstance(event, Ready)
         except BaseException:
             await self._kill()
             raise
+        if not isinstance(event, Ready):
+            await self._kill()
+            raise LabUnavailable(
+                event.reason if isinstance(event, Failed) else "the lab's agent does not start"
+            )
         self._environment = event.environment
         return self._environment
 
@@ -105,7 +131,9 @@ class HostBackend:
         except TimeoutError:
             raise AgentDied("the lab does not answer any more: run the experiment again") from None
         except (msgspec.MsgspecError, ConnectionError):
-            raise AgentDied(f"the lab's agent ended{await self._last_words()}: run the experiment again") from None
+            raise AgentDied(
+                f"the lab's agent ended{await self._last_words()}: run the experiment again"
+            ) from None
 
     async def _last_words(self) -> str:
         assert self._process is not None
@@ -116,7 +144,7 @@ class HostBackend:
             return f" ({lines[-1]})" if lines else ""
         return ""
 
-    async def run(self, experiment: Experiment) -> AsyncIterator[Event]:
+    async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
         await self.open()
         done = False
         try:

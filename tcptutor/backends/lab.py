@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 import msgspec
@@ -13,7 +13,9 @@ from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
 _USUAL = Experiment(name="usual")
-_USUAL = msgspec.structs.replace(_USUAL, path=msgspec.structs.replace(_USUAL.path, rate=1e8, delay=0.02, loss=0.001))
+_USUAL = msgspec.structs.replace(
+    _USUAL, path=msgspec.structs.replace(_USUAL.path, rate=1e8, delay=0.02, loss=0.001)
+)
 
 
 class Lab:
@@ -35,7 +37,7 @@ class Lab:
         self.environment = msgspec.structs.replace(environment, reason=choice.reason)
         return self.environment
 
-    async def run(self, experiment: Experiment) -> AsyncIterator[Event]:
+    async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
         """The run's events; the last is Finished. Raises LabError or LabUnavailable."""
         await self.warm(experiment)
         assert self._choice is not None

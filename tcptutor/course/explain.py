@@ -17,7 +17,7 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _TYPES = {
     "str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false",
     "array": "a list", "object": "a table", "null": "nothing",
-}  # fmt: skip
+}
 
 
 def explain(message: str, table: Any, kind: type) -> tuple[str, str]:

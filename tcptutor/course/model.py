@@ -78,7 +78,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         """What the student does here."""
         parts: tuple[tuple[Kind, object], ...] = (
             ("predict", self.predict), ("experiment", self.experiment), ("question", self.questions)
-        )  # fmt: skip
+        )
         return tuple(kind for kind, part in parts if part) or ("read",)
 
 

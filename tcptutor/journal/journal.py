@@ -77,7 +77,7 @@ class Journal:
         self._write(
             "INSERT INTO answers (module, step, question, at, answer, correct) VALUES (?, ?, ?, ?, ?, ?)",
             module, step, question, _now(), encode(answer), int(correct),
-        )  # fmt: skip
+        )
 
     def answers(self, module: str, step: str) -> list[Answer]:
         """Every attempt at the questions of a step, oldest first."""
@@ -107,7 +107,7 @@ class Journal:
         self._write(
             "INSERT INTO runs (id, module, step, experiment, started, file) VALUES (?, ?, ?, ?, ?, ?)",
             run.id, module, step, run.experiment.name, run.started, file,
-        )  # fmt: skip
+        )
 
     def checkpoint_run(self, run: Run) -> None:
         """Save what has arrived so far. Touches only the run's file, so it may be called from a thread."""
@@ -119,7 +119,7 @@ class Journal:
         self._write(
             "UPDATE runs SET finished = ?, complete = ?, note = ?, file = ? WHERE id = ?",
             _now(), int(run.complete), run.note, file, run.id,
-        )  # fmt: skip
+        )
 
     def latest_run(self, module: str, step: str) -> Run | None:
         """The latest run whose file can be read; its `note` says so when the program ended during it."""
@@ -136,7 +136,7 @@ class Journal:
             """INSERT INTO visits SELECT ?, ?, ?, 1 + COALESCE(MAX(serial), 0) FROM visits WHERE true
             ON CONFLICT (module, step) DO UPDATE SET serial = excluded.serial""",
             module, step, _now(),
-        )  # fmt: skip
+        )
 
     def position(self) -> tuple[str, str] | None:
         """Module and step of the latest visit; None for a student who has just begun."""

@@ -59,12 +59,15 @@ class Agent:
         here, path = self.start(), experiment.path
         if experiment.hosts.algorithm not in here.algorithms:
             raise KernelLacks(
-                f"this kernel has no congestion control {experiment.hosts.algorithm!r}: it has {', '.join(here.algorithms)}"
+                f"this kernel has no congestion control {experiment.hosts.algorithm!r}:"
+                f" it has {', '.join(here.algorithms)}"
             )
         needed = [kind for kind, wanted in (("netem", path.delay or path.loss), ("tbf", path.rate)) if wanted]
         for kind in needed:
             if kind not in here.qdiscs:
-                raise KernelLacks(f"this kernel has no {kind}: run the experiment in the guest (--backend guest)")
+                raise KernelLacks(
+                    f"this kernel has no {kind}: run the experiment in the guest (--backend guest)"
+                )
 
     def _run(self, request: RunExperiment) -> None:
         experiment = request.experiment

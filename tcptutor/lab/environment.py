@@ -16,9 +16,24 @@ from tcptutor.lab.network import Interface, Network
 from tcptutor.run import Environment
 
 ALGORITHMS = (
-    "reno", "cubic", "bbr", "htcp", "highspeed", "bic", "dctcp", "vegas", "westwood", "illinois", "scalable", "hybla",
-    "veno", "yeah", "lp", "nv", "cdg",
-)  # fmt: skip
+    "reno",
+    "cubic",
+    "bbr",
+    "htcp",
+    "highspeed",
+    "bic",
+    "dctcp",
+    "vegas",
+    "westwood",
+    "illinois",
+    "scalable",
+    "hybla",
+    "veno",
+    "yeah",
+    "lp",
+    "nv",
+    "cdg",
+)
 QDISCS = ("netem", "tbf", "fq", "fq_codel", "codel", "cake", "red")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from tcptutor.errors import LabError
-from tcptutor.lab import hosts, shaping, traffic
+from tcptutor.lab import hosts, shaping, traffic, window
 from tcptutor.lab.channel import Channel, Stopped
 from tcptutor.lab.fidelity import Watch
 from tcptutor.lab.network import Network
@@ -24,8 +24,15 @@ _CONNECT_TIMEOUT = 15.0
 class _Traffic:
     """The running traffic and what was sampled of it. Owns the processes; `stop` ends them."""
 
-    def __init__(self, network: Network, experiment: Experiment, first_port: int, channel: Channel, sample_hz: float) -> None:
-        self.network, self.experiment, self.first_port, self.channel = network, experiment, first_port, channel
+    def __init__(
+        self, network: Network, experiment: Experiment, first_port: int, channel: Channel, sample_hz: float
+    ) -> None:
+        self.network, self.experiment, self.first_port, self.channel = (
+            network,
+            experiment,
+            first_port,
+            channel,
+        )
         self.period = 1 / sample_hz
         self.sampler = Sampler(network, experiment.flows.streams, first_port)
         self.pairs: list[traffic.Pair] = []
@@ -75,7 +82,9 @@ class _Traffic:
                 batch, sent = [], t
             if t >= total:
                 return t
-            if not rows and all(pair.client is not None and pair.client.poll() is not None for pair in self.pairs):
+            if not rows and all(
+                pair.client is not None and pair.client.poll() is not None for pair in self.pairs
+            ):
                 for pair in self.pairs:
                     pair.result()
                 raise LabError("iperf3 ended before its time: run the experiment again")
@@ -92,7 +101,9 @@ class _Traffic:
                 self.channel.pause(0.02)
 
 
-def run(network: Network, experiment: Experiment, channel: Channel, first_port: int, sample_hz: float = 20.0) -> None:
+def run(
+    network: Network, experiment: Experiment, channel: Channel, first_port: int, sample_hz: float = 20.0
+) -> None:
     """Run `experiment`, sending its events; the last one is Finished. Raises LabError or KernelLacks.
 
     A Stop request ends the traffic, and Finished tells what was measured so far, with `complete` false.
@@ -100,6 +111,9 @@ def run(network: Network, experiment: Experiment, channel: Channel, first_port: 
     watch = Watch(experiment)
     wanted = shaping.shaping(experiment)
     hosts.prepare(network, experiment)
+    if experiment.hosts.window is not None:
+        for sender, receiver in zip(network.senders, network.receivers, strict=True):
+            window.bound(sender, receiver, experiment.hosts.window)
     shaping.apply(network.bottleneck, wanted)
     running = _Traffic(network, experiment, first_port, channel, sample_hz)
     seconds, complete = 0.0, False
@@ -120,6 +134,7 @@ def run(network: Network, experiment: Experiment, channel: Channel, first_port: 
         after = shaping.held(network.bottleneck)
         flows = flow_results(running.pairs, running.sampler.flows, running.samples, experiment)
         watch.traffic(before, after, flows if complete else [])
+        watch.window(running.samples)
         watch.gaps(running.worst_gap, running.period)
         channel.send(Finished(tuple(flows), watch.verdict(), round(seconds, 6), complete))
     finally:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from tcptutor.lab import hosts, ping, shaping
 from tcptutor.lab.network import Network
 from tcptutor.lab.shaping import Held, Shaping
-from tcptutor.run import Fidelity, FlowResult, Status
+from tcptutor.run import Fidelity, FlowResult, Sample, Status
 from tcptutor.spec import Experiment
 
 _RTT_SLACK = 0.001
@@ -34,7 +34,9 @@ class Watch:
         ]
         self.checks["offloads"] = ", ".join(still_on) or "off"
         if still_on:
-            self.suspect.append(f"offloads are on ({self.checks['offloads']}): one loss may take 45 segments at once")
+            self.suspect.append(
+                f"offloads are on ({self.checks['offloads']}): one loss may take 45 segments at once"
+            )
 
     def path(self, network: Network) -> None:
         """Before: is the RTT of the empty path what the experiment says?"""
@@ -49,7 +51,9 @@ class Watch:
             self.checks[f"ping {sender.name}"] = round(rtt, 7)
             slack = max(0.01 * path.delay, _RTT_SLACK) + path.jitter
             if abs(rtt - path.delay) > slack:
-                self.suspect.append(f"the empty path takes {rtt * 1e3:.2f} ms, not {path.delay * 1e3:g} ms: the machine is too busy")
+                self.suspect.append(
+                    f"the empty path takes {rtt * 1e3:.2f} ms, not {path.delay * 1e3:g} ms: the machine is too busy"
+                )
 
     def traffic(self, before: Held, after: Held, flows: list[FlowResult]) -> None:
         """After: drops that nobody planned, and whether sender and receiver agree."""
@@ -63,13 +67,26 @@ class Watch:
         if "netem" in after.drops:
             self.checks["random drops"] = random_drops
             if path.loss == 0 and random_drops > 0:
-                self.invalid.append(f"netem dropped {random_drops} packets that nobody asked for: its queue is too short")
+                self.invalid.append(
+                    f"netem dropped {random_drops} packets that nobody asked for: its queue is too short"
+                )
         for flow in flows:
             if flow.receiver_bps and abs(flow.throughput_bps / flow.receiver_bps - 1) > 0.05:
                 self.suspect.append(
                     f"flow {flow.flow + 1}: sender and receiver differ by more than 5 % "
                     f"({flow.throughput_bps / 1e6:.3g} and {flow.receiver_bps / 1e6:.3g} Mbit/s)"
                 )
+
+    def window(self, samples: list[Sample]) -> None:
+        """After: was the advertised window the one that was asked for?"""
+        asked = self.experiment.hosts.window
+        seen = max((sample.snd_wnd for sample in samples), default=0)
+        if asked is None or seen == 0:
+            return
+        self.checks["advertised window"] = seen
+        # A window is used in whole segments.
+        if abs(seen - asked) > max(0.02 * asked, samples[-1].mss):
+            self.suspect.append(f"the receiver advertised {seen} bytes, not {asked}")
 
     def gaps(self, worst: float, period: float) -> None:
         """After: the longest time without a sample."""

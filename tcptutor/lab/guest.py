@@ -18,14 +18,39 @@ from tcptutor.lab import protocol
 from tcptutor.lab.agent import Agent
 from tcptutor.lab.channel import Channel
 from tcptutor.lab.protocol import Event, Ready, Request
-from tcptutor.spec import Experiment, Flows, Hosts, Path as NetworkPath
+from tcptutor.spec import Experiment, Flows, Hosts
+from tcptutor.spec import Path as NetworkPath
 
 PORT_NAME = "tcptutor"
 _MODULES = (
-    "veth", "bridge", "tcp_diag", "inet_diag", "sch_netem", "sch_tbf", "sch_fq", "sch_fq_codel", "sch_codel", "sch_cake",
-    "sch_red", "ifb", "tcp_bbr", "tcp_htcp", "tcp_highspeed", "tcp_bic", "tcp_dctcp", "tcp_vegas", "tcp_westwood",
-    "tcp_illinois", "tcp_scalable", "tcp_hybla", "tcp_veno", "tcp_yeah", "tcp_lp", "tcp_nv", "tcp_cdg",
-)  # fmt: skip
+    "veth",
+    "bridge",
+    "tcp_diag",
+    "inet_diag",
+    "sch_netem",
+    "sch_tbf",
+    "sch_fq",
+    "sch_fq_codel",
+    "sch_codel",
+    "sch_cake",
+    "sch_red",
+    "ifb",
+    "tcp_bbr",
+    "tcp_htcp",
+    "tcp_highspeed",
+    "tcp_bic",
+    "tcp_dctcp",
+    "tcp_vegas",
+    "tcp_westwood",
+    "tcp_illinois",
+    "tcp_scalable",
+    "tcp_hybla",
+    "tcp_veno",
+    "tcp_yeah",
+    "tcp_lp",
+    "tcp_nv",
+    "tcp_cdg",
+)
 
 
 def _port() -> int:
@@ -41,7 +66,11 @@ def _port() -> int:
 
 def _zero_free_memory() -> None:
     """Take nearly all free memory and give it back as zeros: the snapshot leaves zero pages out."""
-    free = next(int(line.split()[1]) for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemFree"))
+    free = next(
+        int(line.split()[1])
+        for line in Path("/proc/meminfo").read_text().splitlines()
+        if line.startswith("MemFree")
+    )
     size = max(0, free * 1024 - (24 << 20)) & ~(mmap.PAGESIZE - 1)
     if size:
         with mmap.mmap(-1, size) as memory:
@@ -68,9 +97,11 @@ def main() -> None:
     agent = Agent(Channel(port, port), "guest", clock)
     environment = agent.start()
     trial = Experiment(
-        name="start", path=NetworkPath(rate=2e7, delay=0.005, loss=0.001), hosts=Hosts(algorithm="reno"),
+        name="start",
+        path=NetworkPath(rate=2e7, delay=0.005, loss=0.001),
+        hosts=Hosts(algorithm="reno"),
         flows=Flows(duration=1.0, warmup=0.0),
-    )  # fmt: skip
+    )
     runner.run(agent.network, trial, _Silent(port, port), 39000)
     _zero_free_memory()
     agent.channel.send(Ready(protocol.VERSION, environment))

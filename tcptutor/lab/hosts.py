@@ -63,16 +63,6 @@ def set_mtu(network: Network, mtu: int) -> None:
             route.link("set", index=index, mtu=mtu)
 
 
-def _set_window(host: Host, window: int | None) -> None:
-    """Bound what `host` advertises: a window on its route, which iperf3's -w cannot give exactly.
-
-    The kernel doubles -w and scales it by the segments' overhead; RTAX_WINDOW is the advertised bytes themselves.
-    Autotuning is switched off with it, or it would lift the bound again.
-    """
-    with netlink(host.interface) as (route, index):
-        route.route("replace", dst="10.0.0.0/8", oif=index, prefsrc=host.address, scope=253, metrics={"attrs": [["RTAX_WINDOW", window or 0]]})  # fmt: skip
-
-
 def prepare(network: Network, experiment: Experiment) -> None:
     """Set the hosts up for `experiment`; the algorithm is iperf3's to set, flow by flow."""
     wanted = experiment.hosts
@@ -86,10 +76,3 @@ def prepare(network: Network, experiment: Experiment) -> None:
         sysctl(host, "net.ipv4.tcp_wmem", f"4096 16384 {largest}")
         sysctl(host, "net.ipv4.tcp_rmem", f"4096 131072 {largest}")
         sysctl(host, "net.ipv4.tcp_moderate_rcvbuf", "1")
-    for receiver in network.receivers:
-        if wanted.window is not None:
-            sysctl(receiver, "net.ipv4.tcp_moderate_rcvbuf", "0")
-            # Room for the bookkeeping of every segment, so that the window alone is the limit.
-            room = max(131072, 4 * wanted.window)
-            sysctl(receiver, "net.ipv4.tcp_rmem", f"4096 {room} {max(largest, room)}")
-        _set_window(receiver, wanted.window)

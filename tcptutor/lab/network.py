@@ -66,7 +66,9 @@ class Network:
         # Mininet would raise limits and sysctls of the whole machine on first use; the lab needs none of them.
         Mininet.inited = True
         try:
-            self._net = Mininet(topo=_Pairs(pairs=self.pairs), switch=LinuxBridge, controller=None, waitConnected=False)
+            self._net = Mininet(
+                topo=_Pairs(pairs=self.pairs), switch=LinuxBridge, controller=None, waitConnected=False
+            )
             self._net.start()
         except SystemExit as error:  # what Mininet does when a tool is missing
             raise LabError("Mininet cannot start: run `tcptutor setup` to install what it needs") from error
@@ -104,7 +106,12 @@ class Network:
     @property
     def interfaces(self) -> list[Interface]:
         """Every interface of the network: hosts', switches', and the bridges themselves."""
-        ports = [Interface(str(name), None) for switch in ("s1", "s2") for name in self._net.get(switch).intfNames() if name != "lo"]
+        ports = [
+            Interface(str(name), None)
+            for switch in ("s1", "s2")
+            for name in self._net.get(switch).intfNames()
+            if name != "lo"
+        ]
         return [host.interface for host in self.hosts] + ports
 
     @property

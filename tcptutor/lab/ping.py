@@ -16,12 +16,14 @@ _ECHO_REQUEST, _ECHO_REPLY = 8, 0
 
 
 def _checksum(data: bytes) -> int:
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     total = (total >> 16) + (total & 0xFFFF)
     return ~(total + (total >> 16)) & 0xFFFF
 
 
-def ping(source: Host, destination: Host, count: int = 5, interval: float = 0.0, timeout: float = 2.0) -> list[float]:
+def ping(
+    source: Host, destination: Host, count: int = 5, interval: float = 0.0, timeout: float = 2.0
+) -> list[float]:
     """Round-trip times in seconds of the echoes that came back, at most `count`."""
     times: list[float] = []
     identity = os.getpid() & 0xFFFF

@@ -82,8 +82,8 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
 Event: TypeAlias = Ready | Phase | Samples | Finished | Failed
 
 _encoder = msgspec.json.Encoder()
-request_decoder = msgspec.json.Decoder(Request)
-event_decoder = msgspec.json.Decoder(Event)
+request_decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
+event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def line(message: Request | Event) -> bytes:

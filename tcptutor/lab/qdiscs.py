@@ -21,7 +21,7 @@ class Netem:
 
     parent = TC_H_ROOT
 
-    class options(sched_netem.options):  # type: ignore[misc]  # noqa: N801  (pyroute2's naming)
+    class options(sched_netem.options):  # type: ignore[misc]
         nla_map = (
             *sched_netem.options.nla_map,
             ("TCA_NETEM_ECN", "hex"),
@@ -40,9 +40,14 @@ class Netem:
         if values["seed"] is not None:
             attributes.append(["TCA_NETEM_PRNG_SEED", values["seed"]])
         return {
-            "delay": 0, "limit": values["limit"], "loss": round(values["loss"] * U32_MAX),
-            "gap": 0, "duplicate": 0, "jitter": 0, "attrs": attributes,
-        }  # fmt: skip
+            "delay": 0,
+            "limit": values["limit"],
+            "loss": round(values["loss"] * U32_MAX),
+            "gap": 0,
+            "duplicate": 0,
+            "jitter": 0,
+            "attrs": attributes,
+        }
 
 
 class Tbf:
@@ -50,7 +55,7 @@ class Tbf:
 
     parent = TC_H_ROOT
 
-    class options(nla):  # type: ignore[misc]  # noqa: N801
+    class options(nla):  # type: ignore[misc]
         nla_map = (
             ("TCA_TBF_UNSPEC", "none"),
             ("TCA_TBF_PARMS", "tbf_parms"),
@@ -63,20 +68,34 @@ class Tbf:
             ("TCA_TBF_PAD", "hex"),
         )
 
-        class tbf_parms(nla):  # type: ignore[misc]  # noqa: N801
+        class tbf_parms(nla):  # type: ignore[misc]
             fields = (
-                ("rate_cell_log", "B"), ("rate_linklayer", "B"), ("rate_overhead", "H"),
-                ("rate_cell_align", "h"), ("rate_mpu", "H"), ("rate", "I"),
-                ("peak_cell_log", "B"), ("peak_linklayer", "B"), ("peak_overhead", "H"),
-                ("peak_cell_align", "h"), ("peak_mpu", "H"), ("peak", "I"),
-                ("limit", "I"), ("buffer", "I"), ("mtu", "I"),
-            )  # fmt: skip
+                ("rate_cell_log", "B"),
+                ("rate_linklayer", "B"),
+                ("rate_overhead", "H"),
+                ("rate_cell_align", "h"),
+                ("rate_mpu", "H"),
+                ("rate", "I"),
+                ("peak_cell_log", "B"),
+                ("peak_linklayer", "B"),
+                ("peak_overhead", "H"),
+                ("peak_cell_align", "h"),
+                ("peak_mpu", "H"),
+                ("peak", "I"),
+                ("limit", "I"),
+                ("buffer", "I"),
+                ("mtu", "I"),
+            )
 
     @staticmethod
     def get_parameters(values: dict[str, Any]) -> dict[str, Any]:
         # With a link layer named, the kernel needs no rate table from us (sch_tbf.c, tbf_change).
         parms = dict.fromkeys((name for name, _ in Tbf.options.tbf_parms.fields), 0)
-        parms |= {"rate": min(values["rate"], U32_MAX), "rate_linklayer": _LINKLAYER_ETHERNET, "limit": values["limit"]}
+        parms |= {
+            "rate": min(values["rate"], U32_MAX),
+            "rate_linklayer": _LINKLAYER_ETHERNET,
+            "limit": values["limit"],
+        }
         attributes: list[list[Any]] = [["TCA_TBF_PARMS", parms], ["TCA_TBF_BURST", values["burst"]]]
         if values["rate"] > U32_MAX:
             attributes.append(["TCA_TBF_RATE64", values["rate"]])
@@ -94,18 +113,32 @@ class Fq:
 
     parent = TC_H_ROOT
 
-    class options(nla):  # type: ignore[misc]  # noqa: N801
+    class options(nla):  # type: ignore[misc]
         nla_map = tuple(
             (f"TCA_FQ_{name}", "uint32")
             for name in (
-                "UNSPEC", "PLIMIT", "FLOW_PLIMIT", "QUANTUM", "INITIAL_QUANTUM", "RATE_ENABLE", "FLOW_DEFAULT_RATE",
-                "FLOW_MAX_RATE", "BUCKETS_LOG", "FLOW_REFILL_DELAY", "ORPHAN_MASK", "LOW_RATE_THRESHOLD",
+                "UNSPEC",
+                "PLIMIT",
+                "FLOW_PLIMIT",
+                "QUANTUM",
+                "INITIAL_QUANTUM",
+                "RATE_ENABLE",
+                "FLOW_DEFAULT_RATE",
+                "FLOW_MAX_RATE",
+                "BUCKETS_LOG",
+                "FLOW_REFILL_DELAY",
+                "ORPHAN_MASK",
+                "LOW_RATE_THRESHOLD",
             )
-        )  # fmt: skip
+        )
 
     @staticmethod
     def get_parameters(values: dict[str, Any]) -> dict[str, Any]:
-        return {"attrs": [["TCA_FQ_FLOW_MAX_RATE", min(values["maxrate"], U32_MAX)]] if "maxrate" in values else []}
+        return {
+            "attrs": [["TCA_FQ_FLOW_MAX_RATE", min(values["maxrate"], U32_MAX)]]
+            if "maxrate" in values
+            else []
+        }
 
 
 def register() -> None:

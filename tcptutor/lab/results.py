@@ -19,7 +19,10 @@ def receiver_rates(pairs: list[Pair]) -> dict[tuple[int, int], float]:
             document = pair.result()
         except LabError:
             continue
-        ports = {stream["socket"]: stream["local_port"] for stream in document.get("start", {}).get("connected", [])}
+        ports = {
+            stream["socket"]: stream["local_port"]
+            for stream in document.get("start", {}).get("connected", [])
+        }
         for stream in document.get("end", {}).get("streams", []):
             receiver = stream.get("receiver", {})
             if receiver.get("socket") in ports:
@@ -27,7 +30,9 @@ def receiver_rates(pairs: list[Pair]) -> dict[tuple[int, int], float]:
     return rates
 
 
-def flow_result(flow: Flow, samples: list[Sample], losses: int, experiment: Experiment, receiver: float | None) -> FlowResult | None:
+def flow_result(
+    flow: Flow, samples: list[Sample], losses: int, experiment: Experiment, receiver: float | None
+) -> FlowResult | None:
     """The figures of one flow from its samples in order of time; None with fewer than two after the warm-up."""
     start = bisect_left(samples, experiment.flows.warmup, key=lambda sample: sample.t)
     window = samples[start:]
@@ -48,7 +53,9 @@ def flow_result(flow: Flow, samples: list[Sample], losses: int, experiment: Expe
     )
 
 
-def flow_results(pairs: list[Pair], flows: list[Flow], samples: list[Sample], experiment: Experiment) -> list[FlowResult]:
+def flow_results(
+    pairs: list[Pair], flows: list[Flow], samples: list[Sample], experiment: Experiment
+) -> list[FlowResult]:
     """The figures of every flow that was measured, in order."""
     receivers = receiver_rates(pairs)
     by_flow: dict[int, list[Sample]] = {}

@@ -86,14 +86,28 @@ def apply(interface: Interface, wanted: Shaping) -> None:
         parent: dict[str, Any] = {}
         if wanted.needs_netem:
             _add(
-                route, "netem", index, handle=_NETEM_HANDLE, latency=wanted.latency_ns, jitter=wanted.jitter_ns,
-                limit=wanted.netem_limit, loss=wanted.loss, seed=wanted.seed,
-            )  # fmt: skip
+                route,
+                "netem",
+                index,
+                handle=_NETEM_HANDLE,
+                latency=wanted.latency_ns,
+                jitter=wanted.jitter_ns,
+                limit=wanted.netem_limit,
+                loss=wanted.loss,
+                seed=wanted.seed,
+            )
             parent = {"parent": _NETEM_HANDLE}
         if wanted.rate is not None:
             _add(
-                route, "tbf", index, handle=_TBF_HANDLE, rate=wanted.rate, burst=wanted.burst, limit=wanted.limit, **parent
-            )  # fmt: skip
+                route,
+                "tbf",
+                index,
+                handle=_TBF_HANDLE,
+                rate=wanted.rate,
+                burst=wanted.burst,
+                limit=wanted.limit,
+                **parent,
+            )
 
 
 def clear(interface: Interface) -> None:
@@ -150,10 +164,12 @@ def _options(kind: str, options: Any) -> dict[str, Any]:
         return {}
     if kind == "netem":
         return {
-            "latency_ns": options.get_attr("TCA_NETEM_LATENCY64"), "jitter_ns": options.get_attr("TCA_NETEM_JITTER64"),
-            "loss": options["loss"] / qdiscs.U32_MAX, "limit": options["limit"],
+            "latency_ns": options.get_attr("TCA_NETEM_LATENCY64"),
+            "jitter_ns": options.get_attr("TCA_NETEM_JITTER64"),
+            "loss": options["loss"] / qdiscs.U32_MAX,
+            "limit": options["limit"],
             "seed": options.get_attr("TCA_NETEM_PRNG_SEED"),
-        }  # fmt: skip
+        }
     if kind == "tbf":
         parms = options.get_attr("TCA_TBF_PARMS")
         return {"rate": options.get_attr("TCA_TBF_RATE64") or parms["rate"], "limit": parms["limit"]}

@@ -44,7 +44,10 @@ class Address(NamedTuple):
     @property
     def packed(self) -> bytes:
         return _ADDRESSES.pack(
-            self.source_port, self.destination_port, socket.inet_aton(self.source), socket.inet_aton(self.destination)
+            self.source_port,
+            self.destination_port,
+            socket.inet_aton(self.source),
+            socket.inet_aton(self.destination),
         )
 
 
@@ -52,8 +55,8 @@ FIELDS: tuple[str, ...] = tuple(
     """
     state ca_state retransmits_now probes backoff options wscale app_limited
     rto ato snd_mss rcv_mss unacked sacked lost retrans fackets last_data_sent last_ack_sent last_data_recv
-    last_ack_recv pmtu rcv_ssthresh rtt rttvar snd_ssthresh snd_cwnd advmss reordering rcv_rtt rcv_space total_retrans
-    pacing_rate max_pacing_rate bytes_acked bytes_received
+    last_ack_recv pmtu rcv_ssthresh rtt rttvar snd_ssthresh snd_cwnd advmss reordering rcv_rtt rcv_space
+    total_retrans pacing_rate max_pacing_rate bytes_acked bytes_received
     segs_out segs_in notsent_bytes min_rtt data_segs_in data_segs_out
     delivery_rate busy_time rwnd_limited sndbuf_limited
     delivered delivered_ce bytes_sent bytes_retrans dsack_dups reord_seen rcv_ooopack snd_wnd rcv_wnd rehash
@@ -73,7 +76,9 @@ class SockDiag:
 
     def __init__(self, host: Host) -> None:
         with network_of(host.pid):
-            self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_SOCK_DIAG)
+            self._socket = socket.socket(
+                socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_SOCK_DIAG
+            )
 
     def close(self) -> None:
         self._socket.close()
@@ -83,9 +88,13 @@ class SockDiag:
 
         Raises LabError when the kernel does not answer.
         """
-        body = _REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, 1 << (_INET_DIAG_INFO - 1), 0, 1 << _ESTABLISHED)
+        body = _REQUEST.pack(
+            socket.AF_INET, socket.IPPROTO_TCP, 1 << (_INET_DIAG_INFO - 1), 0, 1 << _ESTABLISHED
+        )
         body += address.packed + b"\0" * 4 + _NO_COOKIE
-        self._socket.send(_HEADER.pack(_HEADER.size + len(body), _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST, 1, 0) + body)
+        self._socket.send(
+            _HEADER.pack(_HEADER.size + len(body), _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST, 1, 0) + body
+        )
         data = self._socket.recv(8192)
         kind = _HEADER.unpack_from(data)[1]
         if kind == _NLMSG_ERROR:

@@ -46,7 +46,14 @@ def client_command(experiment: Experiment, receiver: Host, first_port: int) -> l
     flows = experiment.flows
     # Whole seconds, rounded up: what is measured is cut from the samples, this only has to last long enough.
     command = ["iperf3", "-c", receiver.address, "-p", str(PORT), "-J", "-t", str(math.ceil(flows.duration))]
-    command += ["-O", str(math.ceil(flows.warmup)), "-P", str(flows.streams), "-C", experiment.hosts.algorithm]
+    command += [
+        "-O",
+        str(math.ceil(flows.warmup)),
+        "-P",
+        str(flows.streams),
+        "-C",
+        experiment.hosts.algorithm,
+    ]
     command += ["--cport", str(first_port)]
     if flows.pacing is not None:
         command += ["--fq-rate", str(round(flows.pacing))]
@@ -60,9 +67,18 @@ def start_servers(network: Network) -> list[Pair]:
         # A pipe would fill up while nobody reads: sixteen streams write more than it holds.
         output, result = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115  (`stop` closes them)
         server = network.popen(
-            receiver, "iperf3", "-s", "-1", "-B", receiver.address, "-p", str(PORT),
-            stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            receiver,
+            "iperf3",
+            "-s",
+            "-1",
+            "-B",
+            receiver.address,
+            "-p",
+            str(PORT),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+        )
         pairs.append(Pair(number, sender, receiver, server, output, result))
     return pairs
 
@@ -72,7 +88,9 @@ def listening(pair: Pair) -> bool:
     if pair.server.poll() is not None:
         pair.server_output.seek(0)
         said = pair.server_output.read().decode(errors="replace").strip().splitlines()
-        raise LabError(f"iperf3 does not start on {pair.receiver.name}: {said[-1] if said else 'no reason given'}")
+        raise LabError(
+            f"iperf3 does not start on {pair.receiver.name}: {said[-1] if said else 'no reason given'}"
+        )
     table = Path(f"/proc/{pair.receiver.pid}/net/tcp").read_text()
     return any(f":{PORT:04X} " in row and " 0A " in row for row in table.splitlines())
 
@@ -80,9 +98,12 @@ def listening(pair: Pair) -> bool:
 def start_client(network: Network, pair: Pair, experiment: Experiment, first_port: int) -> None:
     """Begin to send."""
     pair.client = network.popen(
-        pair.sender, *client_command(experiment, pair.receiver, first_port),
-        stdout=pair.output, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        pair.sender,
+        *client_command(experiment, pair.receiver, first_port),
+        stdout=pair.output,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+    )
 
 
 def stop(pairs: list[Pair]) -> None:

@@ -25,6 +25,8 @@ from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
 from tcptutor.ui.screens.small import MINIMUM, TooSmall
 
+KEY_NAMES = {"escape": "Esc", "enter": "Enter", "space": "Space", "f1": "F1"}
+"""As they stand on a keyboard, and as our sentences call them."""
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 
 
@@ -40,7 +42,7 @@ class TutorApp(App[None]):
         Binding("q", "quit", "quit", id="app.quit", tooltip="leave; everything is kept"),
         Binding("ctrl+q,ctrl+c", "quit", "quit", id="app.quit-anywhere", priority=True,
                 tooltip="leave, also while typing"),
-    ]  # fmt: skip
+    ]
 
     def __init__(
         self,
@@ -57,6 +59,9 @@ class TutorApp(App[None]):
         self.course, self.journal, self.problems = course, journal, problems
         self.bench = Bench(lab, journal, self.post_message)
         self._open_at = module
+
+    def get_key_display(self, binding: Binding) -> str:
+        return KEY_NAMES.get(binding.key) or super().get_key_display(binding)
 
     def get_default_screen(self) -> Screen[None]:
         return HomeScreen()
@@ -123,8 +128,9 @@ class TutorApp(App[None]):
             screen.show_lab()
 
     def on_run_moved(self, message: RunMoved) -> None:
-        for screen in self._tutor_screens():
-            screen.run_moved(message.live)
+        # Only what is in front: a screen behind it would lay itself out, and all lines be written again.
+        if isinstance(self.screen, TutorScreen):
+            self.screen.run_moved(message.live)
 
     def on_run_ended(self, message: RunEnded) -> None:
         for screen in self._tutor_screens():

@@ -24,14 +24,15 @@ def working(screen: Screen[Any]) -> dict[str, Key]:
     found: dict[str, Key] = {}
     for active in screen.active_bindings.values():
         binding = active.binding
-        if not binding.id or not active.enabled:
+        if not binding.id or not active.enabled or not binding.show:
             continue
         shown = screen.app.get_key_display(binding)
         before = found[binding.id].keys if binding.id in found else ()
         found[binding.id] = Key(
             binding.id, (*before, shown), binding.description, binding.tooltip or binding.description
         )
-    return found
+    # What this page does comes first, what always works last.
+    return dict(sorted(found.items(), key=lambda item: item[0].startswith("app.")))
 
 
 def line(screen: Screen[Any], wanted: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

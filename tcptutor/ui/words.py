@@ -6,10 +6,14 @@ from tcptutor import units
 from tcptutor.spec import Experiment
 
 
+_ACRONYMS = ("cubic", "bbr", "bic", "dctcp")
+"""Algorithms that are written in capitals."""
+
+
 def experiment_line(experiment: Experiment) -> str:
     """What is set up, in one line: "reno · 100 Mbit/s · 20 ms · loss 0.1 % · buffer 244 KiB"."""
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
-    parts = [hosts.algorithm]
+    parts = [hosts.algorithm.upper() if hosts.algorithm in _ACRONYMS else hosts.algorithm.capitalize()]
     parts.append(units.rate(path.rate) if path.rate else "no rate limit")
     if path.delay:
         jitter = f" ± {units.seconds(path.jitter)}" if path.jitter else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import msgspec
 
@@ -49,13 +49,15 @@ class GuestBackend:
             await machine.restore(self.clock, self._snapshots.file(self.clock), manifest.kvm)
         except LabError as error:
             await machine.kill()
-            raise ImageDamaged("the guest's snapshot cannot be used: run `tcptutor setup --again` to build it again") from error
+            raise ImageDamaged(
+                "the guest's snapshot cannot be used: run `tcptutor setup --again` to build it again"
+            ) from error
         except BaseException:
             await machine.kill()
             raise
         return machine
 
-    async def run(self, experiment: Experiment) -> AsyncIterator[Event]:
+    async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
         await self.open()
         assert self._next is not None
         machine = self._running = await self._next
@@ -83,7 +85,9 @@ class GuestBackend:
         except TimeoutError:
             raise AgentDied("the guest does not answer any more: run the experiment again") from None
         except (msgspec.MsgspecError, ConnectionError):
-            raise AgentDied(f"the guest ended during the run ({machine.last_words() or 'no last words'}): run it again") from None
+            raise AgentDied(
+                f"the guest ended during the run ({machine.last_words() or 'no last words'}): run it again"
+            ) from None
 
     async def close(self) -> None:
         if self._next is not None:

@@ -44,11 +44,27 @@ class Bytecode:
         trees = [usr / "lib" / python.name, *(usr / "lib/python3/dist-packages" / name for name in _PACKAGES)]
         subprocess.run(
             [
-                loader, "--library-path", loader.parent, python, "-m", "compileall", "-q", "-x", "/(test|idlelib|lib2to3)/",
+                loader,
+                "--library-path",
+                loader.parent,
+                python,
+                "-m",
+                "compileall",
+                "-q",
+                "-x",
+                "/(test|idlelib|lib2to3)/",
                 # The sources' dates change on their way into the image; the bytecode must not be doubted for it.
-                "--invalidation-mode", "unchecked-hash", "-s", self.folder, "-p", "/", *(tree for tree in trees if tree.exists()),
+                "--invalidation-mode",
+                "unchecked-hash",
+                "-s",
+                self.folder,
+                "-p",
+                "/",
+                *(tree for tree in trees if tree.exists()),
             ],
-            env={"PYTHONHOME": str(usr), "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, check=False,
-        )  # fmt: skip
+            env={"PYTHONHOME": str(usr), "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            check=False,
+        )
         for path in sorted(usr.rglob("*.pyc")):
             yield str(path.relative_to(self.folder)), path.read_bytes()

@@ -26,19 +26,71 @@ from tcptutor.errors import ImageDamaged, SetupError
 
 SUITE = "trixie"
 PACKAGES = (
-    "base-files", "base-passwd", "bash", "bridge-utils", "busybox-static", "coreutils", "dash", "ethtool", "grep",
-    "iperf3", "iproute2", "iputils-ping", "kmod", "libc-bin", "linux-image-cloud-amd64", "mawk", "mininet", "mount",
-    "net-tools", "procps", "python3-minimal", "python3-msgspec", "python3-pyroute2", "sed", "tcpdump", "util-linux",
-)  # fmt: skip
+    "base-files",
+    "base-passwd",
+    "bash",
+    "bridge-utils",
+    "busybox-static",
+    "coreutils",
+    "dash",
+    "ethtool",
+    "grep",
+    "iperf3",
+    "iproute2",
+    "iputils-ping",
+    "kmod",
+    "libc-bin",
+    "linux-image-cloud-amd64",
+    "mawk",
+    "mininet",
+    "mount",
+    "net-tools",
+    "procps",
+    "python3-minimal",
+    "python3-msgspec",
+    "python3-pyroute2",
+    "sed",
+    "tcpdump",
+    "util-linux",
+)
 
 _LEFT_OUT = (
-    "boot/", "usr/share/doc/", "usr/share/man/", "usr/share/locale/", "usr/share/info/", "usr/share/lintian/",
-    "usr/share/bug/", "usr/share/perl", "usr/lib/systemd/", "usr/lib/udev/", "usr/share/zoneinfo/", "usr/share/mime/",
-    "var/cache/", "var/lib/apt/", "var/lib/dpkg/", "usr/lib/x86_64-linux-gnu/perl", "usr/lib/x86_64-linux-gnu/systemd/",
-    "usr/bin/perl", "usr/share/initramfs-tools/", "usr/share/python-wheels/", "usr/lib/python3/dist-packages/setuptools/", "usr/lib/python3/dist-packages/pkg_resources/",
-    "usr/lib/python3/dist-packages/inflect", "usr/lib/python3/dist-packages/typeguard", "usr/lib/python3.13/test/", "usr/share/bash-completion/", "usr/share/keyrings/",
-)  # fmt: skip
-_MODULES_KEPT = ("kernel/net/", "kernel/drivers/net/veth", "kernel/drivers/net/ifb", "kernel/drivers/net/dummy", "kernel/lib/", "kernel/crypto/")
+    "boot/",
+    "usr/share/doc/",
+    "usr/share/man/",
+    "usr/share/locale/",
+    "usr/share/info/",
+    "usr/share/lintian/",
+    "usr/share/bug/",
+    "usr/share/perl",
+    "usr/lib/systemd/",
+    "usr/lib/udev/",
+    "usr/share/zoneinfo/",
+    "usr/share/mime/",
+    "var/cache/",
+    "var/lib/apt/",
+    "var/lib/dpkg/",
+    "usr/lib/x86_64-linux-gnu/perl",
+    "usr/lib/x86_64-linux-gnu/systemd/",
+    "usr/bin/perl",
+    "usr/share/initramfs-tools/",
+    "usr/share/python-wheels/",
+    "usr/lib/python3/dist-packages/setuptools/",
+    "usr/lib/python3/dist-packages/pkg_resources/",
+    "usr/lib/python3/dist-packages/inflect",
+    "usr/lib/python3/dist-packages/typeguard",
+    "usr/lib/python3.13/test/",
+    "usr/share/bash-completion/",
+    "usr/share/keyrings/",
+)
+_MODULES_KEPT = (
+    "kernel/net/",
+    "kernel/drivers/net/veth",
+    "kernel/drivers/net/ifb",
+    "kernel/drivers/net/dummy",
+    "kernel/lib/",
+    "kernel/crypto/",
+)
 _MODULES_FIRST = ("kernel/drivers/block/loop.ko", "kernel/fs/squashfs/squashfs.ko")
 """What the RAM disk needs to reach the root."""
 
@@ -67,7 +119,9 @@ Progress = Callable[[float, str], None]
 
 def recipe() -> str:
     """A key of all that the image is made from; another one needs another image."""
-    text = json.dumps([SUITE, PACKAGES, _LEFT_OUT, _MODULES_KEPT, _MODULES_FIRST, _INIT, tools.architecture()])
+    text = json.dumps(
+        [SUITE, PACKAGES, _LEFT_OUT, _MODULES_KEPT, _MODULES_FIRST, _INIT, tools.architecture()]
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -90,7 +144,9 @@ class Image:
         except (OSError, ValueError):
             raise ImageDamaged("the guest image is damaged: run `tcptutor setup` to build it again") from None
         if manifest.get("recipe") != recipe():
-            raise ImageDamaged("the guest image is of another version: run `tcptutor setup` to build it again")
+            raise ImageDamaged(
+                "the guest image is of another version: run `tcptutor setup` to build it again"
+            )
         if manifest.get("sizes") != sizes:
             raise ImageDamaged("the guest image is damaged: run `tcptutor setup` to build it again")
 
@@ -115,7 +171,9 @@ class Image:
             shutil.rmtree(self.folder, ignore_errors=True)
             beside.rename(self.folder)
         except OSError as error:
-            raise SetupError(f"the guest image cannot be built: {error.strerror}: {error.filename or beside}") from error
+            raise SetupError(
+                f"the guest image cannot be built: {error.strerror}: {error.filename or beside}"
+            ) from error
         finally:
             shutil.rmtree(beside, ignore_errors=True)
 
@@ -152,11 +210,28 @@ class _Build:
     def _root(self, output: Path) -> None:
         log = self.folder / "log"
         fetch = [
-            tools.find("mmdebstrap"), "--variant=extract", "--mode=chrootless", "--format=tar",
-            f"--architectures={tools.architecture()}", f"--include={','.join(PACKAGES)}",
-            "--aptopt=Apt::Install-Recommends false", "--aptopt=Acquire::Languages none", SUITE, "-",
-        ]  # fmt: skip
-        pack = [tools.find("tar2sqfs"), "--quiet", "--no-skip", "--compressor", "zstd", "-X", "level=9", "--force", str(output)]
+            tools.find("mmdebstrap"),
+            "--variant=extract",
+            "--mode=chrootless",
+            "--format=tar",
+            f"--architectures={tools.architecture()}",
+            f"--include={','.join(PACKAGES)}",
+            "--aptopt=Apt::Install-Recommends false",
+            "--aptopt=Acquire::Languages none",
+            SUITE,
+            "-",
+        ]
+        pack = [
+            tools.find("tar2sqfs"),
+            "--quiet",
+            "--no-skip",
+            "--compressor",
+            "zstd",
+            "-X",
+            "level=9",
+            "--force",
+            str(output),
+        ]
         self.progress(0.02, "fetching Debian packages")
         with log.open("wb") as errors:
             source = subprocess.Popen(fetch, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL)
@@ -164,9 +239,10 @@ class _Build:
             try:
                 assert source.stdout is not None
                 assert sink.stdin is not None
-                with tarfile.open(fileobj=source.stdout, mode="r|") as packages, tarfile.open(
-                    fileobj=sink.stdin, mode="w|", format=tarfile.GNU_FORMAT
-                ) as root:
+                with (
+                    tarfile.open(fileobj=source.stdout, mode="r|") as packages,
+                    tarfile.open(fileobj=sink.stdin, mode="w|", format=tarfile.GNU_FORMAT) as root,
+                ):
                     self._filter(packages, root)
                     self._add_modules(root)
                     self._add_bytecode(root)
@@ -185,11 +261,7 @@ class _Build:
         log.unlink()
 
     def _filter(self, packages: tarfile.TarFile, root: tarfile.TarFile) -> None:
-        seen = 0
-        for member in packages:
-            if seen == 0:
-                self.progress(0.5, "packing what the lab needs")
-            seen += 1
+        for seen, member in enumerate(packages):
             name = member.name.removeprefix("./")
             if name.startswith("boot/vmlinuz-"):
                 self.version = name.removeprefix("boot/vmlinuz-")
@@ -206,6 +278,7 @@ class _Build:
                 member.uname = member.gname = ""
                 root.addfile(member, io.BytesIO(data))
             if seen % 500 == 0:
+                # The stream begins when everything has been fetched.
                 self.progress(min(0.85, 0.5 + seen / 25000), "packing what the lab needs")
         _add(root, "agent", None)
 
@@ -224,7 +297,9 @@ class _Build:
     def _add_modules(self, root: tarfile.TarFile) -> None:
         if not self.version or not self.busybox:
             raise SetupError("the Debian packages hold no kernel or no busybox: try again later")
-        subprocess.run([tools.find("depmod"), "-b", str(self.modules), self.version], check=True, capture_output=True)
+        subprocess.run(
+            [tools.find("depmod"), "-b", str(self.modules), self.version], check=True, capture_output=True
+        )
         for path in sorted((self.modules / "lib" / "modules").rglob("*")):
             _add(root, f"usr/{path.relative_to(self.modules)}", None if path.is_dir() else path.read_bytes())
 

@@ -31,8 +31,14 @@ def sources() -> list[Path]:
 
 def archive() -> bytes:
     """The layer, ready to follow the image's archive."""
-    entries = [cpio.folder("agent/tcptutor"), cpio.folder("agent/tcptutor/lab"), cpio.file("agent/start", _START.encode())]
-    entries += [cpio.file(f"agent/tcptutor/{path.relative_to(_PACKAGE)}", path.read_bytes()) for path in sources()]
+    entries = [
+        cpio.folder("agent/tcptutor"),
+        cpio.folder("agent/tcptutor/lab"),
+        cpio.file("agent/start", _START.encode()),
+    ]
+    entries += [
+        cpio.file(f"agent/tcptutor/{path.relative_to(_PACKAGE)}", path.read_bytes()) for path in sources()
+    ]
     return cpio.archive(entries)
 
 

@@ -30,21 +30,52 @@ def command(clock: str, agent_fd: int, monitor_fd: int, kvm: bool = False) -> li
     """The machine of `clock`, without what starts it (a kernel, or a snapshot)."""
     if clock == "virtual":
         # The guest's time is counted in instructions: it can never be late, and idle time costs nothing.
-        accelerator = ["-accel", "tcg,thread=single,tb-size=256", "-icount", "shift=0,sleep=off", "-cpu", "Nehalem"]
+        accelerator = [
+            "-accel",
+            "tcg,thread=single,tb-size=256",
+            "-icount",
+            "shift=0,sleep=off",
+            "-cpu",
+            "Nehalem",
+        ]
         accelerator += ["-rtc", "base=2025-01-01T00:00:00,clock=vm"]
     elif kvm:
         accelerator = ["-accel", "kvm", "-cpu", "host"]
     else:
         accelerator = ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", "Nehalem"]
     return [
-        tools.find("setpriv"), "--pdeathsig", "KILL", "--", tools.find("qemu-system-x86_64"),
-        "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", "pc", "-smp", "1",
-        "-m", str(MEMORY_MIB), *accelerator,
-        "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
-        "-chardev", f"socket,id=agent,fd={agent_fd}", "-device", "virtio-serial-pci",
-        "-device", f"virtserialport,chardev=agent,name={PORT_NAME}",
-        "-chardev", f"socket,id=monitor,fd={monitor_fd}", "-mon", "chardev=monitor,mode=control",
-    ]  # fmt: skip
+        tools.find("setpriv"),
+        "--pdeathsig",
+        "KILL",
+        "--",
+        tools.find("qemu-system-x86_64"),
+        "-nodefaults",
+        "-no-user-config",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-machine",
+        "pc",
+        "-smp",
+        "1",
+        "-m",
+        str(MEMORY_MIB),
+        *accelerator,
+        "-chardev",
+        "stdio,id=console,signal=off",
+        "-serial",
+        "chardev:console",
+        "-chardev",
+        f"socket,id=agent,fd={agent_fd}",
+        "-device",
+        "virtio-serial-pci",
+        "-device",
+        f"virtserialport,chardev=agent,name={PORT_NAME}",
+        "-chardev",
+        f"socket,id=monitor,fd={monitor_fd}",
+        "-mon",
+        "chardev=monitor,mode=control",
+    ]
 
 
 class Machine:
@@ -64,10 +95,13 @@ class Machine:
         monitor, monitor_there = socket.socketpair()
         with agent_there, monitor_there:
             self._process = await asyncio.create_subprocess_exec(
-                *command(clock, agent_there.fileno(), monitor_there.fileno(), kvm), *boot,
-                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+                *command(clock, agent_there.fileno(), monitor_there.fileno(), kvm),
+                *boot,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
                 pass_fds=(agent_there.fileno(), monitor_there.fileno()),
-            )  # fmt: skip
+            )
         self._console_task = asyncio.create_task(self._read_console())
         self.reader, self.writer = await asyncio.open_unix_connection(sock=agent, limit=1 << 22)
         try:
@@ -91,7 +125,11 @@ class Machine:
         try:
             return await self._monitor.execute(name, arguments or None)
         except QMPError as error:
-            if self._process is None or self._process.returncode is not None or not isinstance(error, QMPError):
+            if (
+                self._process is None
+                or self._process.returncode is not None
+                or not isinstance(error, QMPError)
+            ):
                 raise AgentDied("the guest has ended: run the experiment again") from error
             raise LabError(f"QEMU refuses {name}: {error}") from error
 
@@ -122,7 +160,9 @@ class Machine:
             if status.get("status") == "completed":
                 return
             if status.get("status") in ("failed", "cancelled"):
-                raise LabError(f"QEMU cannot write the snapshot: {status.get('error-desc', 'no reason given')}")
+                raise LabError(
+                    f"QEMU cannot write the snapshot: {status.get('error-desc', 'no reason given')}"
+                )
             await asyncio.sleep(0.05)
 
     async def resume(self) -> None:

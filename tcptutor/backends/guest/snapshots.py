@@ -31,7 +31,9 @@ _KVM_TIMEOUT = 25.0
 
 @cache
 def _qemu_version() -> str:
-    output = subprocess.run([tools.find("qemu-system-x86_64"), "--version"], capture_output=True, text=True, check=True)
+    output = subprocess.run(
+        [tools.find("qemu-system-x86_64"), "--version"], capture_output=True, text=True, check=True
+    )
     return output.stdout.splitlines()[0]
 
 
@@ -58,7 +60,13 @@ class Snapshots:
         return self.folder / f"{clock}.json"
 
     def _key(self, clock: str, kvm: bool) -> str:
-        parts = [self.image.key(), layer.key(), _qemu_version(), KERNEL_COMMAND, " ".join(command(clock, 0, 0, kvm))]
+        parts = [
+            self.image.key(),
+            layer.key(),
+            _qemu_version(),
+            KERNEL_COMMAND,
+            " ".join(command(clock, 0, 0, kvm)),
+        ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
     def manifest(self, clock: str) -> Manifest:
@@ -101,7 +109,14 @@ class Snapshots:
         machine = Machine()
         try:
             initrd.write_bytes(self.image.base.read_bytes() + layer.archive())
-            boot = ["-kernel", str(self.image.kernel), "-initrd", str(initrd), "-append", KERNEL_COMMAND.format(clock=clock)]
+            boot = [
+                "-kernel",
+                str(self.image.kernel),
+                "-initrd",
+                str(initrd),
+                "-append",
+                KERNEL_COMMAND.format(clock=clock),
+            ]
             progress(0.05, f"booting the guest, {clock} clock")
             await machine.start(clock, boot, kvm)
             environment = await _ready(machine, timeout)
@@ -114,7 +129,9 @@ class Snapshots:
             progress(1.0, f"snapshot ready, {clock} clock")
             return manifest
         except OSError as error:
-            raise SetupError(f"the snapshot cannot be written: {error.strerror}: free some space in {self.folder}") from error
+            raise SetupError(
+                f"the snapshot cannot be written: {error.strerror}: free some space in {self.folder}"
+            ) from error
         except LabError as error:
             raise SetupError(f"the guest does not start: {error}") from error
         finally:
@@ -128,7 +145,9 @@ async def _ready(machine: Machine, timeout: float) -> Environment:
     try:
         line = await asyncio.wait_for(machine.reader.readline(), timeout)
     except TimeoutError:
-        raise LabError(f"not ready after {timeout:.0f} s; its last words: {machine.last_words() or 'none'}") from None
+        raise LabError(
+            f"not ready after {timeout:.0f} s; its last words: {machine.last_words() or 'none'}"
+        ) from None
     if not line:
         raise LabError(f"it ended; its last words: {machine.last_words() or 'none'}")
     event = event_decoder.decode(line)

@@ -15,9 +15,13 @@ ARCHITECTURES = {"x86_64": "amd64"}
 """Machine names as `uname -m` gives them, with Debian's names."""
 
 PACKAGES = {
-    "mmdebstrap": "mmdebstrap", "tar2sqfs": "squashfs-tools-ng", "depmod": "kmod", "zstd": "zstd",
-    "setpriv": "util-linux", "qemu-system-x86_64": "qemu-system-x86",
-}  # fmt: skip
+    "mmdebstrap": "mmdebstrap",
+    "tar2sqfs": "squashfs-tools-ng",
+    "depmod": "kmod",
+    "zstd": "zstd",
+    "setpriv": "util-linux",
+    "qemu-system-x86_64": "qemu-system-x86",
+}
 """Debian package of each program; the same names on Ubuntu."""
 
 
@@ -25,7 +29,9 @@ def find(name: str) -> str:
     """The full path of program `name`. Raises MissingTool, which names the package."""
     path = shutil.which(name, path=_PATH)
     if path is None:
-        raise MissingTool(f"{name} is missing (Debian package {PACKAGES.get(name, name)}): run `tcptutor setup`")
+        raise MissingTool(
+            f"{name} is missing (Debian package {PACKAGES.get(name, name)}): run `tcptutor setup`"
+        )
     return path
 
 

@@ -46,7 +46,7 @@ class TutorScreen(Screen[None]):
         self.query_one(Header).show_lab(self._lab_line())
 
     def run_moved(self, live: Live) -> None:  # noqa: ARG002  # for subclasses
-        self.show_lab()
+        self.query_one(Header).show_lab(self._lab_line())
 
     def run_ended(self, live: Live) -> None:  # noqa: ARG002
         self.show_lab()

@@ -107,6 +107,6 @@ def _row(module: Module, progress: Progress, title: int) -> Content:
     minutes = f"{module.minutes} min".rjust(7)
     return Content.assemble(
         f"{module.number:>2}  {module.title.ljust(title)}  {minutes}   ",
-        (bar, "$primary"),
+        bar,
         f" {done}/{total} {state}",
     )

@@ -42,7 +42,7 @@ class LessonScreen(TutorScreen):
         Binding("c", "view", "chart", id="lesson.chart", tooltip="only the chart, only the text, or both"),
         Binding("escape", "back", "home", id="lesson.home", tooltip="the list of modules"),
         *(Binding(f"{n}", f"pick({n})", show=False, id=f"lesson.choice-{n}") for n in range(1, 10)),
-    ]  # fmt: skip
+    ]
     FOOTER = (
         ("lesson.previous lesson.next", "page"),
         ("lesson.run", "run"),
@@ -67,6 +67,7 @@ class LessonScreen(TutorScreen):
         yield Header()
         with Container(id="body"):
             yield page
+            page.set_class(self.step.experiment is None, "-alone")
             if self.step.experiment:
                 panel = RunPanel()
                 yield panel

@@ -37,6 +37,7 @@ class Running:
         live = self._app.bench.live
         if live is not None and self._is_ours(live):
             self._show(live)
+            self._show_after(live, scroll=False)
             return
         self._idle()
         run = self._app.journal.latest_run(self._study.module.id, self._study.step.id)
@@ -72,18 +73,22 @@ class Running:
     def ended(self, live: Live) -> None:
         """A run has ended."""
         if self._is_ours(live):
-            self._show(live, just_now=True)
+            self._show(live)
+            self._show_after(live, scroll=True)
 
     async def _recall(self, run: Run) -> None:
         live = await reading.recall(self._study.module.id, self._study.step.id, run)
         if self._shown is None:  # a new run may have begun meanwhile
             self._show(live)
+            self._show_after(live, scroll=False)
 
-    def _show(self, live: Live, just_now: bool = False) -> None:
+    def _show(self, live: Live) -> None:
         self._shown = live
         self._panel.show(live, self._study.prediction, self._own_is_rate)
-        if live.run.complete:
-            self._page.show_after(scroll=just_now)
+
+    def _show_after(self, live: Live, scroll: bool) -> None:
+        if live.state == "ended" and live.run.complete:
+            self._page.show_after(scroll)
 
     def _idle(self) -> None:
         seconds = f"{self._experiment.seconds:g} s of TCP on a real kernel"

@@ -19,7 +19,7 @@ SMALLEST = (24, 5)
 class Chart(Widget):
     """cwnd of every flow over the run's whole time, so old columns never move."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"chart--axis", "chart--flow", "chart--mean", "chart--expected"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"chart--axis", "chart--flow", "chart--faint", "chart--expected"}
 
     def __init__(self) -> None:
         super().__init__()

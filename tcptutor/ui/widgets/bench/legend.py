@@ -20,7 +20,7 @@ def legend(live: Live, width: int) -> Content:
     """Under the title: which line is which, and what was cut off."""
     many = live.run.experiment.total_streams > 1
     parts = (
-        [Content.assemble(("⡠⠊", "$foreground 60%"), " each flow  ", ("⡠⠊", "$primary"), " their mean")]
+        [Content.assemble(("⡠⠊", "$secondary 70%"), " each flow  ", ("⡠⠊", "$primary"), " their mean")]
         if many
         else []
     )

@@ -12,7 +12,7 @@ from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.pace import Pace
-from tcptutor.ui.widgets.bench import comparison, legend, result, throughput
+from tcptutor.ui.widgets.bench import comparison, legend, network, result, throughput
 from tcptutor.ui.widgets.bench.chart import Chart
 
 DRAW_S = 0.5
@@ -28,10 +28,12 @@ class RunPanel(Vertical):
         self._own: Kept | None = None
         self._own_is_rate = True
         self._small = False
+        self._texts: dict[str, object] = {}
         self._pace = Pace(self, DRAW_S, self._draw)
 
     def compose(self) -> ComposeResult:
         yield Static(id="setup", markup=False)
+        yield Static(id="network", markup=False)
         yield Static(id="title", markup=False)
         yield Static(id="legend", markup=False)
         yield Chart()
@@ -45,6 +47,7 @@ class RunPanel(Vertical):
         self._live = None
         self.set_class(False, "-live")
         self._text("setup", _setup(experiment))
+        self._text("network", network.drawing(experiment), layout=True)
         self._text("status", Content(instruction))
 
     def show(self, live: Live, own: Kept | None, own_is_rate: bool) -> None:
@@ -89,9 +92,12 @@ class RunPanel(Vertical):
         self._text("why", result.why(live), layout=True)
 
     def _text(self, name: str, content: Content, layout: bool = False) -> None:
-        # Without a layout: these lines change twice a second and never their height.
-        self.query_one(f"#{name}", Static).update(content, layout=layout)
+        # Drawing what has not changed, or a layout where no height changes, costs bytes and shows nothing.
+        key = content.plain, tuple(content.spans)
+        if self._texts.get(name) != key:
+            self._texts[name] = key
+            self.query_one(f"#{name}", Static).update(content, layout=layout)
 
 
 def _setup(experiment: Experiment) -> Content:
-    return Content.assemble((words.flows_line(experiment), "bold"), f" · {words.experiment_line(experiment)}")
+    return Content(words.experiment_line(experiment))

@@ -14,8 +14,8 @@ from tcptutor.ui.widgets.bench import traces
 from tcptutor.ui.widgets.bench.traces import Points
 
 EXPECTED = "╌"
-AXIS, FLOW, MEAN, MODEL = "axis", "flow", "mean", "expected"
-"""What a cell of the chart shows."""
+AXIS, FLOW, FAINT, MODEL = "axis", "flow", "faint", "expected"
+"""What a cell of the chart shows; faint are the single flows when their mean is what counts."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def draw(
     if len(flows) < 2:
         return [_line(text) for text in lines]
     mean = traces.mean(flows, seconds, size[0] * 2)
-    over = _lines([mean], size, seconds, top, None)
+    over = _lines([mean], size, seconds, top, expected)
     return [_line(text, above) for text, above in zip(lines, over, strict=True)]
 
 
@@ -67,17 +67,16 @@ def _line(text: str, above: str = "") -> Line:
     cells: list[str] = []
     kinds: list[str] = []
     for under, over in zip_longest(text, above, fillvalue=" "):
-        is_mean = _is_dots(over)
-        cells.append(over if is_mean else under)
-        if is_mean:
-            kinds.append(MEAN)
-        elif _is_dots(under):
-            kinds.append(FLOW)
-        elif under == EXPECTED:
+        is_over = _is_dots(over) or over == EXPECTED
+        cell = over if is_over else under
+        cells.append(cell)
+        if _is_dots(cell):
+            kinds.append(FAINT if above and not is_over else FLOW)
+        elif cell == EXPECTED:
             kinds.append(MODEL)
         else:
             # A blank belongs to what stands before it: every change of style is ten bytes to the terminal.
-            kinds.append(kinds[-1] if under == " " and kinds else AXIS)
+            kinds.append(kinds[-1] if cell == " " and kinds else AXIS)
     return Line("".join(cells), tuple(kinds))
 
 
@@ -94,7 +93,7 @@ def _lines(
     labels = [f"{t:g}" for t in times]
     labels[-1] += " s"
     figure.ruler("x", "lower").lim(0, seconds).ticks(times, labels)
-    heights = traces.ticks(top, max(height // 4, 2))
+    heights = traces.ticks(top, max(height // 4, 2), whole=True)
     figure.ruler("y", "left").lim(0, top).ticks(heights, [f"{value:g}" for value in heights])
     if expected is not None:
         # Flows are drawn over it, so the broken line shows only where nothing was measured.

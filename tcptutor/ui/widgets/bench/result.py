@@ -25,7 +25,7 @@ def status(live: Live) -> Content:
             ("✂ cut short ", "$warning bold"),
             f"at {run.experiment_s:.1f} of {total:g} s: {run.note}. r runs it again.",
         )
-    return Content.assemble(("✓ ", "$success bold"), f"{total:g} s in {run.wall_s:.0f} s. r runs it again.")
+    return Content.assemble(("✓ ", "$success bold"), f"done: {total:g} s of lab time in {run.wall_s:.0f} s. r runs it again.")
 
 
 def why(live: Live) -> Content:

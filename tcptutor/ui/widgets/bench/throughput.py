@@ -14,10 +14,14 @@ NUMBER_WIDTH = 13
 
 def line(live: Live, width: int) -> Content:
     """ "throughput ▁▂▅▆▇▇▇▆▇ 75.9 Mbit/s" in `width` columns."""
+    link = live.run.experiment.path.rate
+    label = "throughput "
+    if link and width >= 60:
+        label += f"of {units.rate(link)} "  # what a full block stands for
     number = units.rate(live.report.throughput_bps if live.report else latest(live.rates))
-    columns = width - len("throughput ") - NUMBER_WIDTH
-    blocks = sparkline(live.rates, live.run.experiment.seconds, columns, live.run.experiment.path.rate)
-    return Content.assemble("throughput ", (blocks, "$primary"), (number.rjust(NUMBER_WIDTH), "bold"))
+    columns = width - len(label) - NUMBER_WIDTH
+    blocks = sparkline(live.rates, live.run.experiment.seconds, columns, link)
+    return Content.assemble(label, (blocks, "$primary"), (number.rjust(NUMBER_WIDTH), "bold"))
 
 
 def latest(rates: list[tuple[float, float]], over: float = 1.0) -> float:

@@ -63,8 +63,10 @@ def _round_up(value: float) -> int:
     return int(next(step for step in steps if step >= value))
 
 
-def ticks(upper: float, number: int) -> list[float]:
-    """Round positions from 0 to about `upper`, at most `number` steps."""
-    candidates = [mantissa * 10**power for power in range(-1, 8) for mantissa in (1, 2, 5)]
-    step = next(step for step in candidates if upper / step <= max(number, 1))
+def ticks(upper: float, number: int, whole: bool = False) -> list[float]:
+    """Round positions from 0 to about `upper`, at most `number` steps; `whole`: to `upper` itself."""
+    candidates = [mantissa * 10**power for power in range(-1, 8) for mantissa in (1, 2, 2.5, 5)]
+    fitting = [step for step in candidates if upper / step <= max(number, 1)]
+    even = (step for step in fitting if step <= upper and (upper / step).is_integer())
+    step = next(even, upper) if whole else fitting[0]
     return [step * index for index in range(int(upper / step + 1e-9) + 1)]

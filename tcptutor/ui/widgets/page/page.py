@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Markdown, Static
@@ -14,8 +16,18 @@ from tcptutor.ui.widgets.page.predict import PredictBox
 from tcptutor.ui.widgets.page.question import QuestionBox
 
 
-class Page(VerticalScroll):
+class Page(VerticalScroll, inherit_bindings=False):
     """One step. A new step is a new page."""
+
+    # Without the base's own left and right: they turn pages here.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "scroll_up", show=False),
+        Binding("down", "scroll_down", show=False),
+        Binding("pageup", "page_up", show=False),
+        Binding("pagedown,space", "page_down", show=False),
+        Binding("home", "scroll_home", show=False),
+        Binding("end", "scroll_end", show=False),
+    ]
 
     def __init__(self, study: Study, onward: str) -> None:
         super().__init__()
@@ -26,9 +38,7 @@ class Page(VerticalScroll):
         yield Markdown(f"# {step.title}\n\n{step.prose}")
         if step.predict:
             yield PredictBox(step.predict, self._study.prediction, self._study.hints.get(PREDICT, 0))
-        after = Markdown(step.after, id="after")
-        after.display = False
-        yield after
+        yield After(step.after)
         for question in step.questions:
             yield QuestionBox(question, self._study.hints.get(question.id, 0))
         yield Static(Content(self._onward), id="onward")
@@ -53,9 +63,26 @@ class Page(VerticalScroll):
 
     def show_after(self, scroll: bool) -> None:
         """The run is there: say what was to be seen; go there unless the student is busy elsewhere."""
-        after = self.query_one("#after", Markdown)
-        if not self._study.step.after or after.display:
-            return
-        after.display = True
-        if scroll and not isinstance(self.screen.focused, Input | QuestionBox):
-            self.call_after_refresh(self.scroll_to_widget, after, animate=False, top=True)
+        busy = isinstance(self.screen.focused, Input | QuestionBox)
+        if self._study.step.after:
+            self.query_one(After).appear(go_there=scroll and not busy)
+
+
+class After(Markdown):
+    """What was to be seen, once the run is there."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, id="after")
+        self.display = False
+        self._go_there = False
+
+    def appear(self, go_there: bool) -> None:
+        if not self.display:
+            self.display = True
+            self._go_there = go_there
+
+    def on_resize(self) -> None:
+        # Only now has it a place that can be scrolled to.
+        if self._go_there and self.size.height:
+            self._go_there = False
+            self.scroll_visible(animate=False, top=True)

@@ -1,0 +1,82 @@
+"""A run as one JSON object: what `--json` prints and what is handed in for marking."""
+
+from __future__ import annotations
+
+import math
+
+from tcptutor.analysis.measure import measure
+from tcptutor.analysis.report import report_of
+from tcptutor.run import Run
+
+
+def document(run: Run, file: str | None) -> dict[str, object]:
+    """`run` by the names of the public contract, in base units. `file` is where it was saved, or None.
+
+    Everything in it is plain JSON: no NaN, no infinity (None instead).
+    """
+    measured = measure(run)
+    result = report_of(run, measured)
+    environment, fidelity = run.environment, run.fidelity
+    whole: dict[str, object] = {
+        "experiment": run.experiment.name,
+        "parameters": run.experiment.parameters,
+        "pairs": run.experiment.pairs,
+        "seed": run.experiment.seed,
+        "environment": {
+            "backend": environment.backend,
+            "clock": environment.clock,
+            "kernel": environment.kernel,
+            "reason": environment.reason,
+        },
+        "flows": [
+            {
+                "flow": flow.flow,
+                "pair": flow.pair,
+                "throughput_bps": flow.throughput_bps,
+                "retransmits": flow.retransmits,
+                "mean_rtt_s": flow.mean_rtt_s,
+                "mean_cwnd_segments": flow.mean_cwnd_segments,
+                "losses": flow.losses,
+            }
+            for flow in measured.flows
+        ],
+        "aggregate": {
+            "throughput_bps": result.throughput_bps,
+            "jain_index": result.jain_index,
+            "loss_rate": result.loss_rate,
+        },
+        "predictions": [
+            {
+                "model": one.prediction.model,
+                "label": one.prediction.label,
+                "throughput_bps": one.prediction.throughput_bps,
+                "ratio": one.ratio,
+                "tolerance": one.prediction.tolerance,
+                "within": one.within,
+            }
+            for one in result.compared
+        ],
+        "verdict": {
+            "limited_by": result.verdict.limited_by,
+            "sentence": result.verdict.sentence,
+            "evidence": result.verdict.evidence,
+        },
+        "fidelity": {"status": fidelity.status, "reasons": list(fidelity.reasons)},
+        "note": result.note or run.note,
+        "complete": run.complete,
+        "wall_s": run.wall_s,
+        "experiment_s": run.experiment_s,
+        "file": file,
+    }
+    return {key: _plain(value) for key, value in whole.items()}
+
+
+def _plain(value: object) -> object:
+    """`value` with every number that JSON does not have as None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return value

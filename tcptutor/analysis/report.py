@@ -1,0 +1,97 @@
+"""A run in numbers, beside every model, with the reason when they differ."""
+
+from __future__ import annotations
+
+import math
+
+from tcptutor import units
+from tcptutor.analysis.expect import ENOUGH_LOSSES, expect
+from tcptutor.analysis.explain import verdict
+from tcptutor.analysis.measure import Measured, measure
+from tcptutor.analysis.model import Compared, Expectation, Report, Verdict
+from tcptutor.run import FlowResult, Run
+from tcptutor.theory import jain_index
+
+
+def report(run: Run) -> Report:
+    """Throughput, fairness and losses of `run`, each model's ratio to it, and why. Never raises."""
+    return report_of(run, measure(run))
+
+
+def report_of(run: Run, measured: Measured) -> Report:
+    """The same, when it has been measured already."""
+    flows = measured.flows
+    throughput = math.fsum(flow.throughput_bps for flow in flows)
+    segments, losses = sum(flow.segments for flow in flows), sum(flow.losses for flow in flows)
+    expectation = expect(run.experiment, _mss(flows), _rto(measured))
+    why = verdict(run, measured)
+    compared = tuple(
+        Compared(
+            prediction=prediction,
+            ratio=(ratio := throughput / prediction.throughput_bps),
+            within=bool(flows) and abs(ratio - 1) <= prediction.tolerance,
+        )
+        for prediction in expectation.predictions
+    )
+    loss_rate = losses / segments if segments > 0 else 0.0
+    return Report(
+        throughput_bps=throughput,
+        # Flows that got nothing at all are all equal.
+        jain_index=jain_index(flow.throughput_bps for flow in flows) if throughput > 0 else 1.0,
+        loss_rate=loss_rate,
+        retransmits=sum(flow.retransmits for flow in flows),
+        loss_events=losses,
+        compared=compared,
+        verdict=why,
+        note=_note(run, expectation, compared[0], why, loss_rate) if flows else why.sentence,
+    )
+
+
+def _mss(flows: tuple[FlowResult, ...]) -> int | None:
+    return max((flow.mss for flow in flows), default=0) or None
+
+
+def _rto(measured: Measured) -> float | None:
+    """Mean of the kernel's retransmission timeout, s; None without samples."""
+    means = [window.mean("rto") for window in measured.windows]
+    return math.fsum(means) / len(means) if means and min(means) > 0 else None
+
+
+def _note(run: Run, expectation: Expectation, binding: Compared, why: Verdict, loss_rate: float) -> str:
+    """One sentence: first what makes the measurement doubtful, then what the model did not know."""
+    fidelity, prediction = run.fidelity, binding.prediction
+    if fidelity.status != "valid":
+        return fidelity.reasons[0] if fidelity.reasons else f"the lab calls this run {fidelity.status}"
+    if not run.complete:
+        return "cut short: the figures are for the part that ran"
+    if binding.within or (prediction.limited_by == "random-loss" and expectation.loss_events < ENOUGH_LOSSES):
+        return expectation.note
+    if why.limited_by != prediction.limited_by:
+        return f"{prediction.label} was expected to be the limit, but it was {_NAMES[why.limited_by]}"
+    return _path_note(run, why, loss_rate) or expectation.note
+
+
+def _path_note(run: Run, why: Verdict, loss_rate: float) -> str:
+    """How the path differed from what the model was told; empty when it did not."""
+    path = run.experiment.path
+    if why.limited_by != "random-loss":
+        return ""
+    rtt = float(why.evidence.get("mean_rtt_s", 0))
+    if path.delay > 0 and rtt > 1.1 * path.delay:
+        return f"the RTT was {units.seconds(rtt)}, not the path's {units.seconds(path.delay)}: queues formed"
+    if loss_rate > 1.3 * path.loss:
+        return f"{units.percent(loss_rate, 2)} was lost, more than the path's {units.percent(path.loss)}"
+    return ""
+
+
+_NAMES = {
+    "application": "the application",
+    "receive-window": "the receiver's window",
+    "send-buffer": "the send buffer",
+    "pacing": "pacing",
+    "random-loss": "random loss",
+    "bottleneck": "the bottleneck",
+    "growing": "time: the window was still growing",
+    "reordering": "reordering",
+    "timeout": "timeouts",
+}

@@ -1,0 +1,140 @@
+"""The command line. Each command is a few lines into the rooms below, imported when it is called.
+
+Exit codes: 0 done, 1 a check or run failed, 2 wrong usage, 3 the lab cannot run here. Errors are one line on
+standard error that says what to do.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from tcptutor import __version__
+from tcptutor.errors import TutorError
+
+_BACKEND = click.option(
+    "--backend",
+    type=click.Choice(["auto", "host", "guest"]),
+    default="auto",
+    show_default=True,
+    help="Where the experiment runs: this machine's kernel, or a QEMU guest.",
+)
+_CLOCK = click.option(
+    "--clock",
+    type=click.Choice(["auto", "virtual", "real"]),
+    default="auto",
+    show_default=True,
+    help="virtual: the guest's time is counted in instructions, so a slow machine is never late.",
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+
+
+class _Group(click.Group):
+    """Turns our errors into one line and the right exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except TutorError as error:
+            click.echo(f"tcptutor: {error}", err=True)
+            ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("tcptutor: stopped", err=True)
+            ctx.exit(1)
+
+
+@click.group(
+    cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(__version__, prog_name="tcptutor")
+@click.option("--module", metavar="ID", help="Open this module, such as parallel-streams, where you left it.")
+@_BACKEND
+@_CLOCK
+@click.pass_context
+def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> None:
+    """Learn how TCP gets its throughput: live experiments on a real Linux network, next to the models' predictions.
+
+    Without a command it opens the app.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise TutorError(
+            "the app needs a terminal: open one, or use `tcptutor run` for an experiment without the app"
+        )
+    from tcptutor.backends.lab import Lab  # noqa: PLC0415
+    from tcptutor.ui import run_app  # noqa: PLC0415
+
+    ctx.exit(run_app(module, Lab(backend, clock)))
+
+
+def _settings(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    settings = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not (name and equals and text):
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE: write it like streams=4 or loss=0.1%")
+        settings[name.strip()] = text.strip()
+    return settings
+
+
+@main.command()
+@click.argument("experiment", metavar="MODULE/EXPERIMENT")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_settings,
+    help="Change a parameter, such as streams=4 or loss=0.1%. May be given several times.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of the random loss.")
+@_BACKEND
+@_CLOCK
+@_JSON
+def run(
+    experiment: str, settings: dict[str, str], seed: int | None, backend: str, clock: str, as_json: bool
+) -> None:
+    """Run an experiment without the app and print what came out, beside the models' predictions."""
+    from tcptutor.headless import run_experiment  # noqa: PLC0415
+
+    sys.exit(run_experiment(experiment, settings, seed, backend, clock, as_json))
+
+
+@main.command("list")
+@_JSON
+def list_(as_json: bool) -> None:
+    """List the modules with their steps and experiments."""
+    from tcptutor.headless import list_course  # noqa: PLC0415
+
+    sys.exit(list_course(as_json))
+
+
+@main.command()
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--again", is_flag=True, help="Build the guest again even if it is there.")
+def setup(yes: bool, again: bool) -> None:
+    """Install what is missing and build the guest; can be run again at any time."""
+    from tcptutor.install.setup import run_setup  # noqa: PLC0415
+
+    sys.exit(run_setup(assume_yes=yes, again=again))
+
+
+@main.command()
+@_JSON
+def doctor(as_json: bool) -> None:
+    """Tell what works on this machine and what does not, each with its remedy."""
+    from tcptutor.install.doctor import run_doctor  # noqa: PLC0415
+
+    sys.exit(run_doctor(as_json=as_json))
+
+
+@main.command()
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False))
+def lint(folder: str | None) -> None:
+    """Check the course's files: names, values, answers, feedback."""
+    from tcptutor.headless import lint_course  # noqa: PLC0415
+
+    sys.exit(lint_course(folder))

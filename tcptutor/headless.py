@@ -1,0 +1,199 @@
+"""The commands that need no app: run an experiment, list the course, check its files."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import aclosing
+from pathlib import Path
+
+from tcptutor import course, places, units
+from tcptutor.analysis import Report, document, report
+from tcptutor.analysis.series import Throughput
+from tcptutor.backends.lab import Lab
+from tcptutor.backends.recording import Recording
+from tcptutor.errors import LabError, TutorError
+from tcptutor.lab.protocol import Phase, Samples
+from tcptutor.run import Run, save
+from tcptutor.spec import PARAMETERS, Experiment
+
+_PROGRESS_PERIOD = 0.2
+
+
+class _Progress:
+    """One line on standard error that follows the run; nothing when that is not a terminal."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        self._shown = sys.stderr.isatty()
+        self._throughput = Throughput()
+        self._last = 0.0
+
+    def phase(self, text: str) -> None:
+        self._write(text)
+
+    def samples(self, event: Samples) -> None:
+        self._throughput.add(event.rows)
+        if time.monotonic() - self._last < _PROGRESS_PERIOD:
+            return
+        self._last = time.monotonic()
+        now = self._throughput.points[-1][1] if self._throughput.points else 0.0
+        self._write(f"{event.t:5.1f} of {self._experiment.seconds:g} s   {units.rate(now)}")
+
+    def _write(self, text: str) -> None:
+        if self._shown:
+            print(f"\r\x1b[K{self._experiment.name}   {text}", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+async def _run(experiment: Experiment, backend: str, clock: str) -> tuple[Run, TutorError | None]:
+    """The run, whole or cut short, and what cut it short."""
+    lab, progress = Lab(backend, clock), _Progress(experiment)
+    task = asyncio.current_task()
+    assert task is not None
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        loop.add_signal_handler(number, task.cancel)
+    problem: TutorError | None = None
+    try:
+        progress.phase("starting the lab")
+        recording = Recording(experiment, await lab.warm(experiment))
+        try:
+            async with aclosing(lab.run(experiment)) as events:
+                async for event in events:
+                    recording.take(event)
+                    if isinstance(event, Samples):
+                        progress.samples(event)
+                    elif isinstance(event, Phase):
+                        progress.phase(event.text)
+        except LabError as error:
+            problem = error
+        except asyncio.CancelledError:
+            problem = LabError("stopped before the end")
+        if problem is not None:
+            recording.cut(str(problem))
+        return recording.run, problem
+    except asyncio.CancelledError:
+        raise LabError("stopped before the experiment began") from None
+    finally:
+        progress.clear()
+        await lab.close()
+
+
+def _store(run: Run) -> Path | None:
+    """Keep the run; None, with a line that says why, when it cannot be kept."""
+    if not run.samples:
+        return None
+    path = places.state() / "runs" / f"{run.id}.tcprun"
+    try:
+        save(run, path)
+    except TutorError as error:
+        print(f"tcptutor: the run is not kept: {error}", file=sys.stderr)
+        return None
+    return path
+
+
+def run_experiment(
+    name: str, settings: Mapping[str, str], seed: int | None, backend: str, clock: str, as_json: bool
+) -> int:
+    """`tcptutor run`: the exit code. Raises TutorError before anything has run."""
+    experiment = course.experiment(name, settings, seed)
+    run, problem = asyncio.run(_run(experiment, backend, clock))
+    path = _store(run)
+    if as_json:
+        print(json.dumps(document(run, str(path) if path else None), allow_nan=False))
+    else:
+        _print(run, report(run), path)
+    if problem is not None:
+        kept = f"; {run.experiment_s:.1f} s of it are kept" if path else ""
+        print(f"tcptutor: {problem}{kept}", file=sys.stderr)
+        return problem.exit_code
+    return 0
+
+
+def _print(run: Run, result: Report, path: Path | None) -> None:
+    experiment, environment = run.experiment, run.environment
+    print(f"{experiment.name}: {experiment.title}")
+    print(
+        f"  ran on     {environment.backend}, {environment.clock} clock, Linux {environment.kernel}"
+        f" ({environment.reason})"
+    )
+    streams = f"{experiment.total_streams} flow" + "s" * (experiment.total_streams > 1)
+    print(
+        f"  measured   {units.rate(result.throughput_bps)}   {streams}, {result.loss_events} loss events,"
+        f" {result.retransmits} retransmissions"
+    )
+    for compared in result.compared:
+        prediction, mark = compared.prediction, "✓" if compared.within else " "
+        print(
+            f"  {mark} {prediction.label:<24} {units.rate(prediction.throughput_bps):>12}"
+            f"   measured / model {compared.ratio:.2f}   {prediction.formula}"
+        )
+    print(f"  why        {result.verdict.sentence}")
+    if result.note:
+        print(f"             {result.note}")
+    print(
+        f"  fidelity   {run.fidelity.status}"
+        + "".join(f"\n             {reason}" for reason in run.fidelity.reasons)
+    )
+    print(f"  took       {run.wall_s:.1f} s for {run.experiment_s:.1f} s of the lab's time")
+    if path:
+        print(f"  file       {path}")
+
+
+def list_course(as_json: bool) -> int:
+    """`tcptutor list`: the exit code."""
+    whole, problems = course.read_course()
+    modules = [
+        {
+            "id": module.id,
+            "title": module.title,
+            "steps": [
+                {"id": step.id, "title": step.title, "kinds": list(step.kinds)} for step in module.steps
+            ],
+            "experiments": [
+                {
+                    "id": name,
+                    "title": each.title,
+                    "parameters": each.parameters,
+                    "sources": list(each.sources),
+                }
+                for name, each in module.experiments.items()
+            ],
+        }
+        for module in whole.modules
+    ]
+    if as_json:
+        print(json.dumps({"modules": modules}, allow_nan=False))
+    else:
+        for module in whole.modules:
+            print(
+                f"{module.number}  {module.id}: {module.title}, {len(module.steps)} steps, {module.minutes} minutes"
+            )
+            for name, each in module.experiments.items():
+                shown = {key: value for key, value in each.parameters.items() if value is not None}
+                text = ", ".join(f"{key} {_text(key, value)}" for key, value in shown.items())
+                print(f"     {name}: {each.title}\n         {text}")
+    for problem in problems:
+        print(f"tcptutor: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def _text(name: str, value: float | int | str) -> str:
+    return value if isinstance(value, str) else units.write(value, PARAMETERS[name].kind)
+
+
+def lint_course(folder: str | None) -> int:
+    """`tcptutor lint`: the exit code."""
+    problems = course.lint(Path(folder) if folder else places.lessons())
+    for problem in problems:
+        print(problem)
+    print(f"{len(problems)} problems" if problems else "the course is well-formed")
+    return 1 if problems else 0

@@ -1,0 +1,53 @@
+"""Proves a finished setup by a short real run: an empty path's ping and the throughput of one flow."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tcptutor.backends.lab import Lab
+from tcptutor.errors import SetupError
+from tcptutor.lab.protocol import Finished
+from tcptutor.spec import Experiment, build
+from tcptutor.theory import goodput_ratio
+
+RATE, DELAY = 20e6, 0.010
+TOLERANCE = 0.05
+
+
+def experiment() -> Experiment:
+    """One flow that fills 20 Mbit/s, 10 ms away, without loss, for 2 s."""
+    values = {"rate": "20 Mbit/s", "delay": "10 ms", "algorithm": "cubic", "duration": "2 s", "warmup": "1 s"}
+    return build("setup/verify", {"parameters": values})
+
+
+def verify() -> str:
+    """What was measured, as one line. Raises SetupError when it is not what it must be, LabUnavailable without a lab."""
+    return asyncio.run(_verify())
+
+
+async def _verify() -> str:
+    lab = Lab()
+    done: Finished | None = None
+    try:
+        async for event in lab.run(experiment()):
+            if isinstance(event, Finished):
+                done = event
+        here = lab.environment
+    finally:
+        await lab.close()
+    assert done is not None
+    assert here is not None
+    return judge(done, f"{here.backend}, {here.clock} clock, Linux {here.kernel}")
+
+
+def judge(done: Finished, place: str) -> str:
+    """The line for the result `done`. Raises SetupError when it is not what it must be."""
+    expected = RATE * goodput_ratio(1500)
+    measured = sum(flow.throughput_bps for flow in done.flows)
+    ping = float(done.fidelity.checks.get("ping h1", 0))
+    seen = f"{measured / 1e6:.2f} Mbit/s (expected {expected / 1e6:.2f}), ping {ping * 1e3:.2f} ms (expected {DELAY * 1e3:.0f})"
+    if done.fidelity.status == "invalid":
+        raise SetupError(f"the lab runs, but wrongly: {done.fidelity.reasons[0]} ({place}: {seen}): run `tcptutor setup --again`")
+    if abs(measured / expected - 1) > TOLERANCE or abs(ping / DELAY - 1) > 0.5:
+        raise SetupError(f"the lab runs, but measures {seen} ({place}): close other programs and run `tcptutor setup` again")
+    return f"{place}: {seen}"

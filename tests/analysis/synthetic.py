@@ -1,0 +1,87 @@
+"""Runs made of chosen numbers: what the kernel would report of a flow that behaves so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tcptutor.run import SSTHRESH_INFINITE, Environment, Run, Sample
+from tcptutor.spec import Experiment, build
+
+HZ = 20
+MSS = 1448
+
+Value = float | Callable[[float], float]
+"""A number, or what it is at time t."""
+
+COUNTS = {"cwnd", "ssthresh", "retransmits", "snd_wnd", "ca_state", "reord_seen", "dsack_dups"}
+"""Columns that the kernel reports as whole numbers."""
+
+STEADY: dict[str, Value] = {
+    "cwnd": 42,
+    "ssthresh": SSTHRESH_INFINITE,
+    "rtt": 0.0502,
+    "min_rtt": 0.0501,
+    "retransmits": 0,
+    "snd_wnd": 3_000_000,
+    "ca_state": 0,
+    "app_limited": 0,
+    "busy": lambda t: t,
+    "rwnd_limited": 0,
+    "sndbuf_limited": 0,
+    "reord_seen": 0,
+    "dsack_dups": 0,
+}
+"""A flow that always has data to send, loses nothing and sees no queue."""
+
+
+def experiment(pairs: int = 1, **parameters: str) -> Experiment:
+    """An experiment over 100 Mbit/s and 50 ms with Reno, changed by `parameters`."""
+    text = {"rate": "100 Mbit/s", "delay": "50 ms", "algorithm": "reno", "duration": "10 s", **parameters}
+    return build("test/synthetic", {"parameters": text, "pairs": pairs})
+
+
+def samples(flow: int, bps: Value, until: float, state: Mapping[str, Value]) -> list[Sample]:
+    """Samples of one flow from 0 to `until`; `bps` is its throughput, or the bits of payload sent by t."""
+    rows = []
+    for tick in range(round(until * HZ) + 1):
+        t = tick / HZ
+        sent = bps(t) if callable(bps) else bps * t
+        now = {name: value(t) if callable(value) else value for name, value in (STEADY | dict(state)).items()}
+        # Columns that a test does not choose follow from the ones that it does.
+        made = {
+            "flow": flow, "t": t, "mss": MSS, "rttvar": now["rtt"] / 4, "bytes_acked": int(sent / 8),
+            "segs_out": int(sent / 8 / MSS), "delivery_rate": 1e6, "pacing_rate": 1e7, "rto": 0.25, **now,
+            "app_limited": bool(now["app_limited"]),
+        }  # fmt: skip
+        rows.append(Sample(**{name: int(value) if name in COUNTS else value for name, value in made.items()}))
+    return rows
+
+
+def empty(made: Experiment, complete: bool = False) -> Run:
+    """A run of `made` without a sample."""
+    return Run(
+        id="20240101-000000-abcdef",
+        experiment=made,
+        environment=Environment(backend="guest", clock="virtual", kernel="6.12.0"),
+        started="2024-01-01T00:00:00+00:00",
+        complete=complete,
+    )
+
+
+def run_of(made: Experiment, *bps: Value, until: float | None = None, **state: Value) -> Run:
+    """A run of `made` with one flow for each of `bps`, all in the same `state`, sampled until `until`."""
+    end = made.seconds if until is None else until
+    run = empty(made, complete=until is None)
+    rows = [row for flow, one in enumerate(bps) for row in samples(flow, one, end, state)]
+    run.samples = sorted(rows, key=lambda row: row.t)
+    run.experiment_s = end
+    return run
+
+
+def losing(every: float) -> dict[str, Value]:
+    """State of a flow that loses one segment every so many seconds, and whose window is a sawtooth."""
+    return {
+        "ssthresh": lambda t: 20 + int(t / every) % 2,
+        "retransmits": lambda t: int(t / every),
+        "cwnd": lambda t: 30 + 20 * (t % every) / every,
+    }

@@ -1,0 +1,254 @@
+"""What the models expect, against what a real kernel did and what the formulas say."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tcptutor import theory, units
+from tcptutor.analysis import Expectation, expect
+from tcptutor.errors import ParameterError
+from tcptutor.spec import build
+
+from .synthetic import experiment
+
+LINK = 100e6 * 1448 / 1514
+
+# Reno, 100 Mbit/s, 60 s on a real kernel (lab notes): measured over Mathis with 1.2247.
+MEASURED = [("20 ms", "0.1 %", 1.03), ("50 ms", "0.1 %", 1.03), ("100 ms", "0.1 %", 1.09),
+            ("20 ms", "1 %", 1.01), ("50 ms", "1 %", 1.09), ("100 ms", "1 %", 1.15)]  # fmt: skip
+
+
+def models(expectation: Expectation) -> dict[str, float]:
+    return {one.model: one.throughput_bps for one in expectation.predictions}
+
+
+@pytest.mark.parametrize(("delay", "loss", "ratio"), MEASURED)
+def test_mathis_agrees_with_the_kernel(delay: str, loss: str, ratio: float) -> None:
+    expectation = expect(experiment(delay=delay, loss=loss, duration="60 s"))
+    rtt, p = units.parse(delay, "time"), units.parse(loss, "ratio")
+    measured = ratio * theory.mathis(1448, rtt, p)
+    assert expectation.binding.model == "mathis"
+    assert measured == pytest.approx(expectation.binding.throughput_bps, rel=expectation.binding.tolerance)
+
+
+@pytest.mark.parametrize(
+    ("streams", "measured"), [(1, 8.80e6), (2, 17.5e6), (4, 38.0e6), (8, 75.9e6), (16, 95.1e6)]
+)
+def test_parallel_streams_agree_with_the_kernel(streams: int, measured: float) -> None:
+    expectation = expect(experiment(loss="0.1 %", streams=str(streams), duration="60 s"))
+    binding = expectation.binding
+    assert binding.model == ("link" if streams == 16 else "mathis")
+    assert measured == pytest.approx(binding.throughput_bps, rel=binding.tolerance)
+
+
+def test_cubic_under_random_loss_agrees_with_the_kernel() -> None:
+    binding = expect(experiment(algorithm="cubic", delay="100 ms", loss="0.01 %", duration="60 s")).binding
+    assert binding.model == "cubic"
+    assert 2.01 * theory.mathis(1448, 0.1, 1e-4) == pytest.approx(
+        binding.throughput_bps, rel=binding.tolerance
+    )
+
+
+def test_many_streams_are_so_many_times_one() -> None:
+    one, eight = (expect(experiment(loss="0.1 %", streams=streams)) for streams in ("1", "8"))
+    assert eight.binding.throughput_bps == pytest.approx(8 * one.binding.throughput_bps)
+    assert eight.binding.label == "8 × Mathis"
+    assert eight.binding.formula == "8 × 1448 B × 1.31 / (50 ms × √0.1 %)"
+    assert eight.cwnd_segments == pytest.approx(1.31 / math.sqrt(1e-3), rel=0.01)
+
+
+def test_pairs_count_as_flows() -> None:
+    four = expect(experiment(pairs=4, loss="0.1 %", streams="2"))
+    assert four.binding.label == "8 × Mathis"
+
+
+def test_the_link_caps_what_the_loss_models_give() -> None:
+    expectation = expect(experiment(loss="0.1 %", streams="16"))
+    assert all(value <= LINK * (1 + 1e-9) for value in models(expectation).values())
+    assert {one.limited_by for one in expectation.predictions} == {"bottleneck"}
+
+
+def test_every_constant_of_mathis_is_shown() -> None:
+    shown = models(expect(experiment(loss="0.1 %")))
+    assert shown["mathis"] / shown["mathis-manual"] == pytest.approx(1.31)
+    assert shown["mathis-periodic"] / shown["mathis-manual"] == pytest.approx(theory.MATHIS_PERIODIC)
+    assert shown["padhye"] < shown["mathis-periodic"]
+    assert shown["link"] == pytest.approx(LINK)
+
+
+def test_the_receivers_window_binds() -> None:
+    expectation = expect(experiment(window="64 KiB", streams="2"))
+    assert expectation.binding.model == "window"
+    assert expectation.binding.limited_by == "receive-window"
+    assert expectation.binding.throughput_bps == pytest.approx(2 * 8 * 65536 / 0.0501)
+    assert expectation.binding.formula == "2 × 64 KiB / 50 ms"
+
+
+def test_pacing_binds() -> None:
+    expectation = expect(experiment(pairs=4, delay="20 ms", pacing="20 Mbit/s"))
+    assert (expectation.binding.model, expectation.binding.throughput_bps) == ("pacing", 80e6)
+
+
+def test_bbr_is_expected_to_fill_the_link_in_spite_of_loss() -> None:
+    expectation = expect(experiment(algorithm="bbr", loss="0.1 %"))
+    assert expectation.binding.model == "link"
+    assert models(expectation)["mathis"] < LINK / 5
+
+
+def test_cubic_has_its_own_model_and_renos_beside_it() -> None:
+    expectation = expect(experiment(algorithm="cubic", delay="100 ms", loss="0.01 %", duration="300 s"))
+    assert expectation.binding.model == "cubic"
+    assert expectation.binding.throughput_bps > models(expectation)["mathis"]
+    assert models(expectation)["cubic-periodic"] == pytest.approx(
+        theory.window_limited(theory.cubic_window(1e-4, 0.1001) * 1448, 0.1001)
+    )
+
+
+def test_htcp_beats_reno_when_losses_are_rare() -> None:
+    rare = expect(experiment(algorithm="htcp", delay="100 ms", loss="0.01 %", rate="1 Gbit/s"))
+    often = expect(experiment(algorithm="htcp", delay="20 ms", loss="1 %"))
+    assert rare.binding.throughput_bps > 2 * models(rare)["mathis"]
+    assert often.binding.throughput_bps == pytest.approx(models(often)["mathis"], rel=0.01)
+
+
+def test_an_algorithm_without_a_model_is_compared_with_reno_and_says_so() -> None:
+    expectation = expect(experiment(algorithm="vegas", loss="1 %", duration="60 s"))
+    assert expectation.binding.model == "mathis"
+    assert expectation.binding.tolerance > 0.5
+    assert "vegas" in expectation.note
+
+
+def test_a_short_buffer_takes_from_one_reno_flow() -> None:
+    expectation = expect(experiment(queue="0.25 BDP"))
+    assert expectation.binding.model == "sawtooth"
+    assert expectation.binding.throughput_bps == pytest.approx(
+        LINK * theory.sawtooth_utilisation(0.25), rel=1e-4
+    )
+    assert expect(experiment(queue="1 BDP")).binding.model == "link"
+    # More flows take turns in losing, and so leave less unused.
+    assert (
+        expect(experiment(queue="0.25 BDP", streams="4")).binding.throughput_bps
+        > 1.05 * models(expectation)["sawtooth"]
+    )
+
+
+def test_measured_mss_and_timeout_are_used() -> None:
+    made = experiment(loss="1 %", mtu="9000")
+    assert models(expect(made))["mathis"] == pytest.approx(theory.mathis(8948, 0.0501, 0.01, 1.31))
+    assert models(expect(made, mss=1000))["mathis"] == pytest.approx(theory.mathis(1000, 0.0501, 0.01, 1.31))
+    assert models(expect(made, rto=1.0))["padhye"] < models(expect(made, rto=0.3))["padhye"]
+
+
+def test_too_few_losses_are_said_with_the_time_that_is_needed() -> None:
+    made = experiment(loss="0.01 %")
+    expectation = expect(made)
+    assert expectation.loss_events < 20
+    assert expectation.note.startswith("too few losses (2 expected): run for ")
+    needed = expectation.note.split("run for ")[1]
+    longer = expect(experiment(loss="0.01 %", duration=needed))
+    assert longer.loss_events >= 20
+    assert longer.note == ""
+
+
+def test_more_losses_are_more_certain() -> None:
+    short, long = (expect(experiment(loss="0.1 %", duration=d)).binding.tolerance for d in ("20 s", "200 s"))
+    assert 0.05 < long < short
+    # 1/sqrt(n) is two standard errors of Reno's throughput.
+    assert short == pytest.approx(
+        math.hypot(0.05, 1 / math.sqrt(expect(experiment(loss="0.1 %", duration="20 s")).loss_events))
+    )
+
+
+def test_neighbouring_regimes_are_said() -> None:
+    expectation = expect(experiment(loss="0.1 %", streams="8", duration="60 s"))
+    assert expectation.note == "link (95.6 Mbit/s) is near: expect a little less than either alone"
+    assert "near" not in expect(experiment(loss="0.1 %", streams="4", duration="60 s")).note
+
+
+def test_timeouts_are_said_where_they_count() -> None:
+    expectation = expect(experiment(loss="5 %", duration="120 s"))
+    assert expectation.note == "timeouts count here: expect between Padhye and Mathis"
+    assert expectation.binding.tolerance > 0.15
+
+
+def test_jitter_is_said() -> None:
+    assert expect(experiment(jitter="5 ms")).note.startswith("jitter of 5 ms")
+
+
+def test_no_delay_has_a_stated_floor() -> None:
+    expectation = expect(experiment(delay="0", loss="1 %", rate="none"))
+    assert expectation.binding.formula == "1448 B × 1.31 / (100 µs × √1 %)"
+
+
+def test_an_unlimited_path_gets_an_upper_bound_that_says_so() -> None:
+    expectation = expect(experiment(rate="none", delay="100 ms"))
+    assert expectation.binding.model == "buffer"
+    assert "upper bound" in expectation.note
+
+
+def test_mean_window_of_a_full_link() -> None:
+    reno, cubic = (
+        expect(experiment(algorithm=name, queue="1 BDP")).cwnd_segments for name in ("reno", "cubic")
+    )
+    # Peak two BDP of 431 frames each; Reno's mean is 3/4 of the peak.
+    assert reno == pytest.approx(0.75 * 2 * 625_000 / 1514, rel=0.02)
+    assert cubic is not None
+    assert reno is not None
+    assert cubic > reno
+
+
+rates = st.one_of(st.none(), st.floats(1e4, 1e11))
+parameters = st.fixed_dictionaries(
+    {
+        "rate": rates,
+        "delay": st.floats(0, 10),
+        "loss": st.one_of(st.just(0.0), st.floats(1e-9, 0.9)),
+        "queue": st.integers(3000, 1 << 30),
+        "streams": st.integers(1, 64),
+        "duration": st.floats(1, 3600),
+        "window": st.one_of(st.none(), st.integers(2048, 1 << 30)),
+        "mtu": st.integers(576, 9000),
+        "pacing": rates,
+        "algorithm": st.sampled_from(["reno", "cubic", "htcp", "bbr", "highspeed", "vegas"]),
+    }
+)
+
+
+@given(parameters, st.integers(1, 4))
+def test_every_experiment_has_an_expectation(values: dict[str, float | int | str | None], pairs: int) -> None:
+    suffix = {
+        "rate": " bit/s",
+        "pacing": " bit/s",
+        "delay": " s",
+        "duration": " s",
+        "queue": " B",
+        "window": " B",
+    }
+    text = {
+        key: "none"
+        if value is None
+        else f"{value * 100} %"
+        if key == "loss"
+        else f"{value}{suffix.get(key, '')}"
+        for key, value in values.items()
+    }
+    try:
+        made = build("test/any", {"parameters": text, "pairs": pairs})
+    except ParameterError:  # rounding put a value just out of bounds
+        return
+    expectation = expect(made)
+    first, *others = expectation.predictions
+    assert first == expectation.binding
+    assert [one.throughput_bps for one in others] == sorted(one.throughput_bps for one in others)
+    for one in expectation.predictions:
+        assert 0 < one.throughput_bps < math.inf
+        assert 0 < one.tolerance <= 1
+        assert len(one.label) <= 24
+        assert "\n" not in one.formula
+    assert len({one.model for one in expectation.predictions}) == len(expectation.predictions)
+    assert expectation.loss_events >= 0
+    assert expectation.cwnd_segments is None or expectation.cwnd_segments > 0

@@ -1,0 +1,200 @@
+"""Why a run was limited: one for each cause, from what the kernel would report of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tcptutor.analysis import explain, report
+from tcptutor.run import FlowResult, Run, Sample
+
+from .synthetic import Value, empty, experiment, losing, run_of, samples
+
+LINK = 100e6 * 1448 / 1514
+
+
+def test_random_loss() -> None:
+    run = run_of(experiment(loss="0.1 %", streams="8"), *[9.5e6] * 8, **losing(1.3))
+    verdict = explain(run)
+    assert verdict.limited_by == "random-loss"
+    assert verdict.sentence == "random loss, 0.1 %; the link is 79 % used"
+    assert verdict.evidence["loss_events"] == 8 * 8  # one every 1.3 s in the 10 s after the warm-up
+    assert verdict.evidence["link_used"] == pytest.approx(76 / 95.64, rel=0.01)
+
+
+def test_a_full_bottleneck() -> None:
+    run = run_of(experiment(), LINK * 0.995, rtt=0.075, **losing(4))
+    verdict = explain(run)
+    assert verdict.limited_by == "bottleneck"
+    assert verdict.sentence == "the bottleneck is full, its queue adds 25 ms; the link is 100 % used"
+
+
+def test_a_bottleneck_with_a_short_queue() -> None:
+    verdict = explain(run_of(experiment(queue="0.02 BDP"), LINK * 0.77, **losing(3)))
+    assert verdict.limited_by == "bottleneck"
+    assert "short queue overflowed" in verdict.sentence
+
+
+def test_many_lossy_flows_that_fill_the_link_are_limited_by_it() -> None:
+    run = run_of(experiment(loss="0.1 %", streams="16"), *[95.1e6 / 16] * 16, rtt=0.06, **losing(1.1))
+    assert explain(run).limited_by == "bottleneck"
+
+
+def test_the_receivers_window_by_the_kernels_count() -> None:
+    run = run_of(experiment(window="64 KiB"), 10.4e6, snd_wnd=65536, rwnd_limited=lambda t: 0.9 * t)
+    verdict = explain(run)
+    assert verdict.limited_by == "receive-window"
+    assert verdict.sentence == "the receiver's window, 64 KiB, is full; the link is 11 % used"
+
+
+def test_the_receivers_window_by_what_is_in_flight() -> None:
+    run = run_of(experiment(window="64 KiB"), 10.4e6, snd_wnd=65536, cwnd=90, rwnd_limited=lambda t: 0.2 * t)
+    assert explain(run).limited_by == "receive-window"
+
+
+def test_a_window_of_just_the_path_is_still_the_limit() -> None:
+    run = run_of(experiment(window="1 BDP"), LINK * 0.97, snd_wnd=625_000, rwnd_limited=lambda t: 0.9 * t)
+    assert explain(run).limited_by == "receive-window"
+    # With a queue behind it a larger window would gain nothing.
+    queued = run_of(
+        experiment(window="2 BDP"), LINK, rtt=0.1, snd_wnd=1_250_000, rwnd_limited=lambda t: 0.9 * t
+    )
+    assert explain(queued).limited_by == "bottleneck"
+
+
+def test_the_send_buffer() -> None:
+    verdict = explain(run_of(experiment(), 20e6, sndbuf_limited=lambda t: 0.7 * t, app_limited=1))
+    assert verdict.limited_by == "send-buffer"
+    assert "70 %" in verdict.sentence
+
+
+def test_an_application_that_has_nothing_to_send() -> None:
+    verdict = explain(run_of(experiment(), 20e6, busy=lambda t: 0.3 * t))
+    assert verdict.limited_by == "application"
+    assert verdict.sentence == "the application had data to send 30 % of the time; the link is 21 % used"
+
+
+def test_an_application_that_writes_too_little() -> None:
+    assert explain(run_of(experiment(), 20e6, app_limited=1)).limited_by == "application"
+
+
+def test_pacing() -> None:
+    run = run_of(experiment(pairs=4, pacing="23 Mbit/s"), *[22.9e6] * 4)
+    verdict = explain(run)
+    assert verdict.limited_by == "pacing"
+    assert verdict.sentence.startswith("the application paces each flow at 23 Mbit/s")
+    # Slower than its pace, something else holds it.
+    assert (
+        explain(run_of(experiment(pacing="50 Mbit/s", loss="0.1 %"), 9e6, **losing(1))).limited_by
+        == "random-loss"
+    )
+
+
+def test_still_growing() -> None:
+    verdict = explain(run_of(experiment(), lambda t: 2e6 * t * t, cwnd=lambda t: 20 + 10 * t))
+    assert verdict.limited_by == "growing"
+    assert "growing" in verdict.sentence
+
+
+def test_reordering() -> None:
+    run = run_of(experiment(jitter="5 ms"), 20e6, **(losing(2) | {"reord_seen": lambda t: 4 * t}))
+    verdict = explain(run)
+    assert verdict.limited_by == "reordering"
+    assert verdict.evidence["reordered"] == 40
+
+
+def test_timeouts() -> None:
+    def in_bursts(t: float) -> float:
+        return 1e6 * (int(t) + min(1.0, 2 * (t % 1)))  # half of each second without an ACK
+
+    run = run_of(
+        experiment(loss="10 %"), in_bursts, retransmits=lambda t: int(t), ssthresh=lambda t: 2 + int(t) % 2
+    )
+    verdict = explain(run)
+    assert verdict.limited_by == "timeout"
+    assert verdict.evidence["stalled"] == pytest.approx(0.5, abs=0.05)
+
+
+def test_the_loss_state_counts_as_a_timeout() -> None:
+    run = run_of(experiment(loss="10 %"), 3e5, retransmits=lambda t: int(9 * t), ca_state=4)
+    assert explain(run).limited_by == "timeout"
+
+
+def test_bbr_is_not_limited_by_random_loss() -> None:
+    run = run_of(experiment(algorithm="bbr", loss="1 %"), LINK * 0.9, **losing(0.3))
+    assert explain(run).limited_by == "bottleneck"
+
+
+def test_a_path_without_a_rate_is_limited_by_the_computer() -> None:
+    verdict = explain(run_of(experiment(rate="none", delay="0"), 5e9, rtt=2e-4, min_rtt=5e-5))
+    assert verdict.limited_by == "bottleneck"
+    assert "computer" in verdict.sentence
+    assert "link_used" not in verdict.evidence
+
+
+def test_only_the_measured_time_counts() -> None:
+    # During the warm-up the flow waited for the receiver and lost segments; afterwards only the window grows.
+    run = run_of(
+        experiment(warmup="5 s"), 20e6, rwnd_limited=lambda t: min(t, 5), cwnd=lambda t: 10 + 5 * t,
+        retransmits=lambda t: min(50, int(20 * t)), ssthresh=lambda t: 20 if t < 5 else 30,
+    )  # fmt: skip
+    verdict = explain(run)
+    assert verdict.limited_by == "growing"
+    assert verdict.evidence["retransmits"] == 0
+
+
+CUT = "cut short before anything could be measured"
+
+
+@pytest.mark.parametrize("until", [0.0, 0.05, 1.0, 2.0])
+def test_a_run_that_was_cut_before_the_measured_time(until: float) -> None:
+    run = run_of(experiment(warmup="2 s"), 9e6, until=until)
+    assert (explain(run).limited_by, explain(run).sentence) == ("growing", CUT)
+    assert report(run).note == CUT
+    assert report(run).throughput_bps == 0
+
+
+def test_runs_without_samples() -> None:
+    assert explain(empty(experiment())).sentence == CUT
+    assert explain(empty(experiment(), complete=True)).sentence == "nothing was measured"
+
+
+def test_a_missing_flow_is_left_out() -> None:
+    run = run_of(experiment(loss="0.1 %", streams="3"), 9e6, 9e6, **losing(1))
+    run.samples += samples(2, 9e6, 0, {})
+    assert explain(run).limited_by == "random-loss"
+    assert report(run).throughput_bps == pytest.approx(18e6, rel=1e-3)
+
+
+def test_results_without_samples_are_explained_by_what_they_tell() -> None:
+    run = empty(experiment(loss="0.1 %"), complete=True)
+    run.flows = [
+        FlowResult(
+            flow=0, pair=0, throughput_bps=9e6, retransmits=8, losses=8, segments=8000, mean_rtt_s=0.05,
+            mean_cwnd_segments=40, mss=1448,
+        )
+    ]  # fmt: skip
+    assert explain(run).limited_by == "random-loss"
+
+
+def test_counters_that_stand_still_divide_nothing_by_zero() -> None:
+    still: dict[str, Value] = {"busy": 0, "rtt": 0, "min_rtt": 0, "cwnd": 0, "snd_wnd": 0}
+    verdict = explain(run_of(experiment(), 0.0, **still))
+    assert verdict.limited_by == "application"
+    assert "0 %" in verdict.sentence
+
+
+numbers = st.one_of(st.integers(0, 2**31), st.floats(0, 1e9))
+rows = st.lists(st.tuples(st.integers(0, 3), st.floats(0, 14), *[numbers] * 20), max_size=40)
+
+
+@given(rows, st.booleans(), st.sampled_from(["none", "100 Mbit/s"]))
+def test_whatever_the_samples_say_there_is_a_verdict(
+    drawn: list[tuple[float, ...]], complete: bool, rate: str
+) -> None:
+    run: Run = empty(experiment(rate=rate, loss="0.1 %", pacing="1 Mbit/s"), complete)
+    run.samples = [Sample(*row) for row in sorted(drawn, key=lambda row: row[1])]
+    verdict = explain(run)
+    assert 0 < len(verdict.sentence) <= 110
+    assert report(run).jain_index <= 1

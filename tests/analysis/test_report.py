@@ -1,0 +1,119 @@
+"""A run in numbers: measured against expected, and the JSON that others read."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from tcptutor.analysis import document, report
+from tcptutor.run import Fidelity, Run, load, save
+
+from .synthetic import empty, experiment, losing, run_of
+
+CONTRACT: dict[str, set[str]] = {
+    "environment": {"backend", "clock", "kernel"},
+    "aggregate": {"throughput_bps", "jain_index", "loss_rate"},
+    "verdict": {"limited_by", "evidence"},
+    "fidelity": {"status", "reasons"},
+}
+FLOW = {"throughput_bps", "retransmits", "mean_rtt_s", "mean_cwnd_segments", "losses"}
+KEYS = {"experiment", "parameters", "flows", "predictions", "wall_s", "experiment_s", "file", *CONTRACT}
+
+
+def eight_streams() -> Run:
+    made = experiment(loss="0.1 %", streams="8", duration="60 s")
+    return run_of(made, *[75.9e6 / 8] * 8, **losing(1.25))
+
+
+def test_throughput_ratio_and_tolerance() -> None:
+    result = report(eight_streams())
+    binding = result.compared[0]
+    assert result.throughput_bps == pytest.approx(75.9e6, rel=1e-3)
+    assert binding.prediction.label == "8 × Mathis"
+    assert binding.ratio == pytest.approx(75.9 / 76.6, rel=0.01)
+    assert binding.within
+    assert result.note.startswith("link (95.6 Mbit/s) is near")
+
+
+def test_losses_and_retransmissions() -> None:
+    result = report(eight_streams())
+    assert result.loss_events == result.retransmits == 8 * (int(62 / 1.25) - int(2 / 1.25))
+    segments = 75.9e6 / 8 / 1448 * 60
+    assert result.loss_rate == pytest.approx(result.loss_events / segments, rel=1e-3)
+
+
+def test_fairness() -> None:
+    assert report(run_of(experiment(streams="2"), 10e6, 10e6)).jain_index == pytest.approx(1)
+    assert report(run_of(experiment(streams="2"), 30e6, 10e6)).jain_index == pytest.approx(0.8, rel=1e-3)
+    assert report(empty(experiment())).jain_index == 1
+
+
+def test_the_note_names_another_limit() -> None:
+    run = run_of(
+        experiment(loss="0.1 %", duration="60 s"), 3e6, snd_wnd=18000, rwnd_limited=lambda t: 0.9 * t
+    )
+    assert report(run).note == "Mathis was expected to be the limit, but it was the receiver's window"
+
+
+def test_the_note_names_queueing() -> None:
+    run = run_of(experiment(loss="0.1 %", duration="60 s"), 6e6, rtt=0.08, **losing(1))
+    assert report(run).note == "the RTT was 80 ms, not the path's 50 ms: queues formed"
+
+
+def test_the_note_names_more_losses_than_were_set() -> None:
+    run = run_of(experiment(loss="0.1 %", duration="60 s"), 5e6, **losing(0.5))
+    assert report(run).note == "0.46 % was lost, more than the path's 0.1 %"
+
+
+def test_few_losses_are_no_verdict_against_a_model() -> None:
+    run = run_of(experiment(loss="0.01 %"), 60e6, **losing(5))
+    assert report(run).note.startswith("too few losses")
+
+
+def test_a_doubtful_run_says_so_first() -> None:
+    run = eight_streams()
+    run.fidelity = Fidelity(status="suspect", reasons=("the RTT was 5 ms too long",))
+    assert report(run).note == "the RTT was 5 ms too long"
+
+
+def test_a_cut_run_is_measured_as_far_as_it_went() -> None:
+    run = run_of(experiment(loss="0.1 %"), 9e6, until=7.0, **losing(1))
+    result = report(run)
+    assert result.throughput_bps == pytest.approx(9e6, rel=1e-3)
+    assert result.note.startswith("cut short")
+
+
+def test_the_document_has_the_contracts_keys() -> None:
+    whole: dict[str, Any] = document(eight_streams(), "/tmp/a.tcprun")
+    assert set(whole) >= KEYS
+    for key, names in CONTRACT.items():
+        assert set(whole[key]) >= names
+    assert len(whole["flows"]) == 8
+    assert all(set(flow) >= FLOW for flow in whole["flows"])
+    assert all(set(one) >= {"model", "throughput_bps", "ratio"} for one in whole["predictions"])
+    assert whole["file"] == "/tmp/a.tcprun"
+    assert whole["parameters"]["loss"] == 0.001
+    assert whole["verdict"]["limited_by"] == "random-loss"
+    assert whole["predictions"][0]["model"] == "mathis"
+
+
+@pytest.mark.parametrize(
+    "run", [eight_streams(), empty(experiment()), run_of(experiment(rate="none", delay="0"), 1e9)]
+)  # fmt: skip
+def test_the_document_is_plain_json(run: Run) -> None:
+    assert json.loads(json.dumps(document(run, None), allow_nan=False))["complete"] == run.complete
+
+
+def test_numbers_that_json_lacks_become_null() -> None:
+    run = eight_streams()
+    run.wall_s = math.inf
+    assert document(run, None)["wall_s"] is None
+
+
+def test_a_saved_run_gives_the_same_document(tmp_path: Any) -> None:
+    run = eight_streams()
+    save(run, tmp_path / "a.tcprun")
+    assert document(load(tmp_path / "a.tcprun"), None) == document(run, None)
