@@ -96,7 +96,8 @@ def _sampled(known: Evidence, found: Sequence[Window], throughput: float) -> Evi
     return replace(
         known,
         min_rtt_s=min(minima, default=0.0),
-        busy=min(1.0, busy / seconds),
+        # Bytes that were acknowledged had to be sent: without busy time the kernel does not count it.
+        busy=min(1.0, busy / seconds) if busy > 0 or throughput == 0 else 1.0,
         rwnd_limited=of_busy("rwnd_limited"),
         sndbuf_limited=of_busy("sndbuf_limited"),
         app_limited=_mean(window.mean("app_limited") for window in found),

@@ -98,7 +98,8 @@ def _reason(cause: LimitedBy, experiment: Experiment, seen: Evidence) -> str:  #
             busy = min(seen.busy, 1 - seen.app_limited)
             return f"the application had data to send {_percent(busy)} of the time"
         case "receive-window":
-            window = seen.receiver_window_bytes or experiment.hosts.window
+            # What was asked for, as the student wrote it: the kernel rounds it by the window scale.
+            window = experiment.hosts.window or seen.receiver_window_bytes
             return "the receiver's window" + (f", {units.size(window)}," if window else "") + " is full"
         case "send-buffer":
             return f"the send buffer was full {_percent(seen.sndbuf_limited)} of the time"
@@ -123,10 +124,10 @@ def _bottleneck(experiment: Experiment, seen: Evidence) -> str:
         return "no rate is set: this computer is the bottleneck"
     if seen.standing_queue:
         return f"the bottleneck is full, its queue adds {units.seconds(seen.queueing_s, 2)}"
-    if _lossy(seen) and (seen.link_used or 0) < QUEUED:
-        return f"the bottleneck's short queue overflowed {max(1, seen.loss_events)} times"
+    if _lossy(seen) and (seen.link_used or 0) < FULL:
+        return f"the bottleneck's short queue overflows, {seen.retransmits} segments were sent again"
     return "the bottleneck is full"
 
 
 def _percent(share: float) -> str:
-    return f"{round(100 * share)} %"
+    return f"{100 * share:.1g} %" if 0 < share < 0.01 else f"{round(100 * share)} %"

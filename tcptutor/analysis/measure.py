@@ -6,13 +6,17 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tcptutor.run import FlowResult, Run, Sample
+from tcptutor.run import CA_STATES, FlowResult, Run, Sample
 
 _ENOUGH = 0.2
 """Seconds between first and last sample below which a difference of counters says nothing."""
 
 _SLACK = 1.0
 """Seconds after the planned end in which samples still belong to the traffic, as its start takes a moment."""
+
+
+_CWR = CA_STATES.index("cwr")
+"""This state and those after it answer a loss event."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,14 @@ class Window:
 
     @property
     def loss_events(self) -> int:
-        """Times that ssthresh changed: each loss event sets it once. Two between two samples count as one."""
-        return sum(now.ssthresh != before.ssthresh for before, now in pairwise(self.samples))
+        """Times that ssthresh changed or the sender began to recover; two between two samples count as one.
+
+        A regular sawtooth sets ssthresh to what it was, so that alone would miss every event.
+        """
+        return sum(
+            now.ssthresh != before.ssthresh or (before.ca_state < _CWR <= now.ca_state)
+            for before, now in pairwise(self.samples)
+        )
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,11 @@ def privilege() -> list[str] | None:
     return ["sudo"] if sys.stdin.isatty() else ["sudo", "-n"]
 
 
+def possible() -> bool:
+    """Whether we can try: on Debian or Ubuntu, as root or with sudo."""
+    return privilege() is not None and shutil.which("apt-get") is not None and system.here().debian
+
+
 def command(packages: Sequence[str]) -> str:
     """The line to type as root."""
     return f"apt-get update; {' '.join([*_INSTALL, *packages])}"
@@ -37,7 +42,7 @@ def command(packages: Sequence[str]) -> str:
 def install(packages: Sequence[str], log: Path) -> None:
     """Install `packages`, with all that apt says in `log`. Raises SetupError: one line with apt's last error."""
     before = privilege()
-    if before is None or not system.has_apt():
+    if before is None or not possible():
         raise SetupError(f"this user cannot install packages: type as root: {command(packages)}")
     before = [*before, "env", "DEBIAN_FRONTEND=noninteractive"]
     with log.open("wb") as output:
@@ -45,7 +50,9 @@ def install(packages: Sequence[str], log: Path) -> None:
         _run([*before, "apt-get", "update"], output.fileno())
         code = _run([*before, *_INSTALL, *_PATIENCE, *packages], output.fileno())
     if code:
-        raise SetupError(f"apt-get failed: {last_error(log)} (all of it: {log}); to try by hand, as root: {command(packages)}")
+        raise SetupError(
+            f"apt-get failed: {last_error(log)} (all of it: {log}); to try by hand, as root: {command(packages)}"
+        )
 
 
 def _run(words: list[str], output: int) -> int:

@@ -55,11 +55,16 @@ def expected_size(part: str) -> int:
 
 def expected_seconds(parts: list[str]) -> int:
     """About how long it takes to build `parts`, the snapshots side by side."""
-    return sum(_SECONDS[part] for part in parts if part == IMAGE) + max((_SECONDS[part] for part in parts if part != IMAGE), default=0)
+    return sum(_SECONDS[part] for part in parts if part == IMAGE) + max(
+        (_SECONDS[part] for part in parts if part != IMAGE), default=0
+    )
 
 
 def build(snapshots: Snapshots, parts: list[str], bar: Callable[[str], Progress]) -> None:
-    """Build `parts`, each beside its place until it is whole; what is finished stays. Raises TutorError for the first that fails."""
+    """Build `parts`, each beside its place until it is whole; what is finished stays.
+
+    Raises TutorError for the first that fails.
+    """
     space.require(parts, snapshots.folder)
     if IMAGE in parts:
         snapshots.image.build(bar(TITLES[IMAGE]))
@@ -70,7 +75,9 @@ def build(snapshots: Snapshots, parts: list[str], bar: Callable[[str], Progress]
 
 async def _boot(snapshots: Snapshots, clocks: list[str], bar: Callable[[str], Progress]) -> None:
     """All at once; one that fails leaves the others to finish."""
-    outcomes = await asyncio.gather(*(snapshots.build(clock, bar(TITLES[clock])) for clock in clocks), return_exceptions=True)
+    outcomes = await asyncio.gather(
+        *(snapshots.build(clock, bar(TITLES[clock])) for clock in clocks), return_exceptions=True
+    )
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
             raise outcome

@@ -12,7 +12,7 @@ _NAME = re.compile(r"image\.(?P<image>\d+)\.part|\.(initrd|snapshot)\.\w+\.(?P<p
 
 
 def _began(pid: str) -> float:
-    """When process `pid` began, in seconds since 1970 (proc_pid_stat(5), field 22). Raises OSError when it has ended."""
+    """When process `pid` began, seconds since 1970 (proc_pid_stat(5), field 22). Raises OSError when it has ended."""
     # The name, in brackets, may hold blanks.
     ticks = float(Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[19])
     uptime = float(Path("/proc/uptime").read_text().split()[0])

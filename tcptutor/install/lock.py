@@ -20,7 +20,9 @@ def only_one(folder: Path, waiting: Callable[[], None]) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         handle = (folder / "setup.lock").open("w")
     except OSError as error:
-        raise SetupError(f"cannot write in {folder}: {error.strerror}: set XDG_CACHE_HOME to a folder of yours") from error
+        raise SetupError(
+            f"cannot write in {folder}: {error.strerror}: set XDG_CACHE_HOME to a folder of yours"
+        ) from error
     with handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

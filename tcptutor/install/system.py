@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shutil
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -39,7 +38,3 @@ def here() -> System:
     except OSError:
         release = {}
     return recognise(release, platform.release(), platform.machine())
-
-
-def has_apt() -> bool:
-    return here().debian and shutil.which("apt-get") is not None

@@ -21,7 +21,7 @@ def experiment() -> Experiment:
 
 
 def verify() -> str:
-    """What was measured, as one line. Raises SetupError when it is not what it must be, LabUnavailable without a lab."""
+    """What was measured, as one line. Raises SetupError when that is wrong, LabUnavailable without a lab."""
     return asyncio.run(_verify())
 
 
@@ -45,9 +45,15 @@ def judge(done: Finished, place: str) -> str:
     expected = RATE * goodput_ratio(1500)
     measured = sum(flow.throughput_bps for flow in done.flows)
     ping = float(done.fidelity.checks.get("ping h1", 0))
-    seen = f"{measured / 1e6:.2f} Mbit/s (expected {expected / 1e6:.2f}), ping {ping * 1e3:.2f} ms (expected {DELAY * 1e3:.0f})"
+    seen = (
+        f"{measured / 1e6:.2f} of {expected / 1e6:.2f} Mbit/s, ping {ping * 1e3:.2f} of {DELAY * 1e3:.0f} ms"
+    )
     if done.fidelity.status == "invalid":
-        raise SetupError(f"the lab runs, but wrongly: {done.fidelity.reasons[0]} ({place}: {seen}): run `tcptutor setup --again`")
+        raise SetupError(
+            f"the lab runs, but wrongly: {done.fidelity.reasons[0]} ({place}: {seen}): run `tcptutor setup --again`"
+        )
     if abs(measured / expected - 1) > TOLERANCE or abs(ping / DELAY - 1) > 0.5:
-        raise SetupError(f"the lab runs, but measures {seen} ({place}): close other programs and run `tcptutor setup` again")
+        raise SetupError(
+            f"the lab runs, but measures {seen} ({place}): close other programs and run `tcptutor setup` again"
+        )
     return f"{place}: {seen}"

@@ -37,11 +37,23 @@ class TutorApp(App[None]):
     TITLE = "tcptutor"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,f1", "keys", "keys", id="app.keys", tooltip="this list of keys"),
-        Binding("ctrl+p", "command_palette", "commands", id="app.commands", priority=True,
-                tooltip="find a page or a command by name"),
+        Binding(
+            "ctrl+p",
+            "command_palette",
+            "commands",
+            id="app.commands",
+            priority=True,
+            tooltip="find a page or a command by name",
+        ),
         Binding("q", "quit", "quit", id="app.quit", tooltip="leave; everything is kept"),
-        Binding("ctrl+q,ctrl+c", "quit", "quit", id="app.quit-anywhere", priority=True,
-                tooltip="leave, also while typing"),
+        Binding(
+            "ctrl+q,ctrl+c",
+            "quit",
+            "quit",
+            id="app.quit-anywhere",
+            priority=True,
+            tooltip="leave, also while typing",
+        ),
     ]
 
     def __init__(

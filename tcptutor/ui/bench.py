@@ -12,7 +12,7 @@ from tcptutor.backends.recording import Recording
 from tcptutor.errors import JournalError, LabUnavailable, TutorError
 from tcptutor.journal import Journal
 from tcptutor.lab.protocol import Event, Phase, Samples
-from tcptutor.run import Environment
+from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading
 from tcptutor.ui.lab import LabLike, LabState
@@ -111,13 +111,19 @@ class Bench:
         async with contextlib.aclosing(self._lab.run(recording.run.experiment)) as events:  # type: ignore[type-var]
             async for event in events:
                 recording.take(event)
+                self._say_where(recording.run)
                 self._note(live, rates, event)
                 if (began := time.monotonic()) - saved > pause:
                     await asyncio.to_thread(self._journal.checkpoint_run, recording.run)
                     saved = time.monotonic()
                     # A long run takes longer to write: never more than a twentieth of the time.
                     pause = max(CHECKPOINT_S, 20 * (saved - began))
-        recording.run.environment = self._lab.environment or recording.run.environment
+
+    def _say_where(self, run: Run) -> None:
+        """The lab chooses its place for each experiment, so it may have moved since it was warmed."""
+        if self._lab.environment not in (None, run.environment):
+            run.environment = self._lab.environment
+            self._tell(LabState("ready", run.environment))
 
     def _note(self, live: Live, rates: reading.Rates, event: Event) -> None:
         match event:

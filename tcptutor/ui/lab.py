@@ -46,8 +46,9 @@ class LabState:
         """For the header: "guest · virtual clock · ready"."""
         if self.stage == "none":
             return "no lab here"
-        where = place(self.environment) if self.environment else "lab"
-        return f"{where} · {'ready' if self.stage == 'ready' else 'starting…'}"
+        if self.environment is None:
+            return "the lab is starting"
+        return f"{place(self.environment)} · {'ready' if self.stage == 'ready' else 'starting'}"
 
     @property
     def reason(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tcptutor import units
 from tcptutor.spec import Experiment
 
-
 _ACRONYMS = ("cubic", "bbr", "bic", "dctcp")
 """Algorithms that are written in capitals."""
 

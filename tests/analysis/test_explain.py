@@ -33,7 +33,7 @@ def test_a_full_bottleneck() -> None:
 def test_a_bottleneck_with_a_short_queue() -> None:
     verdict = explain(run_of(experiment(queue="0.02 BDP"), LINK * 0.77, **losing(3)))
     assert verdict.limited_by == "bottleneck"
-    assert "short queue overflowed" in verdict.sentence
+    assert "short queue overflows" in verdict.sentence
 
 
 def test_many_lossy_flows_that_fill_the_link_are_limited_by_it() -> None:

@@ -22,7 +22,7 @@ def journal(path: Path) -> Iterator[Journal]:
     journal.close()
 
 
-def a_run(id: str = "r1") -> Run:  # noqa: A002
+def a_run(id: str = "r1") -> Run:
     return Run(
         id=id,
         experiment=Experiment(name="m/e"),

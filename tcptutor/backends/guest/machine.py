@@ -84,6 +84,7 @@ class Machine:
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
         self._monitor = QMPClient("tcptutor")
+        self._sockets: list[socket.socket] = []
         self._console: deque[str] = deque(maxlen=30)
         self._console_task: asyncio.Task[None] | None = None
         self.reader: asyncio.StreamReader
@@ -93,6 +94,7 @@ class Machine:
         """Start it with `boot` (a kernel to boot, or a snapshot to take in). Raises LabError."""
         agent, agent_there = socket.socketpair()
         monitor, monitor_there = socket.socketpair()
+        self._sockets = [agent, monitor]
         with agent_there, monitor_there:
             self._process = await asyncio.create_subprocess_exec(
                 *command(clock, agent_there.fileno(), monitor_there.fileno(), kvm),
@@ -107,7 +109,6 @@ class Machine:
         try:
             await asyncio.wait_for(self._monitor.connect(monitor), 20)
         except (QMPError, TimeoutError, OSError) as error:
-            monitor.close()
             raise LabError(f"QEMU does not start: {self.last_words() or error}") from error
 
     async def _read_console(self) -> None:
@@ -171,13 +172,14 @@ class Machine:
     async def kill(self) -> None:
         """End it now. Never raises; safe to call twice."""
         process, self._process = self._process, None
-        if process is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
         with contextlib.suppress(Exception):
             await self._monitor.disconnect()
+        for held in self._sockets:
+            held.close()
         if self._console_task is not None:
             self._console_task.cancel()
         if hasattr(self, "writer"):

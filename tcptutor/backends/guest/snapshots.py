@@ -25,7 +25,7 @@ from tcptutor.run import Environment
 
 CLOCKS = ("virtual", "real")
 _BOOT_TIMEOUT = 300.0
-_KVM_TIMEOUT = 25.0
+_KVM_TIMEOUT = 15.0
 """A working KVM boots in a few seconds; one that does not work stalls."""
 
 

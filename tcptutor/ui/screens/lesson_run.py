@@ -48,7 +48,7 @@ class Running:
         """Run it, unless a prediction is due first or the lab is at work for another page."""
         bench = self._app.bench
         if bench.busy:
-            self._app.notify("Another page's run goes on: s stops it.")
+            self._panel.say("Another page's run goes on: s stops it.")
         elif self._study.must_predict:
             box = self._page.predict_box
             assert box is not None

@@ -25,8 +25,12 @@ def table(report: Report, own: Kept | None, own_is_rate: bool) -> Content:
                 each.prediction.label.ljust(label + 2), rate, "   ", _judgement(each, number == 0)
             )
         )
-    if own:
-        rows.append(Content.assemble("you".ljust(label + 2), _own(own, own_is_rate, report.throughput_bps)))
+    if own and own.value is not None:
+        rows.append(
+            Content.assemble(
+                "you".ljust(label + 2), _own(own.text, own.value, own_is_rate, report.throughput_bps)
+            )
+        )
     return Content("\n").join(rows)
 
 
@@ -66,11 +70,9 @@ def _judgement(each: Compared, binding: bool) -> Content:
     )
 
 
-def _own(own: Kept, is_rate: bool, measured: float) -> Content:
-    if own.value is None:
-        return Content("no prediction")
+def _own(text: str, value: float, is_rate: bool, measured: float) -> Content:
     if not is_rate or not measured:
-        return Content(own.text.rjust(12))
-    where = words.above_or_below(own.value / measured)
+        return Content(text.rjust(12))
+    where = words.above_or_below(value / measured)
     said = "what was measured" if where == "the same" else f"{where} what was measured"
-    return Content(f"{own.text.rjust(12)}   {said}")
+    return Content(f"{text.rjust(12)}   {said}")

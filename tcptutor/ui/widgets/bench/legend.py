@@ -20,12 +20,16 @@ def legend(live: Live, width: int) -> Content:
     """Under the title: which line is which, and what was cut off."""
     many = live.run.experiment.total_streams > 1
     parts = (
-        [Content.assemble(("⡠⠊", "$secondary 70%"), " each flow  ", ("⡠⠊", "$primary"), " their mean")]
+        [
+            Content.assemble(
+                ("⡠⠊", "$secondary 70%"), " each flow   ", (plot.MEAN * 2, "$primary"), " their mean"
+            )
+        ]
         if many
         else []
     )
     if live.expectation and live.expectation.cwnd_segments:
-        label = f" expected mean {live.expectation.cwnd_segments:.3g} ({live.expectation.binding.label})"
+        label = f" expected mean {live.expectation.cwnd_segments:.3g} ({live.expectation.binding.label}){_measured(live)}"
         parts.append(Content.assemble((plot.EXPECTED * 2, "$accent"), label))
     if peak := _peak(live):
         parts.append(Content(f"peak {peak} in the warm-up"))
@@ -35,6 +39,12 @@ def legend(live: Live, width: int) -> Content:
         if longer.cell_length <= width:
             shown = longer
     return shown
+
+
+def _measured(live: Live) -> str:
+    """The mean over the flows after the run."""
+    means = [flow.mean_cwnd_segments for flow in live.run.flows]
+    return f", measured {sum(means) / len(means):.3g}" if means else ""
 
 
 def _peak(live: Live) -> int:

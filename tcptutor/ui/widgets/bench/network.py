@@ -14,8 +14,8 @@ LINK = 18
 def drawing(experiment: Experiment) -> Content:
     """Hosts, switches, and what the path between them does.
 
-        h1 ──┐                          ┌── h2
-        h3 ──┴─ s1 ══════════════ s2 ───┴── h4
+    h1 ──┐                          ┌── h2
+    h3 ──┴─ s1 ══════════════ s2 ───┴── h4
     """
     lines = [_line(pair, experiment.pairs) for pair in range(experiment.pairs)]
     indent = " " * 12

@@ -58,6 +58,10 @@ class RunPanel(Vertical):
         self._text("setup", _setup(live.run.experiment))
         self.call_after_refresh(self._pace.now)
 
+    def say(self, text: str) -> None:
+        """A word about running, where its state stands."""
+        self._text("status", Content(text), layout=True)
+
     def moved(self) -> None:
         """The run on show has new data."""
         self._pace.ask()
@@ -81,7 +85,7 @@ class RunPanel(Vertical):
         self._text("title", legend.title(live, width))
         self._text("legend", legend.legend(live, width))
         self._text("throughput", throughput.line(live, width))
-        self._text("status", result.status(live))
+        self._text("status", result.status(live), layout=live.state == "ended")
         if live.state != "ended":
             return
         if live.report:

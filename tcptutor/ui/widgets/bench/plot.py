@@ -13,7 +13,8 @@ from typing import Any
 from tcptutor.ui.widgets.bench import traces
 from tcptutor.ui.widgets.bench.traces import Points
 
-EXPECTED = "╌"
+EXPECTED, MEAN = "╌", "━"
+"""Shapes of their own, so that they can be told from the flows' braille without colours."""
 AXIS, FLOW, FAINT, MODEL = "axis", "flow", "faint", "expected"
 """What a cell of the chart shows; faint are the single flows when their mean is what counts."""
 
@@ -58,8 +59,8 @@ def draw(
     lines = _lines(flows, size, seconds, top, expected)
     if len(flows) < 2:
         return [_line(text) for text in lines]
-    mean = traces.mean(flows, seconds, size[0] * 2)
-    over = _lines([mean], size, seconds, top, expected)
+    mean = traces.mean(flows, seconds, size[0])
+    over = _lines([mean], size, seconds, top, expected, MEAN)
     return [_line(text, above) for text, above in zip(lines, over, strict=True)]
 
 
@@ -67,11 +68,12 @@ def _line(text: str, above: str = "") -> Line:
     cells: list[str] = []
     kinds: list[str] = []
     for under, over in zip_longest(text, above, fillvalue=" "):
-        is_over = _is_dots(over) or over == EXPECTED
-        cell = over if is_over else under
+        cell = over if over in (MEAN, EXPECTED) else under
         cells.append(cell)
-        if _is_dots(cell):
-            kinds.append(FAINT if above and not is_over else FLOW)
+        if cell == MEAN:
+            kinds.append(FLOW)
+        elif "\u2801" <= cell <= "\u28ff":
+            kinds.append(FAINT if above else FLOW)
         elif cell == EXPECTED:
             kinds.append(MODEL)
         else:
@@ -80,12 +82,13 @@ def _line(text: str, above: str = "") -> Line:
     return Line("".join(cells), tuple(kinds))
 
 
-def _is_dots(character: str) -> bool:
-    return "\u2801" <= character <= "\u28ff"
-
-
 def _lines(
-    flows: Sequence[Points], size: tuple[int, int], seconds: float, top: float, expected: float | None
+    flows: Sequence[Points],
+    size: tuple[int, int],
+    seconds: float,
+    top: float,
+    expected: float | None,
+    marker: str = "braille",
 ) -> tuple[str, ...]:
     width, height = size
     figure = _figure(width, height)
@@ -102,7 +105,7 @@ def _lines(
         if points:
             t, cwnd = zip(*points, strict=True)
             cut = [min(value, top) for value in cwnd]
-            figure.draw(figure.signal(list(t), cut, marker="braille").lines(True))
+            figure.draw(figure.signal(list(t), cut, marker=marker).lines(True))
     text: str = figure.build().string(colorless=True)
     return tuple(line.ljust(width)[:width] for line in text.split("\n")[:height])
 

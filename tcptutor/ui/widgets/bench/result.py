@@ -18,14 +18,16 @@ def status(live: Live) -> Content:
             ("▶ ", "bold"), f"{run.experiment_s:.0f} of {total:g} s{warmup}", ("   s stops", "$text-muted")
         )
     if live.problem:
-        kept = f" {run.experiment_s:.1f} s of it are kept." if run.samples else ""
-        return Content.assemble(("✗ ", "$error bold"), f"{live.problem}.{kept} r runs it again.")
+        kept = f" ({run.experiment_s:.1f} s of it are kept)" if run.samples else ""
+        return Content.assemble(("✗ ", "$error bold"), f"{live.problem}{kept}")
     if live.cut_short:
         return Content.assemble(
             ("✂ cut short ", "$warning bold"),
             f"at {run.experiment_s:.1f} of {total:g} s: {run.note}. r runs it again.",
         )
-    return Content.assemble(("✓ ", "$success bold"), f"done: {total:g} s of lab time in {run.wall_s:.0f} s. r runs it again.")
+    return Content.assemble(
+        ("✓ ", "$success bold"), f"done: {total:g} s of lab time in {run.wall_s:.0f} s. r runs it again."
+    )
 
 
 def why(live: Live) -> Content:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from textual.content import Content
 
 from tcptutor import units
@@ -40,14 +42,16 @@ def sparkline(rates: list[tuple[float, float]], seconds: float, columns: int, fu
     """
     if columns < 1:
         return ""
-    sums: dict[int, tuple[float, int]] = {}
-    for t, rate in rates:
-        column = min(int(t / seconds * columns), columns - 1)
-        total, number = sums.get(column, (0.0, 0))
-        sums[column] = total + rate, number + 1
-    means = {column: total / number for column, (total, number) in sums.items()}
-    full = full or max(means.values(), default=0) or 1
-    return "".join(_block(means.get(column), full) for column in range(columns))
+    full = full or max((rate for _, rate in rates), default=0) or 1
+    blocks = []
+    ends = [t for t, _ in rates]
+    for column in range(columns):
+        # A point stands for the time up to it: a column takes those that end in it, or the one that spans it.
+        first = bisect_right(ends, column / columns * seconds)
+        last = max(bisect_right(ends, (column + 1) / columns * seconds), first + 1)
+        inside = [rate for _, rate in rates[first:last]]
+        blocks.append(_block(sum(inside) / len(inside) if inside else None, full))
+    return "".join(blocks)
 
 
 def _block(rate: float | None, full: float) -> str:

@@ -1,0 +1,98 @@
+"""What the doctor sees of the guest: QEMU, hardware virtualisation, the image and its snapshots, the disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from tcptutor.backends.guest import tools
+from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
+from tcptutor.errors import ImageDamaged, LabUnavailable
+from tcptutor.install import build, kvm, needs, space
+from tcptutor.install.finding import Finding, ok, warn
+from tcptutor.install.say import MEGABYTE, megabytes
+
+_SETUP = "run `tcptutor setup`"
+
+
+def check_qemu() -> Finding:
+    """QEMU and its version."""
+    if not needs.guest_possible():
+        return warn(
+            "qemu",
+            "there is no guest for this machine's architecture",
+            "the lab runs on this machine's own kernel only",
+        )
+    try:
+        command = [tools.find("qemu-system-x86_64"), "--version"]
+        output = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout
+    except LabUnavailable:
+        return warn(
+            "qemu",
+            "qemu-system-x86_64 is missing: there is no guest",
+            f"{_SETUP} (Debian package qemu-system-x86)",
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return warn("qemu", f"QEMU does not start: {error}", "install the package qemu-system-x86 again")
+    return ok("qemu", output.partition("\n")[0])
+
+
+def check_virtualisation(snapshots: Snapshots) -> Finding:
+    """Whether the guest is as fast as the machine; without it, experiments take the virtual clock and are as true."""
+    name, slower = "virtualisation", "the guest is emulated: right, and slower"
+    if not kvm.DEVICE.exists():
+        remedy = (
+            "nothing has to be done; in a virtual machine, nested virtualisation would make the guest faster"
+        )
+        return warn(name, f"no {kvm.DEVICE}: {slower}", remedy)
+    if not os.access(kvm.DEVICE, os.R_OK | os.W_OK):
+        return warn(
+            name,
+            f"{kvm.DEVICE} is closed to this user: {slower}",
+            "sudo adduser $USER kvm, log in again, `tcptutor setup --again`",
+        )
+    works = kvm.works(snapshots)
+    if works is None:
+        return warn(name, f"{kvm.DEVICE} is there, not tried yet", f"{_SETUP}: it tries it")
+    if not works:
+        return warn(name, f"{kvm.DEVICE} is there and does not work: {slower}", "nothing has to be done")
+    return ok(name, f"{kvm.DEVICE} works")
+
+
+def check_parts(snapshots: Snapshots) -> tuple[list[Finding], bool]:
+    """The image and its snapshots, and whether the guest can run: a missing snapshot is built when it is needed."""
+    findings = [_part(snapshots, part) for part in build.TITLES]
+    runnable = needs.guest_possible() and not needs.for_guest(building=False)
+    return findings, runnable and findings[0].status == "ok"
+
+
+def _part(snapshots: Snapshots, part: str) -> Finding:
+    name = part if part == build.IMAGE else f"snapshot {part}"
+    try:
+        if part == build.IMAGE:
+            snapshots.image.check()
+        else:
+            snapshots.manifest(part)
+    except ImageDamaged as error:
+        text, _, remedy = str(error).partition(": ")
+        return warn(name, text, remedy or _SETUP)
+    except LabUnavailable as error:
+        return warn(name, "cannot be checked", str(error))
+    return ok(name, f"{megabytes(build.size(snapshots, part))} in {build.file(snapshots, part)}")
+
+
+def check_disk(snapshots: Snapshots) -> Finding:
+    """Room for what setup still has to build, and for runs."""
+    free = space.free(snapshots.folder)
+    needed = (
+        space.needed([part for part in (build.IMAGE, *CLOCKS) if not build.valid(snapshots, part)])
+        + 100 * MEGABYTE
+    )
+    text = f"{megabytes(free)} free for {snapshots.folder}"
+    if free < needed:
+        return warn(
+            "disk",
+            f"{text}, {megabytes(needed)} needed",
+            "free some space, or set XDG_CACHE_HOME to a folder on another disk",
+        )
+    return ok("disk", text)

@@ -1,0 +1,62 @@
+"""What the doctor sees of the terminal: size, colours, letters."""
+
+from __future__ import annotations
+
+import codecs
+import locale
+import os
+import sys
+from collections.abc import Mapping
+
+from rich.console import Console
+
+from tcptutor.install.finding import Finding, ok, warn
+
+_SMALLEST = (80, 24)
+_WIDE = 100
+
+
+def check_terminal() -> list[Finding]:
+    """The terminal that standard output is, and the locale."""
+    return [_terminal(), locale_finding(os.environ)]
+
+
+def _terminal() -> Finding:
+    if not sys.stdout.isatty():
+        return warn(
+            "terminal",
+            "none here",
+            "the app needs one; `tcptutor run ... --json` does not (over SSH: ssh -t)",
+        )
+    kind = os.environ.get("TERM", "")
+    if kind in ("", "dumb", "unknown"):
+        return warn("terminal", f"TERM is {kind or 'not set'}", "export TERM=xterm-256color")
+    size = os.get_terminal_size(sys.stdout.fileno())
+    colours = {"truecolor": "16 million", "256": "256", "standard": "16"}.get(
+        Console().color_system or "", "no"
+    )
+    text = f"{kind}, {size.columns} x {size.lines}, {colours} colours"
+    if size.columns < _SMALLEST[0] or size.lines < _SMALLEST[1]:
+        return warn(
+            "terminal",
+            text,
+            f"make it larger: {_SMALLEST[0]} x {_SMALLEST[1]} at least, {_WIDE} columns for the chart beside the text",
+        )
+    return ok("terminal", text)
+
+
+def locale_finding(environment: Mapping[str, str]) -> Finding:
+    """Whether the terminal's letters are UTF-8, which the charts are drawn in; `environment` for its names."""
+    named = next((environment[key] for key in ("LC_ALL", "LC_CTYPE", "LANG") if environment.get(key)), "")
+    try:
+        locale.setlocale(locale.LC_CTYPE, "")
+        encoding = codecs.lookup(locale.nl_langinfo(locale.CODESET)).name
+    except (locale.Error, LookupError):
+        return warn("locale", f"{named} is not installed here", "export LC_ALL=C.UTF-8")
+    if encoding != "utf-8":
+        return warn(
+            "locale",
+            f"{named or 'none is set'}: letters are {encoding}",
+            "export LC_ALL=C.UTF-8, or charts will look broken",
+        )
+    return ok("locale", f"{named or 'C'}, UTF-8")

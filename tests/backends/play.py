@@ -1,0 +1,22 @@
+"""One run through a backend, collected."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+
+from tcptutor.backends.base import Backend
+from tcptutor.backends.recording import Recording
+from tcptutor.run import Run
+from tcptutor.spec import Experiment
+
+
+async def play(backend: Backend, experiment: Experiment) -> Run:
+    recording = Recording(experiment, await backend.open())
+    async with aclosing(backend.run(experiment)) as events:
+        async for event in events:
+            recording.take(event)
+    return recording.run
+
+
+def total_bps(run: Run) -> float:
+    return sum(flow.throughput_bps for flow in run.flows)

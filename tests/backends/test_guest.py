@@ -1,0 +1,219 @@
+"""The lab in the real guest, on the virtual clock unless a test says otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from tcptutor import theory
+from tcptutor.backends.guest.backend import GuestBackend
+from tcptutor.backends.guest.machine import MEMORY_MIB
+from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.errors import AgentDied, ImageDamaged, KernelLacks
+from tcptutor.lab.protocol import Samples
+from tests import leftovers
+from tests.backends.play import play, total_bps
+from tests.conftest import Build
+
+pytestmark = pytest.mark.guest
+
+
+@pytest.fixture
+async def guest(mark: str, snapshots: Snapshots) -> AsyncIterator[GuestBackend]:
+    backend = GuestBackend("virtual", snapshots)
+    yield backend
+    await backend.close()
+    assert leftovers.wait_until_none(mark) == []
+
+
+async def test_one_reno_flow_follows_mathis_and_the_path_takes_its_delay(
+    guest: GuestBackend, build: Build
+) -> None:
+    """The issue's own figure: 60 s, 0.1 %, 20 ms, 100 Mbit/s, within 10 % of C = 1.2247 ... 1.31."""
+    run = await play(
+        guest,
+        build(
+            rate="100 Mbit/s", delay="20 ms", loss="0.1 %", algorithm="reno", duration="60 s", warmup="5 s"
+        ),
+    )
+    low = theory.mathis(1448, 0.020, 0.001, c=theory.MATHIS_PERIODIC)
+    high = theory.mathis(1448, 0.020, 0.001, c=theory.MATHIS_RANDOM)
+    assert 0.9 * low <= total_bps(run) <= 1.1 * high
+    assert run.fidelity.status == "valid", run.fidelity.reasons
+    assert run.fidelity.checks["ping h1"] == pytest.approx(0.020, rel=0.005)
+    assert run.experiment_s == pytest.approx(65, abs=0.1)
+    assert len(run.samples) >= 20 * 65
+    # netem's own count is the loss that was asked for, within what chance allows (three standard errors).
+    packets, drops = run.fidelity.checks["netem packets"], run.fidelity.checks["random drops"]
+    assert float(drops) == pytest.approx(0.001 * float(packets), abs=3 * (0.001 * float(packets)) ** 0.5)
+
+
+async def test_eight_lossy_flows_carry_eight_times_one(guest: GuestBackend, build: Build) -> None:
+    """The issue's own figure, at 50 ms, within 10 %; one flow runs longer, to see as many losses."""
+    path = {"rate": "100 Mbit/s", "delay": "50 ms", "loss": "0.1 %", "algorithm": "reno", "warmup": "5 s"}
+    one = await play(guest, build(**path, duration="120 s"))
+    eight = await play(guest, build(**path, duration="20 s", streams="8"))
+    assert total_bps(eight) == pytest.approx(8 * total_bps(one), rel=0.10)
+    assert len(eight.flows) == 8
+    assert len({flow.throughput_bps for flow in eight.flows}) == 8
+
+
+async def test_a_small_window_gives_window_over_rtt(guest: GuestBackend, build: Build) -> None:
+    run = await play(
+        guest,
+        build(
+            rate="40 Mbit/s", delay="40 ms", window="64 KiB", algorithm="reno", duration="5 s", warmup="2 s"
+        ),
+    )
+    assert total_bps(run) == pytest.approx(theory.window_limited(65536, 0.040), rel=0.03)
+    last = run.samples[-1]
+    assert last.rwnd_limited / last.busy > 0.9
+    assert run.fidelity.status == "valid", run.fidelity.reasons
+
+
+async def test_four_pairs_share_the_link_between_the_switches(guest: GuestBackend, build: Build) -> None:
+    from msgspec.structs import replace
+
+    experiment = replace(
+        build(rate="20 Mbit/s", delay="10 ms", algorithm="cubic", duration="4 s", warmup="2 s"), pairs=4
+    )
+    run = await play(guest, experiment)
+    assert {flow.pair for flow in run.flows} == {0, 1, 2, 3}
+    assert total_bps(run) == pytest.approx(20e6 * theory.goodput_ratio(1500), rel=0.03)
+
+
+@pytest.mark.parametrize("algorithm", ["bbr", "cubic", "htcp"])
+async def test_every_algorithm_of_the_lessons_runs(guest: GuestBackend, build: Build, algorithm: str) -> None:
+    run = await play(
+        guest, build(rate="20 Mbit/s", delay="10 ms", algorithm=algorithm, duration="2 s", warmup="1 s")
+    )
+    assert total_bps(run) == pytest.approx(20e6 * theory.goodput_ratio(1500), rel=0.1)
+
+
+async def test_the_same_seed_loses_the_same_segments(guest: GuestBackend, build: Build) -> None:
+    parameters = {
+        "rate": "20 Mbit/s",
+        "delay": "20 ms",
+        "loss": "1 %",
+        "algorithm": "reno",
+        "duration": "5 s",
+        "warmup": "0",
+    }
+    first, again = [await play(guest, build(seed=5, **parameters)) for _ in range(2)]
+    other = await play(guest, build(seed=6, **parameters))
+
+    def losses(run: object) -> list[int]:
+        return [sample.retransmits for sample in run.samples if sample.t < 2]  # type: ignore[attr-defined]
+
+    assert losses(first) == losses(again)
+    assert losses(first) != losses(other)
+
+
+async def test_an_unknown_algorithm_is_named_and_the_guest_stays_usable(
+    guest: GuestBackend, build: Build
+) -> None:
+    with pytest.raises(KernelLacks, match="nosuch"):
+        await play(guest, build(algorithm="nosuch"))
+    run = await play(guest, build(rate="10 Mbit/s", algorithm="reno", duration="1 s", warmup="0"))
+    assert run.complete
+
+
+@pytest.mark.parametrize("clock", ["virtual", "real"])
+async def test_both_clocks_run(mark: str, snapshots: Snapshots, build: Build, clock: str) -> None:
+    backend = GuestBackend(clock, snapshots)
+    try:
+        run = await play(
+            backend, build(rate="5 Mbit/s", delay="10 ms", algorithm="reno", duration="3 s", warmup="1 s")
+        )
+    finally:
+        await backend.close()
+    assert run.environment.clock == clock
+    assert total_bps(run) == pytest.approx(5e6 * theory.goodput_ratio(1500), rel=0.05)
+
+
+async def test_qemu_killed_during_a_run(guest: GuestBackend, build: Build, mark: str) -> None:
+    experiment = build(rate="20 Mbit/s", delay="10 ms", algorithm="reno", duration="60 s", warmup="0")
+    kept = 0
+    with pytest.raises(AgentDied) as caught:
+        async with aclosing(guest.run(experiment)) as events:
+            async for event in events:
+                if isinstance(event, Samples):
+                    kept += len(event.rows)
+                    for line in leftovers.marked(mark):
+                        if "qemu-system" in line:
+                            os.kill(int(line.split()[0]), signal.SIGKILL)
+    assert kept > 0
+    assert "\n" not in str(caught.value)
+    # And the next run works at once.
+    run = await play(guest, build(rate="10 Mbit/s", algorithm="reno", duration="1 s", warmup="0"))
+    assert run.complete
+
+
+async def test_leaving_a_run_early_ends_its_machine(guest: GuestBackend, build: Build, mark: str) -> None:
+    experiment = build(rate="20 Mbit/s", delay="10 ms", algorithm="reno", duration="60 s", warmup="0")
+    async with aclosing(guest.run(experiment)) as events:
+        async for event in events:
+            if isinstance(event, Samples):
+                break
+    await guest.close()
+    assert await asyncio.to_thread(leftovers.wait_until_none, mark) == []
+
+
+@pytest.fixture
+def copied(snapshots: Snapshots, tmp_path: Path) -> Snapshots:
+    """A guest of the test's own, to damage."""
+    shutil.copytree(snapshots.folder, tmp_path / "guest")
+    return Snapshots(tmp_path / "guest")
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1000])
+
+
+def _flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    for index in range(len(data) // 2, len(data) // 2 + 4000):
+        data[index] ^= 0xFF
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", ["image/vmlinuz", "image/base.cpio", "image/image.json"])
+async def test_a_damaged_image_says_what_to_do(copied: Snapshots, mark: str, name: str) -> None:
+    _cut(copied.folder / name)
+    with pytest.raises(ImageDamaged, match="tcptutor setup"):
+        await GuestBackend("virtual", copied).open()
+
+
+async def test_a_snapshot_that_cannot_be_read_says_what_to_do(copied: Snapshots, mark: str) -> None:
+    _flip(copied.file("virtual"))
+    backend = GuestBackend("virtual", copied)
+    with pytest.raises(ImageDamaged, match="tcptutor setup"):
+        await backend.open()
+    await backend.close()
+
+
+@pytest.mark.parametrize("damage", ["cut", "missing", "other version"])
+async def test_a_snapshot_out_of_order_is_known_before_it_is_used(copied: Snapshots, damage: str) -> None:
+    manifest = copied.folder / "virtual.json"
+    if damage == "cut":
+        _cut(copied.file("virtual"))
+    elif damage == "missing":
+        copied.file("virtual").unlink()
+    else:
+        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "key": "0"}))
+    with pytest.raises(ImageDamaged, match="tcptutor setup"):
+        copied.manifest("virtual")
+
+
+def test_the_guest_is_small(snapshots: Snapshots) -> None:
+    on_disk = snapshots.image.size() + sum(snapshots.size(clock) for clock in ("virtual", "real"))
+    assert on_disk <= 350e6
+    assert MEMORY_MIB <= 512

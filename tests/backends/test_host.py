@@ -1,0 +1,148 @@
+"""The lab on this machine's own kernel, with what it has; as whoever runs the tests."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from tcptutor.backends.host import HostBackend
+from tcptutor.errors import KernelLacks, LabError
+from tcptutor.lab.protocol import Samples
+from tcptutor.theory import goodput_ratio
+from tests import leftovers
+from tests.backends.play import play, total_bps
+from tests.conftest import Build
+
+pytestmark = pytest.mark.host
+
+
+@pytest.fixture(params=["as it is", "user namespace"])
+async def host(
+    mark: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[HostBackend]:
+    if request.param == "user namespace":
+        if os.geteuid() != 0:
+            pytest.skip("an ordinary user takes the user namespace anyway")
+        # Root then takes the way of an ordinary user: capabilities in a namespace of its own only.
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    backend = HostBackend()
+    yield backend
+    await backend.close()
+    assert leftovers.wait_until_none(mark) == []
+
+
+async def test_a_shaped_link_carries_its_goodput_and_is_sampled_twenty_times_a_second(
+    host: HostBackend, build: Build
+) -> None:
+    run = await play(
+        host, build(rate="40 Mbit/s", algorithm="reno", streams="2", duration="3 s", warmup="1 s")
+    )
+    assert run.complete
+    assert total_bps(run) == pytest.approx(40e6 * goodput_ratio(1500), rel=0.05)
+    for series in run.series().values():
+        assert len(series) >= 20 * 4 * 0.9
+        assert series["t"][-1] == pytest.approx(4.0, abs=0.1)
+    for flow in run.flows:
+        assert flow.receiver_bps == pytest.approx(flow.throughput_bps, rel=0.05)
+    assert run.fidelity.checks["offloads"] == "off"
+
+
+async def test_the_receive_window_is_the_one_asked_for(host: HostBackend, build: Build) -> None:
+    run = await play(host, build(rate="none", algorithm="reno", window="64 KiB", duration="1 s", warmup="0"))
+    assert run.fidelity.checks["advertised window"] == pytest.approx(65536, rel=0.025)
+    assert {sample.snd_wnd <= 65536 * 1.025 for sample in run.samples} == {True}
+
+
+async def test_larger_packets_are_larger_segments(host: HostBackend, build: Build) -> None:
+    run = await play(host, build(rate="50 Mbit/s", algorithm="reno", mtu="9000", duration="1 s", warmup="0"))
+    assert run.samples[-1].mss == 9000 - 52
+
+
+async def test_pacing_by_the_application_bounds_the_flow(host: HostBackend, build: Build) -> None:
+    run = await play(
+        host, build(rate="50 Mbit/s", algorithm="reno", pacing="8 Mbit/s", duration="3 s", warmup="1 s")
+    )
+    assert total_bps(run) == pytest.approx(8e6, rel=0.08)
+
+
+async def test_what_the_kernel_does_not_have_is_named(host: HostBackend, build: Build) -> None:
+    here = await host.open()
+    with pytest.raises(KernelLacks, match="nosuch"):
+        await play(host, build(algorithm="nosuch"))
+    if "netem" not in here.qdiscs:
+        with pytest.raises(KernelLacks, match="netem"):
+            await play(host, build(delay="10 ms", algorithm="reno"))
+    # The agent is as good as before.
+    run = await play(host, build(rate="20 Mbit/s", algorithm="reno", duration="1 s", warmup="0"))
+    assert run.complete
+
+
+async def test_leaving_a_run_early_leaves_nothing_and_the_next_one_works(
+    host: HostBackend, build: Build, mark: str
+) -> None:
+    experiment = build(rate="20 Mbit/s", algorithm="reno", duration="30 s", warmup="0")
+    async with aclosing(host.run(experiment)) as events:
+        async for event in events:
+            if isinstance(event, Samples) and event.t > 0.5:
+                break
+    assert await asyncio.to_thread(leftovers.wait_until_none, mark) == []
+    run = await play(host, build(rate="20 Mbit/s", algorithm="reno", duration="1 s", warmup="0"))
+    assert run.complete
+
+
+@pytest.mark.parametrize("victim", ["tcptutor.lab.agent", "iperf3 -c"])
+async def test_a_killed_part_ends_the_run_with_one_line(
+    host: HostBackend, build: Build, mark: str, victim: str
+) -> None:
+    experiment = build(rate="20 Mbit/s", algorithm="reno", duration="30 s", warmup="0")
+    kept = 0
+    with pytest.raises(LabError) as caught:
+        async with aclosing(host.run(experiment)) as events:
+            async for event in events:
+                if isinstance(event, Samples):
+                    kept += len(event.rows)
+                    if event.t > 0.5:
+                        for line in leftovers.marked(mark):
+                            if victim in line:
+                                os.kill(int(line.split()[0]), signal.SIGKILL)
+    assert kept > 5
+    assert "run" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    await host.close()
+    assert await asyncio.to_thread(leftovers.wait_until_none, mark) == []
+
+
+async def test_two_labs_at_once_do_not_disturb_each_other(host: HostBackend, build: Build) -> None:
+    other = HostBackend()
+    try:
+        experiment = build(rate="10 Mbit/s", algorithm="reno", duration="2 s", warmup="1 s")
+        runs = await asyncio.gather(play(host, experiment), play(other, experiment))
+    finally:
+        await other.close()
+    for run in runs:
+        assert total_bps(run) == pytest.approx(10e6 * goodput_ratio(1500), rel=0.06)
+
+
+async def test_the_machines_own_network_is_left_alone(host: HostBackend, build: Build) -> None:
+    def own() -> tuple[set[str], str, str]:
+        ipv4 = Path("/proc/sys/net/ipv4")
+        return (
+            {entry.name for entry in Path("/sys/class/net").iterdir()},
+            (ipv4 / "tcp_rmem").read_text(),
+            (ipv4 / "tcp_congestion_control").read_text(),
+        )
+
+    before = own()
+    during = set()
+    async with aclosing(
+        host.run(build(rate="20 Mbit/s", algorithm="reno", duration="1 s", warmup="0"))
+    ) as events:
+        async for _ in events:
+            during.add(str(own()))
+    assert during == {str(before)}

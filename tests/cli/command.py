@@ -1,0 +1,15 @@
+"""The installed command, run as a user runs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+TCPTUTOR = str(Path(sys.executable).with_name("tcptutor"))
+
+
+def tcptutor(*arguments: str, timeout: float = 120, **how: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # type: ignore[call-overload, no-any-return]
+        [TCPTUTOR, *arguments], capture_output=True, text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL, **how
+    )  # fmt: skip

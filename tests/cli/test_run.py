@@ -1,0 +1,230 @@
+"""`tcptutor run`: the design's contract, and what wrong input gets."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tcptutor import run as run_file
+from tcptutor.backends.guest.snapshots import Snapshots
+from tests import leftovers
+from tests.cli.command import TCPTUTOR, tcptutor
+
+SHORT = ["--set", "duration=2s", "--set", "warmup=1s", "--set", "rate=10Mbit/s", "--set", "delay=10ms"]
+VIRTUAL = ["--backend", "guest", "--clock", "virtual"]
+
+
+@pytest.mark.guest
+def test_the_design_s_command_works_as_printed(mark: str, snapshots: Snapshots, without_state: Path) -> None:
+    done = tcptutor(
+        *"run parallel-streams/random-loss --set streams=4 --set loss=0.1% --seed 7 --backend guest --clock virtual --json".split(),
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    out = json.loads(done.stdout)
+    assert {
+        "experiment", "parameters", "environment", "flows", "aggregate", "predictions", "verdict", "fidelity", "wall_s",
+        "experiment_s", "file",
+    } <= set(out)  # fmt: skip
+    assert (out["experiment"], out["parameters"]["streams"]) == ("parallel-streams/random-loss", 4)
+    assert {"backend", "clock", "kernel"} <= set(out["environment"])
+    assert (out["environment"]["backend"], out["environment"]["clock"]) == ("guest", "virtual")
+    assert len(out["flows"]) == 4
+    for flow in out["flows"]:
+        assert {"throughput_bps", "retransmits", "mean_rtt_s", "mean_cwnd_segments", "losses"} <= set(flow)
+    assert out["aggregate"]["throughput_bps"] == pytest.approx(
+        sum(flow["throughput_bps"] for flow in out["flows"])
+    )
+    assert 0.5 < out["aggregate"]["jain_index"] <= 1
+    assert out["verdict"]["limited_by"] == "random-loss"
+    assert out["fidelity"] == {"status": "valid", "reasons": []}
+    best = {prediction["model"]: prediction for prediction in out["predictions"]}["mathis"]
+    assert best["ratio"] == pytest.approx(out["aggregate"]["throughput_bps"] / best["throughput_bps"])
+    assert best["ratio"] == pytest.approx(1, abs=0.2)
+    stored = run_file.load(Path(out["file"]))
+    assert stored.complete
+    assert stored.experiment.seed == 7
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize(
+    ("changed", "limited_by"),
+    [
+        (["loss=0", "queue=100KiB"], "bottleneck"),
+        (["loss=0", "window=16KiB", "delay=40ms"], "receive-window"),
+        (["loss=0", "pacing=2Mbit/s"], "pacing"),
+        (["loss=0", "mtu=576", "algorithm=cubic"], "bottleneck"),
+        (["jitter=1ms", "loss=2%", "delay=20ms"], "random-loss"),
+    ],
+)
+def test_any_of_the_named_parameters_may_be_changed(
+    mark: str, snapshots: Snapshots, without_state: Path, changed: list[str], limited_by: str
+) -> None:
+    sets = [word for pair in changed for word in ("--set", pair)]
+    done = tcptutor(
+        "run", "parallel-streams/random-loss", *SHORT, "--set", "duration=6s", *sets, *VIRTUAL, "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    out = json.loads(done.stdout)
+    assert out["verdict"]["limited_by"] == limited_by
+    for pair in changed:
+        assert out["parameters"][pair.split("=")[0]] is not None
+
+
+@pytest.mark.host
+def test_without_json_a_person_reads_it(mark: str, without_state: Path) -> None:
+    done = tcptutor(
+        "run",
+        "parallel-streams/random-loss",
+        *SHORT,
+        "--set",
+        "loss=0",
+        "--set",
+        "delay=0",
+        "--backend",
+        "host",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "measured" in done.stdout
+    assert "Mbit/s" in done.stdout
+    assert "fidelity   valid" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["run", "parallel-streams/nothing"], 2, "random-loss"),
+        (["run", "nothing"], 2, "random-loss"),
+        (
+            ["run", "parallel-streams/random-loss", "--set", "bandwidth=1Gbit/s"],
+            2,
+            "no parameter 'bandwidth'",
+        ),
+        (["run", "parallel-streams/random-loss", "--set", "rate=100"], 2, "no unit"),
+        (["run", "parallel-streams/random-loss", "--set", "streams=1000"], 2, "out of bounds"),
+        (["run", "parallel-streams/random-loss", "--set", "loss=100%"], 2, "out of bounds"),
+        (["run", "parallel-streams/random-loss", "--set", "streams"], 2, "NAME=VALUE"),
+        (["run", "parallel-streams/random-loss", "--seed", "-1"], 2, "--seed"),
+        (["run", "parallel-streams/random-loss", "--backend", "cloud"], 2, "--backend"),
+        (
+            ["run", "parallel-streams/random-loss", "--backend", "host", "--clock", "virtual"],
+            3,
+            "--backend guest",
+        ),
+        (["--module", "nothing"], 1, "terminal"),
+        ([], 1, "needs a terminal"),
+        (["lint", "/nowhere"], 2, "/nowhere"),
+    ],
+)
+def test_wrong_input_gets_one_clear_line(
+    without_state: Path, arguments: list[str], code: int, says: str
+) -> None:
+    done = tcptutor(*arguments)
+    assert done.returncode == code
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    # click puts its usage before the line.
+    assert (
+        len([line for line in done.stderr.splitlines() if "rror" in line or line.startswith("tcptutor")]) == 1
+    )
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_stopped_run_keeps_what_had_arrived(
+    mark: str, snapshots: Snapshots, without_state: Path, number: signal.Signals
+) -> None:
+    process = subprocess.Popen(
+        [TCPTUTOR, "run", "parallel-streams/random-loss", "--set", "duration=600s", *VIRTUAL, "--json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(5)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert stderr.count("\n") == 1
+    assert "stopped" in stderr
+    out = json.loads(stdout)
+    kept = run_file.load(Path(out["file"]))
+    assert not kept.complete
+    assert len(kept.samples) > 20
+    assert leftovers.wait_until_none(mark) == []
+
+
+@pytest.mark.guest
+def test_a_killed_command_leaves_no_process(mark: str, snapshots: Snapshots, without_state: Path) -> None:
+    process = subprocess.Popen(
+        [TCPTUTOR, "run", "parallel-streams/random-loss", "--set", "duration=600s", *VIRTUAL],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    time.sleep(4)
+    assert any("qemu-system" in line for line in leftovers.marked(mark))
+    process.kill()
+    process.wait()
+    assert leftovers.wait_until_none(mark) == []
+
+
+def test_a_missing_tool_is_named_with_its_package(without_state: Path, tmp_path: Path) -> None:
+    """A machine with nothing but Python: neither host nor guest can run."""
+    environment = {**os.environ, "PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = tcptutor("run", "parallel-streams/random-loss", "--backend", "guest", env=environment)
+    assert done.returncode == 3
+    assert "tcptutor setup" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.host
+def test_a_full_disk_still_gives_the_result(mark: str, tmp_path: Path) -> None:
+    """The data folder is on a full file system: the run is printed, and one line says that it is not kept."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    command = (
+        f"mount -t tmpfs -o size=16k none {folder} && head -c 16384 /dev/zero > {folder}/filler; "
+        f"{TCPTUTOR} run parallel-streams/random-loss {' '.join(SHORT)} --set loss=0 --set delay=0 --backend host --json"
+    )
+    done = subprocess.run(
+        ["unshare", "-Urm", "bash", "-c", command], capture_output=True, text=True, check=False, timeout=60,
+        env={**os.environ, "XDG_DATA_HOME": str(folder)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "not kept" in done.stderr
+    assert json.loads(done.stdout)["file"] is None
+
+
+def test_list_names_what_can_be_run() -> None:
+    out = json.loads(tcptutor("list", "--json").stdout)
+    module = next(module for module in out["modules"] if module["id"] == "parallel-streams")
+    assert len(module["steps"]) >= 6
+    assert {"id", "title", "kinds"} <= set(module["steps"][0])
+    experiment = next(each for each in module["experiments"] if each["id"] == "parallel-streams/random-loss")
+    assert {"id", "title", "parameters", "sources"} <= set(experiment)
+    assert "parallel-streams/random-loss" in tcptutor("list").stdout
+
+
+def test_lint_finds_the_course_well_formed_and_a_fault_in_a_copy(tmp_path: Path) -> None:
+    from tcptutor import places
+
+    assert tcptutor("lint").returncode == 0
+    shutil.copytree(places.lessons(), tmp_path / "lessons")
+    page = next((tmp_path / "lessons").glob("03-*/03-*.md"))
+    page.write_text(page.read_text().replace("[experiment]", "[experimnt]"))
+    done = tcptutor("lint", str(tmp_path / "lessons"))
+    assert done.returncode == 1
+    assert page.name in done.stdout
+
+
+@pytest.mark.parametrize("command", ["", "run", "list", "setup", "doctor", "lint"])
+def test_every_command_explains_itself(command: str) -> None:
+    done = tcptutor(*([command] if command else []), "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage: tcptutor")

@@ -1,0 +1,33 @@
+"""Which processes a test has left: they carry a mark in their environment that their children inherit."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+MARK = "TCPTUTOR_TEST_MARK"
+
+
+def marked(mark: str) -> list[str]:
+    """Command lines of the living processes with that mark, this one left out."""
+    needle = f"{MARK}={mark}".encode()
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if int(folder.name) != os.getpid() and needle in (folder / "environ").read_bytes().split(b"\0"):
+                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+                if state != "Z":
+                    found.append(f"{folder.name} {command}")
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def wait_until_none(mark: str, seconds: float = 5.0) -> list[str]:
+    """What is still there after that time at most; empty when all have ended."""
+    deadline = time.monotonic() + seconds
+    while (left := marked(mark)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left

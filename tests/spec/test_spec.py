@@ -1,0 +1,102 @@
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tcptutor import spec, units
+from tcptutor.errors import ParameterError
+
+TABLE = {
+    "title": "A path",
+    "parameters": {"rate": "100 Mbit/s", "delay": "20 ms", "loss": "0.1 %", "algorithm": "reno"},
+}
+
+
+def test_an_experiment_has_its_file_values_in_base_units() -> None:
+    built = spec.build("module/name", TABLE)
+    assert (built.path.rate, built.path.delay, built.path.loss) == (1e8, 0.02, 0.001)
+    assert built.hosts.algorithm == "reno"
+    assert built.bdp == 250_000
+
+
+def test_overrides_replace_what_the_file_says() -> None:
+    built = spec.build("module/name", TABLE, {"streams": "4", "loss": "1%", "window": "64KiB"}, seed=7)
+    assert (built.flows.streams, built.path.loss, built.hosts.window, built.seed) == (4, 0.01, 65536, 7)
+
+
+def test_a_queue_in_bdp_follows_the_rate_and_delay_that_apply() -> None:
+    assert spec.build("n", TABLE, {"queue": "2 BDP"}).path.queue == 500_000
+    assert spec.build("n", TABLE, {"queue": "2 BDP", "delay": "40 ms"}).path.queue == 1_000_000
+
+
+def test_a_path_without_a_queue_gets_one_bdp_and_a_short_one_room_for_bursts() -> None:
+    assert spec.build("n", TABLE).path.queue == 250_000
+    assert spec.build("n", TABLE, {"delay": "0"}).path.queue == 64 * 1514
+
+
+@pytest.mark.parametrize(
+    ("overrides", "names"),
+    [
+        ({"bandwidth": "1 Gbit/s"}, "no parameter 'bandwidth'"),
+        ({"rate": "100"}, "rate"),
+        ({"rate": "1 bit/s"}, "rate"),
+        ({"loss": "95 %"}, "loss"),
+        ({"streams": "0"}, "streams"),
+        ({"streams": "65"}, "streams"),
+        ({"streams": "2.5"}, "streams"),
+        ({"duration": "0 s"}, "duration"),
+        ({"mtu": "100"}, "mtu"),
+        ({"queue": "10 bytes"}, "queue"),
+        ({"algorithm": "Reno; rm -rf /"}, "algorithm"),
+        ({"jitter": "30 ms"}, "jitter"),
+        ({"delay": "none"}, "delay"),
+        ({"window": "2 BDP", "rate": "none"}, "window"),
+    ],
+)
+def test_a_wrong_value_names_the_parameter_in_one_line(overrides: dict[str, str], names: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        spec.build("n", TABLE, overrides)
+    assert names in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"parameter": {}},
+        {"parameters": []},
+        {"pairs": 5},
+        {"pairs": "two"},
+        {"seed": -1},
+        {"title": 3},
+        {"sources": [1]},
+    ],
+)
+def test_a_wrong_table_is_refused(table: dict[str, object]) -> None:
+    with pytest.raises(ParameterError):
+        spec.build("n", table)
+
+
+def test_an_experiment_survives_its_serialisation() -> None:
+    built = spec.build("n", TABLE, {"window": "64KiB", "pacing": "5 Mbit/s"})
+    assert msgspec.json.decode(msgspec.json.encode(built), type=spec.Experiment) == built
+
+
+def test_every_parameter_of_the_contract_is_there() -> None:
+    assert set(spec.build("n", TABLE).parameters) == {
+        "rate", "delay", "jitter", "loss", "queue", "algorithm", "streams", "duration", "warmup", "window", "mtu", "pacing",
+    }  # fmt: skip
+
+
+@given(st.sampled_from([p for p in spec.PARAMETERS.values() if p.kind != "name"]), st.data())
+def test_every_value_within_its_bounds_is_taken_as_written(
+    parameter: spec.Parameter, data: st.DataObject
+) -> None:
+    if parameter.kind == "count":
+        value: float = data.draw(st.integers(int(parameter.low), int(parameter.high)))
+    else:
+        value = data.draw(st.floats(parameter.low, parameter.high))
+    text = units.write(value, parameter.kind)
+    written = units.parse_size(text) if parameter.kind == "window" else units.parse(text, parameter.kind)
+    if parameter.low <= written <= parameter.high:  # rounding for the text may leave the bounds
+        assert spec.read(parameter.name, text) == pytest.approx(written, rel=1e-5, abs=1)

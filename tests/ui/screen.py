@@ -1,0 +1,34 @@
+"""What stands on the screen, as a student reads it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from textual.app import App
+from textual.pilot import Pilot
+
+
+def text(app: App[Any]) -> str:
+    """All lines of the screen."""
+    return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
+
+
+async def until(pilot: Pilot[Any], condition: Callable[[], bool], seconds: float = 10) -> None:
+    """Wait until it holds; fail with the screen if it never does."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"never came true; on the screen:\n{text(pilot.app)}"
+        await pilot.pause(0.02)
+
+
+async def until_text(pilot: Pilot[Any], wanted: str, seconds: float = 10) -> None:
+    """Wait until `wanted` stands on the screen."""
+    await until(pilot, lambda: wanted in text(pilot.app), seconds)
+
+
+def keys(words: str) -> list[str]:
+    """The keys that type `words`."""
+    names = {" ": "space", "/": "slash", ".": "full_stop"}
+    return [names.get(letter, letter) for letter in words]

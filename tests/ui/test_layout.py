@@ -1,0 +1,80 @@
+"""Two columns, one column, a message, and back."""
+
+from __future__ import annotations
+
+from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.page.page import Page
+
+from .screen import text, until, until_text
+
+
+def beside(app) -> bool:
+    page, panel = app.screen.query_one(Page), app.screen.query_one(RunPanel)
+    return panel.region.x >= page.region.right and panel.region.y == page.region.y
+
+
+async def test_two_columns_from_a_hundred_on(make_app) -> None:
+    app = make_app("many-flows")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until_text(pilot, "Eight flows share")
+        assert beside(app)
+        await pilot.resize_terminal(99, 30)
+        await until(pilot, lambda: not beside(app))
+        assert app.screen.query_one(RunPanel).region.y >= app.screen.query_one(Page).region.bottom
+
+
+async def test_a_run_is_usable_at_80_by_24(make_app) -> None:
+    app = make_app("many-flows")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("r")
+        await until_text(pilot, "why: random loss")
+        screen = text(app)
+        assert "Eight flows share the path" in screen
+        assert "each flow" in screen
+        assert "their mean" in screen
+        assert "measured 76.3 Mbit/s" in screen
+        await app.bench.close()
+
+
+async def test_c_gives_the_chart_the_whole_screen_then_the_text(make_app) -> None:
+    app = make_app("many-flows")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Eight flows share")
+        await pilot.press("c")
+        await until(pilot, lambda: app.screen.query_one(Page).region.height == 0)
+        await pilot.press("c")
+        await until(pilot, lambda: app.screen.query_one(RunPanel).region.height == 0)
+        assert "Eight flows share" in text(app)
+        await pilot.press("c")
+        await until(pilot, lambda: app.screen.query_one(RunPanel).region.height > 0)
+
+
+async def test_a_terminal_that_is_too_small_is_told_the_size_and_comes_back(make_app, lab) -> None:
+    lab.hold_at = 4.0
+    app = make_app("many-flows")
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.press("r")
+        await until_text(pilot, "▶ 4 of 20 s")
+        await pilot.resize_terminal(60, 20)
+        await until_text(pilot, "the terminal is 60 x 20: make it at least 80 x 24")
+        await pilot.press("s", "escape")  # keys of a screen that is not seen do nothing
+        lab.go_on.set()
+        await pilot.resize_terminal(79, 40)
+        await until_text(pilot, "the terminal is 79 x 40")
+        await pilot.resize_terminal(80, 24)
+        await until_text(pilot, "why: random loss")
+        assert not beside(app)
+        await app.bench.close()
+    assert lab.stopped == 0
+
+
+async def test_the_keys_are_listed_as_they_are_bound(make_app) -> None:
+    app = make_app("many-flows")
+    app.set_keymap({"lesson.run": "g"})
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until_text(pilot, "g run")
+        await pilot.press("question_mark")
+        await until_text(pilot, "g  run the experiment")
+        await pilot.press("escape", "g")
+        await until_text(pilot, "✓ done")
+        await app.bench.close()

@@ -1,0 +1,69 @@
+"""The prediction: a number with its unit, given before the run, locked for good."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Input
+
+from tcptutor.ui.app import TutorApp
+
+from .screen import keys, text, until, until_text
+
+
+@pytest.fixture
+async def page(make_app):
+    """The page with a prediction, open in a small terminal."""
+    app: TutorApp = make_app("one-flow")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("n")
+        await until_text(pilot, "What throughput will this flow")
+        yield pilot
+
+
+async def test_run_asks_for_the_prediction_first(page, lab) -> None:
+    await page.press("r")
+    await until_text(page, "First your prediction")
+    assert isinstance(page.app.focused, Input)
+    assert lab.runs == 0
+
+
+async def test_a_bare_number_is_told_what_is_missing(page, journal) -> None:
+    await page.press("r", *keys("70"), "enter")
+    await until_text(page, "has no unit")
+    assert journal.prediction("one-flow", "one-lossy-flow") is None
+
+
+async def test_enter_locks_it_for_good(page, journal) -> None:
+    await page.press("r", *keys("20 Mbit/s"), "enter")
+    await until_text(page, "20 Mbit/s  (locked)")
+    kept = journal.prediction("one-flow", "one-lossy-flow")
+    assert (kept.text, kept.value) == ("20 Mbit/s", 20e6)
+    assert not any(entry.display and entry.region.height for entry in page.app.screen.query(".entry Input").results() if
+                   "prediction" in str(entry.parent.parent))  # fmt: skip
+    await page.press("r")
+    await until_text(page, "✓ done")
+    assert "you" in text(page.app)
+
+
+async def test_x_runs_without_one_and_that_is_locked_too(page, journal, lab) -> None:
+    await page.press("r", "escape", "x")
+    await until(page, lambda: lab.runs == 1)
+    await until_text(page, "You ran this without a prediction")
+    assert journal.prediction("one-flow", "one-lossy-flow").skipped
+
+
+async def test_hints_come_one_level_at_a_time_and_are_recorded(page, journal) -> None:
+    await page.press("h")
+    await until_text(page, "hint 1 of 2: Take the mean window.")
+    assert "hint 2" not in text(page.app)
+    await page.press("h")
+    await until_text(page, "hint 2 of 2")
+    assert journal.hints("one-flow", "one-lossy-flow") == {"predict": 2}
+
+
+async def test_letters_are_typed_not_run_while_in_the_field(page, lab) -> None:
+    await page.press("r", *"rsq")
+    assert page.app.screen.query_one(Input).value == "rsq"
+    await page.press("escape", "h")
+    await until_text(page, "hint 1")
+    assert lab.runs == 0

@@ -1,0 +1,74 @@
+"""Questions: every choice is answered with why, right ones with the explanation."""
+
+from __future__ import annotations
+
+import pytest
+
+from .screen import keys, text, until, until_text
+
+STEP = ("one-flow", "one-lossy-flow")
+
+
+@pytest.fixture
+async def page(make_app):
+    app = make_app("one-flow")
+    async with app.run_test(size=(120, 44)) as pilot:
+        await pilot.press("n")
+        await until_text(pilot, "What limited this flow")
+        yield pilot
+
+
+async def test_a_wrong_choice_is_told_why_and_may_be_changed(page, journal) -> None:
+    await page.press("1", "enter")
+    await until_text(page, "✗ Not yet. It was three quarters empty.")
+    await page.press("2", "enter")
+    await until_text(page, "✓ Right. Yes: each loss halves cwnd.")
+    assert "Loss comes before the link does." in text(page.app)
+    assert [(a.answer, a.correct) for a in journal.answers(*STEP)] == [((0,), False), ((1,), True)]
+
+
+async def test_a_choice_marks_nothing_before_enter(page, journal) -> None:
+    await page.press("2")
+    await until_text(page, "2 ● Random loss")
+    assert journal.answers(*STEP) == []
+
+
+async def test_arrows_and_enter_answer_too(page, journal) -> None:
+    await page.press("1", "down", "space", "enter")
+    await until_text(page, "✓ Right.")
+
+
+async def test_a_number_without_its_unit_is_no_attempt(page, journal) -> None:
+    await page.press("2", "enter", "tab", *keys("20"), "enter")
+    await until_text(page, "has no unit")
+    assert [a.question for a in journal.answers(*STEP)] == ["limit"]
+    await page.press(*keys(" ms"), "enter")
+    await until_text(page, "✓ Right. 20 ms")
+
+
+async def test_several_choices_are_answered_together(make_app, journal) -> None:
+    app = make_app("many-flows")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Which hold?")
+        await pilot.press("1", "enter")
+        await until_text(pilot, "✗")
+        await pilot.press("3")
+        await until_text(pilot, "3 ☑")
+        await pilot.press("enter")
+        await until_text(pilot, "✓ Right.")
+        assert [a.answer for a in journal.answers("many-flows", "eight-flows")] == [(0,), (0, 2)]
+
+
+async def test_h_gives_the_hint_of_the_question_at_hand(page, journal) -> None:
+    await page.press("1", "h")
+    await until_text(page, "hint 1 of 1: How full was the link?")
+
+
+async def test_what_was_answered_stands_there_again(page, journal) -> None:
+    await page.press("2", "enter")
+    await until_text(page, "✓ Right.")
+    await page.press("p")
+    await until_text(page, "What cwnd is")
+    await page.press("n")
+    await until_text(page, "✓ Right. Yes: each loss halves cwnd.")
+    await until(page, lambda: len(journal.answers(*STEP)) == 1)

@@ -1,0 +1,167 @@
+"""A run on the screen: from the key to the verdict, and every way in which it can end before."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from textual.pilot import Pilot
+from textual.widgets import Markdown
+
+from tcptutor.run import Fidelity
+from tcptutor.ui.app import TutorApp
+
+from .fakes import FakeLab
+from .screen import text, until, until_text
+
+STEP = ("one-flow", "one-lossy-flow")
+
+
+@asynccontextmanager
+async def opened(make_app, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Pilot]:
+    app: TutorApp = make_app("one-flow")
+    async with app.run_test(size=size) as pilot:
+        await pilot.press("n")
+        await until_text(pilot, "One lossy flow")
+        yield pilot
+        await app.bench.close()
+
+
+async def test_a_run_ends_with_measured_models_own_and_why(make_app, journal) -> None:
+    journal.record_prediction(*STEP, "10 Mbit/s", 10e6)
+    async with opened(make_app) as pilot:
+        await pilot.press("r")
+        await until_text(pilot, "why: random loss, 0.1 %")
+        screen = text(pilot.app)
+        assert "measured   9.54 Mbit/s" in screen
+        assert "measured 6 % above, within ±9 %  ✓" in screen
+        assert "not the limit here" in screen
+        assert "10 Mbit/s   5 % above what was measured" in screen
+        assert "╌╌ expected mean 38.7 (Mathis)" in screen
+        assert any("⠁" <= letter <= "⣿" for letter in screen), "the chart is drawn in braille"
+        assert "✓ done: 22 s of lab time" in screen
+        assert "The formula says 22.4 Mbit/s" in screen, "what was to be seen"
+    run = journal.latest_run(*STEP)
+    assert run.complete
+    assert run.environment.backend == "guest"
+
+
+async def test_nothing_waits_for_a_run(make_app, lab: FakeLab) -> None:
+    lab.hold_at = 5.0
+    async with opened(make_app) as pilot:
+        await pilot.press("x")
+        await until_text(pilot, "running 5/22 s")
+        await pilot.press("2", "enter")
+        await until_text(pilot, "✓ Right.")
+        assert "formula says" not in text(pilot.app), "what was to be seen comes when it was seen"
+        await pilot.press("p")
+        await until_text(pilot, "What cwnd is")
+        assert "running 5/22 s" in text(pilot.app)
+        await pilot.press("n")
+        await until_text(pilot, "▶ 5 of 22 s")
+        lab.go_on.set()
+        await until_text(pilot, "✓ done")
+    assert lab.runs == 1
+
+
+async def test_stop_keeps_what_arrived_and_says_that_it_was_cut_short(make_app, lab, journal) -> None:
+    lab.hold_at = 8.0
+    async with opened(make_app) as pilot:
+        await pilot.press("x")
+        await until_text(pilot, "▶ 8 of 22 s")
+        await pilot.press("s")
+        await until_text(pilot, "cut short at 8.0 of 22 s: stopped by you")
+        assert lab.stopped == 1
+        run = journal.latest_run(*STEP)
+        assert (run.complete, run.note) == (False, "stopped by you")
+        assert len(run.samples) == 160
+        assert not pilot.app.screen.query_one("#after", Markdown).display
+        lab.hold_at = None
+        await pilot.press("r")
+        await until_text(pilot, "✓ done")
+
+
+async def test_an_agent_that_dies_is_one_line_and_r_works_again(make_app, lab, journal) -> None:
+    lab.dies_at = 6.0
+    async with opened(make_app) as pilot:
+        await pilot.press("x")
+        await until_text(pilot, "✗ the lab's agent ended during the run")
+        await until_text(pilot, "it are kept")
+        assert len(journal.latest_run(*STEP).samples) == 120
+        lab.dies_at = None
+        await pilot.press("r")
+        await until_text(pilot, "✓ done")
+        assert "agent ended" not in text(pilot.app)
+
+
+async def test_a_defect_in_the_lab_does_not_take_the_page_away(make_app, lab, monkeypatch) -> None:
+    async def broken(experiment):
+        raise ZeroDivisionError("a bug")
+        yield
+
+    monkeypatch.setattr(lab, "run", broken)
+    async with opened(make_app) as pilot:
+        await pilot.press("x")
+        await until_text(pilot, "✗ the run failed unexpectedly (ZeroDivisionError: a bug)")
+
+
+async def test_a_run_the_lab_does_not_believe_says_so(make_app, lab) -> None:
+    lab.fidelity = Fidelity(status="suspect", reasons=("the machine was busy",))
+    async with opened(make_app) as pilot:
+        await pilot.press("x")
+        await until_text(pilot, "⚠ this run is suspect: the machine was busy")
+
+
+async def test_only_one_run_at_a_time(make_app, lab) -> None:
+    lab.hold_at = 3.0
+    async with opened(make_app) as pilot:
+        await pilot.press("x")
+        await until_text(pilot, "▶ 3 of 22 s")
+        await pilot.press("n")
+        await until_text(pilot, "Eight flows share")
+        await pilot.press("r")
+        await until_text(pilot, "Another page's run goes on")
+        assert lab.runs == 1
+        await pilot.press("s")
+        await until(pilot, lambda: lab.stopped == 1)
+
+
+async def test_opening_again_goes_on_at_the_page_with_its_last_run(make_app) -> None:
+    async with opened(make_app) as pilot:
+        await pilot.press("x")
+        await until_text(pilot, "✓ done")
+    again = make_app()
+    async with again.run_test(size=(120, 40)) as pilot:
+        await pilot.press("enter")
+        await until_text(pilot, "why: random loss, 0.1 %")
+        assert "2/2" in text(again)
+        assert "The formula says 22.4 Mbit/s" in text(again)
+
+
+async def test_a_run_cut_by_closing_the_app_is_there_when_it_opens_again(make_app, lab) -> None:
+    lab.hold_at = 7.0
+    async with opened(make_app) as pilot:
+        await pilot.press("x")
+        await until_text(pilot, "▶ 7 of 22 s")
+    assert lab.closed
+    again = make_app()
+    async with again.run_test(size=(120, 40)) as pilot:
+        await pilot.press("enter")
+        await until_text(pilot, "cut short at 7.0 of 22 s: tcptutor was closed")
+
+
+async def test_a_journal_that_cannot_write_is_said_and_the_run_stays(make_app, journal, monkeypatch) -> None:
+    from tcptutor.errors import JournalError
+
+    def full(*_: object) -> None:
+        raise JournalError("the disk is full: free some space")
+
+    async with opened(make_app) as pilot:
+        monkeypatch.setattr(journal, "finish_run", full)
+        monkeypatch.setattr(journal, "record_answer", full)
+        await pilot.press("2", "enter")
+        await until_text(pilot, "✓ Right.")
+        await until_text(pilot, "NOT SAVED")
+        await pilot.press("x")
+        await until_text(pilot, "why: random loss")
+        await until_text(pilot, "the disk is full")

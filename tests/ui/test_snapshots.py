@@ -1,0 +1,77 @@
+"""How it looks, pixel by pixel, from fixed data: `pytest tests/ui --snapshot-update` after a wanted change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tcptutor.course.model import Course
+from tcptutor.journal import Journal
+from tcptutor.run import Run
+
+from .fakes import GUEST, finished, samples_of
+from .screen import until_text
+
+SIZES = [(80, 24), (120, 36)]
+
+
+def keep_run(journal: Journal, course: Course, module: str, step: str) -> None:
+    """A finished run of that step, as the journal has it from an earlier day."""
+    found = next(each for each in course.modules if each.id == module)
+    used = next(each.experiment for each in found.steps if each.id == step)
+    assert used is not None
+    experiment = used.experiment
+    run = Run(
+        id="r1",
+        experiment=experiment,
+        environment=GUEST,
+        started="2026-01-01T00:00:00+00:00",
+        samples=samples_of(experiment),
+        flows=list(finished(experiment).flows),
+        complete=True,
+        wall_s=9.4,
+        experiment_s=experiment.seconds,
+    )
+    journal.begin_run(run, module, step)
+    journal.finish_run(run)
+    journal.set_position(module, step)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_home(snap_compare: Any, make_app: Any, size: tuple[int, int]) -> None:
+    async def ready(pilot: Any) -> None:
+        await until_text(pilot, "ready")
+        await until_text(pilot, "Say what limits it")
+
+    assert snap_compare(make_app(), terminal_size=size, run_before=ready)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_lesson_with_a_finished_run(
+    snap_compare: Any, make_app: Any, journal: Journal, course: Course, size: tuple[int, int]
+) -> None:
+    journal.record_prediction("one-flow", "one-lossy-flow", "10 Mbit/s", 10e6)
+    journal.record_answer("one-flow", "one-lossy-flow", "limit", (0,), False)
+    keep_run(journal, course, "one-flow", "one-lossy-flow")
+
+    async def ready(pilot: Any) -> None:
+        await until_text(pilot, "ready")
+        await until_text(pilot, "why: random loss")
+        await pilot.pause(0.6)
+
+    assert snap_compare(make_app("one-flow"), terminal_size=size, run_before=ready)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_eight_flows_and_their_mean(
+    snap_compare: Any, make_app: Any, journal: Journal, course: Course, size: tuple[int, int]
+) -> None:
+    keep_run(journal, course, "many-flows", "eight-flows")
+
+    async def ready(pilot: Any) -> None:
+        await until_text(pilot, "ready")
+        await until_text(pilot, "why: random loss")
+        await pilot.pause(0.6)
+
+    assert snap_compare(make_app("many-flows"), terminal_size=size, run_before=ready)
