@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tcptutor.backends.recording import Recording
@@ -90,7 +90,8 @@ class Bench:
         try:
             recording.run.environment = await self.warm()
             live.expectation = await reading.expectation(experiment)
-            self._journal.begin_run(recording.run, module, step)
+            with _unsaved(live):
+                self._journal.begin_run(recording.run, module, step)
             await self._follow(live, recording)
         except asyncio.CancelledError:
             recording.cut(self._cut_note)
@@ -114,7 +115,8 @@ class Bench:
                 self._say_where(recording.run)
                 self._note(live, rates, event)
                 if (began := time.monotonic()) - saved > pause:
-                    await asyncio.to_thread(self._journal.checkpoint_run, recording.run)
+                    with _unsaved(live):
+                        await asyncio.to_thread(self._journal.checkpoint_run, recording.run)
                     saved = time.monotonic()
                     # A long run takes longer to write: never more than a twentieth of the time.
                     pause = max(CHECKPOINT_S, 20 * (saved - began))
@@ -139,14 +141,21 @@ class Bench:
         live.state, live.phase = "ended", ""
         with contextlib.suppress(asyncio.CancelledError):  # the app is closing: the report can be made again
             live.report = await reading.report(live.run)
-        try:
-            if live.run.samples or live.run.complete:
+        if live.run.samples or live.run.complete:
+            with _unsaved(live):
                 self._journal.finish_run(live.run)
-        except JournalError as error:
-            live.problem = live.problem or str(error)
         self._post(RunEnded(live))
 
     def _tell(self, state: LabState) -> None:
         if state != self.state or state.stage == "starting":
             self.state = state
             self._post(LabChanged(state))
+
+
+@contextlib.contextmanager
+def _unsaved(live: Live) -> Iterator[None]:
+    """A run goes on when the journal cannot keep it; the student is told."""
+    try:
+        yield
+    except JournalError as error:
+        live.unsaved = str(error)

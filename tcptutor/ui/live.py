@@ -32,6 +32,9 @@ class Live:
     problem: str = ""
     """Why it ended before its time, one line; empty for a whole run and for one that the student stopped."""
 
+    unsaved: str = ""
+    """Why the journal could not keep it, one line; empty when it is kept."""
+
     @property
     def going_on(self) -> bool:
         return self.state != "ended"

@@ -13,25 +13,31 @@ WITHIN, OUTSIDE = "✓", "✗"
 
 
 def table(report: Report, own: Kept | None, own_is_rate: bool) -> Content:
-    """One line each."""
+    """One line each: what is said, and where the measurement lies beside it."""
     label = max([len("measured"), *(len(each.prediction.label) for each in report.compared)])
     rows = [
-        Content.assemble("measured".ljust(label + 2), (units.rate(report.throughput_bps).rjust(12), "bold"))
+        Content.styled(f"{'':{label}}  {'throughput':>12}   measured is", "$text-muted"),
+        *(_row(each, label, number == 0) for number, each in enumerate(report.compared)),
     ]
-    for number, each in enumerate(report.compared):
-        rate = units.rate(each.prediction.throughput_bps).rjust(12)
-        rows.append(
-            Content.assemble(
-                each.prediction.label.ljust(label + 2), rate, "   ", _judgement(each, number == 0)
-            )
-        )
-    if own and own.value is not None:
-        rows.append(
-            Content.assemble(
-                "you".ljust(label + 2), _own(own.text, own.value, own_is_rate, report.throughput_bps)
-            )
-        )
+    if own and own.value and own_is_rate:
+        where = words.above_or_below(report.throughput_bps / own.value)
+        rows.append(Content(f"{'you':{label}}  {own.text:>12}   {where}"))
+    rows.append(
+        Content.assemble(f"{'measured':{label}}  ", (f"{units.rate(report.throughput_bps):>12}", "bold"))
+    )
     return Content("\n").join(rows)
+
+
+def _row(each: Compared, label: int, binding: bool) -> Content:
+    prediction = each.prediction
+    where = words.above_or_below(each.ratio)
+    start = f"{prediction.label:{label}}  {units.rate(prediction.throughput_bps):>12}   {where:<12}"
+    if not each.within and not binding and each.ratio < 1:
+        # A model that would allow more is not wrong: something else was the limit.
+        return Content(f"{start}  not the limit")
+    mark = (WITHIN, "$success bold") if each.within else (OUTSIDE, "$error bold")
+    word = "within" if each.within else "outside"
+    return Content.assemble(f"{start}  {word} {words.tolerance(prediction.tolerance)} ", mark)
 
 
 def line(report: Report, own: Kept | None, own_is_rate: bool) -> Content:
@@ -49,30 +55,6 @@ def line(report: Report, own: Kept | None, own_is_rate: bool) -> Content:
             )
         )
     if own and own.value is not None and own_is_rate:
-        off = units.signed_percent(own.value / report.throughput_bps - 1) if report.throughput_bps else ""
-        parts.append(Content(f"you {own.text} ({off})"))
+        off = f" ({units.signed_percent(report.throughput_bps / own.value - 1)})" if own.value else ""
+        parts.append(Content(f"you {own.text}{off}"))
     return Content("   ").join(parts)
-
-
-def _judgement(each: Compared, binding: bool) -> Content:
-    where = words.above_or_below(each.ratio)
-    measured = "measured the same" if where == "the same" else f"measured {where}"
-    tolerance = words.tolerance(each.prediction.tolerance)
-    if each.within:
-        return Content.assemble(f"{measured}, within {tolerance}  ", (WITHIN, "$success bold"))
-    if binding:
-        return Content.assemble(f"{measured}, outside {tolerance}  ", (OUTSIDE, "$error bold"))
-    # A model that would allow more is not wrong: something else was the limit.
-    return (
-        Content(f"{measured}: not the limit here")
-        if each.ratio < 1
-        else Content.assemble(f"{measured}, outside {tolerance}  ", (OUTSIDE, "$error bold"))
-    )
-
-
-def _own(text: str, value: float, is_rate: bool, measured: float) -> Content:
-    if not is_rate or not measured:
-        return Content(text.rjust(12))
-    where = words.above_or_below(value / measured)
-    said = "what was measured" if where == "the same" else f"{where} what was measured"
-    return Content(f"{text.rjust(12)}   {said}")

@@ -10,14 +10,16 @@ from tcptutor.ui.widgets.bench import plot, traces
 
 
 def title(live: Live, width: int) -> Content:
-    """Over the chart: what the axis is on the left, who sends on the right."""
+    """Over the chart: what the axis is and what it cuts off on the left, who sends on the right."""
     left = Content.styled("cwnd, segments", "bold")
+    if peak := _peak(live):
+        left += Content(f"   peak {peak} in the warm-up")
     right = Content(words.flows_line(live.run.experiment))
     return left + Content(" " * max(width - left.cell_length - right.cell_length, 1)) + right
 
 
 def legend(live: Live, width: int) -> Content:
-    """Under the title: which line is which, and what was cut off."""
+    """Under the title: which line is which."""
     many = live.run.experiment.total_streams > 1
     parts = (
         [
@@ -29,10 +31,9 @@ def legend(live: Live, width: int) -> Content:
         else []
     )
     if live.expectation and live.expectation.cwnd_segments:
-        label = f" expected mean {live.expectation.cwnd_segments:.3g} ({live.expectation.binding.label}){_measured(live)}"
+        model = live.expectation.binding.label
+        label = f" expected mean {live.expectation.cwnd_segments:.3g} ({model}){_measured(live)}"
         parts.append(Content.assemble((plot.EXPECTED * 2, "$accent"), label))
-    if peak := _peak(live):
-        parts.append(Content(f"peak {peak} in the warm-up"))
     shown = Content("")
     for part in parts:
         longer = shown + Content("   ") + part if shown.cell_length else part

@@ -12,7 +12,7 @@ from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.pace import Pace
-from tcptutor.ui.widgets.bench import comparison, legend, network, result, throughput
+from tcptutor.ui.widgets.bench import comparison, legend, network, result, sparklines
 from tcptutor.ui.widgets.bench.chart import Chart
 
 DRAW_S = 0.5
@@ -38,6 +38,7 @@ class RunPanel(Vertical):
         yield Static(id="legend", markup=False)
         yield Chart()
         yield Static(id="throughput", markup=False)
+        yield Static(id="rtt", markup=False)
         yield Static(id="status", markup=False)
         yield Static(id="comparison", markup=False)
         yield Static(id="why", markup=False)
@@ -55,6 +56,7 @@ class RunPanel(Vertical):
         self._live, self._own, self._own_is_rate = live, own, own_is_rate
         self.set_class(True, "-live")
         self.set_class(live.state == "ended", "-ended")
+        self.set_class(live.state == "ended" and live.run.complete and not live.problem, "-whole")
         self._text("setup", _setup(live.run.experiment))
         self.call_after_refresh(self._pace.now)
 
@@ -84,7 +86,8 @@ class RunPanel(Vertical):
         width = self.content_size.width
         self._text("title", legend.title(live, width))
         self._text("legend", legend.legend(live, width))
-        self._text("throughput", throughput.line(live, width))
+        self._text("throughput", sparklines.throughput(live, width))
+        self._text("rtt", sparklines.rtt(live, width))
         self._text("status", result.status(live), layout=live.state == "ended")
         if live.state != "ended":
             return

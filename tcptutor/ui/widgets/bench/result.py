@@ -37,6 +37,8 @@ def why(live: Live) -> Content:
         lines.append(Content.assemble(("why: ", "bold"), live.report.verdict.sentence))
         if live.report.note:
             lines.append(Content(live.report.note))
+    if live.unsaved:
+        lines.append(Content.assemble(("⚠ not saved: ", "$error bold"), live.unsaved))
     fidelity = live.run.fidelity
     if fidelity.status != "valid":
         style = "$error bold" if fidelity.status == "invalid" else "$warning bold"

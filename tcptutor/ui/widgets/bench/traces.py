@@ -49,17 +49,18 @@ def _thin(points: Points) -> Points:
 def top(samples: Sequence[Sample], warmup: float, expected: float | None) -> int:
     """The upper end of the axis, segments: a round number that holds all that is measured.
 
-    The overshoot of slow start in the warm-up may be twenty times the rest; it is cut off there, at three
+    The overshoot of slow start in the warm-up may be twenty times the rest; it is cut off there, at two
     times the expected mean, so that the part that counts can be seen.
     """
     measured = max((sample.cwnd for sample in samples if sample.t >= warmup), default=0)
     early = max((sample.cwnd for sample in samples if sample.t < warmup), default=0)
-    bound = 3 * expected if expected else max(4 * measured, 40) if measured else early
-    return _round_up(max(measured, min(early, bound), (expected or 0) * 1.5, 10))
+    bound = 2 * expected if expected else max(4 * measured, 40) if measured else early
+    return rounded_up(max(measured, min(early, bound), (expected or 0) * 1.5, 10))
 
 
-def _round_up(value: float) -> int:
-    steps = [mantissa * 10**power for power in range(1, 8) for mantissa in (1, 1.5, 2, 3, 4, 6, 8)]
+def rounded_up(value: float) -> int:
+    """The next round number that is not below `value`, from 10 on."""
+    steps = (mantissa * 10**power for power in range(1, 15) for mantissa in (1, 1.5, 2, 3, 4, 6, 8))
     return int(next(step for step in steps if step >= value))
 
 

@@ -1,0 +1,220 @@
+"""`tcptutor doctor`: its JSON, its exit codes, and a remedy for each thing that is missing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.install import check_guest, check_terminal, kvm, system
+from tests.install.command import NOBODY, TCPTUTOR, in_terminal, programs, run
+from tests.install.conftest import Cache
+
+DOCTOR = [*TCPTUTOR, "doctor"]
+
+
+def _doctor(*before: str, **environment: str) -> tuple[int, dict[str, Any], dict[str, dict[str, str]]]:
+    """Exit code, document, and the findings by name (the last of each name)."""
+    done = run([*before, *DOCTOR, "--json"], **environment)
+    assert done.stderr == ""
+    document = json.loads(done.stdout)
+    return done.returncode, document, {finding["name"]: finding for finding in document["findings"]}
+
+
+@pytest.mark.guest
+def test_json_on_this_machine(mark: str, snapshots: Snapshots) -> None:
+    code, document, findings = _doctor()
+    assert set(document) == {"findings", "backends", "ok"}
+    assert set(document["backends"]) == {"host", "guest"}
+    assert (code, document["ok"], document["backends"]["guest"]) == (0, True, True)
+    assert {
+        "system", "programs", "namespaces", "host kernel", "qemu", "virtualisation", "image", "snapshot virtual",
+        "snapshot real", "disk", "terminal", "locale", "lab",
+    } == set(findings)  # fmt: skip
+    for finding in document["findings"]:
+        assert set(finding) == {"name", "status", "text", "remedy"}
+        assert finding["status"] in ("ok", "warn", "fail")
+        assert finding["text"]
+        assert finding["status"] == "ok" or finding["remedy"], finding
+    assert findings["lab"]["status"] == "ok"
+    assert "MB in " in findings["image"]["text"]
+
+
+def test_a_machine_without_programs_and_guest(cache: Cache, tmp_path: Path) -> None:
+    code, document, findings = _doctor(PATH=programs(tmp_path / "bin"))
+    assert (code, document["ok"], document["backends"]) == (3, False, {"host": False, "guest": False})
+    lines = [finding for finding in document["findings"] if finding["name"] == "programs"]
+    for program, package in {
+        "mnexec": "mininet",
+        "iperf3": "iperf3",
+        "mmdebstrap": "mmdebstrap",
+        "zstd": "zstd",
+    }.items():
+        line = next(line for line in lines if program in line["text"])
+        assert (line["status"], line["remedy"]) == (
+            "warn",
+            f"run `tcptutor setup` (Debian package {package})",
+        )
+    assert "qemu-system-x86" in findings["qemu"]["remedy"]
+    assert findings["host kernel"]["text"].endswith("missing (Debian package mininet): run `tcptutor setup`")
+    assert (findings["image"]["text"], findings["image"]["remedy"]) == (
+        "the guest image is not built yet",
+        "run `tcptutor setup`",
+    )
+    assert (findings["lab"]["status"], findings["lab"]["remedy"]) == (
+        "fail",
+        "run `tcptutor setup`, then this again",
+    )
+
+
+@pytest.mark.guest
+def test_damage_is_told_from_what_is_missing_or_old(snapshots: Snapshots, cache: Cache) -> None:
+    cache.fill(snapshots)
+    cache.truncate("virtual.snapshot")
+    (cache.guest / "real.json").unlink()
+    shutil.copy(Path("/bin/true"), cache.home / "tcptutor" / "kvm.json")  # a damaged memory is no answer
+    parts, guest = check_guest.check_parts(Snapshots())
+    assert guest
+    image, virtual, real = parts
+    assert image.status == "ok"
+    assert (virtual.status, virtual.text) == ("warn", "the snapshot for the virtual clock is damaged")
+    assert real.text == "there is no snapshot for the real clock"
+    assert "tcptutor setup" in virtual.remedy
+    assert "tcptutor setup" in real.remedy
+
+    manifest = cache.guest / "image" / "image.json"
+    manifest.write_text(manifest.read_text().replace('"recipe": "', '"recipe": "0'))
+    parts, guest = check_guest.check_parts(Snapshots())
+    assert not guest
+    assert parts[0].text == "the guest image is of another version"
+    cache.truncate("image/vmlinuz")
+    manifest.write_text("{")
+    assert check_guest.check_parts(Snapshots())[0][0].text == "the guest image is damaged"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text", "remedy"),
+    [
+        ("kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor", "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
+        ("kernel/unprivileged_userns_clone", "0", "ordinary users", "sysctl -w kernel.unprivileged_userns_clone=1"),
+        ("user/max_user_namespaces", "0", "no user namespaces", "sysctl -w user.max_user_namespaces="),
+        ("kernel/other", "1", "this user may not make them", "run as root"),
+    ],
+)  # fmt: skip
+def test_what_forbids_namespaces_is_named(
+    tmp_path: Path, name: str, value: str, text: str, remedy: str
+) -> None:
+    file = tmp_path / "sys" / name
+    file.parent.mkdir(parents=True)
+    file.write_text(f"{value}\n")
+    look = (
+        "import sys; from pathlib import Path; from tcptutor.install.check_host import check_namespaces\n"
+        "print(check_namespaces(Path(sys.argv[1])))"
+    )
+    done = run(
+        [*NOBODY, TCPTUTOR[0], "-c", look, tmp_path / "sys"], PATH=programs(tmp_path / "bin", "unshare")
+    )
+    assert "status='warn'" in done.stdout, done.stderr
+    assert text in done.stdout
+    assert remedy in done.stdout
+
+
+def test_a_machine_s_own_namespaces_work_here() -> None:
+    _, _, findings = _doctor()
+    assert findings["namespaces"]["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("release", "kernel", "debian", "wsl"),
+    [
+        ({"ID": "debian", "PRETTY_NAME": "Debian GNU/Linux 13 (trixie)"}, "6.12.48+deb13-amd64", True, 0),
+        (
+            {"ID": "ubuntu", "ID_LIKE": "debian", "PRETTY_NAME": "Ubuntu 24.04.1 LTS"},
+            "6.8.0-41-generic",
+            True,
+            0,
+        ),
+        ({"ID": "linuxmint", "ID_LIKE": "ubuntu debian"}, "6.8.0-41-generic", True, 0),
+        ({"ID": "fedora"}, "6.11.4-301.fc41.x86_64", False, 0),
+        ({"ID": "debian"}, "5.15.153.1-microsoft-standard-WSL2", True, 2),
+        ({"ID": "ubuntu"}, "4.4.0-19041-Microsoft", True, 1),
+        ({}, "6.1.0", False, 0),
+    ],
+)
+def test_systems_are_recognised(release: dict[str, str], kernel: str, debian: bool, wsl: int) -> None:
+    found = system.recognise(release, kernel, "x86_64")
+    assert (found.debian, found.wsl) == (debian, wsl)
+    assert found.name == release.get("PRETTY_NAME", "unknown Linux")
+
+
+def test_virtualisation_that_does_not_boot_is_remembered(
+    mark: str, snapshots: Snapshots, cache: Cache
+) -> None:
+    cache.fill(snapshots)
+    (cache.guest / "real.json").unlink()
+    assert kvm.works(Snapshots(), limit=0.3) is False
+    assert cache.unfinished() == []
+    (cache.guest / "image" / "image.json").unlink()
+    assert kvm.works(Snapshots()) is False
+    (cache.home / "tcptutor" / "kvm.json").unlink()
+    assert kvm.works(Snapshots()) is None
+
+
+def test_virtualisation_that_is_not_there(
+    tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kvm, "DEVICE", tmp_path / "kvm")
+    finding = check_guest.check_virtualisation(Snapshots())
+    assert (finding.status, finding.text) == (
+        "warn",
+        f"no {tmp_path}/kvm: the guest is emulated: right, and slower",
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "term", "status", "text"),
+    [
+        ((120, 40), "xterm-256color", "ok", "xterm-256color, 120 x 40, 256 colours"),
+        ((80, 24), "xterm", "ok", "xterm, 80 x 24, 16 colours"),
+        ((79, 24), "xterm", "warn", "xterm, 79 x 24, 16 colours"),
+        ((120, 40), "dumb", "warn", "TERM is dumb"),
+    ],
+)
+def test_terminals(size: tuple[int, int], term: str, status: str, text: str) -> None:
+    look = "from tcptutor.install.check_terminal import check_terminal; f = check_terminal()[0]; print(f.status, f.text, sep='|')"
+    _, shown = in_terminal([TCPTUTOR[0], "-c", look], size=size, TERM=term, COLORTERM="", NO_COLOR="")
+    assert shown.strip() == f"{status}|{text}"
+
+
+def test_a_pipe_is_no_terminal() -> None:
+    look = "from tcptutor.install.check_terminal import check_terminal; print(check_terminal()[0].text)"
+    assert run([TCPTUTOR[0], "-c", look]).stdout == "none here\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "text"),
+    [
+        ("C.UTF-8", "ok", "C.UTF-8, UTF-8"),
+        ("C", "warn", "C: letters are ascii"),
+        ("xx_YY.UTF-8", "warn", "xx_YY.UTF-8 is not installed here"),
+    ],
+)
+def test_locales(name: str, status: str, text: str) -> None:
+    look = "from tcptutor.install.check_terminal import check_terminal; f = check_terminal()[1]; print(f.status, f.text, sep='|')"
+    assert run([TCPTUTOR[0], "-c", look], LC_ALL=name).stdout.strip() == f"{status}|{text}"
+    assert check_terminal.locale_finding({}).name == "locale"
+
+
+@pytest.mark.guest
+def test_in_a_terminal_every_warning_is_followed_by_what_to_do(mark: str, snapshots: Snapshots) -> None:
+    code, shown = in_terminal(DOCTOR, TERM="xterm-256color", NO_COLOR="1")
+    lines = shown.splitlines()
+    assert code == 0
+    assert lines[-1].startswith("ok   lab")
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if line.startswith("warn"):
+            assert following.strip().startswith("to do: ")

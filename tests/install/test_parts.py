@@ -1,0 +1,102 @@
+"""The parts of setup alone: leftovers, apt's errors, and the judgement of the last short run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tcptutor.errors import SetupError
+from tcptutor.install import apt, leftovers, verify
+from tcptutor.lab.protocol import Finished
+from tcptutor.run import Fidelity, FlowResult
+from tests.install.command import TCPTUTOR, run
+
+
+def test_only_what_no_living_process_has_made_is_removed(tmp_path: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    us = os.getpid()
+    (tmp_path / f"image.{ended.pid}.part").mkdir()
+    (tmp_path / f"image.{ended.pid}.part" / "log").write_text("half")
+    for name in (
+        f".initrd.virtual.{ended.pid}",
+        f".snapshot.real.{us}",
+        f".initrd.real.{us}",
+        "real.snapshot",
+        "real.json",
+    ):
+        (tmp_path / name).write_text("")
+    # Older than the process that has its number now: a machine or a container was started again.
+    os.utime(tmp_path / f".initrd.real.{us}", (1e9, 1e9))
+    assert leftovers.remove(tmp_path) == 3
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f".snapshot.real.{us}",
+        "real.snapshot",
+        "real.json",
+    }
+    assert leftovers.remove(tmp_path / "not there") == 0
+
+
+def test_apt_that_fails_is_one_line_with_its_last_error(tmp_path: Path) -> None:
+    call = (
+        "import sys; from pathlib import Path; from tcptutor.install import apt\n"
+        "apt.install(['tcptutor-no-such-package'], Path(sys.argv[1]))"
+    )
+    log = tmp_path / "log"
+    done = run(["unshare", "-Urn", TCPTUTOR[0], "-c", call, log])
+    line = done.stderr.splitlines()[-1]
+    assert line.startswith("tcptutor.errors.SetupError: apt-get failed: ")
+    assert line.endswith(
+        "as root: apt-get update; apt-get install --yes --no-install-recommends tcptutor-no-such-package"
+    )
+    reported = line.removeprefix("tcptutor.errors.SetupError: apt-get failed: ").partition(
+        f" (all of it: {log})"
+    )[0]
+    assert f"E: {reported}" in log.read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Reading package lists...\nE: Unable to locate package x\n", "Unable to locate package x"),
+        ("Err:1 http://x\nE: one\nE: two\nW: three\n", "two"),
+        ("sudo: a password is required\n", "sudo: a password is required"),
+        ("", "it said nothing"),
+    ],
+)
+def test_the_last_error_is_found(tmp_path: Path, said: str, told: str) -> None:
+    (tmp_path / "log").write_text(said)
+    assert apt.last_error(tmp_path / "log") == told
+
+
+def _finished(mbit: float, ping_ms: float, fidelity: str = "valid") -> Finished:
+    flow = FlowResult(
+        flow=0, pair=0, throughput_bps=mbit * 1e6, retransmits=0, losses=0, segments=1, mean_rtt_s=0.01,
+        mean_cwnd_segments=10, mss=1448,
+    )  # fmt: skip
+    checks: dict[str, float | int | str | bool] = {"ping h1": ping_ms / 1e3}
+    reasons = ("h2 does not answer",) if fidelity == "invalid" else ()
+    return Finished((flow,), Fidelity(status=fidelity, reasons=reasons, checks=checks), 3.0)  # type: ignore[arg-type]
+
+
+def test_a_right_result_is_told_with_its_expectation() -> None:
+    assert (
+        verify.judge(_finished(19.0, 10.04), "guest") == "guest: 19.00 of 19.13 Mbit/s, ping 10.04 of 10 ms"
+    )
+
+
+@pytest.mark.parametrize(
+    ("done", "what"),
+    [
+        (_finished(17.9, 10), "measures 17.90 of 19.13 Mbit/s"),
+        (_finished(20.3, 10), "measures 20.30 of 19.13 Mbit/s"),
+        (_finished(19.1, 17), "ping 17.00 of 10 ms"),
+        (_finished(19.1, 10, "invalid"), "h2 does not answer"),
+    ],
+)
+def test_a_wrong_result_fails_the_setup(done: Finished, what: str) -> None:
+    with pytest.raises(SetupError, match=what):
+        verify.judge(done, "guest")

@@ -1,0 +1,191 @@
+"""`tcptutor setup` as a user meets it: what it asks, skips, replaces and leaves behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tcptutor.backends.guest.snapshots import Snapshots
+from tests.install.command import NOBODY, TCPTUTOR, in_terminal, programs, run
+from tests.install.conftest import Cache
+
+SETUP = [*TCPTUTOR, "setup"]
+
+
+def _wait_for(pattern: str, folder: Path, seconds: float = 20) -> Path:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := list(folder.glob(pattern)):
+            return found[0]
+        time.sleep(0.02)
+    raise AssertionError(f"no {pattern} after {seconds} s")
+
+
+def _background(words: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.guest
+def test_what_is_there_is_left_as_it_is_and_proved_to_work(
+    mark: str, snapshots: Snapshots, cache: Cache
+) -> None:
+    cache.fill(snapshots)
+    before = {path: path.lstat().st_mtime_ns for path in cache.guest.rglob("*") if not path.is_dir()}
+    done = run(SETUP)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("already there") == 3
+    assert "setup will" not in done.stdout
+    assert "the lab works: " in done.stdout
+    assert " of 19.13 Mbit/s" in done.stdout
+    assert {path: path.lstat().st_mtime_ns for path in before} == before
+
+
+@pytest.mark.guest
+def test_half_built_is_replaced_and_a_second_setup_waits(
+    mark: str, snapshots: Snapshots, cache: Cache
+) -> None:
+    cache.fill(snapshots)
+    cache.truncate("virtual.snapshot")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (cache.guest / f".snapshot.real.{ended.pid}").write_bytes(b"half")
+    (cache.guest / f"image.{ended.pid}.part").mkdir()
+    first = _background([*SETUP, "--yes"])
+    _wait_for(".initrd.virtual.*", cache.guest)
+    second = _background([*SETUP, "--yes"])
+    out, errors = first.communicate(timeout=300)
+    assert (first.returncode, errors) == (0, "")
+    assert "removed 2 leftovers" in out
+    assert "already there: guest image" in out
+    assert "already there: snapshot, real clock" in out
+    assert "built snapshot, virtual clock" in out
+    out, errors = second.communicate(timeout=300)
+    assert (second.returncode, errors) == (0, "")
+    assert out.startswith("another setup is at work")
+    assert out.count("already there") == 3
+    assert cache.unfinished() == []
+    assert (
+        Snapshots().manifest("virtual").environment.kernel == snapshots.manifest("virtual").environment.kernel
+    )
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_end_while_the_guest_boots_leaves_nothing(
+    mark: str, snapshots: Snapshots, cache: Cache, number: signal.Signals
+) -> None:
+    cache.fill(snapshots)
+    (cache.guest / "virtual.json").unlink()
+    setup = _background([*SETUP, "--yes"])
+    _wait_for(".initrd.virtual.*", cache.guest)
+    time.sleep(0.5)
+    setup.send_signal(number)
+    _, errors = setup.communicate(timeout=20)
+    assert setup.returncode == 1
+    assert errors == "tcptutor: stopped: what is finished stays, and `tcptutor setup` goes on from there\n"
+    assert cache.unfinished() == []
+
+
+def test_an_end_while_packages_are_fetched_leaves_nothing(
+    mark: str, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    setup = _background([*SETUP, "--yes"])
+    _wait_for("image.*.part/log", cache.guest)
+    time.sleep(1)
+    setup.send_signal(signal.SIGINT)
+    _, errors = setup.communicate(timeout=60)
+    assert setup.returncode == 1
+    assert errors.startswith("tcptutor: stopped")
+    assert cache.unfinished() == []
+    assert list(temporary.iterdir()) == []
+
+
+def test_without_a_terminal_and_yes_nothing_begins(cache: Cache) -> None:
+    done = run(SETUP)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "tcptutor: setup asks before it begins, and there is no terminal here: run `tcptutor setup --yes`\n"
+    )
+    assert "build   guest image" in done.stdout
+    assert not cache.guest.exists()
+
+
+def test_no_is_an_answer(cache: Cache) -> None:
+    code, shown = in_terminal(SETUP, typed="n\n")
+    assert code == 1
+    assert "Go on? [Y/n]" in shown
+    assert shown.endswith("tcptutor: nothing was changed: run `tcptutor setup` when you want the lab\n")
+    assert not cache.guest.exists()
+
+
+def test_who_cannot_become_root_reads_what_to_type(cache: Cache, tmp_path: Path) -> None:
+    path = programs(tmp_path / "bin", "apt-get", "unshare", "setpriv", "ip")
+    done = run([*NOBODY, *SETUP, "--yes"], PATH=path)
+    assert "the packages need an administrator; type as root: apt-get update; apt-get install" in done.stdout
+    typed = next(line for line in done.stdout.splitlines() if "as root" in line).split()
+    assert {"iperf3", "mininet", "mmdebstrap", "qemu-system-x86", "zstd"} <= set(typed)
+    assert done.returncode == 3
+    assert len(done.stderr.splitlines()) == 1
+    assert not cache.guest.exists()
+
+
+def test_a_full_disk_is_said_before_anything_is_built(cache: Cache) -> None:
+    cache.home.mkdir()
+    done = run(["unshare", "-Urm", "sh", "-c", 'mount -t tmpfs -o size=100m none "$1" && shift && "$@"; code=$?; ls -A "$XDG_CACHE_HOME/tcptutor"; exit $code', "-", cache.home, *SETUP, "--yes"])  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("tcptutor: the disk is too full: setup needs 500 MB in ")
+    assert (
+        "104 MB are free: free some space" in done.stderr or "105 MB are free: free some space" in done.stderr
+    )
+    assert done.stderr.count("\n") == 1
+    assert done.stdout.splitlines()[-1] == "setup.lock"
+
+
+@pytest.mark.guest
+def test_a_disk_that_fills_up_during_a_build_is_said_and_left_clean(
+    mark: str, snapshots: Snapshots, cache: Cache
+) -> None:
+    build = """if True:
+        import asyncio, sys
+        from tcptutor.backends.guest.snapshots import Snapshots
+        from tcptutor.errors import SetupError
+        try:
+            asyncio.run(Snapshots().build("virtual", lambda share, text: None))
+        except SetupError as error:
+            print(error)
+    """
+    cache.home.mkdir()
+    script = (
+        'mount -t tmpfs -o size=90m none "$XDG_CACHE_HOME" && mkdir -p "$XDG_CACHE_HOME/tcptutor/guest" && '
+        'cp -r "$1" "$XDG_CACHE_HOME/tcptutor/guest/image" && shift && "$@"; ls -A "$XDG_CACHE_HOME/tcptutor/guest"'
+    )
+    python = TCPTUTOR[0]
+    done = run(["unshare", "-Urm", "sh", "-c", script, "-", snapshots.image.folder, python, "-c", build])
+    said, *left = done.stdout.splitlines()
+    assert said.startswith("the snapshot cannot be written: No space left on device: free some space in ")
+    assert left == ["image"]
+    assert done.stderr == ""
+
+
+def test_a_folder_that_cannot_be_written_is_said() -> None:
+    done = run([*SETUP, "--yes"], XDG_CACHE_HOME="/proc/here")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "tcptutor: cannot write in /proc/here/tcptutor: No such file or directory: set XDG_CACHE_HOME to a folder of yours\n"
+    )
+    assert os.path.exists("/proc/self")

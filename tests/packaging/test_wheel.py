@@ -1,0 +1,87 @@
+"""The wheel holds the course, and works like the checkout."""
+
+from __future__ import annotations
+
+import json
+import os
+import site
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (built,) = folder.glob("tcptutor-*.whl")
+    return built
+
+
+def test_course_and_assets_are_inside(wheel: Path) -> None:
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    for folder in ("lessons", "assets"):
+        here = {str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob("*") if path.is_file()}
+        assert here
+        assert {f"tcptutor/_content/{name}" for name in here} <= inside
+    assert "tcptutor/start" in inside
+    assert not any(name.startswith(("tests/", "lessons/")) or ".pyc" in name for name in inside)
+
+
+def _installed(wheel: Path, folder: Path) -> Path:
+    """The command of a fresh environment with the wheel; what it depends on is borrowed from this one."""
+    venv.create(folder, with_pip=False, symlinks=True)
+    python = folder / "bin" / "python"
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        wheel,
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder / "bin" / "tcptutor"
+
+
+def _list(command: Path, where: Path, **environment: str) -> object:
+    done = subprocess.run(
+        [command, "list", "--json"],
+        cwd=where,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+def test_lists_the_same_course_as_the_checkout(wheel: Path, tmp_path: Path) -> None:
+    # A folder on PYTHONPATH gives its packages; its .pth files, so the editable install of the checkout, stay unread.
+    borrowed = os.pathsep.join(site.getsitepackages())
+    installed = _installed(wheel, tmp_path / "venv")
+    from_wheel = _list(installed, tmp_path, PYTHONPATH=borrowed)
+    where = subprocess.run(
+        [installed.with_name("python"), "-c", "import tcptutor; print(tcptutor.__file__)"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": borrowed}, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert where.startswith(str(tmp_path))
+    from_checkout = _list(Path(sys.executable).with_name("tcptutor"), tmp_path)
+    assert from_wheel == from_checkout
+    assert from_wheel["modules"]  # type: ignore[index]
