@@ -161,7 +161,9 @@ def series_of(samples: Iterable[Sample]) -> dict[int, Series]:
     """Samples in order of time, by flow, as columns."""
     flows: dict[int, Series] = {}
     for sample in samples:
-        flows.setdefault(sample.flow, Series()).append(sample)
+        if sample.flow not in flows:
+            flows[sample.flow] = Series()
+        flows[sample.flow].append(sample)
     return flows
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from tcptutor import units
 from tcptutor.analysis.case import Candidate, Case, case_of
-from tcptutor.analysis.limits import limit_candidates
+from tcptutor.analysis.limits import bursts_overflow, limit_candidates
 from tcptutor.analysis.lossy import MODELLED, TIMEOUTS_COUNT, loss_candidates, timeout_share
 from tcptutor.analysis.model import Expectation
-from tcptutor.spec import Experiment
+from tcptutor.spec import ETHERNET_HEADER, Experiment
 
 ENOUGH_LOSSES = 20
 """Loss events below which a comparison with a loss model says nothing."""
@@ -76,9 +76,12 @@ def _note(case: Case, binding: Candidate, near: Candidate | None) -> str:
     """The one thing to know first."""
     jitter = case.experiment.path.jitter
     if binding.model == "buffer":
-        return "nothing limits this path but the computer itself: this is only an upper bound"
+        return "no rate is set: the kernel's buffers are an upper bound, and this computer may be slower"
     if binding.limited_by == "random-loss" and (note := _loss_note(case, binding)):
         return note
+    if binding.limited_by == "bottleneck" and bursts_overflow(case):
+        frames = case.experiment.path.queue // (case.experiment.hosts.mtu + ETHERNET_HEADER)
+        return f"a queue of {frames} frames drops TCP's own bursts: expect less"
     if near is not None:
         return _near_note(binding, near)
     if jitter > 0:

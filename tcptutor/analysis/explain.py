@@ -22,6 +22,9 @@ STALLED = 0.3
 FULL = 0.95
 """Share of its goodput from which a link is full, queue or not."""
 
+SATURATED = 0.98
+"""Share of its goodput from which more window or buffer would gain nothing."""
+
 QUEUED = 0.85
 """Share of its goodput from which a link with a standing queue is full most of the time."""
 
@@ -54,7 +57,7 @@ def _cause(experiment: Experiment, seen: Evidence) -> LimitedBy:
         ("timeout", seen.stalled >= STALLED and seen.retransmits > 0),
         ("pacing", _paced(experiment, seen) and not (full and seen.standing_queue)),
         # A window of just the path's size fills the link without a queue, and is still the limit.
-        ("bottleneck", full and (seen.standing_queue or not (windowed or buffered))),
+        ("bottleneck", full and (seen.standing_queue or used >= SATURATED or not (windowed or buffered))),
         ("receive-window", windowed),
         ("send-buffer", buffered),
         ("application", seen.app_limited >= MOSTLY),
@@ -110,7 +113,7 @@ def _reason(cause: LimitedBy, experiment: Experiment, seen: Evidence) -> str:  #
         case "bottleneck":
             return _bottleneck(experiment, seen)
         case "growing" if seen.cwnd_growth >= RISING:
-            return f"the window was still growing, {seen.cwnd_growth:.2g} times in this run"
+            return f"the window was still growing, {seen.cwnd_growth:.2g}-fold in this run"
         case "growing":
             return "nothing limited it yet: run for longer"
         case "reordering":

@@ -21,6 +21,11 @@ PACING_ERROR = 0.05
 BBR_ERROR = 0.05
 """BBR empties the pipe every ten seconds and probes below its estimate."""
 
+BURST_FRAMES = 10
+"""Queue in full frames below which TCP's own bursts overflow it and no model of the sawtooth holds."""
+
+BURST_ERROR = 0.5
+
 SAWTOOTH_ERROR = 0.05
 """A drop at the tail often costs more than one segment."""
 
@@ -50,10 +55,17 @@ def limit_candidates(case: Case) -> Iterator[Candidate]:
         yield Candidate("buffer", f"{case.times}kernel's buffer", total, formula, 0.5, "receive-window")
 
 
+def bursts_overflow(case: Case) -> bool:
+    """Whether the bottleneck's queue is too short for a few segments at once."""
+    frame = case.experiment.hosts.mtu + ETHERNET_HEADER
+    return case.link is not None and case.experiment.path.queue < BURST_FRAMES * frame
+
+
 def _link(case: Case, link: float) -> Iterator[Candidate]:
     """The link, and below it what a short buffer leaves of it when nothing but that buffer loses segments."""
     mtu, rate = case.experiment.hosts.mtu, case.experiment.path.rate or 0.0
     x, error = case.buffer_ratio, BBR_ERROR if case.experiment.hosts.algorithm == "bbr" else LINK_ERROR
+    burst = BURST_ERROR if bursts_overflow(case) else 0.0
     short = x is not None and x < 1 and case.loss == 0 and case.experiment.hosts.algorithm != "bbr"
     if short and x is not None:
         used = sawtooth_utilisation(x)
@@ -65,7 +77,7 @@ def _link(case: Case, link: float) -> Iterator[Candidate]:
         turns = "" if case.flows == 1 else f", {case.flows} flows in turn"
         formula = f"{units.rate(link)} × ¾ (1+x)²/(1+x+x²), x = {x:.2g}{turns}"
         label = f"{case.times}Reno, short buffer"
-        yield Candidate(name, label, link * used, formula, SAWTOOTH_ERROR, "bottleneck", best=reno)
-        error += 1 - used
+        yield Candidate(name, label, link * used, formula, SAWTOOTH_ERROR + burst, "bottleneck", best=reno)
+        error += 1 - used + burst
     formula = f"{units.rate(rate)} × {mtu - 52}/{mtu + ETHERNET_HEADER}"
     yield Candidate("link", "link", link, formula, error, "bottleneck")

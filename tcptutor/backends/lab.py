@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from tcptutor.backends.choice import Choice, choose
 from tcptutor.lab.protocol import Event
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
+
+if TYPE_CHECKING:
+    from tcptutor.backends.choice import Choice
 
 _USUAL = Experiment(name="usual")
 _USUAL = msgspec.structs.replace(
@@ -29,6 +32,9 @@ class Lab:
 
     async def warm(self, experiment: Experiment = _USUAL) -> Environment:
         """Bring up what `experiment` will need. Raises LabUnavailable when it cannot run here."""
+        # Not at the top: the app draws its first frame before it needs any backend.
+        from tcptutor.backends.choice import choose  # noqa: PLC0415
+
         choice = await choose(experiment, self._backend, self._clock)
         if self._choice is None or (choice.name, choice.clock) != (self._choice.name, self._choice.clock):
             await self.close()

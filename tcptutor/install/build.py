@@ -16,7 +16,7 @@ TITLES = {IMAGE: "guest image", **{clock: f"snapshot, {clock} clock" for clock i
 """The parts in the order in which they are built, and their names for the user."""
 
 _SIZES = {IMAGE: 63, **dict.fromkeys(CLOCKS, 99)}
-_SECONDS = {IMAGE: 40, **dict.fromkeys(CLOCKS, 35)}
+_SECONDS = {IMAGE: 40, **dict.fromkeys(CLOCKS, 60)}
 """About how large they become, in MB, and how long they take on two cores without hardware virtualisation."""
 
 
@@ -66,11 +66,12 @@ def build(snapshots: Snapshots, parts: list[str], bar: Callable[[str], Progress]
     Raises TutorError for the first that fails.
     """
     space.require(parts, snapshots.folder)
-    if IMAGE in parts:
-        snapshots.image.build(bar(TITLES[IMAGE]))
     clocks = [part for part in parts if part != IMAGE]
-    if clocks:
-        asyncio.run(_boot(snapshots, clocks, bar))
+    with space.watched(snapshots.folder):
+        if IMAGE in parts:
+            snapshots.image.build(bar(TITLES[IMAGE]))
+        if clocks:
+            asyncio.run(_boot(snapshots, clocks, bar))
 
 
 async def _boot(snapshots: Snapshots, clocks: list[str], bar: Callable[[str], Progress]) -> None:

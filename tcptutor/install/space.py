@@ -1,9 +1,11 @@
-"""Whether the disk has room for what setup makes."""
+"""Whether the disk has room for what setup makes: before it begins, and while it goes on."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tcptutor.errors import SetupError
@@ -11,6 +13,9 @@ from tcptutor.install.say import MEGABYTE, megabytes
 
 _IMAGE_PEAK, _IMAGE, _SNAPSHOT_PEAK = 500, 65, 170
 """MB: what building the image takes, what it leaves, and what building each snapshot takes (measured 446, 63, 150)."""
+_FULL = 4 * MEGABYTE
+_LOOK_EVERY = 0.05
+_REMEDY = "free some space, or set XDG_CACHE_HOME to a folder on another disk"
 
 
 def free(folder: Path) -> int:
@@ -30,6 +35,31 @@ def require(parts: Collection[str], folder: Path) -> None:
     """Raises SetupError when there is no room for `parts` in `folder`."""
     if (there := free(folder)) < needed(parts):
         raise SetupError(
-            f"the disk is too full: setup needs {megabytes(needed(parts))} in {folder}, {megabytes(there)} are free: "
-            "free some space, or set XDG_CACHE_HOME to a folder on another disk"
+            f"the disk is too full: setup needs {megabytes(needed(parts))} in {folder}, "
+            f"{megabytes(there)} are free: {_REMEDY}"
         )
+
+
+@contextmanager
+def watched(folder: Path) -> Iterator[None]:
+    """Tell a SetupError of a disk that filled up meanwhile from others: the tools' own words seldom do."""
+    ended, full = threading.Event(), threading.Event()
+
+    def look() -> None:
+        while not ended.wait(_LOOK_EVERY):
+            if free(folder) < _FULL:
+                full.set()
+
+    watch = threading.Thread(target=look, daemon=True)
+    watch.start()
+    try:
+        yield
+    except SetupError as error:
+        if full.is_set():
+            raise SetupError(
+                f"the disk filled up while the guest was built in {folder}: {_REMEDY}"
+            ) from error
+        raise
+    finally:
+        ended.set()
+        watch.join()

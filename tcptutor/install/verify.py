@@ -20,13 +20,13 @@ def experiment() -> Experiment:
     return build("setup/verify", {"parameters": values})
 
 
-def verify() -> str:
+def verify(backend: str = "auto") -> str:
     """What was measured, as one line. Raises SetupError when that is wrong, LabUnavailable without a lab."""
-    return asyncio.run(_verify())
+    return asyncio.run(_verify(backend))
 
 
-async def _verify() -> str:
-    lab = Lab()
+async def _verify(backend: str) -> str:
+    lab = Lab(backend)
     done: Finished | None = None
     try:
         async for event in lab.run(experiment()):

@@ -17,11 +17,10 @@ from tcptutor.lab import experiment as runner
 from tcptutor.lab import protocol
 from tcptutor.lab.agent import Agent
 from tcptutor.lab.channel import Channel
-from tcptutor.lab.protocol import Event, Ready, Request
+from tcptutor.lab.protocol import PORT_NAME, Event, Ready, Request
 from tcptutor.spec import Experiment, Flows, Hosts
 from tcptutor.spec import Path as NetworkPath
 
-PORT_NAME = "tcptutor"
 _MODULES = (
     "veth",
     "bridge",

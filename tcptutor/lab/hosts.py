@@ -11,10 +11,10 @@ from pathlib import Path
 from tcptutor.errors import KernelLacks, LabError
 from tcptutor.lab.namespaces import network_of
 from tcptutor.lab.network import Host, Interface, Network
-from tcptutor.lab.shaping import netlink
 from tcptutor.spec import Experiment
 
 _SIOCETHTOOL = 0x8946
+_SIOCSIFMTU = 0x8922
 # linux/ethtool.h: the commands that read and set one offload each.
 _OFFLOADS = {"tso": (0x1E, 0x1F), "gso": (0x23, 0x24), "gro": (0x2B, 0x2C)}
 _BUFFER_MAX = 6 << 20
@@ -59,8 +59,9 @@ def offloads(interface: Interface, on: bool | None = None) -> dict[str, bool]:
 def set_mtu(network: Network, mtu: int) -> None:
     """Give every interface of the network, bridges included, this MTU."""
     for interface in network.interfaces + network.bridges:
-        with netlink(interface) as (route, index):
-            route.link("set", index=index, mtu=mtu)
+        # One ioctl instead of a netlink socket each: on an emulated processor that is half of a run's start.
+        with network_of(interface.pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            fcntl.ioctl(sock, _SIOCSIFMTU, struct.pack("16si", interface.name.encode(), mtu).ljust(40, b"\0"))
 
 
 def prepare(network: Network, experiment: Experiment) -> None:

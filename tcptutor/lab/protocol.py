@@ -13,6 +13,8 @@ from tcptutor.run import Environment, Fidelity, FlowResult, Sample
 from tcptutor.spec import Experiment
 
 VERSION = 1
+PORT_NAME = "tcptutor"
+"""The guest's virtio port that carries it."""
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello"):

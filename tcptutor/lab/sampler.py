@@ -10,6 +10,8 @@ from tcptutor.lab.traffic import PORT
 from tcptutor.run import Sample
 
 _US = 1e-6
+_CA_CWR = 2
+"""Congestion-avoidance states from this one on have reduced the window and not yet recovered."""
 
 
 class Flow(NamedTuple):
@@ -50,9 +52,10 @@ def sample(flow: int, t: float, info: TcpInfo) -> Sample:
 
 
 class LossCounter:
-    """Counts a flow's loss events: each lowers ssthresh once, however many segments it retransmits.
+    """Counts a flow's loss events, however many segments each retransmits.
 
-    A sample shows only what is there when it is taken, so two events between two samples count as one.
+    An event lowers ssthresh, or, where it lowers it to the same value again, begins to retransmit outside of a
+    recovery. A sample shows only what is there when it is taken: two events between two samples count as one.
     """
 
     def __init__(self, start: float = 0.0) -> None:
@@ -63,8 +66,10 @@ class LossCounter:
     def add(self, now: Sample) -> None:
         """Events before `start` are not counted."""
         before, self._before = self._before, now
-        if before is not None and now.ssthresh != before.ssthresh and now.t >= self._start:
-            self.events += 1
+        if before is None or now.t < self._start:
+            return
+        began = now.retransmits > before.retransmits and before.ca_state < _CA_CWR
+        self.events += now.ssthresh != before.ssthresh or began
 
 
 class Sampler:

@@ -7,7 +7,7 @@ import math
 from tcptutor.theory.domain import loss_rate, path, positive, require
 
 
-def padhye(  # noqa: PLR0917
+def padhye(
     mss: float, rtt: float, loss: float, rto: float, b: float = 1, max_window: float | None = None
 ) -> float:
     """Throughput of one Reno flow with timeouts, bit/s, by the approximation.
@@ -29,7 +29,7 @@ def padhye(  # noqa: PLR0917
     return 8 * mss * segments
 
 
-def padhye_full(  # noqa: PLR0917
+def padhye_full(
     mss: float, rtt: float, loss: float, rto: float, b: float = 1, max_window: float | None = None
 ) -> float:
     """Throughput of one Reno flow with timeouts, bit/s, by the full model. Arguments and errors as `padhye`.
@@ -64,9 +64,7 @@ def _backoff(p: float) -> float:
     return 1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6
 
 
-def _check(  # noqa: PLR0917
-    mss: float, rtt: float, loss: float, rto: float, b: float, max_window: float | None
-) -> None:
+def _check(mss: float, rtt: float, loss: float, rto: float, b: float, max_window: float | None) -> None:
     path(mss, rtt)
     loss_rate(loss, certain=False)
     positive("rto", rto, "a retransmission timeout in seconds")

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -228,3 +229,10 @@ def test_every_command_explains_itself(command: str) -> None:
     done = tcptutor(*([command] if command else []), "--help")
     assert done.returncode == 0
     assert done.stdout.startswith("Usage: tcptutor")
+
+
+def test_what_the_first_frame_does_not_need_is_not_imported_for_it() -> None:
+    heavy = ("mininet", "pyroute2", "qemu", "plotext", "matplotlib", "tarfile")
+    code = f"import sys, tcptutor.cli, tcptutor.ui.app, tcptutor.backends.lab; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

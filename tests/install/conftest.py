@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
 
@@ -18,7 +19,7 @@ class Cache:
         self.guest = home / "tcptutor" / "guest"
 
     def fill(self, real: Snapshots) -> None:
-        """The real guest: its small files copied, its large ones linked, so that nothing here can harm it."""
+        """The real guest: its small files copied, its large ones linked where that is possible."""
         shutil.copytree(real.image.folder, self.guest / "image", copy_function=_place)
         for path in real.folder.iterdir():
             if path.suffix in (".json", ".snapshot"):
@@ -43,11 +44,11 @@ class Cache:
 
 
 def _place(source: str | Path, target: str | Path) -> None:
-    source, target = Path(source), Path(target)
-    if source.suffix == ".json":
-        shutil.copy(source, target)
-    else:
-        target.symlink_to(source)
+    if Path(source).suffix != ".json":
+        with contextlib.suppress(OSError):
+            Path(target).hardlink_to(source)
+            return
+    shutil.copy(source, target)
 
 
 @pytest.fixture

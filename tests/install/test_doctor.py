@@ -10,11 +10,18 @@ from typing import Any
 import pytest
 
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.install import check_guest, check_terminal, kvm, system
+from tcptutor.install import check_guest, kvm, system
 from tests.install.command import NOBODY, TCPTUTOR, in_terminal, programs, run
 from tests.install.conftest import Cache
 
 DOCTOR = [*TCPTUTOR, "doctor"]
+LOOK = [
+    TCPTUTOR[0],
+    "-c",
+    "import sys; from tcptutor.install.check_terminal import check_terminal\n"
+    "finding = check_terminal()[int(sys.argv[1])]; print(finding.status, finding.text, sep='|')",
+]
+"""Prints what the doctor finds of the terminal (0) or the locale (1)."""
 
 
 def _doctor(*before: str, **environment: str) -> tuple[int, dict[str, Any], dict[str, dict[str, str]]]:
@@ -99,7 +106,7 @@ def test_damage_is_told_from_what_is_missing_or_old(snapshots: Snapshots, cache:
 @pytest.mark.parametrize(
     ("name", "value", "text", "remedy"),
     [
-        ("kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor", "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
+        ("kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor", "apparmor_restrict_unprivileged_userns=0"),
         ("kernel/unprivileged_userns_clone", "0", "ordinary users", "sysctl -w kernel.unprivileged_userns_clone=1"),
         ("user/max_user_namespaces", "0", "no user namespaces", "sysctl -w user.max_user_namespaces="),
         ("kernel/other", "1", "this user may not make them", "run as root"),
@@ -185,14 +192,12 @@ def test_virtualisation_that_is_not_there(
     ],
 )
 def test_terminals(size: tuple[int, int], term: str, status: str, text: str) -> None:
-    look = "from tcptutor.install.check_terminal import check_terminal; f = check_terminal()[0]; print(f.status, f.text, sep='|')"
-    _, shown = in_terminal([TCPTUTOR[0], "-c", look], size=size, TERM=term, COLORTERM="", NO_COLOR="")
+    _, shown = in_terminal([*LOOK, "0"], size=size, TERM=term, COLORTERM="", NO_COLOR="")
     assert shown.strip() == f"{status}|{text}"
 
 
 def test_a_pipe_is_no_terminal() -> None:
-    look = "from tcptutor.install.check_terminal import check_terminal; print(check_terminal()[0].text)"
-    assert run([TCPTUTOR[0], "-c", look]).stdout == "none here\n"
+    assert run([*LOOK, "0"]).stdout == "warn|none here\n"
 
 
 @pytest.mark.parametrize(
@@ -204,9 +209,7 @@ def test_a_pipe_is_no_terminal() -> None:
     ],
 )
 def test_locales(name: str, status: str, text: str) -> None:
-    look = "from tcptutor.install.check_terminal import check_terminal; f = check_terminal()[1]; print(f.status, f.text, sep='|')"
-    assert run([TCPTUTOR[0], "-c", look], LC_ALL=name).stdout.strip() == f"{status}|{text}"
-    assert check_terminal.locale_finding({}).name == "locale"
+    assert run([*LOOK, "1"], LC_ALL=name).stdout.strip() == f"{status}|{text}"
 
 
 @pytest.mark.guest

@@ -10,7 +10,7 @@ from .screen import text, until_text
 
 async def test_a_newcomer_is_told_what_this_is_and_how_to_begin(make_app) -> None:
     app = make_app()
-    async with app.run_test(size=(100, 30)) as pilot:
+    async with app.run_test(size=(100, 36)) as pilot:
         await until_text(pilot, "Press Enter to begin")
         screen = text(app)
         assert "A course for tests" in screen

@@ -72,3 +72,15 @@ async def test_what_was_answered_stands_there_again(page, journal) -> None:
     await page.press("n")
     await until_text(page, "✓ Right. Yes: each loss halves cwnd.")
     await until(page, lambda: len(journal.answers(*STEP)) == 1)
+
+
+async def test_what_was_told_is_in_view_in_a_small_terminal(make_app) -> None:
+    app = make_app("one-flow")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("n", "x")
+        await until_text(pilot, "why: random loss")
+        await pilot.press("1", "enter")
+        await until_text(pilot, "✗ Not yet. It was three quarters empty.")
+        await pilot.press("2", "enter")
+        await until_text(pilot, "Loss comes before the link does.")
+        await app.bench.close()

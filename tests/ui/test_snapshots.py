@@ -42,7 +42,8 @@ def keep_run(journal: Journal, course: Course, module: str, step: str) -> None:
 def test_home(snap_compare: Any, make_app: Any, size: tuple[int, int]) -> None:
     async def ready(pilot: Any) -> None:
         await until_text(pilot, "ready")
-        await until_text(pilot, "Say what limits it")
+        await until_text(pilot, "Press Enter to begin")
+        await pilot.pause(0.3)
 
     assert snap_compare(make_app(), terminal_size=size, run_before=ready)
 

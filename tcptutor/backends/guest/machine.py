@@ -16,7 +16,7 @@ from qemu.qmp import QMPClient, QMPError
 
 from tcptutor.backends.guest import tools
 from tcptutor.errors import AgentDied, LabError
-from tcptutor.lab.guest import PORT_NAME
+from tcptutor.lab.protocol import PORT_NAME
 
 MEMORY_MIB = 384
 

@@ -26,7 +26,7 @@ class Answers:
             attempt = self._study.last_attempt(question)
             if attempt is not None:
                 mark = self._study.mark_again(question, attempt)
-                self._page.question(id_).show_answer(attempt.answer, mark)
+                self._page.question(id_).show_answer(attempt.answer, mark, just_now=False)
 
     def predict(self, text: str) -> bool:
         """Lock the prediction; whether it was one."""
@@ -49,9 +49,11 @@ class Answers:
         """Mark it and say so."""
         box = self._page.question(id_)
         try:
-            box.show_answer(answer, self._study.answer(self._questions[id_], answer))
+            mark = self._study.answer(self._questions[id_], answer)
         except UsageError as error:
             box.complain(str(error))
+        else:
+            box.show_answer(answer, mark, just_now=True)
 
     def pick(self, index: int) -> None:
         """A digit was pressed: choose in the question that is at hand."""

@@ -19,27 +19,21 @@ def title(live: Live, width: int) -> Content:
 
 
 def legend(live: Live, width: int) -> Content:
-    """Under the title: which line is which."""
-    many = live.run.experiment.total_streams > 1
-    parts = (
-        [
-            Content.assemble(
-                ("⡠⠊", "$secondary 70%"), " each flow   ", (plot.MEAN * 2, "$primary"), " their mean"
-            )
-        ]
-        if many
-        else []
-    )
-    if live.expectation and live.expectation.cwnd_segments:
-        model = live.expectation.binding.label
-        label = f" expected mean {live.expectation.cwnd_segments:.3g} ({model}){_measured(live)}"
-        parts.append(Content.assemble((plot.EXPECTED * 2, "$accent"), label))
-    shown = Content("")
-    for part in parts:
-        longer = shown + Content("   ") + part if shown.cell_length else part
-        if longer.cell_length <= width:
-            shown = longer
-    return shown
+    """Under the title: which line is which. The model's name, then the measured mean give way if they must."""
+    flows = Content("")
+    if live.run.experiment.total_streams > 1:
+        flows = Content.assemble(
+            ("⡠⠊", "$secondary 70%"), " each flow   ", (plot.MEAN * 2, "$primary"), " their mean   "
+        )
+    if live.expectation is None or not live.expectation.cwnd_segments:
+        return flows
+    expected = f" expected mean {live.expectation.cwnd_segments:.3g}"
+    model, measured = f" ({live.expectation.binding.label})", _measured(live)
+    for text in (expected + model + measured, expected + measured, expected):
+        whole = flows + Content.assemble((plot.EXPECTED * 2, "$accent"), text)
+        if whole.cell_length <= width:
+            break
+    return whole
 
 
 def _measured(live: Live) -> str:

@@ -13,6 +13,7 @@ from tcptutor.journal import Kept
 from tcptutor.ui.messages import Predicted
 from tcptutor.ui.widgets.page.hints import Hints
 from tcptutor.ui.widgets.page.inline import paragraphs
+from tcptutor.ui.widgets.page.said import Said
 
 
 class PredictBox(Vertical):
@@ -30,7 +31,7 @@ class PredictBox(Vertical):
             entry = Input(placeholder=f"like {units.EXAMPLES[self._predict.unit]}", compact=True)
             entry.cursor_blink = False
             yield entry
-        yield Static(classes="line", markup=False)
+        yield Said()
         yield Hints(self._predict.hints, self._level)
 
     def on_mount(self) -> None:
@@ -44,18 +45,16 @@ class PredictBox(Vertical):
             said = Content("You ran this without a prediction.")
         else:
             said = Content.assemble("Your prediction  ", (kept.text, "bold"), "  (locked)")
-        self._line(said)
+        self._say(said, go_there=False)
 
     def ask_first(self) -> None:
         """The run was asked for before the prediction."""
         self.query_one(Input).focus()
-        self._line(
-            Content("First your prediction: type it, Enter locks it. (Esc, then x, runs without one.)")
-        )
+        self._say(Content("First your prediction: type it, Enter locks it. (Esc, then x, runs without one.)"))
 
     def complain(self, reason: str) -> None:
         self.query_one(Input).focus()
-        self._line(Content.assemble(("✗ ", "$error bold"), reason))
+        self._say(Content.assemble(("✗ ", "$error bold"), reason))
 
     def show_hints(self, level: int) -> None:
         self.query_one(Hints).show(level)
@@ -67,7 +66,5 @@ class PredictBox(Vertical):
         else:
             self.ask_first()
 
-    def _line(self, content: Content) -> None:
-        line = self.query_one(".line", Static)
-        line.update(content)
-        line.display = True
+    def _say(self, content: Content, go_there: bool = True) -> None:
+        self.query_one(Said).say(content, go_there)

@@ -17,6 +17,7 @@ from tcptutor.ui.messages import Answered
 from tcptutor.ui.widgets.page.choices import ChoiceLine
 from tcptutor.ui.widgets.page.hints import Hints
 from tcptutor.ui.widgets.page.inline import paragraphs
+from tcptutor.ui.widgets.page.said import Said
 
 
 class QuestionBox(Vertical):
@@ -53,7 +54,7 @@ class QuestionBox(Vertical):
                 entry = Input(placeholder=f"like {example}", compact=True)
                 entry.cursor_blink = False
                 yield entry
-        yield Static(classes="line", markup=False)
+        yield Said()
         yield Hints(question.hints, self._level)
 
     def on_mount(self) -> None:
@@ -101,7 +102,7 @@ class QuestionBox(Vertical):
             self._draw()
             self.post_message(Answered(self.question.id, tuple(sorted(self._chosen))))
         else:
-            self._line(Content("Choose with Space or the numbers, then press Enter."))
+            self._say(Content("Choose with Space or the numbers, then press Enter."))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -110,7 +111,7 @@ class QuestionBox(Vertical):
 
     # Being told
 
-    def show_answer(self, answer: tuple[int, ...] | str, mark: Mark) -> None:
+    def show_answer(self, answer: tuple[int, ...] | str, mark: Mark, just_now: bool) -> None:
         """An answer and its mark, just now or from the journal."""
         self.right = mark.correct
         if isinstance(answer, tuple):
@@ -126,18 +127,16 @@ class QuestionBox(Vertical):
         if mark.correct and self.question.explanation:
             said = Content("\n").join([said, paragraphs(self.question.explanation)])
         self._draw()
-        self._line(said)
+        self._say(said, go_there=just_now)
 
     def complain(self, reason: str) -> None:
-        self._line(Content.assemble(("✗ ", "$error bold"), reason))
+        self._say(Content.assemble(("✗ ", "$error bold"), reason))
 
     def show_hints(self, level: int) -> None:
         self.query_one(Hints).show(level)
 
-    def _line(self, content: Content) -> None:
-        line = self.query_one(".line", Static)
-        line.update(content)
-        line.display = True
+    def _say(self, content: Content, go_there: bool = True) -> None:
+        self.query_one(Said).say(content, go_there)
 
     def _draw(self) -> None:
         for index, line in enumerate(self.query(ChoiceLine)):

@@ -1,0 +1,77 @@
+"""Runs of a real kernel (6.12 in the guest, virtual clock), recorded with `tcptutor run`: model and verdict on each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tcptutor.analysis import LimitedBy, report
+from tcptutor.run import load
+
+RUNS = Path(__file__).parent / "runs"
+
+EXPECTED: dict[str, tuple[str, bool, LimitedBy]] = {
+    "small-window": ("window", True, "receive-window"),
+    "cubic-loss": ("cubic", True, "random-loss"),
+    "htcp-loss": ("htcp", True, "random-loss"),
+    "heavy-loss": ("mathis", True, "random-loss"),
+    "four-lossy-streams": ("mathis", True, "random-loss"),
+    "full-link": ("link", True, "bottleneck"),
+    "short-queue": ("sawtooth", True, "bottleneck"),
+    "burst-queue": ("link", True, "bottleneck"),
+    "paced-above-link": ("link", True, "bottleneck"),
+    "window-of-bdp": ("link", True, "bottleneck"),
+    "bbr-loss": ("link", True, "bottleneck"),
+    "jitter": ("link", True, "bottleneck"),
+    "pacing": ("pacing", True, "pacing"),
+    "no-rate": ("buffer", True, "receive-window"),
+    # One second of slow start towards 1 Gbit/s, and two losses in five: no model of the steady state holds.
+    "slow-start": ("link", False, "growing"),
+    "timeouts": ("mathis", False, "timeout"),
+}
+"""By file: the binding model, whether the run is within its tolerance, and what limited the run."""
+
+
+def test_every_recorded_run_is_judged() -> None:
+    assert {file.stem for file in RUNS.iterdir()} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_real_run(name: str) -> None:
+    result = report(load(RUNS / f"{name}.tcprun"))
+    binding = result.compared[0]
+    found = (binding.prediction.model, binding.within, result.verdict.limited_by)
+    assert found == EXPECTED[name], result.verdict.evidence
+    assert len(result.verdict.sentence) <= 100
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_real_run_cut_anywhere_is_still_told(name: str) -> None:
+    run = load(RUNS / f"{name}.tcprun")
+    for share in (0.05, 0.3, 0.6, 0.9):
+        cut = msgspec.structs.replace(
+            run, samples=run.samples[: int(share * len(run.samples))], flows=[], complete=False
+        )
+        result = report(cut)
+        assert result.verdict.sentence
+        assert result.note
+        # In slow start the first half of the time carries next to nothing.
+        if result.throughput_bps and share > 0.5 and name != "slow-start":
+            assert result.throughput_bps == pytest.approx(report(run).throughput_bps, rel=0.5)
+
+
+def test_samples_alone_give_what_the_lab_found() -> None:
+    run = load(RUNS / "four-lossy-streams.tcprun")
+    whole, alone = report(run), report(msgspec.structs.replace(run, flows=[]))
+    assert alone.throughput_bps == pytest.approx(whole.throughput_bps, rel=0.01)
+    assert alone.retransmits == pytest.approx(whole.retransmits, abs=2)
+    assert alone.loss_events == pytest.approx(whole.loss_events, rel=0.1)
+    assert alone.jain_index == pytest.approx(whole.jain_index, abs=0.005)
+
+
+def test_a_regular_sawtooth_counts_its_losses() -> None:
+    # Each loss sets ssthresh to what it was: only the sender's state shows the events.
+    run = load(RUNS / "short-queue.tcprun")
+    assert report(msgspec.structs.replace(run, flows=[])).loss_events >= 5

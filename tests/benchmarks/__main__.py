@@ -1,0 +1,122 @@
+"""What users feel, measured: `python -m tests.benchmarks [--build]`. Times are ratios within one run where they can be.
+
+Each line gives the figure, its goal, and whether it is met; the exit code is 1 when one is not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tcptutor.backends.guest.machine import MEMORY_MIB
+from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
+from tests.benchmarks.pty_app import PtyApp
+from tests.cli.command import TCPTUTOR
+
+_ROUNDS = 7
+_POINT = "[\u2801-\u28ff]"
+"""What the chart draws a sample with."""
+_met: list[bool] = []
+
+
+def _line(what: str, value: float, goal: float, unit: str = "") -> None:
+    met = value <= goal
+    _met.append(met)
+    print(f"{'met ' if met else 'MISS'}  {what:<58} {value:8.2f}{unit}   goal {goal:g}{unit}", flush=True)
+
+
+def _time(*command: str) -> float:
+    began = time.monotonic()
+    subprocess.run(command, check=True, capture_output=True)
+    return time.monotonic() - began
+
+
+def _first_frame() -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        app = PtyApp(Path(folder))
+        try:
+            return app.wait_for("How TCP gets") - app.started
+        finally:
+            app.close()
+
+
+def start_up() -> None:
+    """Help and first frame against the import of Textual, taken in turns."""
+    helps, frames, imports = [], [], []
+    for _ in range(_ROUNDS):
+        imports.append(_time(sys.executable, "-c", "import textual.app"))
+        helps.append(_time(TCPTUTOR, "--help"))
+        frames.append(_first_frame())
+    base = statistics.median(imports)
+    print(f"      python -c 'import textual.app': {base:.3f} s, median of {_ROUNDS}")
+    _line("tcptutor --help / import textual.app", statistics.median(helps) / base, 0.65)
+    _line("first frame of the app / import textual.app", statistics.median(frames) / base, 2.0)
+
+
+def streaming() -> None:
+    """From the run key to the first sample on the screen; bytes to the terminal while one flow streams."""
+    waits: list[float] = []
+    rates: list[float] = []
+    with tempfile.TemporaryDirectory() as folder:
+        app = PtyApp(Path(folder), "--module", "parallel-streams", "--backend", "guest")
+        try:
+            app.wait_for("ready", 60)
+            for _ in range(2):
+                app.key("\x1b[C")
+                app.read(1.5)
+            for _ in range(3):
+                app.read(3)  # the next machine is made ready
+                since, pressed = len(app.output), time.monotonic()
+                app.key("x" if not waits else "r")
+                waits.append(app.wait_for(_POINT, 30, since) - pressed)
+                app.read(1)
+                before = len(app.output)
+                app.read(6)
+                rates.append((len(app.output) - before) / 6)
+                app.key("s")
+                app.read(2)
+        finally:
+            app.close()
+    _line("run key to first sample on screen, median of 3", statistics.median(waits), 2.0, " s")
+    _line("one flow streaming at 120 x 36, largest of 3", max(rates) / 1000, 15, " KB/s")
+
+
+def sizes() -> None:
+    """Disk and memory of the guest."""
+    guest = Snapshots()
+    on_disk = guest.image.size() + sum(guest.size(clock) for clock in CLOCKS)
+    _line("guest image and snapshots on disk", on_disk / 1e6, 350, " MB")
+    _line("guest memory", MEMORY_MIB, 512, " MiB")
+
+
+def build() -> None:
+    """Image and snapshots from nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        guest = Snapshots(Path(folder) / "guest")
+        guest.folder.mkdir()
+        began = time.monotonic()
+        guest.image.build(lambda _part, _text: None)
+
+        async def snapshots() -> None:
+            await asyncio.gather(*(guest.build(clock, lambda _part, _text: None) for clock in CLOCKS))
+
+        asyncio.run(snapshots())
+        _line("image and snapshots built", time.monotonic() - began, 90, " s")
+
+
+def main() -> int:
+    start_up()
+    streaming()
+    sizes()
+    if "--build" in sys.argv:
+        build()
+    return 0 if all(_met) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""The app in a pseudo-terminal of 120 x 36: keys in, bytes out, with the time at which they came."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import termios
+import time
+from pathlib import Path
+
+from tests.cli.command import TCPTUTOR
+
+_STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class PtyApp:
+    """A running app; `output` grows while one of the methods reads."""
+
+    def __init__(self, data: Path, *arguments: str) -> None:
+        self.started = time.monotonic()
+        self.output = bytearray()
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.environ |= {
+                "TERM": "xterm-256color",
+                "XDG_DATA_HOME": str(data),
+                "LC_ALL": "C.UTF-8",
+                "COLORTERM": "truecolor",
+            }
+            os.execv(TCPTUTOR, [TCPTUTOR, *arguments])
+        self._pid, self._fd = pid, fd
+        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
+
+    def read(self, seconds: float) -> None:
+        """Read for that long."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            if select.select([self._fd], [], [], left)[0]:
+                try:
+                    self.output += os.read(self._fd, 65536)
+                except OSError:  # the app has ended and closed its side
+                    return
+
+    def wait_for(self, pattern: str, seconds: float = 30, since: int = 0) -> float:
+        """The time at which text that matches `pattern` had been written, after byte `since` of the output."""
+        deadline = time.monotonic() + seconds
+        while not re.search(pattern, _STYLE.sub("", self.output[since:].decode(errors="replace"))):
+            if not select.select([self._fd], [], [], max(0, deadline - time.monotonic()))[0]:
+                raise TimeoutError(f"{pattern!r} was not written in {seconds} s")
+            self.output += os.read(self._fd, 65536)
+        return time.monotonic()
+
+    def key(self, keys: str) -> None:
+        os.write(self._fd, keys.encode())
+
+    def close(self) -> None:
+        os.kill(self._pid, signal.SIGTERM)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and os.waitpid(self._pid, os.WNOHANG)[0] == 0:
+            self.read(0.05)
+        os.close(self._fd)

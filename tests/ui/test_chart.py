@@ -1,0 +1,77 @@
+"""The chart and the lines under it: what a student may conclude from them."""
+
+from __future__ import annotations
+
+from tcptutor.run import Environment, Run
+from tcptutor.spec import Experiment, Flows, Path
+from tcptutor.ui.live import Live
+from tcptutor.ui.widgets.bench import plot, sparklines, traces
+
+from .fakes import expect, samples_of
+
+EXPERIMENT = Experiment(
+    name="e", path=Path(rate=100e6, delay=0.02), flows=Flows(streams=1, duration=18, warmup=2)
+)
+SIZE = (60, 14)
+
+
+def live(until: float) -> Live:
+    run = Run(
+        id="r",
+        experiment=EXPERIMENT,
+        environment=Environment(backend="guest", clock="virtual", kernel="6.12"),
+        started="",
+        samples=[sample for sample in samples_of(EXPERIMENT) if sample.t <= until],
+    )
+    return Live("m", "s", run, expectation=expect(EXPERIMENT), state="running")
+
+
+def picture(until: float) -> list[plot.Line]:
+    flows = traces.traces(live(until).run.samples, EXPERIMENT.seconds, SIZE[0] * 2)
+    return plot.draw(list(flows.values()), SIZE, EXPERIMENT.seconds, 150, 38.7)
+
+
+def test_old_columns_never_move_and_only_new_cells_are_drawn() -> None:
+    before, after = picture(10.0), picture(10.4)
+    changed = [span for old, new in zip(before, after, strict=True) if (span := new.changed(old))]
+    middle = SIZE[0] // 2
+    assert changed
+    assert all(start >= middle for start, _ in changed)
+    assert sum(end - start for start, end in changed) < 30
+
+
+def test_every_peak_and_every_loss_is_kept_however_narrow_the_chart() -> None:
+    samples = live(20).run.samples
+    (points,) = traces.traces(samples, EXPERIMENT.seconds, 40).values()
+    assert len(points) < len(samples) / 2
+    assert max(cwnd for _, cwnd in points) == max(sample.cwnd for sample in samples)
+    assert min(cwnd for _, cwnd in points) == min(sample.cwnd for sample in samples)
+
+
+def test_slow_starts_overshoot_does_not_flatten_what_is_measured() -> None:
+    samples = [sample for sample in samples_of(EXPERIMENT) if sample.cwnd <= 60]
+    import msgspec
+
+    spike = msgspec.structs.replace(samples[0], t=1.0, cwnd=900)
+    assert traces.top([spike, *samples], warmup=2.0, expected=38.7) <= 80
+    assert traces.top([spike, *samples], warmup=0.0, expected=38.7) >= 900, "nothing measured is cut off"
+
+
+def test_each_kind_has_a_shape_of_its_own() -> None:
+    eight = Experiment(name="e", path=Path(delay=0.02), flows=Flows(streams=8, duration=18, warmup=2))
+    flows = traces.traces(samples_of(eight), eight.seconds, SIZE[0] * 2)
+    lines = plot.draw(list(flows.values()), SIZE, eight.seconds, 150, 38.7)
+    shapes = {kind: set(text) for line in lines for kind, text in line.pieces()}
+    assert plot.MEAN in shapes[plot.FLOW]
+    assert plot.EXPECTED in shapes[plot.MODEL]
+    assert not {plot.MEAN, plot.EXPECTED} & shapes[plot.FAINT]
+
+
+def test_a_column_without_a_point_of_its_own_shows_the_one_that_spans_it() -> None:
+    points = [(1.0, 0.0), (2.0, 8.0), (3.0, 4.0)]
+    assert sparklines.sparkline(points, 4.0, 8, 8.0) == "▁▁██▅▅  "
+
+
+def test_a_full_block_of_rtt_is_a_full_queue() -> None:
+    path = Path(rate=10e6, delay=0.02, queue=25_000)
+    assert sparklines.rtt_scale(Experiment(name="e", path=path)) == 0.04
