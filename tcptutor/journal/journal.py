@@ -76,7 +76,12 @@ class Journal:
         """One attempt: the choices' indexes or the text as typed."""
         self._write(
             "INSERT INTO answers (module, step, question, at, answer, correct) VALUES (?, ?, ?, ?, ?, ?)",
-            module, step, question, _now(), encode(answer), int(correct),
+            module,
+            step,
+            question,
+            _now(),
+            encode(answer),
+            int(correct),
         )
 
     def answers(self, module: str, step: str) -> list[Answer]:
@@ -106,7 +111,12 @@ class Journal:
         file = self._runs.save(run)
         self._write(
             "INSERT INTO runs (id, module, step, experiment, started, file) VALUES (?, ?, ?, ?, ?, ?)",
-            run.id, module, step, run.experiment.name, run.started, file,
+            run.id,
+            module,
+            step,
+            run.experiment.name,
+            run.started,
+            file,
         )
 
     def checkpoint_run(self, run: Run) -> None:
@@ -118,7 +128,11 @@ class Journal:
         file = str(path) if path else self._runs.save(run)
         self._write(
             "UPDATE runs SET finished = ?, complete = ?, note = ?, file = ? WHERE id = ?",
-            _now(), int(run.complete), run.note, file, run.id,
+            _now(),
+            int(run.complete),
+            run.note,
+            file,
+            run.id,
         )
 
     def latest_run(self, module: str, step: str) -> Run | None:
@@ -135,7 +149,9 @@ class Journal:
         self._write(
             """INSERT INTO visits SELECT ?, ?, ?, 1 + COALESCE(MAX(serial), 0) FROM visits WHERE true
             ON CONFLICT (module, step) DO UPDATE SET serial = excluded.serial""",
-            module, step, _now(),
+            module,
+            step,
+            _now(),
         )
 
     def position(self) -> tuple[str, str] | None:

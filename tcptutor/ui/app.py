@@ -17,7 +17,7 @@ from tcptutor import places
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.errors import LabUnavailable
 from tcptutor.journal import Journal
-from tcptutor.ui import themes
+from tcptutor.ui import pages, themes
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.lab import LabLike
 from tcptutor.ui.messages import LabChanged, RunEnded, RunMoved
@@ -104,12 +104,13 @@ class TutorApp(App[None]):
     # Going places
 
     def open_module(self, module: str) -> None:
-        """Where the student left the module, or its first page."""
+        """Where the student left the module, else its first page that is not done."""
         found = next(each for each in self.course.modules if each.id == module)
-        position = self.journal.position()
-        step = next((each for each in found.steps if (module, each.id) == position), None)
-        unfinished = (each for each in found.steps if not self.journal.step_done(module, each))
-        self.open_step(found, step or next(unfinished, found.steps[0]))
+        step = pages.resume(self.journal, found)
+        if step is None:
+            self.notify("None of its pages can be read: `tcptutor lint` says why.", severity="error")
+        else:
+            self.open_step(found, step)
 
     def open_step(self, module: Module, step: Step) -> None:
         """Show a page, in place of the page that is shown."""

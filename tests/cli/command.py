@@ -11,5 +11,11 @@ TCPTUTOR = str(Path(sys.executable).with_name("tcptutor"))
 
 def tcptutor(*arguments: str, timeout: float = 120, **how: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # type: ignore[call-overload, no-any-return]
-        [TCPTUTOR, *arguments], capture_output=True, text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL, **how
-    )  # fmt: skip
+        [TCPTUTOR, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        **how,
+    )

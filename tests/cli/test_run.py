@@ -25,7 +25,8 @@ VIRTUAL = ["--backend", "guest", "--clock", "virtual"]
 @pytest.mark.guest
 def test_the_design_s_command_works_as_printed(mark: str, snapshots: Snapshots, without_state: Path) -> None:
     done = tcptutor(
-        *"run parallel-streams/random-loss --set streams=4 --set loss=0.1% --seed 7 --backend guest --clock virtual --json".split(),
+        *"run parallel-streams/random-loss --set streams=4 --set loss=0.1% --seed 7".split(),
+        *"--backend guest --clock virtual --json".split(),
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
@@ -191,7 +192,8 @@ def test_a_full_disk_still_gives_the_result(mark: str, tmp_path: Path) -> None:
     folder.mkdir()
     command = (
         f"mount -t tmpfs -o size=16k none {folder} && head -c 16384 /dev/zero > {folder}/filler; "
-        f"{TCPTUTOR} run parallel-streams/random-loss {' '.join(SHORT)} --set loss=0 --set delay=0 --backend host --json"
+        f"{TCPTUTOR} run parallel-streams/random-loss {' '.join(SHORT)} --set loss=0 --set delay=0"
+        " --backend host --json"
     )
     done = subprocess.run(
         ["unshare", "-Urm", "bash", "-c", command], capture_output=True, text=True, check=False, timeout=60,
@@ -233,6 +235,7 @@ def test_every_command_explains_itself(command: str) -> None:
 
 def test_what_the_first_frame_does_not_need_is_not_imported_for_it() -> None:
     heavy = ("mininet", "pyroute2", "qemu", "plotext", "matplotlib", "tarfile")
-    code = f"import sys, tcptutor.cli, tcptutor.ui.app, tcptutor.backends.lab; print([m for m in {heavy} if m in sys.modules])"
+    code = "import sys, tcptutor.cli, tcptutor.ui.app, tcptutor.backends.lab;"
+    code += f"print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -45,8 +45,14 @@ def test_apt_that_fails_is_one_line_with_its_last_error(tmp_path: Path) -> None:
         "import sys; from pathlib import Path; from tcptutor.install import apt\n"
         "apt.install(['tcptutor-no-such-package'], Path(sys.argv[1]))"
     )
-    log = tmp_path / "log"
-    done = run(["unshare", "-Urn", TCPTUTOR[0], "-c", call, log])
+    log, settings = tmp_path / "log", tmp_path / "apt.conf"
+    # No sources, and folders of its own: quick, and the machine's lists stay as they are.
+    settings.write_text(
+        'Dir::Etc::sourcelist "/dev/null"; Dir::Etc::sourceparts "/dev/null"; '
+        f'Dir::State::lists "{tmp_path}/lists"; Dir::Cache "{tmp_path}/cache";'
+    )
+    root = ["unshare", "--user", "--map-root-user"]
+    done = run([*root, TCPTUTOR[0], "-c", call, log], APT_CONFIG=str(settings))
     line = done.stderr.splitlines()[-1]
     assert line.startswith("tcptutor.errors.SetupError: apt-get failed: ")
     assert line.endswith(

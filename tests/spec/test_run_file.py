@@ -12,7 +12,8 @@ def _sample(flow: int, t: float, cwnd: int) -> run.Sample:
     return run.Sample(
         flow=flow, t=t, cwnd=cwnd, ssthresh=run.SSTHRESH_INFINITE, mss=1448, rtt=0.02, rttvar=0.001, min_rtt=0.02,
         bytes_acked=int(t * 1e6), segs_out=10, retransmits=0, delivery_rate=1e6, pacing_rate=2e6, snd_wnd=65536,
-        ca_state=0, app_limited=False, busy=t, rwnd_limited=0.0, sndbuf_limited=0.0, reord_seen=0, dsack_dups=0, rto=0.2,
+        ca_state=0, app_limited=False, busy=t, rwnd_limited=0.0, sndbuf_limited=0.0, reord_seen=0, dsack_dups=0,
+        rto=0.2,
     )  # fmt: skip
 
 

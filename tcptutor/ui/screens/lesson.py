@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widgets import Input
 
-from tcptutor.course.model import Course, Module, Step
-from tcptutor.ui import keys
+from tcptutor.course.model import Module, Step
+from tcptutor.ui import keys, pages
 from tcptutor.ui.live import Live
 from tcptutor.ui.messages import Answered, Predicted
 from tcptutor.ui.screens.base import TutorScreen
@@ -66,7 +66,7 @@ class LessonScreen(TutorScreen):
 
     def compose(self) -> ComposeResult:
         self._study = Study(self.module, self.step, self.tutor.journal)
-        page = Page(self._study, _onward(self.tutor.course, self.module, self.step))
+        page = Page(self._study, pages.onward(self.tutor.course, self.module, self.step))
         self._answers = Answers(self._study, page)
         self._control: Running | None = None
         yield Header()
@@ -120,7 +120,7 @@ class LessonScreen(TutorScreen):
         footer.show_keys(TYPING if typing else keys.line(self, self.FOOTER))
 
     def action_go(self, by: int) -> None:
-        there = neighbour(self.tutor.course, self.module, self.step, by)
+        there = pages.neighbour(self.tutor.course, self.module, self.step, by)
         if there is None:
             self.notify("That is the last page of the course." if by > 0 else "That is the first page.")
         else:
@@ -198,19 +198,3 @@ class LessonScreen(TutorScreen):
             return
         done = journal.progress(self.tutor.course)[self.module.id]
         footer.show_right(f"{done.done}/{done.total} done · saved")
-
-
-def neighbour(course: Course, module: Module, step: Step, by: int) -> tuple[Module, Step] | None:
-    """The page `by` pages on, across modules; None past either end."""
-    pages = [(each, page) for each in course.modules for page in each.steps]
-    index = next(i for i, (each, page) in enumerate(pages) if (each.id, page.id) == (module.id, step.id)) + by
-    return pages[index] if 0 <= index < len(pages) else None
-
-
-def _onward(course: Course, module: Module, step: Step) -> str:
-    there = neighbour(course, module, step, 1)
-    if there is None:
-        return "This is the last page of the course."
-    onward, page = there
-    where = f"{onward.number} {onward.title}: " if onward.id != module.id else ""
-    return f"→ {where}{page.title}"

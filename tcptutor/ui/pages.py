@@ -1,0 +1,37 @@
+"""The pages of a course in their order, and where a student goes on."""
+
+from __future__ import annotations
+
+from tcptutor.course.model import Course, Module, Step
+from tcptutor.journal import Journal
+
+
+def neighbour(course: Course, module: Module, step: Step, by: int) -> tuple[Module, Step] | None:
+    """The page `by` pages on, across modules; None past either end."""
+    pages = [(each, page) for each in course.modules for page in each.steps]
+    here = [(each.id, page.id) for each, page in pages].index((module.id, step.id))
+    there = here + by
+    return pages[there] if 0 <= there < len(pages) else None
+
+
+def onward(course: Course, module: Module, step: Step) -> str:
+    """What comes next, for the foot of the page."""
+    there = neighbour(course, module, step, 1)
+    if there is None:
+        return "This is the last page of the course."
+    next_module, page = there
+    where = f"{next_module.number} {next_module.title}: " if next_module.id != module.id else ""
+    return f"→ {where}{page.title}"
+
+
+def resume(journal: Journal, module: Module) -> Step | None:
+    """The page that was last open if it is of this module, else the first that is not done.
+
+    None for a module whose pages are all damaged.
+    """
+    position = journal.position()
+    here = next((step for step in module.steps if (module.id, step.id) == position), None)
+    if here is not None:
+        return here
+    open_steps = (step for step in module.steps if not journal.step_done(module.id, step))
+    return next(open_steps, module.steps[0] if module.steps else None)
