@@ -213,3 +213,14 @@ def test_a_folder_that_cannot_be_written_is_said() -> None:
         "tcptutor: cannot write in /proc/here/tcptutor: No such file or directory: "
         "set XDG_CACHE_HOME to a folder of yours\n"
     )
+
+
+@pytest.mark.guest
+def test_ready_is_when_setup_has_nothing_to_do(snapshots: Snapshots, cache: Cache, tmp_path: Path) -> None:
+    ready = [TCPTUTOR[0], "-m", "tcptutor.install.ready"]
+    cache.fill(snapshots)
+    assert run(ready).returncode == 0
+    assert run(ready, PATH=programs(tmp_path / "bin")).returncode == 1
+    (cache.guest / "real.json").unlink()
+    done = run(ready)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")

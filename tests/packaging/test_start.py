@@ -28,6 +28,7 @@ def build_editable(folder, config_settings=None, metadata_directory=None):
     with zipfile.ZipFile(f"{folder}/{name}", "w") as wheel:
         info = "tcptutor-1.dist-info"
         wheel.writestr("small_command.py", "import sys\\ndef main(): print('tcptutor', *sys.argv[1:])\\n")
+        wheel.writestr("tcptutor/install/ready.py", "import os, sys; sys.exit('READY' not in os.environ)")
         wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\\nName: tcptutor\\nVersion: 1\\n")
         wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
         wheel.writestr(f"{info}/entry_points.txt", "[console_scripts]\\ntcptutor = small_command:main\\n")
@@ -54,10 +55,10 @@ def _run(words: list[str | Path], **environment: str) -> subprocess.CompletedPro
     )
 
 
-def _start(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def _start(checkout: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     # The tests may run inside a virtual environment whose python3 is first on PATH: so may a student's.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "TMPDIR": str(checkout.parent)}
+    environment = {**os.environ, "PATH": path, "TMPDIR": str(checkout.parent), **more}
     return _run(["sh", checkout / "tcptutor" / "start", *words], **environment)
 
 
@@ -91,6 +92,8 @@ def test_installs_once_and_replaces_what_is_unfinished_or_moved(checkout: Path) 
         f"start: from now on {checkout}/.venv/bin/tcptutor is enough",
     ]
     assert _start(checkout).stdout.splitlines()[0] == "tcptutor setup"
+    # Everything is there: it goes to the app at once, which needs a terminal.
+    assert _start(checkout, READY="yes").stdout == ""
     (checkout / "pyproject.toml").write_text(PROJECT + "\n# an update\n")
     assert _start(checkout).stdout.startswith("start: installing the Python packages")
 

@@ -1,0 +1,17 @@
+"""`python -m tcptutor.install.ready`: exit code 0 when setup has nothing to do. For `tcptutor/start`, used daily."""
+
+from __future__ import annotations
+
+import sys
+
+from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.install import plan
+
+
+def ready() -> bool:
+    """Whether all packages and all parts of the guest are there."""
+    return not any(plan.make(Snapshots(), again=False))
+
+
+if __name__ == "__main__":
+    sys.exit(not ready())
