@@ -43,6 +43,7 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
     """Smoothed round-trip time, s."""
     rttvar: float
     min_rtt: float
+    """s; the kernel's 4295 before the first measurement."""
     bytes_acked: int
     """Payload acknowledged since the flow began, bytes."""
     segs_out: int

@@ -41,6 +41,8 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     window: int | None = None
     """The receiver's window, bytes of payload it advertises at most; None leaves the kernel's autotuning."""
     mtu: int = 1500
+    maxrate: float | None = None
+    """Upper bound that the sender's fq sets on each flow, bit/s of Ethernet frames; None leaves fq out."""
 
 
 class Flows(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +80,17 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     def bdp(self) -> float | None:
         """Bandwidth-delay product of the path, bytes; None without a rate or a delay."""
         return _bdp(self.path.rate, self.path.delay)
+
+    @property
+    def qdiscs(self) -> tuple[str, ...]:
+        """The queue disciplines that the kernel must have for it."""
+        path = self.path
+        wanted = {
+            "netem": path.delay or path.jitter or path.loss,
+            "tbf": path.rate is not None,
+            "fq": self.hosts.maxrate is not None,
+        }
+        return tuple(kind for kind, needed in wanted.items() if needed)
 
     @property
     def total_streams(self) -> int:
@@ -142,6 +155,15 @@ PARAMETERS: dict[str, Parameter] = {
             1e4,
             1e11,
             "largest rate of each flow, set by the application",
+            optional=True,
+        ),
+        _p(
+            "maxrate",
+            "hosts",
+            "rate",
+            1e4,
+            3e10,
+            "largest rate of each flow, set by fq on the sender",
             optional=True,
         ),
     )

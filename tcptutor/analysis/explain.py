@@ -75,9 +75,15 @@ def _lossy(seen: Evidence) -> bool:
     return seen.loss_events > 0 or seen.retransmits > 0
 
 
+def _pacing(experiment: Experiment) -> float | None:
+    """The largest rate that each flow may have, bit/s, by the application or by fq; None when nothing paces it."""
+    rates = [rate for rate in (experiment.flows.pacing, experiment.hosts.maxrate) if rate is not None]
+    return min(rates) if rates else None
+
+
 def _paced(experiment: Experiment, seen: Evidence) -> bool:
     """Whether the flows go as fast as the application lets them."""
-    pacing = experiment.flows.pacing
+    pacing = _pacing(experiment)
     return pacing is not None and seen.throughput_bps >= 0.9 * pacing * experiment.total_streams
 
 
@@ -107,7 +113,8 @@ def _reason(cause: LimitedBy, experiment: Experiment, seen: Evidence) -> str:  #
         case "send-buffer":
             return f"the send buffer was full {_percent(seen.sndbuf_limited)} of the time"
         case "pacing":
-            return f"the application paces each flow at {units.rate(experiment.flows.pacing or 0)}"
+            by = "fq" if experiment.flows.pacing is None else "the application"
+            return f"{by} paces each flow at {units.rate(_pacing(experiment) or 0)}"
         case "random-loss":
             return f"random loss, {units.percent(experiment.path.loss)}"
         case "bottleneck":

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tcptutor import units
 from tcptutor.analysis.case import Candidate, Case
 from tcptutor.spec import ETHERNET_HEADER
-from tcptutor.theory import sawtooth_utilisation, shared_utilisation, window_limited
+from tcptutor.theory import goodput_ratio, sawtooth_utilisation, shared_utilisation, window_limited
 
 LINK_ERROR = 0.02
 """ARP, ACKs, and the bursts of the shaper."""
@@ -49,6 +49,13 @@ def limit_candidates(case: Case) -> Iterator[Candidate]:
     if pacing is not None:
         formula = f"{case.times}{units.rate(pacing)}"
         yield Candidate("pacing", f"{case.times}pacing", case.flows * pacing, formula, PACING_ERROR, "pacing")
+    maxrate = case.experiment.hosts.maxrate
+    if maxrate is not None:
+        # fq counts whole frames, as tbf does.
+        mtu = case.experiment.hosts.mtu
+        total = case.flows * maxrate * goodput_ratio(mtu)
+        formula = f"{case.times}{units.rate(maxrate)} × {mtu - 52}/{mtu + ETHERNET_HEADER}"
+        yield Candidate("fq", f"{case.times}fq maxrate", total, formula, PACING_ERROR, "pacing")
     if case.link is None and window is None:
         total = case.flows * window_limited(KERNEL_BUFFER, case.rtt)
         formula = f"{case.times}{units.size(KERNEL_BUFFER)} / {case.rtt_text}"

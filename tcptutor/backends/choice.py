@@ -37,9 +37,7 @@ class _Known(msgspec.Struct):
 
 def lacks(experiment: Experiment, here: Environment) -> list[str]:
     """What `experiment` needs and that kernel does not have."""
-    path = experiment.path
-    needed = {"netem": bool(path.delay or path.loss or path.jitter), "tbf": path.rate is not None}
-    found = [kind for kind, wanted in needed.items() if wanted and kind not in here.qdiscs]
+    found = [kind for kind in experiment.qdiscs if kind not in here.qdiscs]
     if experiment.hosts.algorithm not in here.algorithms:
         found.append(experiment.hosts.algorithm)
     return found

@@ -56,14 +56,13 @@ class Agent:
 
     def _require(self, experiment: Experiment) -> None:
         """Raises KernelLacks, naming it, for what the experiment needs and this kernel does not have."""
-        here, path = self.start(), experiment.path
+        here = self.start()
         if experiment.hosts.algorithm not in here.algorithms:
             raise KernelLacks(
                 f"this kernel has no congestion control {experiment.hosts.algorithm!r}:"
                 f" it has {', '.join(here.algorithms)}"
             )
-        needed = [kind for kind, wanted in (("netem", path.delay or path.loss), ("tbf", path.rate)) if wanted]
-        for kind in needed:
+        for kind in experiment.qdiscs:
             if kind not in here.qdiscs:
                 raise KernelLacks(
                     f"this kernel has no {kind}: run the experiment in the guest (--backend guest)"

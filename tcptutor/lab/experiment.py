@@ -115,6 +115,9 @@ def run(
         for sender, receiver in zip(network.senders, network.receivers, strict=True):
             window.bound(sender, receiver, experiment.hosts.window)
     shaping.apply(network.bottleneck, wanted)
+    if experiment.hosts.maxrate is not None:
+        for sender in network.senders:
+            watch.invalid += shaping.pace(sender.interface, experiment.hosts.maxrate)
     running = _Traffic(network, experiment, first_port, channel, sample_hz)
     seconds, complete = 0.0, False
     try:
@@ -139,4 +142,5 @@ def run(
         channel.send(Finished(tuple(flows), watch.verdict(), round(seconds, 6), complete))
     finally:
         running.stop()
-        shaping.clear(network.bottleneck)
+        for interface in (network.bottleneck, *(sender.interface for sender in network.senders)):
+            shaping.clear(interface)

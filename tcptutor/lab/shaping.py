@@ -19,7 +19,7 @@ from tcptutor.lab.namespaces import network_of
 from tcptutor.lab.network import Interface
 from tcptutor.spec import ETHERNET_HEADER, Experiment
 
-_NETEM_HANDLE, _TBF_HANDLE = 0x10000, 0x20000
+_ROOT_HANDLE, _TBF_HANDLE = 0x10000, 0x20000
 _NETEM_LIMIT_RATE = 1e10
 """Rate for which netem's queue is made when the path has no shaper, bit/s."""
 
@@ -89,14 +89,14 @@ def apply(interface: Interface, wanted: Shaping) -> None:
                 route,
                 "netem",
                 index,
-                handle=_NETEM_HANDLE,
+                handle=_ROOT_HANDLE,
                 latency=wanted.latency_ns,
                 jitter=wanted.jitter_ns,
                 limit=wanted.netem_limit,
                 loss=wanted.loss,
                 seed=wanted.seed,
             )
-            parent = {"parent": _NETEM_HANDLE}
+            parent = {"parent": _ROOT_HANDLE}
         if wanted.rate is not None:
             _add(
                 route,
@@ -108,6 +108,19 @@ def apply(interface: Interface, wanted: Shaping) -> None:
                 limit=wanted.limit,
                 **parent,
             )
+
+
+def pace(interface: Interface, maxrate: float) -> list[str]:
+    """Put fq with `maxrate` bit/s a flow on a sender's interface; what the kernel holds otherwise, if it does.
+
+    Raises KernelLacks when the kernel has no fq.
+    """
+    wanted = round(maxrate / 8)
+    with netlink(interface) as (route, index):
+        _clear(route, index)
+        _add(route, "fq", index, handle=_ROOT_HANDLE, maxrate=wanted)
+    got = held(interface).options.get("fq", {}).get("maxrate")
+    return [] if got == wanted else [f"maxrate, bytes/s: asked for {wanted}, the kernel holds {got}"]
 
 
 def clear(interface: Interface) -> None:

@@ -25,6 +25,8 @@ def experiment_line(experiment: Experiment) -> str:
         parts.append(f"window {units.size(hosts.window)}")
     if flows.pacing:
         parts.append(f"paced at {units.rate(flows.pacing)}")
+    if hosts.maxrate:
+        parts.append(f"fq maxrate {units.rate(hosts.maxrate)}")
     if hosts.mtu != 1500:
         parts.append(f"MTU {hosts.mtu}")
     return " · ".join(parts)

@@ -64,7 +64,8 @@ def test_the_design_s_command_works_as_printed(mark: str, snapshots: Snapshots, 
         (["loss=0", "window=16KiB", "delay=40ms"], "receive-window"),
         (["loss=0", "pacing=2Mbit/s"], "pacing"),
         (["loss=0", "mtu=576", "algorithm=cubic"], "bottleneck"),
-        (["jitter=1ms", "loss=2%", "delay=20ms"], "random-loss"),
+        (["loss=2%", "delay=20ms"], "random-loss"),
+        (["loss=0", "jitter=8ms", "delay=20ms"], "bottleneck"),
     ],
 )
 def test_any_of_the_named_parameters_may_be_changed(
@@ -150,7 +151,7 @@ def test_a_stopped_run_keeps_what_had_arrived(
         [TCPTUTOR, "run", "parallel-streams/random-loss", "--set", "duration=600s", *VIRTUAL, "--json"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    time.sleep(5)
+    time.sleep(8)  # a second or two of it is start-up, on a busy machine more
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=20)
     assert process.returncode == 1
@@ -159,18 +160,30 @@ def test_a_stopped_run_keeps_what_had_arrived(
     out = json.loads(stdout)
     kept = run_file.load(Path(out["file"]))
     assert not kept.complete
-    assert len(kept.samples) > 20
+    assert len(kept.samples) > 5
     assert leftovers.wait_until_none(mark) == []
 
 
 @pytest.mark.guest
-def test_a_killed_command_leaves_no_process(mark: str, snapshots: Snapshots, without_state: Path) -> None:
+@pytest.mark.parametrize(
+    ("where", "part"),
+    [
+        (VIRTUAL, "qemu-system"),
+        (["--backend", "host", "--set", "delay=0", "--set", "loss=0"], "iperf3 -c"),
+    ],
+)
+def test_a_killed_command_leaves_no_process(
+    mark: str, snapshots: Snapshots, without_state: Path, where: list[str], part: str
+) -> None:
     process = subprocess.Popen(
-        [TCPTUTOR, "run", "parallel-streams/random-loss", "--set", "duration=600s", *VIRTUAL],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    time.sleep(4)
-    assert any("qemu-system" in line for line in leftovers.marked(mark))
+        [TCPTUTOR, "run", "parallel-streams/random-loss", "--set", "duration=600s", *where],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 20
+    while not any(part in line for line in leftovers.marked(mark)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert any(part in line for line in leftovers.marked(mark))
     process.kill()
     process.wait()
     assert leftovers.wait_until_none(mark) == []

@@ -45,6 +45,7 @@ def _path(experiment: Experiment) -> list[str]:
         (f"buffer  {units.size(path.queue)}", bool(path.rate)),
         (f"window  {units.size(hosts.window or 0)}, the receiver's", hosts.window is not None),
         (f"pacing  {units.rate(flows.pacing or 0)} a flow", flows.pacing is not None),
+        (f"fq      maxrate {units.rate(hosts.maxrate or 0)} a flow", hosts.maxrate is not None),
         (f"MTU     {hosts.mtu} bytes", hosts.mtu != 1500),
         (f"sender  {hosts.algorithm}, {flows.streams} flow{'s' if flows.streams > 1 else ''} a host", True),
     )
