@@ -29,6 +29,7 @@ TOOLS = {
     "ifconfig": "net-tools",
     "ip": "iproute2",
     "iperf3": "iperf3",
+    "sysctl": "procps",
     "unshare": "util-linux",
     "setpriv": "util-linux",
 }
