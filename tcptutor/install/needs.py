@@ -21,6 +21,7 @@ _REASONS = {
     "mininet": "starts programs on the emulated hosts",
     "mmdebstrap": "fetches the guest's Debian packages",
     "net-tools": "sets up the emulated network",
+    "procps": "sets up the emulated network",
     "qemu-system-x86": "runs the guest",
     "squashfs-tools-ng": "packs the guest's files",
     "util-linux": "gives the lab namespaces of its own",

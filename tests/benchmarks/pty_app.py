@@ -58,9 +58,24 @@ class PtyApp:
     def key(self, keys: str) -> None:
         os.write(self._fd, keys.encode())
 
+    def signal(self, number: int) -> None:
+        os.kill(self._pid, number)
+
+    def hang_up(self) -> None:
+        """Close the terminal under the app."""
+        os.close(self._fd)
+
+    def reap(self, seconds: float = 10) -> None:
+        """Wait for the app to end; it is killed after that time."""
+        deadline = time.monotonic() + seconds
+        while os.waitpid(self._pid, os.WNOHANG)[0] == 0:
+            if time.monotonic() > deadline:
+                os.kill(self._pid, signal.SIGKILL)
+            time.sleep(0.02)
+
     def close(self) -> None:
-        os.kill(self._pid, signal.SIGTERM)
+        self.signal(signal.SIGTERM)
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline and os.waitpid(self._pid, os.WNOHANG)[0] == 0:
             self.read(0.05)
-        os.close(self._fd)
+        self.hang_up()

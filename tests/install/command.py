@@ -13,9 +13,18 @@ import termios
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 TCPTUTOR = [sys.executable, "-m", "tcptutor"]
 NOBODY = ["unshare", "--user"]
 """In a user namespace that maps nobody: neither root nor able to become it, and our files stay readable."""
+ROOT = ["unshare", "--user", "--map-root-user"]
+"""Root of a user namespace, who can mount and still cannot change this machine."""
+
+needs_user_namespaces = pytest.mark.skipif(
+    subprocess.run([*ROOT, "--mount", "true"], capture_output=True, check=False).returncode != 0,
+    reason="this machine forbids user namespaces, in which the test is another user",
+)
 
 
 def run(

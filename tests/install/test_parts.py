@@ -12,7 +12,7 @@ from tcptutor.errors import SetupError
 from tcptutor.install import apt, leftovers, verify
 from tcptutor.lab.protocol import Finished
 from tcptutor.run import Fidelity, FlowResult
-from tests.install.command import TCPTUTOR, run
+from tests.install.command import ROOT, TCPTUTOR, needs_user_namespaces, run
 
 
 def test_only_what_no_living_process_has_made_is_removed(tmp_path: Path) -> None:
@@ -40,6 +40,7 @@ def test_only_what_no_living_process_has_made_is_removed(tmp_path: Path) -> None
     assert leftovers.remove(tmp_path / "not there") == 0
 
 
+@needs_user_namespaces
 def test_apt_that_fails_is_one_line_with_its_last_error(tmp_path: Path) -> None:
     call = (
         "import sys; from pathlib import Path; from tcptutor.install import apt\n"
@@ -51,8 +52,7 @@ def test_apt_that_fails_is_one_line_with_its_last_error(tmp_path: Path) -> None:
         'Dir::Etc::sourcelist "/dev/null"; Dir::Etc::sourceparts "/dev/null"; '
         f'Dir::State::lists "{tmp_path}/lists"; Dir::Cache "{tmp_path}/cache";'
     )
-    root = ["unshare", "--user", "--map-root-user"]
-    done = run([*root, TCPTUTOR[0], "-c", call, log], APT_CONFIG=str(settings))
+    done = run([*ROOT, TCPTUTOR[0], "-c", call, log], APT_CONFIG=str(settings))
     line = done.stderr.splitlines()[-1]
     assert line.startswith("tcptutor.errors.SetupError: apt-get failed: ")
     assert line.endswith(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.backends.guest.snapshots import Snapshots
-from tests.install.command import NOBODY, TCPTUTOR, in_terminal, programs, run
+from tests.install.command import NOBODY, ROOT, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
 from tests.install.conftest import Cache
 
 SETUP = [*TCPTUTOR, "setup"]
@@ -42,7 +42,7 @@ def _on_small_disk(
     """Run the shell `script` with `words` where the cache folder is a disk of `size`."""
     cache.home.mkdir()
     mount = f'mount -t tmpfs -o size={size} none "$XDG_CACHE_HOME" || exit 99; '
-    return run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount + script, "-", *words])
+    return run([*ROOT, "--mount", "sh", "-c", mount + script, "-", *words])
 
 
 @pytest.mark.guest
@@ -141,6 +141,7 @@ def test_no_is_an_answer(cache: Cache) -> None:
     assert not cache.guest.exists()
 
 
+@needs_user_namespaces
 def test_who_cannot_become_root_reads_what_to_type(cache: Cache, tmp_path: Path) -> None:
     path = programs(tmp_path / "bin", "apt-get", "unshare", "setpriv", "ip")
     done = run([*NOBODY, *SETUP, "--yes"], PATH=path)
@@ -152,6 +153,7 @@ def test_who_cannot_become_root_reads_what_to_type(cache: Cache, tmp_path: Path)
     assert not cache.guest.exists()
 
 
+@needs_user_namespaces
 def test_a_full_disk_is_said_before_anything_is_built(cache: Cache) -> None:
     done = _on_small_disk(
         cache, "100m", '"$@"; code=$?; ls -A "$XDG_CACHE_HOME/tcptutor"; exit $code', *SETUP, "--yes"
@@ -190,6 +192,7 @@ except SetupError as error:
 """
 
 
+@needs_user_namespaces
 @pytest.mark.guest
 def test_a_disk_that_fills_up_during_the_build_is_said_and_left_clean(
     mark: str, snapshots: Snapshots, cache: Cache

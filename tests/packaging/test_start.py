@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.install.command import NOBODY, ROOT, needs_user_namespaces
+
 START = Path(__file__).parents[2] / "tcptutor" / "start"
 PROJECT = """
 [build-system]
@@ -141,9 +143,10 @@ def test_without_apt_the_packages_are_named(checkout: Path, tmp_path: Path) -> N
     assert _logs(checkout) == []
 
 
+@needs_user_namespaces
 def test_who_cannot_become_root_reads_what_to_type(checkout: Path, tmp_path: Path) -> None:
     path = _programs(tmp_path / "bin", "apt-get", "unshare")
-    nobody = ["unshare", "--user", "sh", checkout / "tcptutor" / "start", "--yes"]
+    nobody = [*NOBODY, "sh", checkout / "tcptutor" / "start", "--yes"]
     done = _run(nobody, PATH=path, TMPDIR=str(tmp_path))
     assert done.returncode == 1
     assert done.stderr == (
@@ -152,9 +155,10 @@ def test_who_cannot_become_root_reads_what_to_type(checkout: Path, tmp_path: Pat
     )
 
 
+@needs_user_namespaces
 def test_nothing_is_installed_without_being_asked(checkout: Path, tmp_path: Path) -> None:
     path = _programs(tmp_path / "bin", "apt-get", "unshare")
-    root = ["unshare", "--user", "--map-root-user", "sh", checkout / "tcptutor" / "start"]
+    root = [*ROOT, "sh", checkout / "tcptutor" / "start"]
     done = _run(root, PATH=path, TMPDIR=str(tmp_path))
     assert done.returncode == 1
     assert done.stderr == (

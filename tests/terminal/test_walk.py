@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from tcptutor import theory
 from tcptutor.backends.guest.snapshots import Snapshots
 from tests import leftovers
+from tests.benchmarks.pty_app import PtyApp
 from tests.cli.command import TCPTUTOR
 from tests.terminal.tmux import Tmux
 
@@ -101,3 +103,16 @@ def test_a_terminal_too_small_says_so_until_it_is_larger(terminal: Open) -> None
     tutor.wait_for(r"80.{1,3}24")
     tutor.resize(80, 24)
     tutor.wait_for(r"How TCP gets its throughput")
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.1, 0.3, 0.6])
+def test_a_terminal_that_goes_away_while_the_app_is_leaving(
+    mark: str, snapshots: Snapshots, without_state: Path, delay: float
+) -> None:
+    app = PtyApp(without_state, "--module", "parallel-streams", "--backend", "guest")
+    app.wait_for("ready", 60)
+    app.signal(signal.SIGTERM)
+    app.read(delay)
+    app.hang_up()
+    assert leftovers.wait_until_none(mark, 15) == []
+    app.reap()
