@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -147,13 +150,24 @@ def test_wrong_input_gets_one_clear_line(
 def test_a_stopped_run_keeps_what_had_arrived(
     mark: str, snapshots: Snapshots, without_state: Path, number: signal.Signals
 ) -> None:
+    here, there = pty.openpty()  # a terminal, so that the progress line tells when samples arrive
     process = subprocess.Popen(
         [TCPTUTOR, "run", "parallel-streams/random-loss", "--set", "duration=600s", *VIRTUAL, "--json"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    time.sleep(8)  # a second or two of it is start-up, on a busy machine more
+        stdout=subprocess.PIPE,
+        stderr=there,
+        text=True,
+    )
+    os.close(there)
+    shown = ""
+    while not re.search(r"[1-9]\.\d of 605 s", shown):
+        shown += os.read(here, 4096).decode(errors="replace")
     process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=20)
+    with contextlib.suppress(OSError):  # the other side is closed
+        while more := os.read(here, 4096):
+            shown += more.decode(errors="replace")
+    os.close(here)
+    stdout, _ = process.communicate(timeout=20)
+    stderr = shown.rpartition("\x1b[K")[2].replace("\r\n", "\n")
     assert process.returncode == 1
     assert stderr.count("\n") == 1
     assert "stopped" in stderr

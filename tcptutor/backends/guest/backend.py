@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncGenerator
 
 import msgspec
@@ -21,14 +20,14 @@ _SILENCE = 120.0
 
 
 class GuestBackend:
-    """Owns one machine that waits, stopped, and the one that runs."""
+    """Owns the machine that waits, stopped, and the one that runs."""
 
     def __init__(self, clock: str, snapshots: Snapshots | None = None) -> None:
         self.clock = clock
         self._snapshots = snapshots or Snapshots()
         self._manifest: Manifest | None = None
         self._next: asyncio.Task[Machine] | None = None
-        self._running: Machine | None = None
+        self._machines: set[Machine] = set()
 
     async def open(self) -> Environment:
         """Have a machine ready, building the snapshot first when only that is missing."""
@@ -45,37 +44,44 @@ class GuestBackend:
 
     async def _restore(self, manifest: Manifest) -> Machine:
         machine = Machine()
+        self._machines.add(machine)
         try:
             await machine.restore(self.clock, self._snapshots.file(self.clock), manifest.kvm)
         except LabError as error:
-            await machine.kill()
+            await self._end(machine)
             raise ImageDamaged(
                 "the guest's snapshot cannot be used: run `tcptutor setup --again` to build it again"
             ) from error
         except BaseException:
-            await machine.kill()
+            await self._end(machine)
             raise
         return machine
+
+    async def _end(self, machine: Machine) -> None:
+        await machine.kill()
+        self._machines.discard(machine)
 
     async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
         await self.open()
         assert self._next is not None
-        machine = self._running = await self._next
+        machine = await self._next
         self._next = None
+        left_early = True
         try:
             machine.writer.write(protocol.line(RunExperiment(experiment)))
             await machine.resume()
             while True:
                 event = await self._event(machine)
+                left_early = not isinstance(event, (Finished, Failed))
                 if isinstance(event, Failed):
                     raise (KernelLacks if event.kind == "kernel" else LabError)(event.reason)
                 yield event
                 if isinstance(event, Finished):
                     return
         finally:
-            self._running = None
-            await machine.kill()
-            if self._manifest is not None:
+            await self._end(machine)
+            # Who leaves early may be about to close the lab: the next machine can wait for the next run.
+            if not left_early and self._manifest is not None:
                 self._next = asyncio.create_task(self._restore(self._manifest))
 
     async def _event(self, machine: Machine) -> Event:
@@ -90,11 +96,15 @@ class GuestBackend:
             ) from None
 
     async def close(self) -> None:
+        # Processes first: a machine that is still being made may wait for an answer of its monitor.
+        for machine in self._machines:
+            machine.abort()
         if self._next is not None:
-            waiting, self._next = self._next, None
-            waiting.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await (await waiting).kill()
-        if self._running is not None:
-            await self._running.kill()
+            self._next.cancel()
+            await asyncio.wait([self._next])
+            if not self._next.cancelled():
+                self._next.exception()  # asked for, so that nothing complains about it
+            self._next = None
+        for machine in list(self._machines):
+            await self._end(machine)
         self._manifest = None

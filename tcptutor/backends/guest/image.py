@@ -14,6 +14,7 @@ import json
 import lzma
 import os
 import shutil
+import signal
 import subprocess
 import tarfile
 import time
@@ -53,6 +54,9 @@ PACKAGES = (
     "tcpdump",
     "util-linux",
 )
+
+_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+"""Debian's keys, where its package puts them; apt on Ubuntu does not trust them by itself."""
 
 _LEFT_OUT = (
     "boot/",
@@ -213,6 +217,9 @@ class _Build:
             tools.find("mmdebstrap"),
             "--variant=extract",
             "--mode=chrootless",
+            # Newer ones refuse root in this mode, for the packages' scripts; "extract" runs none.
+            "--skip=check/chrootless",
+            *([f"--keyring={_KEYRING}"] if _KEYRING.exists() else []),
             "--format=tar",
             f"--architectures={tools.architecture()}",
             f"--include={','.join(PACKAGES)}",
@@ -234,7 +241,12 @@ class _Build:
         ]
         self.progress(0.02, "fetching Debian packages")
         with log.open("wb") as errors:
-            source = subprocess.Popen(fetch, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL)
+            # It takes 430 MB on its way: /tmp, often memory, may be too small for that.
+            there = {**os.environ, "TMPDIR": str(self.folder.absolute())}
+            source = subprocess.Popen(
+                fetch, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL, env=there,
+                start_new_session=True,
+            )  # fmt: skip
             sink = subprocess.Popen(pack, stdin=subprocess.PIPE, stdout=errors, stderr=errors)
             try:
                 assert source.stdout is not None
@@ -248,8 +260,11 @@ class _Build:
                     self._add_bytecode(root)
                 sink.stdin.close()
             except (tarfile.TarError, OSError) as error:
-                source.kill()
+                _end(source)
                 raise SetupError(_reason(log) or f"the guest image cannot be built: {error}") from error
+            except BaseException:
+                _end(source)
+                raise
             finally:
                 for stream in (source.stdout, sink.stdin):
                     with contextlib.suppress(OSError):
@@ -312,6 +327,12 @@ class _Build:
                 folders.add(folder)
                 _add(root, folder, None)
             _add(root, name, data)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill it and what it has started: apt would go on fetching."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _add(tar: tarfile.TarFile, name: str, data: bytes | None) -> None:

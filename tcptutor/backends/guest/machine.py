@@ -169,12 +169,17 @@ class Machine:
     async def resume(self) -> None:
         await self.execute("cont")
 
+    def abort(self) -> None:
+        """End the process at once, without waiting for anything; `kill` tidies up after it."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
     async def kill(self) -> None:
         """End it now. Never raises; safe to call twice."""
+        self.abort()
         process, self._process = self._process, None
         if process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
             await process.wait()
         with contextlib.suppress(Exception):
             await self._monitor.disconnect()

@@ -117,16 +117,16 @@ class Snapshots:
                 "-append",
                 KERNEL_COMMAND.format(clock=clock),
             ]
-            progress(0.05, f"booting the guest, {clock} clock")
+            progress(0.05, "booting the guest")
             await machine.start(clock, boot, kvm)
             environment = await _ready(machine, timeout)
-            progress(0.9, f"writing the snapshot, {clock} clock")
+            progress(0.9, "writing the snapshot")
             await machine.save(beside)
             manifest = Manifest(self._key(clock, kvm), beside.stat().st_size, kvm, environment)
             self._manifest_file(clock).unlink(missing_ok=True)
             beside.replace(self.file(clock))
             self._manifest_file(clock).write_bytes(msgspec.json.encode(manifest))
-            progress(1.0, f"snapshot ready, {clock} clock")
+            progress(1.0, "snapshot ready")
             return manifest
         except OSError as error:
             raise SetupError(
