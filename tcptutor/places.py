@@ -37,8 +37,3 @@ def cache() -> Path:
 def state() -> Path:
     """The user's data, not yet created: the journal and the run files."""
     return platformdirs.user_data_path("tcptutor")
-
-
-def runtime() -> Path:
-    """A short-lived, private folder for sockets, not yet created; short enough for a Unix socket's path."""
-    return platformdirs.user_runtime_path("tcptutor")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import os
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -202,8 +202,3 @@ def load(path: Path) -> Run:
 
 class _Header(msgspec.Struct):
     format_version: int
-
-
-def after(samples: Iterable[Sample], t: float) -> Iterator[Sample]:
-    """The samples from time `t` on."""
-    return (sample for sample in samples if sample.t >= t)

@@ -165,7 +165,10 @@ class HostBackend:
         process, self._process, self._environment = self._process, None, None
         if process is None:
             return
-        with contextlib.suppress(ProcessLookupError):
+        # Under sudo the agent is not ours to kill: it ends with its input.
+        if process.stdin is not None:
+            process.stdin.close()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             process.kill()
         await process.wait()
 

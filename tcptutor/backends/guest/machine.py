@@ -191,7 +191,3 @@ class Machine:
             self.writer.close()
             with contextlib.suppress(OSError):
                 await self.writer.wait_closed()
-
-    @property
-    def alive(self) -> bool:
-        return self._process is not None and self._process.returncode is None
