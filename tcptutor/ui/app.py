@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import signal
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -17,7 +15,7 @@ from tcptutor import places
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.errors import LabUnavailable
 from tcptutor.journal import Journal
-from tcptutor.ui import pages, themes
+from tcptutor.ui import leaving, pages, themes
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.lab import LabLike
 from tcptutor.ui.messages import LabChanged, RunEnded, RunMoved
@@ -27,7 +25,6 @@ from tcptutor.ui.screens.small import MINIMUM, TooSmall
 
 KEY_NAMES = {"escape": "Esc", "enter": "Enter", "space": "Space", "f1": "F1"}
 """As they stand on a keyboard, and as our sentences call them."""
-ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 
 
 class TutorApp(App[None]):
@@ -82,9 +79,7 @@ class TutorApp(App[None]):
         for theme in (themes.DARK, themes.LIGHT):
             self.register_theme(theme)
         self.theme = themes.DARK.name
-        loop = asyncio.get_running_loop()
-        for number in ENDING_SIGNALS:
-            loop.add_signal_handler(number, self.exit)
+        leaving.on_signals(self.exit)
         if self._open_at:
             self.open_module(self._open_at)
         # After the first frame: nobody should wait for the lab or the plotting library to read.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tcptutor.errors import JournalError, UsageError
+from tcptutor.ui import leaving
 from tcptutor.ui.lab import LabLike
 
 if TYPE_CHECKING:
@@ -33,21 +32,7 @@ def run_app(module: str | None = None, lab: LabLike | None = None, lessons: Path
         return asyncio.run(_run(course, tuple(map(str, problems)), journal, lab or _default_lab(), module))
     finally:
         journal.close()
-        _leave_a_dead_terminal()
-
-
-def _leave_a_dead_terminal() -> None:
-    """End the process when the terminal went away while the app was leaving it.
-
-    Textual's input thread then reads from nothing for ever, and Python would wait for it just as long. The lab and
-    the journal are closed by now.
-    """
-    waiting = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
-    for thread in waiting:
-        if not thread.daemon:
-            thread.join(1.0)
-            if thread.is_alive():
-                os._exit(1)
+        leaving.without_waiting_for_threads()
 
 
 def open_journal() -> Journal:

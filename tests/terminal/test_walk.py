@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -115,4 +116,19 @@ def test_a_terminal_that_goes_away_while_the_app_is_leaving(
     app.read(delay)
     app.hang_up()
     assert leftovers.wait_until_none(mark, 15) == []
+    app.reap()
+
+
+def test_a_terminal_that_nobody_reads_does_not_keep_the_app(
+    mark: str, snapshots: Snapshots, without_state: Path
+) -> None:
+    """A dropped line, before the machine notices: what the app draws goes nowhere, and it waits to draw more."""
+    app = PtyApp(without_state, "--module", "parallel-streams", "--backend", "guest")
+    app.wait_for("ready", 60)
+    for _ in range(12):
+        app.key("\x1b[C")
+        time.sleep(0.2)
+    app.signal(signal.SIGTERM)
+    assert leftovers.wait_until_none(mark, 12) == []
+    app.hang_up()
     app.reap()

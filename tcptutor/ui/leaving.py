@@ -1,0 +1,49 @@
+"""Leaving the app for certain, also when the terminal has gone away and Textual waits for it.
+
+By the time a process is ended here the journal holds every answer and all but the last seconds of a run, and the
+lab dies with us: its processes are bound to ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Callable
+
+ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+_PATIENCE = 4.0
+"""Seconds that an orderly end may take after a signal; it takes about half of one."""
+_LAST_READ = 1.0
+"""Seconds for Textual's input thread to see that it is to end."""
+
+
+def _end_now() -> None:
+    os._exit(1)
+
+
+def on_signals(leave: Callable[[], object]) -> None:
+    """Call `leave` in the running loop when a signal asks us to end, and end the process if that does not.
+
+    Plain signal handlers: they run even while the loop waits in a write to a terminal that nobody reads any more.
+    """
+    loop = asyncio.get_running_loop()
+
+    def handle(_number: int, _frame: object) -> None:
+        watchdog = threading.Timer(_PATIENCE, _end_now)
+        watchdog.daemon = True
+        watchdog.start()
+        loop.call_soon_threadsafe(leave)
+
+    for number in ENDING_SIGNALS:
+        signal.signal(number, handle)
+
+
+def without_waiting_for_threads() -> None:
+    """End the process if a thread still runs that Python would wait for: Textual's, reading from a dead terminal."""
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread() and not thread.daemon:
+            thread.join(_LAST_READ)
+            if thread.is_alive():
+                _end_now()
