@@ -14,9 +14,8 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator
 
-import msgspec
-
-from tcptutor.errors import AgentDied, KernelLacks, LabError, LabUnavailable, MissingTool
+from tcptutor.backends.answers import failure, next_event
+from tcptutor.errors import LabUnavailable, MissingTool
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Event, Failed, Finished, Hello, Quit, Ready, RunExperiment
 from tcptutor.run import Environment
@@ -126,15 +125,7 @@ class HostBackend:
     async def _event(self, timeout: float) -> Event:
         assert self._process is not None
         assert self._process.stdout is not None
-        try:
-            line = await asyncio.wait_for(self._process.stdout.readline(), timeout)
-            return protocol.event_decoder.decode(line)
-        except TimeoutError:
-            raise AgentDied("the lab does not answer any more: run the experiment again") from None
-        except (msgspec.MsgspecError, ConnectionError):
-            raise AgentDied(
-                f"the lab's agent ended{await self._last_words()}: run the experiment again"
-            ) from None
+        return await next_event(self._process.stdout, timeout, "the lab's agent", self._last_words)
 
     async def _last_words(self) -> str:
         assert self._process is not None
@@ -142,7 +133,7 @@ class HostBackend:
         with contextlib.suppress(TimeoutError):
             said = await asyncio.wait_for(self._process.stderr.read(65536), 1)
             lines = said.decode(errors="replace").strip().splitlines()
-            return f" ({lines[-1]})" if lines else ""
+            return lines[-1] if lines else ""
         return ""
 
     async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
@@ -154,7 +145,7 @@ class HostBackend:
                 event = await self._event(_SILENCE)
                 done = isinstance(event, (Finished, Failed))
                 if isinstance(event, Failed):
-                    raise (KernelLacks if event.kind == "kernel" else LabError)(event.reason)
+                    raise failure(event)
                 yield event
         finally:
             if not done:

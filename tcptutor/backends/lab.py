@@ -10,15 +10,13 @@ import msgspec
 
 from tcptutor.lab.protocol import Event
 from tcptutor.run import Environment
-from tcptutor.spec import Experiment
+from tcptutor.spec import Experiment, Path
 
 if TYPE_CHECKING:
     from tcptutor.backends.choice import Choice
 
-_USUAL = Experiment(name="usual")
-_USUAL = msgspec.structs.replace(
-    _USUAL, path=msgspec.structs.replace(_USUAL.path, rate=1e8, delay=0.02, loss=0.001)
-)
+_USUAL = Experiment(name="usual", path=Path(rate=1e8, delay=0.02, loss=0.001))
+"""What most of the course needs of a kernel."""
 
 
 class Lab:

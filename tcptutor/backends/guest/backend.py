@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 
-import msgspec
-
+from tcptutor.backends.answers import failure, next_event
 from tcptutor.backends.guest.machine import Machine
 from tcptutor.backends.guest.snapshots import Manifest, Snapshots
-from tcptutor.errors import AgentDied, ImageDamaged, KernelLacks, LabError
+from tcptutor.errors import ImageDamaged, LabError
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Event, Failed, Finished, RunExperiment
 from tcptutor.run import Environment
@@ -39,7 +38,12 @@ class GuestBackend:
                 self._manifest = await self._snapshots.build(self.clock, lambda _part, _text: None)
         if self._next is None:
             self._next = asyncio.create_task(self._restore(self._manifest))
-        await asyncio.shield(self._next)
+        try:
+            await asyncio.shield(self._next)
+        except ImageDamaged:
+            # The next call looks again: setup may have built another one meanwhile.
+            self._next = self._manifest = None
+            raise
         return self._manifest.environment
 
     async def _restore(self, manifest: Manifest) -> Machine:
@@ -67,14 +71,18 @@ class GuestBackend:
         machine = await self._next
         self._next = None
         left_early = True
+
+        async def last_words() -> str:
+            return machine.last_words()
+
         try:
             machine.writer.write(protocol.line(RunExperiment(experiment)))
             await machine.resume()
             while True:
-                event = await self._event(machine)
+                event = await next_event(machine.reader, _SILENCE, "the guest", last_words)
                 left_early = not isinstance(event, (Finished, Failed))
                 if isinstance(event, Failed):
-                    raise (KernelLacks if event.kind == "kernel" else LabError)(event.reason)
+                    raise failure(event)
                 yield event
                 if isinstance(event, Finished):
                     return
@@ -83,17 +91,6 @@ class GuestBackend:
             # Who leaves early may be about to close the lab: the next machine can wait for the next run.
             if not left_early and self._manifest is not None:
                 self._next = asyncio.create_task(self._restore(self._manifest))
-
-    async def _event(self, machine: Machine) -> Event:
-        try:
-            line = await asyncio.wait_for(machine.reader.readline(), _SILENCE)
-            return protocol.event_decoder.decode(line)
-        except TimeoutError:
-            raise AgentDied("the guest does not answer any more: run the experiment again") from None
-        except (msgspec.MsgspecError, ConnectionError):
-            raise AgentDied(
-                f"the guest ended during the run ({machine.last_words() or 'no last words'}): run it again"
-            ) from None
 
     async def close(self) -> None:
         # Processes first: a machine that is still being made may wait for an answer of its monitor.

@@ -96,12 +96,11 @@ class Snapshots:
         The real clock takes hardware virtualisation when it works here. Raises SetupError.
         """
         self.image.check()
-        kvm = False
         if clock == "real" and os.access("/dev/kvm", os.R_OK | os.W_OK):
             progress(0.0, "trying hardware virtualisation")
             with contextlib.suppress(SetupError):
                 return await self._build(clock, progress, kvm=True, timeout=_KVM_TIMEOUT)
-        return await self._build(clock, progress, kvm, _BOOT_TIMEOUT)
+        return await self._build(clock, progress, kvm=False, timeout=_BOOT_TIMEOUT)
 
     async def _build(self, clock: str, progress: Progress, kvm: bool, timeout: float) -> Manifest:
         initrd = self.folder / f".initrd.{clock}.{os.getpid()}"

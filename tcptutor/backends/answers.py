@@ -1,0 +1,30 @@
+"""What an agent answers, read the same way whichever backend it runs under."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from tcptutor.errors import AgentDied, KernelLacks, LabError, TutorError
+from tcptutor.lab import protocol
+from tcptutor.lab.protocol import Event, Failed
+
+
+async def next_event(
+    reader: asyncio.StreamReader, timeout: float, who: str, last_words: Callable[[], Awaitable[str]]
+) -> Event:
+    """The agent's next event. Raises AgentDied when `who` is silent for `timeout` seconds, or has ended."""
+    try:
+        return protocol.event_decoder.decode(await asyncio.wait_for(reader.readline(), timeout))
+    except TimeoutError:
+        raise AgentDied(f"{who} does not answer any more: run the experiment again") from None
+    except (msgspec.MsgspecError, ConnectionError):
+        said = await last_words()
+        raise AgentDied(f"{who} ended{f' ({said})' if said else ''}: run the experiment again") from None
+
+
+def failure(event: Failed) -> TutorError:
+    """The exception that `event` tells of."""
+    return KernelLacks(event.reason) if event.kind == "kernel" else LabError(event.reason)
