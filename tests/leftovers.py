@@ -26,8 +26,29 @@ def marked(mark: str) -> list[str]:
 
 
 def wait_until_none(mark: str, seconds: float = 5.0) -> list[str]:
-    """What is still there after that time at most; empty when all have ended."""
+    """What is still there after that time at most; empty when all have ended.
+
+    Twice in a row nothing: one look misses a process that is just becoming another program.
+    """
     deadline = time.monotonic() + seconds
-    while (left := marked(mark)) and time.monotonic() < deadline:
+    while time.monotonic() < deadline:
+        if not marked(mark):
+            time.sleep(0.02)
+            if not marked(mark):
+                return []
         time.sleep(0.05)
-    return left
+    return marked(mark)
+
+
+def wait_for(mark: str, part: str, seconds: float = 20.0) -> bool:
+    """Whether a marked process with `part` in its command line appears in that time.
+
+    One look decides: a process that is just becoming another program has no environment to read, and is missing from
+    the next look.
+    """
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if any(part in line for line in marked(mark)):
+            return True
+        time.sleep(0.05)
+    return False

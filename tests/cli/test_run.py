@@ -194,12 +194,11 @@ def test_a_killed_command_leaves_no_process(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + 20
-    while not any(part in line for line in leftovers.marked(mark)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert any(part in line for line in leftovers.marked(mark))
-    process.kill()
-    process.wait()
+    try:
+        assert leftovers.wait_for(mark, part)
+    finally:
+        process.kill()
+        process.wait()
     assert leftovers.wait_until_none(mark) == []
 
 
