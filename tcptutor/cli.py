@@ -91,16 +91,29 @@ def _settings(_ctx: click.Context, _option: click.Parameter, values: tuple[str, 
     help="Change a parameter, such as streams=4 or loss=0.1%. May be given several times.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of the random loss.")
+@click.option(
+    "--scale",
+    type=click.Choice(["bench", "paper"]),
+    default="bench",
+    show_default=True,
+    help="bench: values that most machines can carry; paper: those that the source printed.",
+)
 @_BACKEND
 @_CLOCK
 @_JSON
 def run(
-    experiment: str, settings: dict[str, str], seed: int | None, backend: str, clock: str, as_json: bool
+    experiment: str,
+    settings: dict[str, str],
+    seed: int | None,
+    scale: str,
+    backend: str,
+    clock: str,
+    as_json: bool,
 ) -> None:
     """Run an experiment without the app and print what came out, beside the models' predictions."""
     from tcptutor.headless import run_experiment  # noqa: PLC0415
 
-    sys.exit(run_experiment(experiment, settings, seed, backend, clock, as_json))
+    sys.exit(run_experiment(experiment, settings, seed, scale, backend, clock, as_json))
 
 
 @main.command("list")

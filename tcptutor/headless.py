@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from pathlib import Path
 
-from tcptutor import course, places, units
+from tcptutor import course, places, spec, units
 from tcptutor.analysis import Report, document, report
 from tcptutor.analysis.series import Throughput
 from tcptutor.backends.lab import Lab
@@ -19,7 +19,7 @@ from tcptutor.backends.recording import Recording
 from tcptutor.errors import LabError, TutorError
 from tcptutor.lab.protocol import Phase, Samples
 from tcptutor.run import Run, save
-from tcptutor.spec import PARAMETERS, Experiment
+from tcptutor.spec import Experiment
 
 _PROGRESS_PERIOD = 0.2
 
@@ -101,10 +101,16 @@ def _store(run: Run) -> Path | None:
 
 
 def run_experiment(
-    name: str, settings: Mapping[str, str], seed: int | None, backend: str, clock: str, as_json: bool
+    name: str,
+    settings: Mapping[str, str],
+    seed: int | None,
+    scale: str,
+    backend: str,
+    clock: str,
+    as_json: bool,
 ) -> int:
     """`tcptutor run`: the exit code. Raises TutorError before anything has run."""
-    experiment = course.experiment(name, settings, seed)
+    experiment = course.experiment(name, settings, seed, scale=scale)
     run, problem = asyncio.run(_run(experiment, backend, clock))
     path = _store(run)
     if as_json:
@@ -178,16 +184,11 @@ def list_course(as_json: bool) -> int:
                 f"{module.number}  {module.id}: {module.title}, {len(module.steps)} steps, {module.minutes} minutes"
             )
             for name, each in module.experiments.items():
-                shown = {key: value for key, value in each.parameters.items() if value is not None}
-                text = ", ".join(f"{key} {_text(key, value)}" for key, value in shown.items())
+                text = ", ".join(f"{key} {value}" for key, value in spec.settings(each).items())
                 print(f"     {name}: {each.title}\n         {text}")
     for problem in problems:
         print(f"tcptutor: {problem}", file=sys.stderr)
     return 1 if problems else 0
-
-
-def _text(name: str, value: float | int | str) -> str:
-    return value if isinstance(value, str) else units.write(value, PARAMETERS[name].kind)
 
 
 def lint_course(folder: str | None) -> int:

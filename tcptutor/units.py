@@ -12,7 +12,7 @@ from typing import Literal
 
 from tcptutor.errors import UnitError
 
-Kind = Literal["rate", "time", "ratio", "size", "window", "count", "name"]
+Kind = Literal["rate", "time", "ratio", "size", "window", "count", "number", "name", "changes"]
 
 _RATES = {"bit/s": 1.0, "kbit/s": 1e3, "mbit/s": 1e6, "gbit/s": 1e9}
 # The spellings that tc, iperf3 and the manuals use for the same rates.
@@ -57,7 +57,7 @@ def split(text: str) -> tuple[float, str]:
 
 
 def parse(text: str, kind: str) -> float:
-    """`text` in the base unit of `kind` (rate: bit/s, time: s, ratio: 1, size: bytes, count: 1).
+    """`text` in the base unit of `kind` (rate: bit/s, time: s, ratio: 1, size: bytes, count and number: 1).
 
     A bare zero needs no unit. Raises UnitError for anything else without the right unit.
     """
@@ -65,6 +65,10 @@ def parse(text: str, kind: str) -> float:
     if kind == "count":
         if unit or number != int(number):
             raise UnitError(f"{text!r} is not a whole number: write it like '4'")
+        return number
+    if kind == "number":
+        if unit:
+            raise UnitError(f"{text!r} has a unit: write a number like '2.5'")
         return number
     if number == 0 and not unit:
         return 0.0
@@ -138,5 +142,7 @@ def write(value: float, kind: str) -> str:
             return percent(value, 6)
         case "size" | "window":
             return size(value, 6)
+        case "number":
+            return f"{value:.6g}"
         case _:
             return f"{value:.0f}"

@@ -29,11 +29,14 @@ class Recording:
         run = self.run
         run.wall_s = time.monotonic() - self._began
         match event:
-            case Samples(t=t, rows=rows):
+            case Samples(t=t, rows=rows, queue=queue, acks=acks):
                 run.samples.extend(rows)
+                run.queue.extend(queue)
+                run.acks.extend(acks)
                 run.experiment_s = t
             case Finished():
                 run.flows = list(event.flows)
+                run.udp = list(event.udp)
                 run.fidelity = event.fidelity
                 run.experiment_s = event.seconds
                 run.complete = event.complete

@@ -34,6 +34,8 @@ class Catalogue:
         try:
             table = msgspec.structs.asdict(file.read(ExperimentFile))
             spec.build(name, table)
+            if table["paper"]:
+                spec.build(name, table, scale="paper")
         except ContentError as error:
             self.damaged[name] = error
         except ParameterError as error:
@@ -46,7 +48,11 @@ class Catalogue:
         return tuple(self._tables)
 
     def build(
-        self, name: str, overrides: Mapping[str, str] | None = None, seed: int | None = None
+        self,
+        name: str,
+        overrides: Mapping[str, str] | None = None,
+        seed: int | None = None,
+        scale: str = "bench",
     ) -> spec.Experiment:
         """The experiment of that full name.
 
@@ -56,15 +62,19 @@ class Catalogue:
             raise self.damaged[name]
         if name not in self._tables:
             raise UsageError(f"no experiment {name!r}: the experiments are {', '.join(self.names) or 'none'}")
-        return spec.build(name, self._tables[name], overrides, seed)
+        return spec.build(name, self._tables[name], overrides, seed, scale)
 
 
 def experiment(
-    name: str, overrides: Mapping[str, str] | None = None, seed: int | None = None, folder: Path | None = None
+    name: str,
+    overrides: Mapping[str, str] | None = None,
+    seed: int | None = None,
+    folder: Path | None = None,
+    scale: str = "bench",
 ) -> spec.Experiment:
     """The experiment `slug/name` with `overrides` of its parameters, as `tcptutor run --set` gives them.
 
     Queue and window that the file gives in BDP follow an overridden rate or delay, which changing a
     finished `Experiment` could not do. Raises UsageError, ParameterError or ContentError.
     """
-    return Catalogue(folder or places.lessons()).build(name, overrides, seed)
+    return Catalogue(folder or places.lessons()).build(name, overrides, seed, scale)

@@ -15,8 +15,13 @@ _MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?", re.DOTALL)
 _FIELD = re.compile(r"Object (?P<how>contains unknown|missing required) field `(?P<name>[^`]*)`")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _TYPES = {
-    "str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false",
-    "array": "a list", "object": "a table", "null": "nothing",
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "null": "nothing",
 }
 
 

@@ -9,7 +9,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -42,11 +42,17 @@ class ModuleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     extra: tuple[str, ...] = ()
 
 
+Setting: TypeAlias = str | int | float | bool | list[str]
+"""A parameter's value as a course file has it."""
+
+
 class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """lessons/NN-slug/experiments/name.toml; the values themselves are spec.build's to check."""
 
     title: str
-    parameters: dict[str, str | int | float]
+    parameters: dict[str, Setting]
+    paper: dict[str, Setting] = {}
+    """The values that the source printed, where they differ; `--scale paper` runs them."""
     pairs: int = 1
     seed: int = 1
     sources: tuple[str, ...] = ()
@@ -56,7 +62,7 @@ class ExperimentUse(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """A step's `[experiment]`: which one, and what is different here."""
 
     name: str
-    set: dict[str, str | int | float] = {}
+    set: dict[str, Setting] = {}
 
 
 class StepFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

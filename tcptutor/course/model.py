@@ -77,7 +77,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     def kinds(self) -> tuple[Kind, ...]:
         """What the student does here."""
         parts: tuple[tuple[Kind, object], ...] = (
-            ("predict", self.predict), ("experiment", self.experiment), ("question", self.questions)
+            ("predict", self.predict),
+            ("experiment", self.experiment),
+            ("question", self.questions),
         )
         return tuple(kind for kind, part in parts if part) or ("read",)
 

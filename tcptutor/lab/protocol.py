@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 import msgspec
 
-from tcptutor.run import Environment, Fidelity, FlowResult, Sample
+from tcptutor.run import AckSample, Environment, Fidelity, FlowResult, QueueSample, Sample, UdpResult
 from tcptutor.spec import Experiment
 
-VERSION = 1
+VERSION = 2
 PORT_NAME = "tcptutor"
 """The guest's virtio port that carries it."""
 
@@ -27,7 +27,10 @@ class RunExperiment(msgspec.Struct, frozen=True, tag="run"):
     """Run it; answered by Phase, Samples, ... and one Finished or Failed."""
 
     experiment: Experiment
-    sample_hz: float = 20.0
+    sample_hz: float = 100.0
+    """Samples of each flow in a second of the lab's clock."""
+    acks: bool = False
+    """Whether to trace the flows at every ACK as well (tcp:tcp_probe)."""
 
 
 class Stop(msgspec.Struct, frozen=True, tag="stop"):
@@ -61,6 +64,10 @@ class Samples(msgspec.Struct, frozen=True, tag="samples"):
     t: float
     """Lab time since the traffic began, s, even when there is no flow yet."""
     rows: tuple[Sample, ...]
+    queue: tuple[QueueSample, ...] = ()
+    """The bottleneck at the same instants."""
+    acks: tuple[AckSample, ...] = ()
+    """What the tracepoint gave meanwhile, for a run that asked for it."""
 
 
 class Finished(msgspec.Struct, frozen=True, tag="finished"):
@@ -71,6 +78,7 @@ class Finished(msgspec.Struct, frozen=True, tag="finished"):
     seconds: float
     """Lab time of the traffic."""
     complete: bool = True
+    udp: tuple[UdpResult, ...] = ()
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):

@@ -106,14 +106,14 @@ class Bench:
         await self._finish(live)
 
     async def _follow(self, live: Live, recording: Recording) -> None:
-        rates = reading.Rates()
+        rates, thinner = reading.Rates(), reading.Thinner()
         saved, pause = time.monotonic(), CHECKPOINT_S
         live.state = "running"
         async with contextlib.aclosing(self._lab.run(recording.run.experiment)) as events:  # type: ignore[type-var]
             async for event in events:
                 recording.take(event)
                 self._say_where(recording.run)
-                self._note(live, rates, event)
+                self._note(live, rates, thinner, event)
                 if (began := time.monotonic()) - saved > pause:
                     with _unsaved(live):
                         await asyncio.to_thread(self._journal.checkpoint_run, recording.run)
@@ -127,12 +127,13 @@ class Bench:
             run.environment = self._lab.environment
             self._tell(LabState("ready", run.environment))
 
-    def _note(self, live: Live, rates: reading.Rates, event: Event) -> None:
+    def _note(self, live: Live, rates: reading.Rates, thinner: reading.Thinner, event: Event) -> None:
         match event:
             case Phase(text=text):
                 live.phase = text
             case Samples(rows=rows):
                 live.rates = rates.add(rows)
+                live.drawn += thinner.take(rows)
             case _:
                 pass
         self._post(RunMoved(live))

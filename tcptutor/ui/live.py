@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from tcptutor.run import Run
+from tcptutor.run import Run, Sample
 
 if TYPE_CHECKING:
     from tcptutor.analysis.model import Expectation, Report
@@ -24,6 +24,8 @@ class Live:
     """What the models say; None until it has been computed."""
     report: Report | None = None
     """After the run; None when too little arrived to compare."""
+    drawn: list[Sample] = field(default_factory=list)
+    """The samples that charts are drawn from: a few a second of each flow, whatever the lab takes."""
     rates: list[tuple[float, float]] = field(default_factory=list)
     """Throughput of all flows together: time in s, bit/s."""
     state: State = "starting"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tcptutor.errors import TutorError
@@ -27,6 +27,24 @@ class Rates:
         """All points so far: (s, bit/s)."""
         self._throughput.add(samples)
         return self._throughput.points
+
+
+class Thinner:
+    """Lets through what a chart can show: of each flow the first sample in each twentieth of a second."""
+
+    HZ = 20
+
+    def __init__(self) -> None:
+        self._last: dict[int, int] = {}
+
+    def take(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        """Those of `samples` to draw, in order."""
+        for sample in samples:
+            # A hair of slack: a sample of the next step may come at 0.9999 of it.
+            step = int(sample.t * self.HZ + 0.01)
+            if self._last.get(sample.flow) != step:
+                self._last[sample.flow] = step
+                yield sample
 
 
 async def expectation(experiment: Experiment) -> Expectation:
@@ -54,5 +72,6 @@ async def recall(module: str, step: str, run: Run) -> Live:
     live = Live(module, step, run, state="ended")
     live.expectation = await expectation(run.experiment)
     live.rates = await asyncio.to_thread(rates.add, run.samples)
+    live.drawn = await asyncio.to_thread(lambda: list(Thinner().take(run.samples)))
     live.report = await report(run)
     return live

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tcptutor.run import SSTHRESH_INFINITE, Environment, Run, Sample
+from tcptutor.run import SSTHRESH_INFINITE, Environment, Run, Sample, SampleTable
 from tcptutor.spec import Experiment, build
 
 HZ = 20
@@ -73,7 +73,7 @@ def run_of(made: Experiment, *bps: Value, until: float | None = None, **state: V
     end = made.seconds if until is None else until
     run = empty(made, complete=until is None)
     rows = [row for flow, one in enumerate(bps) for row in samples(flow, one, end, state)]
-    run.samples = sorted(rows, key=lambda row: row.t)
+    run.samples = SampleTable(sorted(rows, key=lambda row: row.t))
     run.experiment_s = end
     return run
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_type_hints
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tcptutor.analysis import explain, report
-from tcptutor.run import FlowResult, Run, Sample
+from tcptutor.run import FlowResult, Run, Sample, SampleTable
 
 from .synthetic import Value, empty, experiment, losing, run_of, samples
 
@@ -162,7 +164,7 @@ def test_runs_without_samples() -> None:
 
 def test_a_missing_flow_is_left_out() -> None:
     run = run_of(experiment(loss="0.1 %", streams="3"), 9e6, 9e6, **losing(1))
-    run.samples += samples(2, 9e6, 0, {})
+    run.samples.extend(samples(2, 9e6, 0, {}))
     assert explain(run).limited_by == "random-loss"
     assert report(run).throughput_bps == pytest.approx(18e6, rel=1e-3)
 
@@ -185,8 +187,10 @@ def test_counters_that_stand_still_divide_nothing_by_zero() -> None:
     assert "0 %" in verdict.sentence
 
 
-numbers = st.one_of(st.integers(0, 2**31), st.floats(0, 1e9))
-rows = st.lists(st.tuples(st.integers(0, 3), st.floats(0, 14), *[numbers] * 20), max_size=40)
+_DRAWN = {int: st.integers(0, 2**31), float: st.floats(0, 1e9), bool: st.booleans()}
+_TYPES = get_type_hints(Sample)
+_COUNTERS = [_DRAWN[_TYPES[name]] for name in Sample.__struct_fields__[2:]]
+rows = st.lists(st.tuples(st.integers(0, 3), st.floats(0, 14), *_COUNTERS), max_size=40)
 
 
 @given(rows, st.booleans(), st.sampled_from(["none", "100 Mbit/s"]))
@@ -194,7 +198,7 @@ def test_whatever_the_samples_say_there_is_a_verdict(
     drawn: list[tuple[float, ...]], complete: bool, rate: str
 ) -> None:
     run: Run = empty(experiment(rate=rate, loss="0.1 %", pacing="1 Mbit/s"), complete)
-    run.samples = [Sample(*row) for row in sorted(drawn, key=lambda row: row[1])]
+    run.samples = SampleTable(Sample(*row) for row in sorted(drawn, key=lambda row: row[1]))
     verdict = explain(run)
     assert 0 < len(verdict.sentence) <= 110
     assert report(run).jain_index <= 1

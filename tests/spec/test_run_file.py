@@ -24,7 +24,7 @@ def made() -> run.Run:
         experiment=spec.build("m/e", {"parameters": {"rate": "10 Mbit/s"}}),
         environment=run.Environment(backend="host", clock="real", kernel="6.1"),
         started="2026-01-01T00:00:00+00:00",
-        samples=[_sample(0, 0.0, 10), _sample(1, 0.0, 11), _sample(0, 0.05, 12)],
+        samples=run.SampleTable([_sample(0, 0.0, 10), _sample(1, 0.0, 11), _sample(0, 0.05, 12)]),
     )
 
 
@@ -34,11 +34,14 @@ def test_a_run_is_read_back_as_it_was_written(made: run.Run, tmp_path: Path) -> 
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["x.tcprun"]
 
 
-def test_samples_come_as_columns_by_flow(made: run.Run) -> None:
-    series = made.series()
-    assert list(series) == [0, 1]
-    assert list(series[0]["cwnd"]) == [10, 12]
-    assert list(series[1]["t"]) == [0.0]
+def test_samples_are_columns_and_read_like_a_list(made: run.Run) -> None:
+    table = made.samples
+    assert list(table.column("cwnd")) == [10, 11, 12]
+    assert table[-1] == _sample(0, 0.05, 12)
+    assert [row.flow for row in table] == [0, 1, 0]
+    assert list(table[1:]) == [_sample(1, 0.0, 11), _sample(0, 0.05, 12)]
+    assert table != run.SampleTable(table[1:])
+    assert run.SampleTable(iter(table)) == table
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ def live(until: float) -> Live:
         started="",
         samples=[sample for sample in samples_of(EXPERIMENT) if sample.t <= until],
     )
-    return Live("m", "s", run, expectation=expect(EXPERIMENT), state="running")
+    return Live("m", "s", run, expectation=expect(EXPERIMENT), drawn=list(run.samples), state="running")
 
 
 def picture(until: float) -> list[plot.Line]:
-    flows = traces.traces(live(until).run.samples, EXPERIMENT.seconds, SIZE[0] * 2)
+    flows = traces.traces(live(until).drawn, EXPERIMENT.seconds, SIZE[0] * 2)
     return plot.draw(list(flows.values()), SIZE, EXPERIMENT.seconds, 150, 38.7)
 
 
@@ -41,7 +41,7 @@ def test_old_columns_never_move_and_only_new_cells_are_drawn() -> None:
 
 
 def test_every_peak_and_every_loss_is_kept_however_narrow_the_chart() -> None:
-    samples = live(20).run.samples
+    samples = live(20).drawn
     (points,) = traces.traces(samples, EXPERIMENT.seconds, 40).values()
     assert len(points) < len(samples) / 2
     assert max(cwnd for _, cwnd in points) == max(sample.cwnd for sample in samples)

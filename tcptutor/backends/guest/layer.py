@@ -9,7 +9,8 @@ import tcptutor
 from tcptutor.backends.guest import cpio
 
 _PACKAGE = Path(tcptutor.__file__).parent
-_FILES = ("__init__.py", "errors.py", "units.py", "spec.py", "run.py")
+_FILES = ("__init__.py", "errors.py", "units.py")
+_ROOMS = ("lab", "run", "spec")
 
 _START = """
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin:/agent/bin HOME=/tmp LC_ALL=C.UTF-8
@@ -26,14 +27,15 @@ echo o > /proc/sysrq-trigger
 
 def sources() -> list[Path]:
     """The files of ours that go into the guest."""
-    return [_PACKAGE / name for name in _FILES] + sorted((_PACKAGE / "lab").glob("*.py"))
+    rooms = [path for room in _ROOMS for path in sorted((_PACKAGE / room).glob("*.py"))]
+    return [_PACKAGE / name for name in _FILES] + rooms
 
 
 def archive() -> bytes:
     """The layer, ready to follow the image's archive."""
     entries = [
         cpio.folder("agent/tcptutor"),
-        cpio.folder("agent/tcptutor/lab"),
+        *(cpio.folder(f"agent/tcptutor/{room}") for room in _ROOMS),
         cpio.file("agent/start", _START.encode()),
     ]
     entries += [

@@ -54,7 +54,7 @@ class Chart(Widget):
         live = self._live
         if live is None or width < SMALLEST[0] or height < SMALLEST[1]:
             return []
-        experiment, samples = live.run.experiment, live.run.samples
+        experiment, samples = live.run.experiment, live.drawn
         expected = live.expectation.cwnd_segments if live.expectation else None
         upper = traces.top(samples, experiment.flows.warmup, expected)
         flows = traces.traces(samples, experiment.seconds, width * 2)

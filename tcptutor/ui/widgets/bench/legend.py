@@ -44,7 +44,7 @@ def _measured(live: Live) -> str:
 
 def _peak(live: Live) -> int:
     """The highest window if the chart cuts it off, else 0."""
-    samples = live.run.samples
+    samples = live.drawn
     expected = live.expectation.cwnd_segments if live.expectation else None
     upper = traces.top(samples, live.run.experiment.flows.warmup, expected)
     highest = max((sample.cwnd for sample in samples), default=0)

@@ -53,7 +53,7 @@ def rtt_scale(experiment: Experiment) -> float:
 def rtt_points(live: Live) -> Points:
     """The mean over the flows in each half second."""
     points = []
-    for half, samples in groupby(live.run.samples, key=lambda sample: int(sample.t * 2)):
+    for half, samples in groupby(live.drawn, key=lambda sample: int(sample.t * 2)):
         rtts = [sample.rtt for sample in samples if sample.rtt]
         if rtts:
             points.append(((half + 1) / 2, sum(rtts) / len(rtts)))

@@ -1,0 +1,35 @@
+"""What came out of one run, and its file."""
+
+from tcptutor.run.files import load, save
+from tcptutor.run.record import (
+    FORMAT_VERSION,
+    Environment,
+    Fidelity,
+    FlowResult,
+    Run,
+    Status,
+    UdpResult,
+)
+from tcptutor.run.samples import CA_STATES, SSTHRESH_INFINITE, AckSample, QueueSample, Sample
+from tcptutor.run.tables import AckTable, QueueTable, SampleTable, Table
+
+__all__ = [
+    "CA_STATES",
+    "FORMAT_VERSION",
+    "SSTHRESH_INFINITE",
+    "AckSample",
+    "AckTable",
+    "Environment",
+    "Fidelity",
+    "FlowResult",
+    "QueueSample",
+    "QueueTable",
+    "Run",
+    "Sample",
+    "SampleTable",
+    "Status",
+    "Table",
+    "UdpResult",
+    "load",
+    "save",
+]

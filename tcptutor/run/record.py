@@ -1,0 +1,99 @@
+"""What came out of one run: environment, samples, flow results and fidelity."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from tcptutor.run.tables import AckTable, QueueTable, SampleTable
+from tcptutor.spec import Experiment
+
+FORMAT_VERSION = 2
+
+Status = Literal["valid", "suspect", "invalid"]
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run took place."""
+
+    backend: str
+    """host, guest or replay."""
+    clock: str
+    """virtual: time counted in the guest's instructions; real: the wall's."""
+    kernel: str
+    algorithms: tuple[str, ...] = ()
+    qdiscs: tuple[str, ...] = ()
+    hz: int = 0
+    """The kernel's timer frequency as it reports it to programs; 0 unknown."""
+    versions: dict[str, str] = {}
+    reason: str = ""
+    """Why this backend and clock were chosen, for the screen."""
+
+
+class FlowResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One flow over the measured time (the warm-up left out)."""
+
+    flow: int
+    pair: int
+    throughput_bps: float
+    """Payload acknowledged, bit/s."""
+    retransmits: int
+    losses: int
+    """Loss events: the sender's entries into recovery, loss or CWR."""
+    segments: int
+    """Data segments sent."""
+    mean_rtt_s: float
+    mean_cwnd_segments: float
+    mss: int
+    algorithm: str = ""
+    receiver_bps: float | None = None
+    """iperf3's own figure at the receiver, bit/s, for comparison."""
+    completion_s: float | None = None
+    """Time from the flow's start to the acknowledgement of its last byte, s; None unless it had an amount to send."""
+
+
+class UdpResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One UDP flow, as iperf3 counts it at the receiver over the whole run."""
+
+    pair: int
+    sent_bps: float
+    received_bps: float
+    lost: int
+    """Datagrams that did not arrive; the next, all that were sent."""
+    datagrams: int
+    jitter_s: float
+
+
+class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the lab believes its own result."""
+
+    status: Status = "valid"
+    reasons: tuple[str, ...] = ()
+    """One sentence for each thing that makes it suspect or invalid."""
+    checks: dict[str, float | int | str | bool] = {}
+    """What was read back and measured, by name."""
+
+
+class Run(msgspec.Struct, kw_only=True):
+    """One run of one experiment, whole or cut short. The one mutable thing here: it grows as samples arrive."""
+
+    id: str
+    experiment: Experiment
+    environment: Environment
+    started: str
+    """Wall-clock time of the start, ISO 8601 with zone."""
+    flows: list[FlowResult] = []
+    fidelity: Fidelity = Fidelity()
+    udp: list[UdpResult] = []
+    samples: SampleTable = msgspec.field(default_factory=SampleTable)
+    queue: QueueTable = msgspec.field(default_factory=QueueTable)
+    acks: AckTable = msgspec.field(default_factory=AckTable)
+    """Single ACKs, for a run that was asked to trace them."""
+    complete: bool = False
+    """False while it runs and for one that was cut short."""
+    note: str = ""
+    """Why it was cut short, or "replay"."""
+    wall_s: float = 0.0
+    experiment_s: float = 0.0
+    format_version: int = FORMAT_VERSION

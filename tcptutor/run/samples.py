@@ -1,0 +1,95 @@
+"""What is measured while a run goes on, one row an instant: the flows' TCP state, the bottleneck's queue, single ACKs.
+
+Times are seconds of the lab's clock since the traffic began.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+SSTHRESH_INFINITE = 0x7FFFFFFF
+"""What the kernel reports as ssthresh before the first loss."""
+
+CA_STATES = ("open", "disorder", "cwr", "recovery", "loss")
+"""Names of `Sample.ca_state`, the kernel's congestion-avoidance states."""
+
+
+class Sample(msgspec.Struct, frozen=True, array_like=True):
+    """One flow's TCP state at one instant, as the sender's kernel reports it (struct tcp_info)."""
+
+    flow: int
+    t: float
+    cwnd: int
+    """Congestion window, segments."""
+    ssthresh: int
+    """Slow-start threshold, segments; SSTHRESH_INFINITE before the first loss."""
+    mss: int
+    """Payload bytes of a full segment."""
+    rtt: float
+    """Smoothed round-trip time, s."""
+    rttvar: float
+    min_rtt: float
+    """s; 0 before the first measurement."""
+    bytes_acked: int
+    """Payload acknowledged since the flow began, bytes."""
+    segs_out: int
+    """Data segments sent since the flow began, retransmissions included."""
+    retransmits: int
+    """Segments retransmitted since the flow began."""
+    delivery_rate: float
+    """The kernel's latest estimate, bit/s."""
+    pacing_rate: float
+    """bit/s."""
+    snd_wnd: int
+    """The receiver's advertised window, bytes; 0 where the kernel does not tell (before 6.2)."""
+    ca_state: int
+    app_limited: bool
+    busy: float
+    """Time with data to send since the flow began, s; the two below are parts of it."""
+    rwnd_limited: float
+    sndbuf_limited: float
+    reord_seen: int
+    dsack_dups: int
+    rto: float
+    """Retransmission timeout, s."""
+    # From here on since format 2; a file of format 1 has none of them.
+    bytes_retrans: int = 0
+    """Payload retransmitted since the flow began, bytes."""
+    delivered: int = 0
+    """Segments that the receiver has told of, since the flow began; the second, of those with an ECN mark."""
+    delivered_ce: int = 0
+    total_rto: int = 0
+    """Retransmission timeouts since the flow began; 0 where the kernel does not tell (before 6.7)."""
+    unacked: int = 0
+    """Segments sent and not yet acknowledged."""
+    lost: int = 0
+    """Of these, segments taken for lost."""
+    notsent: int = 0
+    """Bytes that wait in the send buffer for the first time."""
+    bytes_received: int = 0
+    """Payload that the receiver's kernel has taken in order since the flow began, bytes."""
+
+
+class QueueSample(msgspec.Struct, frozen=True, array_like=True):
+    """The bottleneck's queue at one instant (tbf and what is below it)."""
+
+    t: float
+    bytes: int
+    """Waiting."""
+    packets: int
+    """Waiting."""
+    drops: int
+    """Packets dropped since the run's start."""
+    sent: int
+    """Bytes of frames sent since the run's start."""
+
+
+class AckSample(msgspec.Struct, frozen=True, array_like=True):
+    """One flow at one arriving packet, from the kernel's tracepoint tcp:tcp_probe."""
+
+    flow: int
+    t: float
+    cwnd: int
+    ssthresh: int
+    rtt: float
+    """Smoothed round-trip time, s."""

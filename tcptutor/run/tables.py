@@ -1,0 +1,136 @@
+"""Rows of one struct kept as columns: an array of numbers for each field, so that a million of them fit in memory."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar, get_type_hints, overload
+
+import msgspec
+
+from tcptutor.run.samples import AckSample, QueueSample, Sample
+
+Row = TypeVar("Row", bound=msgspec.Struct)
+_CODES = {int: "q", bool: "b", float: "d"}
+_DIGITS = 9
+"""Decimals that are written of a number with a fraction: nanoseconds."""
+
+
+class Table(Sequence[Row], Generic[Row]):
+    """Reads like a list of rows; `column` gives the numbers of one field without making any row."""
+
+    row: ClassVar[type[msgspec.Struct]]
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        hints = get_type_hints(self.row)
+        self._types = [hints[name] for name in self.row.__struct_fields__]
+        self._columns: list[array[Any]] = [array(_CODES[kind]) for kind in self._types]
+        self.extend(rows)
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Table[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | Table[Row]:
+        if isinstance(index, slice):
+            part = type(self)()
+            part._columns = [column[index] for column in self._columns]
+            return part
+        return self._make(column[index] for column in self._columns)
+
+    def _make(self, values: Iterable[Any]) -> Row:
+        made: Any = self.row(
+            *(bool(v) if kind is bool else v for kind, v in zip(self._types, values, strict=True))
+        )
+        return made  # type: ignore[no-any-return]
+
+    def __iter__(self) -> Iterator[Row]:
+        return (self._make(values) for values in zip(*self._columns, strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Table) and self.row is other.row and self._columns == other._columns
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} rows)"
+
+    def column(self, name: str) -> array[Any]:
+        """The numbers of one field, in the order of the rows."""
+        return self._columns[self.row.__struct_fields__.index(name)]
+
+    def append(self, row: Row) -> None:
+        self.extend((row,))
+
+    def extend(self, rows: Iterable[Row]) -> None:
+        if isinstance(rows, Table):
+            for column, more in zip(self._columns, rows._columns, strict=True):
+                column.extend(more)
+            return
+        new = list(zip(*map(msgspec.structs.astuple, rows), strict=True)) or [()] * len(self._columns)
+        for column, values in zip(self._columns, new, strict=True):
+            column.extend(values)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """The columns by field name, as they are written to a file."""
+        return {
+            name: [round(value, _DIGITS) for value in column] if column.typecode == "d" else column.tolist()
+            for name, column in zip(self.row.__struct_fields__, self._columns, strict=True)
+        }
+
+    def take_columns(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Fill an empty table from columns; a field that is missing there has its default in every row.
+
+        Raises ValueError for columns that are not of one length, or for a missing one without a default.
+        """
+        lengths = {len(values) for values in columns.values()}
+        if len(lengths) > 1:
+            raise ValueError("columns of different lengths")
+        count = lengths.pop() if lengths else 0
+        fields = msgspec.structs.fields(self.row)
+        for field, column in zip(fields, self._columns, strict=True):
+            if field.name not in columns and field.default is msgspec.NODEFAULT:
+                if count or columns:
+                    raise ValueError(f"no column {field.name}")
+                continue
+            column.extend(columns.get(field.name, [field.default] * count))
+
+
+class SampleTable(Table[Sample]):
+    """The TCP state of all flows, in order of time."""
+
+    row = Sample
+
+
+class QueueTable(Table[QueueSample]):
+    """The bottleneck's queue, in order of time."""
+
+    row = QueueSample
+
+
+class AckTable(Table[AckSample]):
+    """Single ACKs, in order of time."""
+
+    row = AckSample
+
+
+def encode(value: Any) -> Any:
+    """A table as msgspec writes it; its `enc_hook`."""
+    if isinstance(value, Table):
+        return value.to_columns()
+    raise NotImplementedError(f"cannot write a {type(value).__name__}")
+
+
+def decode(kind: type, value: Any) -> Any:
+    """A table as msgspec reads it, from columns or, as format 1 had them, rows; its `dec_hook`."""
+    if not issubclass(kind, Table):
+        raise NotImplementedError(f"cannot read a {kind.__name__}")
+    table = kind()
+    if isinstance(value, dict):
+        table.take_columns(value)
+    else:
+        table.extend(msgspec.convert(value, list[table.row]))  # type: ignore[name-defined]
+    return table

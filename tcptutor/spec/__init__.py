@@ -1,0 +1,25 @@
+"""What to run: an experiment on the lab's network, as frozen, validated, serialisable data.
+
+An experiment file is a table of named parameters in text with units; `build` merges overrides into it and
+gives the `Experiment` in base units, with what follows from the parameters (queue in bytes, BDP) computed.
+"""
+
+from tcptutor.spec.build import SCALES, build
+from tcptutor.spec.parameters import PARAMETERS, Parameter, parameter, read, settings
+from tcptutor.spec.parts import ETHERNET_HEADER, Change, Experiment, Flows, Hosts, Path
+
+__all__ = [
+    "ETHERNET_HEADER",
+    "PARAMETERS",
+    "SCALES",
+    "Change",
+    "Experiment",
+    "Flows",
+    "Hosts",
+    "Parameter",
+    "Path",
+    "build",
+    "parameter",
+    "read",
+    "settings",
+]

@@ -1,0 +1,167 @@
+"""From an experiment file's table and the user's overrides to an `Experiment`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tcptutor.errors import ParameterError
+from tcptutor.spec.parameters import PARAMETERS, read, read_sysctl, sysctl_name
+from tcptutor.spec.parts import ETHERNET_HEADER, Experiment, Flows, Hosts, Path, bdp
+
+_KEYS = {"title", "parameters", "paper", "pairs", "seed", "sources"}
+_SIZES = ("queue", "window", "send_buffer", "buffer", "reverse_queue", "changes")
+"""Read last: they may be multiples of the BDP that the others make."""
+SCALES = ("bench", "paper")
+
+
+def _default_queue(rate: float | None, delay: float, mtu: int) -> int:
+    """One BDP, and never less than 64 full frames: enough for the bursts of slow start on short paths."""
+    return max(round(bdp(rate, delay) or 0), 64 * (mtu + ETHERNET_HEADER))
+
+
+def build(
+    name: str,
+    table: Mapping[str, Any],
+    overrides: Mapping[str, str] | None = None,
+    seed: int | None = None,
+    scale: str = "bench",
+) -> Experiment:
+    """The experiment `name` from its file's `table`, with `overrides` of its parameters.
+
+    At the scale "paper" the file's `paper` table, the values that the source printed, goes over its parameters.
+    Raises ParameterError; the message names the key and the reason.
+    """
+    unknown = sorted(set(table) - _KEYS)
+    if unknown:
+        raise ParameterError(
+            f"{unknown[0]!r} is not a key of an experiment: the keys are {', '.join(sorted(_KEYS))}"
+        )
+    text = {**_parameters(table, "parameters"), **_paper(name, table, scale), **(overrides or {})}
+    path, hosts, flows = _parts(text)
+    pairs = table.get("pairs", 1)
+    if not isinstance(pairs, int) or not 1 <= pairs <= 4:
+        raise ParameterError(f"pairs: {pairs!r} is out of bounds: 1 to 4")
+    seed = table.get("seed", 1) if seed is None else seed
+    if not isinstance(seed, int) or not 0 <= seed < 2**32:
+        raise ParameterError(f"seed: {seed!r} is out of bounds: a whole number from 0 to 4294967295")
+    title, sources = table.get("title", name), table.get("sources", ())
+    if not isinstance(title, str) or not all(isinstance(source, str) for source in sources):
+        raise ParameterError("'title' is a text, 'sources' is a list of texts")
+    experiment = Experiment(
+        name=name,
+        title=title,
+        path=path,
+        hosts=hosts,
+        flows=flows,
+        pairs=pairs,
+        seed=seed,
+        sources=tuple(sources),
+        scale=scale,
+    )
+    _check(experiment)
+    return experiment
+
+
+def _parameters(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    given = table.get(key, {})
+    if not isinstance(given, Mapping):
+        raise ParameterError(f"{key!r} must be a table")
+    return given
+
+
+def _paper(name: str, table: Mapping[str, Any], scale: str) -> Mapping[str, Any]:
+    if scale not in SCALES:
+        raise ParameterError(f"scale: {scale!r} is not one of {', '.join(SCALES)}")
+    printed = _parameters(table, "paper")
+    if scale == "bench":
+        return {}
+    if not printed:
+        raise ParameterError(f"{name} has no values at the scale of its source: leave --scale out")
+    return printed
+
+
+def _parts(text: Mapping[str, Any]) -> tuple[Path, Hosts, Flows]:
+    values: dict[str, dict[str, Any]] = {"path": {}, "hosts": {}, "flows": {}}
+    path, sysctls = values["path"], dict[str, str]()
+    for key in sorted(text, key=lambda key: key in _SIZES):
+        if key not in PARAMETERS and (sysctl := sysctl_name(key)):
+            sysctls[sysctl] = read_sysctl(key, text[key])
+            continue
+        size = bdp(path.get("rate"), path.get("delay", 0.0)) if key in _SIZES else None
+        value = read(key, text[key], size)
+        values[PARAMETERS[key].part][key] = value
+    hosts = Hosts(sysctls=sysctls, **values["hosts"])
+    path.setdefault("queue", _default_queue(path.get("rate"), path.get("delay", 0.0), hosts.mtu))
+    path.setdefault(
+        "reverse_queue", _default_queue(path.get("reverse_rate"), path.get("delay", 0.0), hosts.mtu)
+    )
+    return Path(**path), hosts, Flows(**values["flows"])
+
+
+def _check(experiment: Experiment) -> None:
+    """What one parameter says of another. Raises ParameterError."""
+    path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
+    several = experiment.pairs > 1
+    lists = {"algorithms": hosts.algorithms, "starts": flows.starts, "directions": flows.directions}
+    places = experiment.pairs if several else max(1, flows.streams)
+    changed = {change.name for change in path.changes}
+    burst = path.loss_burst > 1
+    rules = [
+        *(
+            (
+                len(values) > places,
+                f"{key}: {len(values)} values for {places} {'pairs' if several else 'flows'}",
+            )
+            for key, values in lists.items()
+        ),
+        (
+            len(path.pair_delays) > experiment.pairs,
+            f"pair_delays: {len(path.pair_delays)} values for {experiment.pairs} pairs",
+        ),
+        (
+            path.jitter > path.delay and path.jitter_shape == "uniform",
+            "jitter: larger than the delay it spreads: give a jitter of at most the delay",
+        ),
+        (path.reorder and not path.delay, "reorder: segments overtake others that wait: give a delay"),
+        (burst and path.loss_correlation, "loss_burst and loss_correlation: take one of the two"),
+        (
+            burst and path.loss >= path.loss_burst / (path.loss_burst + 1),
+            "loss: too much for losses in bursts: give a smaller loss or a larger loss_burst",
+        ),
+        (
+            path.loss_by == "firewall" and (burst or path.loss_correlation),
+            "loss_by: a firewall rule drops independently: leave loss_burst and loss_correlation out",
+        ),
+        (
+            path.loss_by == "firewall" and "loss" in changed,
+            "changes: the loss of a firewall rule stays: take loss_by=netem",
+        ),
+        (
+            path.rate is None and (path.qdisc != "fifo" or changed & {"rate", "queue"}),
+            "rate: there is no queue and no rate to change without one: give a rate",
+        ),
+        (
+            any(change.at >= experiment.seconds for change in path.changes),
+            f"changes: the run is over after {experiment.seconds:g} s: take earlier times",
+        ),
+        (
+            any(start >= experiment.seconds for start in flows.starts),
+            f"starts: the run is over after {experiment.seconds:g} s: take earlier times",
+        ),
+        (
+            not experiment.total_streams and not flows.udp_streams,
+            "streams: no flow at all: give streams or udp_streams",
+        ),
+        (
+            hosts.mss is not None and hosts.mss > hosts.mtu - 40,
+            f"mss: it does not fit into an MTU of {hosts.mtu}: take {hosts.mtu - 40} at most",
+        ),
+        (
+            hosts.window is not None and flows.buffer is not None,
+            "buffer: it fixes the receiver's window as well: leave window or buffer out",
+        ),
+    ]
+    for wrong, message in rules:
+        if wrong:
+            raise ParameterError(message)

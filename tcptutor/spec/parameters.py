@@ -1,0 +1,287 @@
+"""Every knob of an experiment by its name: unit, bounds, what it does; and reading its value from text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from tcptutor import units
+from tcptutor.errors import ParameterError, UnitError
+from tcptutor.spec.parts import Change, Experiment
+
+
+class Parameter(msgspec.Struct, frozen=True, kw_only=True):
+    """One knob: its unit, its bounds in base units, and what it does in a sentence."""
+
+    name: str
+    part: str
+    """The part of Experiment that holds it: path, hosts or flows."""
+    kind: units.Kind
+    low: float = 0.0
+    high: float = 0.0
+    optional: bool = False
+    """Whether "none" is a value (no shaper, no limit)."""
+    many: bool = False
+    """Whether it is a list, written with commas: one entry for each pair, or for each flow with one pair."""
+    choices: tuple[str, ...] = ()
+    help: str
+
+    @property
+    def bounds(self) -> str:
+        """The bounds as the user writes them."""
+        if self.choices:
+            text = " or ".join((", ".join(self.choices[:-1]), self.choices[-1]))
+        elif self.kind == "name":
+            text = "a name like 'reno'"
+        elif self.kind == "changes":
+            text = _CHANGE_EXAMPLE
+        else:
+            low, high = (units.write(bound, self.kind) for bound in (self.low, self.high))
+            text = f"{low} to {high}"
+        if self.many and self.kind != "changes":
+            text += ", several with commas"
+        return text + (", or none" if self.optional else "")
+
+    def text(self, value: Any) -> str:
+        """A value of it in base units, as the user writes it."""
+        if self.kind == "changes":
+            return "; ".join(_change_text(change) for change in value) or "none"
+        if self.many:
+            return ", ".join(self._one_text(each) for each in value) or "none"
+        return "none" if value is None else self._one_text(value)
+
+    def _one_text(self, value: Any) -> str:
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        return value if isinstance(value, str) else units.write(value, self.kind)
+
+
+def _p(
+    name: str,
+    part: str,
+    kind: units.Kind,
+    low: float,
+    high: float,
+    help: str,
+    *,
+    optional: bool = False,
+    many: bool = False,
+) -> Parameter:
+    return Parameter(
+        name=name, part=part, kind=kind, low=low, high=high, help=help, optional=optional, many=many
+    )
+
+
+def _choice(name: str, part: str, choices: tuple[str, ...], help: str, *, many: bool = False) -> Parameter:
+    return Parameter(name=name, part=part, kind="name", choices=choices, help=help, many=many)
+
+
+_SWITCH = ("off", "on")
+JITTER_SHAPES = ("uniform", "normal", "pareto", "paretonormal")
+BOTTLENECK_QDISCS = ("fifo", "codel", "fq_codel", "fq", "cake", "red")
+
+PARAMETERS: dict[str, Parameter] = {
+    parameter.name: parameter
+    for parameter in (
+        _p("rate", "path", "rate", 1e4, 1e11, "rate of the bottleneck", optional=True),
+        _p("delay", "path", "time", 0, 10, "delay added to the data direction, so to the RTT"),
+        _p("jitter", "path", "time", 0, 10, "spread of the delay"),
+        _choice("jitter_shape", "path", JITTER_SHAPES, "distribution of the delay"),
+        _p("loss", "path", "ratio", 0, 0.9, "probability that a data segment is lost at random"),
+        _p("loss_burst", "path", "number", 1, 1000, "mean number of segments lost in a row"),
+        _p("loss_correlation", "path", "ratio", 0, 0.99, "how much one random draw depends on the last"),
+        _choice("loss_by", "path", ("netem", "firewall"), "what drops: the path, or the receiver's firewall"),
+        _p("duplicate", "path", "ratio", 0, 0.9, "probability that a data segment arrives twice"),
+        _p("reorder", "path", "ratio", 0, 0.9, "probability that a data segment overtakes the others"),
+        _p("queue", "path", "window", 3000, 1 << 30, "buffer of the bottleneck, in bytes or BDP"),
+        _p(
+            "burst",
+            "path",
+            "size",
+            1600,
+            1 << 30,
+            "bytes that may leave the bottleneck at once",
+            optional=True,
+        ),
+        _choice("qdisc", "path", BOTTLENECK_QDISCS, "queue discipline of the bottleneck"),
+        _choice("ecn", "path", _SWITCH, "mark instead of drop, with ECN at the hosts"),
+        _p("reverse_rate", "path", "rate", 1e4, 1e11, "rate of the way back", optional=True),
+        _p("reverse_delay", "path", "time", 0, 10, "delay added to the way back"),
+        _p("reverse_loss", "path", "ratio", 0, 0.9, "probability that a packet of the way back is lost"),
+        _p("reverse_queue", "path", "window", 3000, 1 << 30, "buffer of the way back, in bytes or BDP"),
+        _p("pair_delays", "path", "time", 0, 10, "delay of each pair's own access link", many=True),
+        Parameter(name="changes", part="path", kind="changes", many=True, help="what changes while it runs"),
+        _p("algorithm", "hosts", "name", 0, 0, "congestion control of the senders"),
+        _p("algorithms", "hosts", "name", 0, 0, "congestion control of each pair or flow", many=True),
+        _p("streams", "flows", "count", 0, 64, "parallel TCP flows of each host pair"),
+        _p("duration", "flows", "time", 1, 3600, "measured time, after the warm-up"),
+        _p("warmup", "flows", "time", 0, 600, "time at the start left out of the means"),
+        _p("starts", "flows", "time", 0, 3600, "when each pair or flow begins", many=True),
+        _choice(
+            "directions", "flows", ("forward", "reverse"), "way of each pair's or flow's data", many=True
+        ),
+        _p("window", "hosts", "window", 2048, 1 << 30, "receiver's window, in bytes or BDP", optional=True),
+        _p(
+            "send_buffer", "hosts", "window", 4608, 1 << 30, "sender's buffer, in bytes or BDP", optional=True
+        ),
+        _p(
+            "buffer",
+            "flows",
+            "window",
+            4096,
+            1 << 30,
+            "socket buffers that the application asks for",
+            optional=True,
+        ),
+        _p("length", "flows", "size", 1, 1 << 20, "bytes written and read at once", optional=True),
+        _p("bytes", "flows", "size", 1000, 1 << 40, "payload of each flow, which then ends", optional=True),
+        _p("mtu", "hosts", "count", 576, 9000, "largest IP packet, bytes"),
+        _p("mss", "hosts", "count", 88, 8960, "largest payload of a segment, bytes", optional=True),
+        _choice("offloads", "hosts", _SWITCH, "segmentation offloads of all interfaces"),
+        _p(
+            "pacing",
+            "flows",
+            "rate",
+            1e4,
+            1e11,
+            "largest rate of each flow, set by the application",
+            optional=True,
+        ),
+        _p(
+            "maxrate",
+            "hosts",
+            "rate",
+            1e4,
+            3e10,
+            "largest rate of each flow, set by fq on the sender",
+            optional=True,
+        ),
+        _p("udp_streams", "flows", "count", 0, 64, "UDP flows of each host pair"),
+        _p("udp_rate", "flows", "rate", 1e4, 1e11, "rate at which each UDP flow sends"),
+    )
+}
+"""Every parameter of an experiment with one path, in the order in which they are shown."""
+
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,15}")
+_SYSCTL = re.compile(r"(?:net\.ipv4\.)?(tcp_[a-z0-9_]{1,60})")
+_SYSCTL_VALUE = re.compile(r"[A-Za-z0-9_.-]+(?:[ \t]+[A-Za-z0-9_.-]+){0,15}")
+_CHANGEABLE = ("rate", "delay", "jitter", "loss", "queue", "link")
+_CHANGE = re.compile(r"(?:at\s+)?(.+?)[\s:]+([a-z_]+)\s*=\s*(.+?)\s*")
+_CHANGE_EXAMPLE = "a time, what, and its new value, like '10s rate=5Mbit/s; 20s link=down; 21s link=up'"
+
+
+def parameter(name: str) -> Parameter:
+    """The parameter of that name. Raises ParameterError that lists the names there are."""
+    try:
+        return PARAMETERS[name]
+    except KeyError:
+        raise ParameterError(
+            f"no parameter {name!r}: the parameters are {', '.join(PARAMETERS)}, and sysctls like tcp_sack"
+        ) from None
+
+
+def sysctl_name(name: str) -> str | None:
+    """The name from `tcp_` on when `name` is that of a TCP sysctl, with or without net.ipv4; else None."""
+    match = _SYSCTL.fullmatch(name)
+    return match[1] if match else None
+
+
+def read_sysctl(name: str, value: str | float) -> str:
+    """The value of a sysctl as the kernel takes it, words and numbers. Raises ParameterError."""
+    # The manuals print thousands with commas, which the kernel would take for separators.
+    text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", str(value).strip())
+    if not _SYSCTL_VALUE.fullmatch(text):
+        raise ParameterError(
+            f"{name}: {value!r} is not a sysctl's value: write numbers or words, like '4096 131072 6291456'"
+        )
+    return " ".join(text.split())
+
+
+def read(name: str, text: str | float | bool | list[Any], bdp: float | None = None) -> Any:
+    """The value of parameter `name` in base units (None for "none"), bounds checked.
+
+    Raises ParameterError that names the parameter, the reason and the bounds.
+    """
+    known = parameter(name)
+    if isinstance(text, bool):
+        text = "on" if text else "off"
+    if known.kind == "changes":
+        return _read_changes(name, text, bdp)
+    if known.many:
+        parts = text if isinstance(text, list) else str(text).split(",")
+        if str(text).strip().lower() in ("none", ""):
+            return ()
+        return tuple(_read_one(known, str(part).strip(), bdp) for part in parts)
+    if isinstance(text, list):
+        raise ParameterError(f"{name}: one value, not a list: {known.bounds}")
+    return _read_one(known, str(text).strip(), bdp)
+
+
+def _read_one(known: Parameter, text: str, bdp: float | None) -> Any:
+    name = known.name
+    if known.optional and text.lower() == "none":
+        return None
+    if known.choices:
+        if text not in known.choices:
+            raise ParameterError(f"{name}: {text!r} is not one of {', '.join(known.choices)}")
+        return text == "on" if known.choices == _SWITCH else text
+    if known.kind == "name":
+        if not NAME.fullmatch(text):
+            raise ParameterError(f"{name}: {text!r} is not an algorithm's name: write it like 'reno'")
+        return text
+    try:
+        value = units.parse_size(text, bdp) if known.kind == "window" else units.parse(text, known.kind)
+    except UnitError as error:
+        raise ParameterError(f"{name}: {error}") from None
+    if not known.low <= value <= known.high:
+        raise ParameterError(f"{name}: {text!r} is out of bounds: {known.bounds}")
+    return round(value) if known.kind in ("count", "window", "size") else value
+
+
+def _read_changes(name: str, text: Any, bdp: float | None) -> tuple[Change, ...]:
+    parts = text if isinstance(text, list) else str(text).split(";")
+    changes = []
+    for part in (str(part).strip() for part in parts):
+        if part.lower() in ("", "none"):
+            continue
+        match = _CHANGE.fullmatch(part)
+        if match is None:
+            raise ParameterError(f"{name}: {part!r} is not a change: write {_CHANGE_EXAMPLE}")
+        when, what, value = match.groups()
+        if what not in _CHANGEABLE:
+            raise ParameterError(
+                f"{name}: {what!r} cannot change while it runs: {', '.join(_CHANGEABLE)} can"
+            )
+        try:
+            at = units.parse(when, "time")
+        except UnitError as error:
+            raise ParameterError(f"{name}: {error}") from None
+        if what == "link":
+            if value not in ("up", "down"):
+                raise ParameterError(f"{name}: link is 'up' or 'down', not {value!r}")
+            changes.append(Change(at, what, float(value == "up")))
+            continue
+        new = _read_one(PARAMETERS[what], value, bdp)
+        if new is None or at < 0:
+            raise ParameterError(f"{name}: {part!r}: a change needs a time of 0 s or more and a value")
+        changes.append(Change(at, what, float(new)))
+    return tuple(sorted(changes, key=lambda change: change.at))
+
+
+def _change_text(change: Change) -> str:
+    link = "up" if change.value else "down"
+    value = link if change.name == "link" else PARAMETERS[change.name].text(change.value)
+    return f"{units.write(change.at, 'time')} {change.name}={value}"
+
+
+def settings(experiment: Experiment) -> dict[str, str]:
+    """The values of `experiment` that differ from the defaults, by parameter name, as the user writes them."""
+    plain = Experiment(name="")
+    shown = {}
+    for name, known in PARAMETERS.items():
+        value = getattr(getattr(experiment, known.part), name)
+        if name == "algorithm" or value != getattr(getattr(plain, known.part), name):
+            shown[name] = known.text(value)
+    return {name: text for name, text in shown.items() if text != "none"} | experiment.hosts.sysctls

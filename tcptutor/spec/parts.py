@@ -1,0 +1,210 @@
+"""The parts of an experiment as frozen, serialisable data in base units: bit/s, seconds, probabilities, bytes."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+_T = TypeVar("_T")
+
+ETHERNET_HEADER = 14
+"""Bytes that tbf and netem count for each frame beside the IP packet."""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One property of the path takes another value while the traffic runs."""
+
+    at: float
+    """Seconds since the traffic began, warm-up included."""
+    name: str
+    """rate, delay, jitter, loss, queue, or link (1 up, 0 down)."""
+    value: float
+
+
+class Path(msgspec.Struct, frozen=True, kw_only=True):
+    """The way from sender to receiver, emulated on the first switch's interface that faces the second.
+
+    What begins with `reverse_` is the way of the acknowledgements, on the second switch's interface towards the first.
+    """
+
+    rate: float | None = None
+    """Bottleneck, bit/s of Ethernet frames (tbf); None leaves the link unshaped."""
+    delay: float = 0.0
+    """Added to the data direction, seconds: all of the path's RTT that we make (netem)."""
+    jitter: float = 0.0
+    """Spread of the delay, seconds: to either side when uniform, the standard deviation otherwise."""
+    jitter_shape: str = "uniform"
+    """Distribution of the delay: uniform, normal, pareto or paretonormal."""
+    loss: float = 0.0
+    """Probability that a data segment is dropped; the mean over time where losses come in bursts."""
+    loss_burst: float = 1.0
+    """Mean number of segments lost in a row (a Gilbert model); 1 means that each is lost independently."""
+    loss_correlation: float = 0.0
+    """How much each random number depends on the last one, 0 to 1 (netem's correlation)."""
+    loss_by: str = "netem"
+    """What drops: netem on the path, or a firewall rule on the receiver's input."""
+    duplicate: float = 0.0
+    """Probability that a data segment arrives twice."""
+    reorder: float = 0.0
+    """Probability that a data segment is sent at once, before those that wait out the delay."""
+    queue: int = 150_000
+    """The bottleneck's buffer, bytes (tbf's limit)."""
+    burst: int | None = None
+    """Bytes that may leave at once (tbf's bucket); None lets the lab choose."""
+    qdisc: str = "fifo"
+    """The discipline of the bottleneck's queue: fifo, codel, fq_codel, fq, cake or red."""
+    ecn: bool = False
+    """Whether hosts negotiate ECN and the queue discipline marks instead of dropping."""
+    reverse_rate: float | None = None
+    reverse_delay: float = 0.0
+    reverse_loss: float = 0.0
+    reverse_queue: int = 150_000
+    pair_delays: tuple[float, ...] = ()
+    """Delay of each pair's own access link, added to `delay`; empty for none."""
+    changes: tuple[Change, ...] = ()
+    """In order of time."""
+
+
+class Hosts(msgspec.Struct, frozen=True, kw_only=True):
+    """How the end hosts are set up."""
+
+    algorithm: str = "cubic"
+    algorithms: tuple[str, ...] = ()
+    """One for each pair (each flow, with one pair), in turn when there are fewer; empty: all `algorithm`."""
+    window: int | None = None
+    """The receiver's window, bytes of payload it advertises at most; None leaves the kernel's autotuning."""
+    send_buffer: int | None = None
+    """The sender's buffer, bytes as the kernel counts them (tcp_wmem); None leaves the kernel's autotuning."""
+    mtu: int = 1500
+    mss: int | None = None
+    """Upper bound of the segment's payload, bytes (TCP_MAXSEG); None leaves it to the MTU."""
+    offloads: bool = False
+    """Whether segmentation offloads (TSO, GSO, GRO) are on: one loss then takes a whole super-packet."""
+    maxrate: float | None = None
+    """Upper bound that the sender's fq sets on each flow, bit/s of Ethernet frames; None leaves fq out."""
+    sysctls: dict[str, str] = {}
+    """Other `net.ipv4.tcp_*` settings of all hosts, by their name from `tcp_` on."""
+
+
+class Flows(msgspec.Struct, frozen=True, kw_only=True):
+    """The traffic of each host pair: iperf3 with parallel streams."""
+
+    streams: int = 1
+    """TCP flows of each pair."""
+    duration: float = 20.0
+    """Measured part, seconds; the warm-up comes before it."""
+    warmup: float = 2.0
+    """Seconds at the start that are shown and left out of all means."""
+    starts: tuple[float, ...] = ()
+    """When each pair (each flow, with one pair) begins, seconds since the traffic began; empty: all at once."""
+    directions: tuple[str, ...] = ()
+    """forward or reverse for each pair (each flow, with one pair); empty: all forward."""
+    pacing: float | None = None
+    """Upper bound that the application sets on each flow, bit/s of payload (SO_MAX_PACING_RATE)."""
+    buffer: int | None = None
+    """Socket buffers that the application asks for at both ends, bytes (iperf3 -w); None leaves autotuning."""
+    length: int | None = None
+    """Bytes that the application writes and reads at once (iperf3 -l); None leaves iperf3's 128 KiB."""
+    bytes: int | None = None
+    """Payload that each flow sends and then ends; None sends until the time is over."""
+    udp_streams: int = 0
+    """UDP flows of each pair beside the TCP flows."""
+    udp_rate: float = 1_048_576.0
+    """Rate at which each UDP flow sends, bit/s of payload (iperf's default)."""
+
+
+class Experiment(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the lab needs to know to run it; the same values and seed mean the same experiment."""
+
+    name: str
+    title: str = ""
+    path: Path = Path()
+    hosts: Hosts = Hosts()
+    flows: Flows = Flows()
+    pairs: int = 1
+    """Host pairs (h1 to h2, h3 to h4 ...) that send at the same time, 1 to 4."""
+    seed: int = 1
+    sources: tuple[str, ...] = ()
+    """The published results that it corresponds to, as `document` or `document: result`."""
+    scale: str = "bench"
+    """bench, or paper for the values that the source printed."""
+
+    @property
+    def seconds(self) -> float:
+        """Lab time of the traffic, warm-up included."""
+        return self.flows.warmup + self.flows.duration
+
+    @property
+    def bdp(self) -> float | None:
+        """Bandwidth-delay product of the path, bytes; None without a rate or a delay."""
+        return bdp(self.path.rate, self.path.delay)
+
+    @property
+    def qdiscs(self) -> tuple[str, ...]:
+        """The queue disciplines that the kernel must have for it."""
+        path, changed = self.path, {change.name for change in self.path.changes}
+        by_netem = path.loss if path.loss_by == "netem" else 0.0
+        forward = (path.delay, path.jitter, by_netem, path.duplicate, path.reorder, *path.pair_delays)
+        wanted = {
+            "netem": any(forward)
+            or path.reverse_delay
+            or path.reverse_loss
+            or changed & {"delay", "jitter", "loss"},
+            "tbf": path.rate is not None or path.reverse_rate is not None,
+            "fq": self.hosts.maxrate is not None or path.qdisc == "fq",
+            path.qdisc: path.qdisc != "fifo",
+        }
+        return tuple(kind for kind, needed in wanted.items() if needed)
+
+    @property
+    def congestion_controls(self) -> tuple[str, ...]:
+        """The algorithms that it uses, each once."""
+        return tuple(dict.fromkeys(self.hosts.algorithms or (self.hosts.algorithm,)))
+
+    @property
+    def total_streams(self) -> int:
+        """TCP flows of all pairs together."""
+        return self.pairs * self.flows.streams
+
+    @property
+    def parameters(self) -> dict[str, float | int | str | bool | list[object] | None]:
+        """The values by their parameter names, in base units (bit/s, s, probability, bytes); sysctls at the end."""
+        values: dict[str, float | int | str | bool | list[object] | None] = {}
+        for part in (self.path, self.hosts, self.flows):
+            for name in part.__struct_fields__:
+                value = getattr(part, name)
+                if name != "sysctls":
+                    values[name] = msgspec.to_builtins(value)
+        return {**values, **self.hosts.sysctls}
+
+    def each(self, values: tuple[_T, ...], flow: int) -> _T:
+        """The entry of a per-pair list for TCP flow number `flow` (0 to total_streams - 1)."""
+        return values[self.place(flow) % len(values)]
+
+    def place(self, flow: int) -> int:
+        """Where TCP flow number `flow` stands in per-pair lists: its pair, or itself when there is one pair."""
+        return flow if self.pairs == 1 else flow // self.flows.streams
+
+    def algorithm(self, flow: int) -> str:
+        """The congestion control of TCP flow number `flow`."""
+        return self.each(self.hosts.algorithms, flow) if self.hosts.algorithms else self.hosts.algorithm
+
+    def start(self, flow: int) -> float:
+        """When TCP flow number `flow` begins, seconds since the traffic began."""
+        return self.each(self.flows.starts, flow) if self.flows.starts else 0.0
+
+    def reversed(self, flow: int) -> bool:
+        """Whether TCP flow number `flow` sends from the second host of its pair to the first."""
+        return bool(self.flows.directions) and self.each(self.flows.directions, flow) == "reverse"
+
+    def delay(self, flow: int) -> float:
+        """RTT of the empty path of TCP flow number `flow`, s."""
+        path, pair = self.path, flow // self.flows.streams
+        own = path.pair_delays[pair % len(path.pair_delays)] if path.pair_delays else 0.0
+        return path.delay + path.reverse_delay + own
+
+
+def bdp(rate: float | None, delay: float) -> float | None:
+    """Bandwidth-delay product, bytes; None without a rate or a delay."""
+    return rate * delay / 8 if rate and delay else None
