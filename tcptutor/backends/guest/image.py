@@ -37,6 +37,7 @@ PACKAGES = (
     "ethtool",
     "grep",
     "iperf3",
+    "iptables",
     "iproute2",
     "iputils-ping",
     "kmod",
