@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from tcptutor.backends import host
 from tcptutor.backends.guest import architecture, tools
-from tcptutor.errors import LabUnavailable
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
@@ -40,15 +39,6 @@ class Need(NamedTuple):
         return _REASONS.get(self.package, "needed by the lab")
 
 
-def guest_possible() -> bool:
-    """Whether there is a guest for this machine, or another architecture's was chosen."""
-    try:
-        architecture.chosen()
-    except LabUnavailable:
-        return False
-    return True
-
-
 def _by_package(missing: dict[str, str]) -> list[Need]:
     packages = sorted(set(missing.values()))
     return [Need(one, tuple(tool for tool, package in missing.items() if package == one)) for one in packages]
@@ -61,7 +51,7 @@ def for_host() -> list[Need]:
 
 def for_guest(*, building: bool = True) -> list[Need]:
     """What the guest needs: to be built and to run, or to run only."""
-    if not guest_possible():
+    if not architecture.possible():
         return []
     names = [*(tools.BUILDING if building else ()), *tools.RUNNING, architecture.chosen().qemu]
     missing = {name: tools.PACKAGES[name] for name in names if shutil.which(name, path=host.PATH) is None}

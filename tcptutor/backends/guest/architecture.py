@@ -11,7 +11,7 @@ import platform
 
 import msgspec
 
-from tcptutor.errors import LabUnavailable, UsageError
+from tcptutor.errors import LabUnavailable
 
 VARIABLE = "TCPTUTOR_GUEST_ARCH"
 
@@ -77,13 +77,18 @@ def native() -> Architecture | None:
     return next((one for one in ALL if one.native), None)
 
 
+def possible() -> bool:
+    """Whether there is a guest for this machine, or one is asked for by name."""
+    return bool(os.environ.get(VARIABLE)) or native() is not None
+
+
 def chosen() -> Architecture:
-    """The guest's architecture. Raises LabUnavailable when there is none, UsageError when the variable is wrong."""
+    """The guest's architecture. Raises LabUnavailable when there is none, or none of the name asked for."""
     if wanted := os.environ.get(VARIABLE):
         for one in ALL:
             if one.name == wanted:
                 return one
-        raise UsageError(
+        raise LabUnavailable(
             f"{VARIABLE} is {wanted!r}: take {' or '.join(one.name for one in ALL)}, or unset it"
         )
     found = native()
