@@ -47,10 +47,11 @@ def check_namespaces(contents: Mapping[str, str]) -> list[Finding]:
             else "as an ordinary user"
         )
         return [ok("namespaces", how), *found]
-    who, other = ("root", "") if os.geteuid() == 0 else ("this user", "run as root, or ")
-    do = "do what the next lines say, " if found else ""
-    or_not = f"{do}{'or ' if do and not other else ''}{other}leave it so: the guest needs none"
-    return [warn("namespaces", f"{who} may not make them ({error or 'no reason given'})", or_not), *found]
+    who, *ways = ["root"] if os.geteuid() == 0 else ["this user", "run as root"]
+    if found:
+        ways.insert(0, "do what the next lines say")
+    remedy = ", or ".join([*ways, "leave it so: the guest needs none"])
+    return [warn("namespaces", f"{who} may not make them ({error or 'no reason given'})", remedy), *found]
 
 
 def limit_finding(limit: Limit, works: bool) -> Finding:

@@ -123,5 +123,5 @@ def _sysctls(contents: Mapping[str, str]) -> Iterator[Limit]:
     for file, value, name, text, right in _SYSCTLS:
         if contents.get(file, "").strip() == value:
             sysctl = file.removeprefix("proc/sys/").replace("/", ".")
-            remedy = f"sudo sysctl -w {sysctl}={right} (and a line in /etc/sysctl.d/ to keep it)"
+            remedy = f"sudo sysctl -w {sysctl}={right}, then `tcptutor doctor` (/etc/sysctl.d/ keeps it)"
             yield Limit(name, f"{text}: {sysctl} is {value}", remedy)
