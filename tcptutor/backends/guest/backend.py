@@ -47,7 +47,7 @@ class GuestBackend:
         return self._manifest.environment
 
     async def _restore(self, manifest: Manifest) -> Machine:
-        machine = Machine()
+        machine = Machine(self._snapshots.architecture)
         self._machines.add(machine)
         try:
             await machine.restore(self.clock, self._snapshots.file(self.clock), manifest.kvm)
