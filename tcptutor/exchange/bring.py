@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from tcptutor.errors import TutorError
+from tcptutor.errors import TutorError, UsageError
 from tcptutor.exchange import flent, iperf3
 from tcptutor.exchange.find import folder
 from tcptutor.run import Run, save
@@ -22,7 +22,8 @@ def bring(file: Path, path: Mapping[str, str] | None = None) -> Run:
     """The run in an iperf3 `-J` output or a flent data file.
 
     `path` says by parameter name what the file cannot: the rate, delay, loss and queue of the path it ran on.
-    The same file gives the same run. Raises TutorError for a file that is neither, ParameterError for `path`.
+    The same file gives the same run. Raises UsageError for no file and a wrong `path`, TutorError for a file that
+    is neither or damaged.
     """
     text = _read(file)
     digest = hashlib.sha256(text.encode()).hexdigest()[:6]
@@ -43,6 +44,8 @@ def keep(run: Run, target: Path | None = None) -> Path:
 
 def _read(file: Path) -> str:
     """Its text, unpacked. Raises TutorError."""
+    if not file.is_file():
+        raise UsageError(f"no file {file}: give an iperf3 -J output or a flent data file")
     try:
         data = file.read_bytes()
         if data[:2] == b"\x1f\x8b":

@@ -102,8 +102,8 @@ class _Flow:
 
 
 def is_flent(text: str) -> bool:
-    """Whether the text is of a flent data file."""
-    return '"x_values"' in text and '"metadata"' in text
+    """Whether the text is of a flent data file, or the beginning of one."""
+    return '"metadata"' in text and ('"x_values"' in text or '"raw_values"' in text)
 
 
 def read(text: str, file: str, path: Mapping[str, str]) -> Run:

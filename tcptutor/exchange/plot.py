@@ -37,7 +37,6 @@ _STYLE = {
     "font.size": 13,
     "axes.titlesize": 14,
     "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
     "axes.grid": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -147,7 +146,7 @@ def _panel(axis: Axes, name: str, runs: Sequence[Run], curves: Sequence[Sequence
             how = _line(curve, number if len(runs) > 1 else None, run.experiment.total_streams)
             step = "steps-post" if name == "retransmissions" else "default"
             axis.plot(t, values, drawstyle=step, **how)
-    axis.set_title(f"{_TITLES[name]}, {unit}")
+    axis.set_title(f"{_TITLES[name]}, {unit}", loc="left")
     end = max(max(run.experiment.seconds, run.experiment_s) for run in runs)
     axis.set_xlim(0, end)
     axis.set_ylim(bottom=0)

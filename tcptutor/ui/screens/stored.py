@@ -27,6 +27,7 @@ class StoredScreen(TutorScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "flows", "flows", id="stored.flows", tooltip="each flow's figures, or the chart")
     ]
+    HELP = (("↑ ↓", "scroll the flows"),)
     FOOTER = (("stored.flows", "flows / chart"), ("app.keys", "keys"), ("app.quit", "quit"))
 
     def __init__(self, run: Run, name: str) -> None:
@@ -67,12 +68,13 @@ def _facts(run: Run) -> Content:
     """Which experiment, when, on what, and whether it is believed."""
     experiment, environment = run.experiment, run.environment
     when = run.started[:16].replace("T", " ")
-    where = [f"{when}", f"Linux {environment.kernel}", f"fidelity {run.fidelity.status}"]
+    # The longest last: it is what a narrow terminal cuts off.
     cut = [] if run.complete else ["cut short"]
+    facts = [when, *cut, f"fidelity {run.fidelity.status}", f"Linux {environment.kernel}"]
     return Content.assemble(
         (experiment.name, "bold $primary"),
         f"  {experiment.title}\n",
-        (" · ".join([*where, *cut]), "$text-muted"),
+        (" · ".join(facts), "$text-muted"),
     )
 
 

@@ -30,7 +30,9 @@ def throughput(live: Live, width: int) -> Content:
 def rtt(live: Live, width: int) -> Content:
     """The same for the smoothed RTT, mean of the flows: a filling queue is seen here."""
     points = rtt_points(live)
-    full = rtt_scale(live.run.experiment) or rounded_up(1e6 * max((rtt for _, rtt in points), default=1)) / 1e6
+    full = (
+        rtt_scale(live.run.experiment) or rounded_up(1e6 * max((rtt for _, rtt in points), default=1)) / 1e6
+    )
     return _line("RTT", live, width, points, full, units.seconds(full), units.seconds(latest(points)))
 
 
