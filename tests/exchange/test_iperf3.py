@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -46,9 +47,7 @@ def test_two_flows_of_any_version(name: str, version: str) -> None:
         mine = [row for row in run.samples if row.flow == flow]
         assert [row.t for row in mine] == sorted(row.t for row in mine)
         assert mine[0].bytes_acked == 0
-        assert all(
-            before.bytes_acked < after.bytes_acked for before, after in zip(mine, mine[1:], strict=False)
-        )
+        assert all(before.bytes_acked < after.bytes_acked for before, after in pairwise(mine))
 
 
 def test_the_omitted_seconds_are_the_warm_up() -> None:

@@ -27,7 +27,7 @@ class TutorScreen(Screen[None]):
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = ()
     """(ids of bindings, word) for the line at the bottom."""
 
-    HELP: ClassVar[tuple[tuple[str, str], ...]] = (
+    OTHER_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("Tab", "to the next thing to fill in; Shift+Tab back"),
         ("↑ ↓", "scroll the text, or move among the choices of a question"),
         ("Enter", "answer the question, or lock the prediction"),

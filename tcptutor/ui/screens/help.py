@@ -25,7 +25,7 @@ class HelpScreen(ModalScreen[None]):
     def __init__(self, below: TutorScreen) -> None:
         super().__init__()
         rows = [(" ".join(key.keys), key.long) for key in keys.working(below).values()]
-        rows = [row for row in rows if row[1]] + list(below.HELP)
+        rows = [row for row in rows if row[1]] + list(below.OTHER_KEYS)
         width = max(len(key) for key, _ in rows)
         self._text = Content("\n").join(
             [Content.assemble((f"{key:>{width}}", "bold $primary"), f"  {what}") for key, what in rows]

@@ -27,7 +27,7 @@ class StoredScreen(TutorScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "flows", "flows", id="stored.flows", tooltip="each flow's figures, or the chart")
     ]
-    HELP = (("↑ ↓", "scroll the flows"),)
+    OTHER_KEYS = (("↑ ↓", "scroll the flows"),)
     FOOTER = (("stored.flows", "flows / chart"), ("app.keys", "keys"), ("app.quit", "quit"))
 
     def __init__(self, run: Run, name: str) -> None:
