@@ -202,12 +202,10 @@ def _flow_line(flow: int, role: str, flows: int) -> dict[str, Any]:
     if role == "ssthresh":
         colour = "#D55E00" if flows == 1 else colour
         return {"color": colour, "linewidth": 1.3, "linestyle": ":", "label": "ssthresh"}
-    few = flows <= FEW
-    dashes = _DASHES[flow % len(_DASHES)] if few else _DASHES[flow // coloured]
     return {
         "color": colour,
-        "linestyle": dashes,
-        "linewidth": 2.0 if few else 1.3,
+        "linestyle": _DASHES[flow % len(_DASHES)],
+        "linewidth": 2.0 if flows <= FEW else 1.4,
         "label": f"flow {flow + 1}",
     }
 

@@ -73,6 +73,9 @@ def test_the_title_says_what_where_and_how_sure(run: Run) -> None:
 
 def test_no_two_flows_differ_by_colour_alone(run: Run) -> None:
     axis = panel(figure([run]), "Throughput")
+    eight = [plots._line(curves.Curve([], flow), None, 8) for flow in range(8)]
+    assert len({(how["color"], str(how["linestyle"])) for how in eight}) == 8
+    assert len({str(how["linestyle"]) for how in eight}) == 5
     looks = [(each.get_color(), each.get_linestyle()) for each in axis.lines]
     assert len({dashes for _, dashes in looks[:4]}) == 4
     assert len(set(looks)) == len(looks)
