@@ -20,13 +20,16 @@ def status(live: Live) -> Content:
     if live.problem:
         kept = f" ({run.experiment_s:.1f} s of it are kept)" if run.samples else ""
         return Content.assemble(("✗ ", "$error bold"), f"{live.problem}{kept}")
+    again = " r runs it again." if live.repeatable else ""
     if live.cut_short:
         return Content.assemble(
             ("✂ cut short ", "$warning bold"),
-            f"at {run.experiment_s:.1f} of {total:g} s: {run.note}. r runs it again.",
+            f"at {run.experiment_s:.1f} of {total:g} s: {run.note}.{again}",
         )
+    if run.environment.backend == "imported":
+        return Content.assemble(("✓ ", "$success bold"), f"{run.note}: {total:.4g} s.")
     return Content.assemble(
-        ("✓ ", "$success bold"), f"done: {total:g} s of lab time in {run.wall_s:.0f} s. r runs it again."
+        ("✓ ", "$success bold"), f"done: {total:g} s of lab time in {run.wall_s:.0f} s.{again}"
     )
 
 
@@ -35,7 +38,7 @@ def why(live: Live) -> Content:
     lines = []
     if live.report:
         lines.append(Content.assemble(("why: ", "bold"), live.report.verdict.sentence))
-        if live.report.note:
+        if live.report.note and live.report.note not in live.run.fidelity.reasons:
             lines.append(Content(live.report.note))
     if live.unsaved:
         lines.append(Content.assemble(("⚠ not saved: ", "$error bold"), live.unsaved))
