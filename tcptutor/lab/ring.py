@@ -28,15 +28,20 @@ class Ring:
         self._memory = memory
         self._counters = memoryview(memory)[:HEADER].cast("Q")
         self._data = memoryview(memory)[HEADER:]
+        self._seen_read = 0
 
     def write(self, data: bytes) -> None:
         """Add `data`; waits while there is no room, which happens only when the reader has stopped reading."""
         rest = memoryview(data)
         while rest:
             written = self._counters[_WRITTEN]
-            room = len(self._data) - (written - self._counters[_READ])
+            room = len(self._data) - (written - self._seen_read)
             if room <= 0:
-                time.sleep(0.01)
+                # Looked at only when it must be: how far the reader is depends on the other machine, and even
+                # the size of the number would change how many instructions Python takes here.
+                if self._seen_read == self._counters[_READ]:
+                    time.sleep(0.01)
+                self._seen_read = self._counters[_READ]
                 continue
             place = written % len(self._data)
             part = rest[: min(room, len(self._data) - place)]
