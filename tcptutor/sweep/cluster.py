@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
-import socket
-import threading
 import warnings
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
@@ -14,17 +11,13 @@ from typing import Any
 import msgspec
 
 from tcptutor import __version__
-from tcptutor.backends.lab import Lab
 from tcptutor.errors import LabError, LabUnavailable, MissingTool, TutorError, UsageError
-from tcptutor.sweep.cell import Failed, Outcome, failed, play, row
+from tcptutor.sweep.cell import Outcome, failed
 from tcptutor.sweep.grid import Cell
 from tcptutor.sweep.place import Place
 
 TIMEOUT = 10.0
 """Seconds in which a scheduler must answer, and have a worker."""
-_LOOK = 0.5
-"""Seconds between two looks of a worker whether its cell is still wanted."""
-_warming = threading.Lock()
 
 
 def place(backend: str, clock: str, jobs: int | None) -> Place:
@@ -53,22 +46,22 @@ class Cluster:
         self._address = address
         self._distributed = _distributed()
         self._client: Any = None
-        self.threads = 0
-        """How many cells run at a time, on all workers together."""
 
     async def __aenter__(self) -> Cluster:
         # What Dask logs while a connection ends is for its developers: we say it in one line.
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        connected = False
         try:
             with warnings.catch_warnings():
                 # Dask warns of packages that differ on the workers; what we send there is text.
                 warnings.simplefilter("ignore")
-                self._client = await self._distributed.Client(
+                self._client = self._distributed.Client(
                     self._address, asynchronous=True, timeout=TIMEOUT, set_as_default=False
                 )
+                await self._client
+                connected = True
                 await self._client.wait_for_workers(1, timeout=TIMEOUT)
         except (OSError, ValueError) as error:
-            connected = self._client is not None
             await self._close()
             if connected:
                 raise LabUnavailable(
@@ -78,7 +71,6 @@ class Cluster:
                 f"no Dask scheduler answers at {self._address} in {TIMEOUT:g} s: start one with `dask scheduler`,"
                 " or correct the address"
             ) from error
-        self.threads = sum((await self._client.ncores()).values())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -95,14 +87,13 @@ class Cluster:
 
         Raises LabError when the scheduler goes away.
         """
+        launch = _launcher()
         by_future = {
-            self._client.submit(
-                run_remotely, msgspec.json.encode(cell), where.clock, __version__, pure=False
-            ): cell
+            self._client.submit(launch, msgspec.json.encode(cell), where.clock, __version__, pure=False): cell
             for cell in cells
         }
         try:
-            async for future in self._distributed.as_completed(by_future):
+            async for future in self._distributed.as_completed(by_future, loop=self._client.loop):
                 cell = by_future[future]
                 if future.status == "finished":
                     yield msgspec.json.decode(await future.result(), type=Outcome)
@@ -124,47 +115,14 @@ def _reason(error: BaseException) -> str:
     return f"the worker could not run it: {type(error).__name__} {text[0] if text else ''}".strip()
 
 
-def run_remotely(request: bytes, clock: str, version: str) -> bytes:
-    """On a worker: run one cell, as JSON, in a guest of its own, and give its outcome, as JSON."""
-    import distributed  # noqa: PLC0415
+def _launcher() -> Callable[[bytes, str, str], bytes]:
+    """The function that is sent. As it is a local one, Dask sends it whole: the scheduler needs no tcptutor to pass
+    it on, and a worker without tcptutor can say so.
+    """
 
-    worker = distributed.get_worker()
-    key = worker.get_current_task()
+    def launch(request: bytes, clock: str, version: str) -> bytes:
+        from tcptutor.sweep.worker import run_cell  # noqa: PLC0415
 
-    def wanted() -> bool:
-        task = worker.state.tasks.get(key)
-        return task is not None and task.state == "executing"
+        return run_cell(request, clock, version)
 
-    cell = msgspec.json.decode(request, type=Cell)
-    where = f"on {socket.gethostname()}: "
-    if version != __version__:
-        reason = f"tcptutor {__version__} is there, not {version}: install the same everywhere"
-        return msgspec.json.encode(failed(cell, TutorError(where + reason)))
-    try:
-        return msgspec.json.encode(asyncio.run(_while(wanted, cell, clock)))
-    except TutorError as error:
-        return msgspec.json.encode(failed(cell, error, where))
-
-
-async def _while(wanted: Callable[[], bool], cell: Cell, clock: str) -> Outcome:
-    """Run `cell` as long as it is wanted: Dask does not interrupt a task whose client has left."""
-    task = asyncio.create_task(_outcome(cell, clock))
-    while not (await asyncio.wait({task}, timeout=_LOOK))[0]:
-        if not wanted():
-            task.cancel()
-            await asyncio.wait({task})
-            return Failed(
-                cell=cell.index, point=cell.point, seed=cell.experiment.seed, reason="not wanted any more"
-            )
-    return task.result()
-
-
-async def _outcome(cell: Cell, clock: str) -> Outcome:
-    lab = Lab("guest", clock)
-    try:
-        # Two threads of a worker must not both build a snapshot that is missing.
-        with _warming:
-            await lab.warm(cell.experiment)
-        return row(cell, await play(lab, cell.experiment))
-    finally:
-        await lab.close()
+    return launch

@@ -86,7 +86,8 @@ def _fill(request: Request, store: Store, whole: Sequence[Cell], where: Place) -
     else:
         for line in said.lines(store.table):
             click.echo(line)
-        click.echo(f"file  {store.path}")
+        if store.table.rows:
+            click.echo(f"file  {store.path}")
     if request.plot is not None and store.table.rows:
         plot.draw(store.table, request.x, request.plot, request.y, request.group)
         if not request.as_json:

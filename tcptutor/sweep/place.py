@@ -13,7 +13,7 @@ from tcptutor.backends.guest.machine import MEMORY_MIB
 from tcptutor.errors import KernelLacks, UsageError
 from tcptutor.spec import Experiment
 
-_START = 1.5
+_START = 2.5
 """Seconds from one run to the next beside the traffic; as measured, like the next."""
 _SEGMENT = 0.5e-3
 """Seconds of a core for each segment in an emulated guest, its acknowledgement included."""

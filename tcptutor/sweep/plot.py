@@ -145,15 +145,17 @@ def _binding(point: Point) -> float:
 
 
 def _draw_axes(plot: Any, found: Sequence[Point], across: _Across, y: str) -> None:
-    _, label = _LABELS[y]
+    scale, label = _LABELS[y]
     at = sorted({across(point) for point in found})
+    means = [point.measured[QUANTITIES[y]].mean / scale for point in found]
     if across.numbers and is_geometric(at):
         plot.set_xscale("log")
-        means = [point.measured[QUANTITIES[y]].mean for point in found]
         if min(means) > 0 and max(means) > 10 * min(means):
             plot.set_yscale("log")
     if plot.get_yscale() == "linear":
-        plot.set_ylim(bottom=0)
+        # The interval of two runs may be many times the mean: its bar is cut, so that the points are not at the ground.
+        highest = 2 * max(means + [_binding(point) / scale for point in found if y == "throughput"])
+        plot.set_ylim(0, min(highest, plot.get_ylim()[1]) or 1)
     if not across.numbers:
         plot.set_xticks(at, across.texts)
     elif len(at) <= 10:

@@ -87,6 +87,7 @@ class Machine:
         self._sockets: list[socket.socket] = []
         self._console: deque[str] = deque(maxlen=30)
         self._console_task: asyncio.Task[None] | None = None
+        self._aborted = False
         self.reader: asyncio.StreamReader
         self.writer: asyncio.StreamWriter
 
@@ -171,7 +172,9 @@ class Machine:
 
     def abort(self) -> None:
         """End the process at once, without waiting for anything; `kill` tidies up after it."""
-        if self._process is not None:
+        # Once only: a second signal looks for the process first, may reap it, and asyncio then misses its end.
+        if self._process is not None and not self._aborted:
+            self._aborted = True
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
 
