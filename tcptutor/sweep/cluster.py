@@ -49,7 +49,9 @@ class Cluster:
 
     async def __aenter__(self) -> Cluster:
         # What Dask logs while a connection ends is for its developers: we say it in one line.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in list(logging.root.manager.loggerDict):
+            if name.partition(".")[0] == "distributed":
+                logging.getLogger(name).setLevel(logging.CRITICAL)
         connected = False
         try:
             with warnings.catch_warnings():
@@ -68,7 +70,7 @@ class Cluster:
                     f"the Dask scheduler at {self._address} has no worker: start one with `dask worker`"
                 ) from error
             raise LabUnavailable(
-                f"no Dask scheduler answers at {self._address} in {TIMEOUT:g} s: start one with `dask scheduler`,"
+                f"no Dask scheduler answers at {self._address}: start one with `dask scheduler`,"
                 " or correct the address"
             ) from error
         return self
