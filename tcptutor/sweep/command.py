@@ -81,13 +81,14 @@ def _fill(request: Request, store: Store, whole: Sequence[Cell], where: Place) -
         problem = pool.run_until_signal(_run(request, store, missing, where, len(whole)))
     else:
         problem = None
+    if not (store.table.rows or store.table.failures):
+        return _end(store, problem, store.table.definition)
     if request.as_json:
         click.echo(json.dumps(said.document(store.table, str(store.path)), allow_nan=False))
     else:
         for line in said.lines(store.table):
             click.echo(line)
-        if store.table.rows:
-            click.echo(f"file  {store.path}")
+        click.echo(f"file  {store.path}")
     if request.plot is not None and store.table.rows:
         plot.draw(store.table, request.x, request.plot, request.y, request.group)
         if not request.as_json:
@@ -122,7 +123,7 @@ async def _run(
             async with aclosing(_outcomes(request, missing, where)) as outcomes:
                 async for outcome in outcomes:
                     store.add(outcome)
-                    told = units.rate(outcome.throughput_bps) if isinstance(outcome, Row) else outcome.reason
+                    told = units.rate(outcome.throughput_bps) if isinstance(outcome, Row) else "failed"
                     bar.one_more(told)
     except asyncio.CancelledError:
         return LabError("stopped")

@@ -39,7 +39,8 @@ def run_repeated(
         runs = f"{said.count(len(experiments), 'run')}, {where.backend}, {where.clock} clock, {where.why}"
         click.echo(f"  {runs}: about {said.duration(place.expected_seconds(experiments, where))}")
     problem = pool.run_until_signal(repeats.run(where))
-    repeats.tell()
+    if repeats.rows:
+        repeats.tell()
     if problem is not None:
         finished = f"{len(repeats.rows)} of {said.count(len(experiments), 'run')}"
         click.echo(f"tcptutor: {problem}; {finished} are finished and kept", err=True)
@@ -86,22 +87,20 @@ class _Repeats:
             )
 
     def tell(self) -> None:
-        """Print the whole: the documents with the summary, or the means with their intervals."""
-        together = point([self.rows[number] for number in sorted(self.rows)]) if self.rows else None
+        """Print one run or more: the documents with the summary, or the means with their intervals."""
+        together = point([self.rows[number] for number in sorted(self.rows)])
         if self._as_json:
             whole = {
                 "runs": [self._documents[number] for number in sorted(self._documents)],
                 "summary": _summary(together),
             }
             click.echo(json.dumps(whole, allow_nan=False))
-        elif together is not None:
+        else:
             for line in _lines(together):
                 click.echo(f"  {line}")
 
 
-def _summary(together: Point | None) -> dict[str, Any] | None:
-    if together is None:
-        return None
+def _summary(together: Point) -> dict[str, Any]:
     measured = {name: together.measured[name] for name in ("throughput_bps", "loss_rate", "losses")}
     ratios = {name: model.ratio for name, model in together.models.items()}
     whole = {

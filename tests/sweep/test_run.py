@@ -142,6 +142,29 @@ def test_two_sweeps_into_one_file(mark: str, snapshots: Snapshots, tmp_path: Pat
     assert len(load(file).rows) == 3
 
 
+@pytest.mark.host
+def test_in_real_time_one_runs_at_a_time_and_it_says_so(mark: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.tcpsweep"
+    quiet = ["--set", "delay=0", "--set", "loss=0", "--backend", "host"]
+    done = tcptutor("sweep", NAME, *SHORT, *quiet, "--grid", "streams=1,2", "-o", str(file))
+    assert done.returncode == 0, done.stderr
+    assert "one run at a time, as runs in real time disturb each other" in done.stdout
+    assert {row.clock for row in load(file).rows.values()} == {"real"}
+    refused = tcptutor("sweep", NAME, *quiet, "--grid", "streams=1,2", "--jobs", "2", "--dry-run")
+    assert refused.returncode == 2
+    assert "--jobs: runs in real time disturb each other" in refused.stderr
+    other = tcptutor("sweep", NAME, *SHORT, *quiet[:4], *VIRTUAL, "--grid", "streams=1,2", "-o", str(file))
+    assert other.returncode == 2
+    assert "holds another sweep: its backend is host, not guest" in other.stderr
+
+
+def test_sweep_explains_itself() -> None:
+    done = tcptutor("sweep", "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage:")
+    assert "rtt=10ms..100ms/10" in done.stdout
+
+
 def test_dry_run_tells_and_leaves_nothing(snapshots: Snapshots, tmp_path: Path) -> None:
     done = tcptutor(*SWEEP, "--grid", "loss=0.1%,1%", "--grid", "rtt=10ms..50ms/5", "--dry-run", cwd=str(tmp_path),
                     env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})  # fmt: skip
