@@ -7,6 +7,7 @@ standard error that says what to do.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -98,6 +99,11 @@ def _settings(_ctx: click.Context, _option: click.Parameter, values: tuple[str, 
     show_default=True,
     help="bench: values that most machines can carry; paper: those that the source printed.",
 )
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 1000),
+    help="Run this many seeds and print the means with their confidence intervals.",
+)
 @_BACKEND
 @_CLOCK
 @_JSON
@@ -106,14 +112,68 @@ def run(
     settings: dict[str, str],
     seed: int | None,
     scale: str,
+    repeat: int | None,
     backend: str,
     clock: str,
     as_json: bool,
 ) -> None:
     """Run an experiment without the app and print what came out, beside the models' predictions."""
-    from tcptutor.headless import run_experiment  # noqa: PLC0415
+    from tcptutor.headless import repeat_experiment, run_experiment  # noqa: PLC0415
 
+    if repeat is not None:
+        sys.exit(repeat_experiment(experiment, settings, seed, scale, repeat, backend, clock, as_json))
     sys.exit(run_experiment(experiment, settings, seed, scale, backend, clock, as_json))
+
+
+@main.command()
+@click.argument("experiment", metavar="MODULE/EXPERIMENT")
+@click.option(
+    "--grid",
+    multiple=True,
+    required=True,
+    metavar="NAME=VALUES",
+    help="An axis: loss=0.01%,0.1%,1% or rtt=10ms..100ms/10 (equal steps) or loss=0.01%..1%/x5 (equal ratios) or"
+    " seed=1..10/10. Several make the product.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_settings,
+    help="Change a parameter in all cells.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of the random loss in all cells.")
+@click.option("--scale", type=click.Choice(["bench", "paper"]), default="bench", show_default=True)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The result file, MODULE-EXPERIMENT.tcpsweep if not given. What is done in it is not run again.",
+)
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1, 256), help="Guests at a time, as many as cores if not given."
+)
+@click.option(
+    "--cluster", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, tcp://HOST:8786."
+)
+@click.option(
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw into this .svg, .pdf or .png."
+)
+@click.option("--x", metavar="NAME", help="The plot's x axis, the first axis with numbers if not given.")
+@click.option("--y", metavar="QUANTITY", default="throughput", show_default=True, help="What the plot shows.")
+@click.option("--group", metavar="NAME", help="The axis whose values have one colour each in the plot.")
+@click.option(
+    "--dry-run", is_flag=True, help="Check the grid, tell its cells and the time they take, and end."
+)
+@_BACKEND
+@_CLOCK
+@_JSON
+def sweep(**given: Any) -> None:
+    """Run an experiment over a grid of settings, into one file; the same command again goes on where it stopped."""
+    from tcptutor.sweep.command import Request, run_sweep  # noqa: PLC0415
+
+    sys.exit(run_sweep(Request(**given)))
 
 
 @main.command("list")

@@ -124,6 +124,24 @@ def run_experiment(
     return 0
 
 
+def repeat_experiment(
+    name: str,
+    settings: Mapping[str, str],
+    seed: int | None,
+    scale: str,
+    repeat: int,
+    backend: str,
+    clock: str,
+    as_json: bool,
+) -> int:
+    """`tcptutor run --repeat`: the exit code. Raises TutorError before anything has run."""
+    from tcptutor.sweep.repeat import run_repeated  # noqa: PLC0415
+
+    first = course.experiment(name, settings, seed, scale=scale)
+    others = [course.experiment(name, settings, first.seed + step, scale=scale) for step in range(1, repeat)]
+    return run_repeated([first, *others], backend, clock, as_json, _store)
+
+
 def _print(run: Run, result: Report, path: Path | None) -> None:
     experiment, environment = run.experiment, run.environment
     print(f"{experiment.name}: {experiment.title}")

@@ -104,6 +104,7 @@ class Machine:
         self._console_task: asyncio.Task[None] | None = None
         self._output = Output()
         self._writer: asyncio.StreamWriter
+        self._aborted = False
 
     async def start(self, clock: str, boot: list[str], kvm: bool = False) -> None:
         """Start it with `boot` (a kernel to boot, or a snapshot to take in). Raises LabError."""
@@ -213,7 +214,9 @@ class Machine:
 
     def abort(self) -> None:
         """End the process at once, without waiting for anything; `kill` tidies up after it."""
-        if self._process is not None:
+        # Once only: a second signal looks for the process first, may reap it, and asyncio then misses its end.
+        if self._process is not None and not self._aborted:
+            self._aborted = True
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
 

@@ -1,0 +1,195 @@
+"""The grid of a sweep: which parameter takes which values, and the cells that they make together.
+
+An axis is written `loss=0.01%,0.1%,1%` (these values; with `|` in place of the commas for parameters whose own value
+has commas), `rtt=10ms..100ms/10` (ten values with equal differences) or `loss=0.01%..1%/x5` (five values with equal
+ratios). `rtt` is another name of `delay`, as the delay is all of the RTT that the lab makes; `seed` is an axis as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from tcptutor import spec, units
+from tcptutor.errors import ParameterError, UnitError, UsageError
+from tcptutor.spec import Experiment
+from tcptutor.spec.parameters import read_sysctl, sysctl_name
+
+MAX_CELLS = 10_000
+SEED = "seed"
+_ALIASES = {"rtt": "delay"}
+_WHOLE = "count"
+_EXAMPLE = "write it like loss=0.01%,0.1%,1% or rtt=10ms..100ms/10 or loss=0.01%..1%/x5"
+_RANGE = re.compile(r"(.+?)\.\.(.+?)/\s*(x?)\s*(\d+)")
+_NUMBER = re.compile(r"\s*[+-]?[\d.]+(?:[eE][+-]?\d+)?\s*")
+
+
+class Axis(msgspec.Struct, frozen=True):
+    """One parameter with the values that it takes, as the user writes them."""
+
+    name: str
+    values: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}={','.join(self.values)}"
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One experiment of the grid, and where in the grid it is."""
+
+    index: int
+    point: dict[str, str]
+    """The value of each axis but the seed's, as text."""
+    experiment: Experiment
+
+
+class Builder(Protocol):
+    """What makes an experiment of a name and settings: `course.experiments.Catalogue`."""
+
+    def build(
+        self, name: str, overrides: Mapping[str, str] | None = None, seed: int | None = None, scale: str = ...
+    ) -> Experiment: ...
+
+
+def parameter_name(name: str) -> str:
+    """The parameter's own name for `name`."""
+    return _ALIASES.get(name, name)
+
+
+def read_axis(text: str) -> Axis:
+    """One `--grid`. Raises UsageError (ParameterError for a value) in one line."""
+    given, equals, values = text.partition("=")
+    name = parameter_name(given.strip())
+    if not (name and equals and values.strip()):
+        raise UsageError(f"--grid {text!r} is not NAME=VALUES: {_EXAMPLE}")
+    kind = _kind(name)
+    if ".." in values:
+        texts = _range(text, values, kind)
+    else:
+        own_commas = name in spec.PARAMETERS and spec.PARAMETERS[name].many
+        separator = "|" if "|" in values or own_commas else ","
+        texts = tuple(value.strip() for value in values.split(separator))
+    if "" in texts:
+        raise UsageError(f"--grid {text!r} has an empty value: {_EXAMPLE}")
+    seen: dict[object, str] = {}
+    for value in texts:
+        read = _read(name, value)
+        if read in seen:
+            raise UsageError(
+                f"--grid {text!r} has {value!r} and {seen[read]!r}, which are the same: leave one out"
+            )
+        seen[read] = value
+    return Axis(name, texts)
+
+
+def read_axes(texts: Sequence[str]) -> tuple[Axis, ...]:
+    """All the `--grid` of a sweep, in their order. Raises UsageError, also for a grid of more than MAX_CELLS."""
+    axes = tuple(read_axis(text) for text in texts)
+    names = [axis.name for axis in axes]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"--grid has {name} twice: give all its values in one")
+    count = math.prod(len(axis.values) for axis in axes)
+    if count > MAX_CELLS:
+        raise UsageError(f"the grid has {count} cells, at most {MAX_CELLS} are possible: give fewer values")
+    return axes
+
+
+def cells(
+    course: Builder,
+    name: str,
+    settings: Mapping[str, str],
+    axes: Sequence[Axis],
+    seed: int | None,
+    scale: str,
+) -> list[Cell]:
+    """Every cell of the grid, each validated. The seed changes slowest: the whole grid is there once, early.
+
+    Raises UsageError for the experiment's name, ParameterError for a cell that cannot be.
+    """
+    for axis in axes:
+        if axis.name in settings:
+            raise UsageError(f"{axis.name} is in --grid and in --set: leave one out")
+    seeds: list[int | None] = [int(value) for axis in axes if axis.name == SEED for value in axis.values]
+    if seeds and seed is not None:
+        raise UsageError("seed is in --grid and in --seed: leave one out")
+    others = [axis for axis in axes if axis.name != SEED]
+    made: list[Cell] = []
+    for one in seeds or [seed]:
+        for values in itertools.product(*(axis.values for axis in others)):
+            point = {axis.name: value for axis, value in zip(others, values, strict=True)}
+            experiment = course.build(name, {**settings, **point}, one, scale)
+            made.append(Cell(len(made), point, experiment))
+    return made
+
+
+def _kind(name: str) -> str:
+    """The unit of an axis; "" where only a list of values makes sense. Raises ParameterError for the name."""
+    if name == SEED:
+        return _WHOLE
+    if sysctl_name(name) and name not in spec.PARAMETERS:
+        return _WHOLE
+    known = spec.parameter(name)
+    return "" if known.many or known.kind in ("name", "changes") else known.kind
+
+
+def _read(name: str, value: str) -> object:
+    """A value that can be compared with others of that axis. Raises ParameterError."""
+    if name == SEED:
+        return _read_seed(value)
+    if sysctl_name(name) and name not in spec.PARAMETERS:
+        return read_sysctl(name, value)
+    if spec.PARAMETERS[name].kind == "window" and value.lower().endswith("bdp"):
+        return value.lower().replace(" ", "")  # its bytes depend on the cell's rate and delay
+    return spec.read(name, value)
+
+
+def _read_seed(value: str) -> int:
+    if not (value.isascii() and value.isdigit() and int(value) < 2**32):
+        raise ParameterError(f"seed: {value!r} is out of bounds: a whole number from 0 to 4294967295")
+    return int(value)
+
+
+def _range(text: str, values: str, kind: str) -> tuple[str, ...]:
+    """The values between two ends."""
+    match = _RANGE.fullmatch(values.strip())
+    if match is None or not kind:
+        raise UsageError(f"--grid {text!r} is not a range: {_EXAMPLE}")
+    count = int(match[4])
+    if not 2 <= count <= MAX_CELLS:
+        raise UsageError(f"--grid {text!r}: a range has 2 to {MAX_CELLS} values")
+    try:
+        low, high, unit = _ends(match[1].strip(), match[2].strip(), kind)
+    except UnitError as error:
+        raise UsageError(f"--grid {text!r}: {error}") from None
+    if match[3]:
+        if low <= 0 or high <= 0:
+            raise UsageError(f"--grid {text!r}: equal ratios need two ends above 0")
+        between = [low * (high / low) ** (step / (count - 1)) for step in range(count)]
+    else:
+        between = [low + (high - low) * step / (count - 1) for step in range(count)]
+    if kind == _WHOLE:
+        return tuple(str(round(value)) for value in between)
+    return tuple(f"{value:.6g}{unit}" for value in between)
+
+
+def _ends(low: str, high: str, kind: str) -> tuple[float, float, str]:
+    """Both ends in the unit of one of them, with that unit as it was written. Raises UnitError."""
+    (first, first_unit), (last, last_unit) = units.split(low), units.split(high)
+    spelled = _NUMBER.sub("", low if last == 0 and not last_unit else high, count=1)
+    if first_unit == last_unit or not (first_unit and last_unit):
+        if first_unit != last_unit and (first if not first_unit else last) != 0:
+            raise UnitError(f"{low if not first_unit else high!r} has no unit")
+        return first, last, spelled
+    known = units.UNITS.get("size" if kind == "window" else kind, {})
+    for unit in (first_unit, last_unit):
+        if unit not in known:
+            raise UnitError(
+                f"the ends have the units {first_unit!r} and {last_unit!r}: give both in the same"
+            )
+    return first * known[first_unit] / known[last_unit], last, spelled

@@ -1,0 +1,198 @@
+"""A table on paper: measured points with their confidence intervals, the binding model's prediction as a line."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tcptutor import spec
+from tcptutor.errors import MissingTool, TutorError, UsageError
+from tcptutor.sweep.confidence import LEVEL
+from tcptutor.sweep.grid import SEED, Axis, parameter_name
+from tcptutor.sweep.points import QUANTITIES, Point, points
+from tcptutor.sweep.table import Table
+
+SUFFIXES = (".svg", ".pdf", ".png")
+_MAX_LINES = 20
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito: told apart by colour-blind readers too; the markers differ as well."""
+_MARKERS = "os^Dv<>PX*"
+_UNITS = {
+    "rate": (1e6, "Mbit/s"),
+    "time": (1e-3, "ms"),
+    "ratio": (1e-2, "%"),
+    "size": (1024, "KiB"),
+    "window": (1024, "KiB"),
+}
+_LABELS = {
+    "throughput": (1e6, "throughput, Mbit/s"),
+    "loss_rate": (1e-2, "loss events per segment, %"),
+    "losses": (1, "loss events"),
+    "retransmits": (1, "retransmissions"),
+    "rtt": (1e-3, "mean RTT, ms"),
+    "cwnd": (1, "mean cwnd, segments"),
+    "jain": (1, "Jain's fairness index"),
+    "completion": (1, "completion time, s"),
+}
+
+
+def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: Path) -> str:
+    """The axis that goes along x. Raises UsageError, or MissingTool without matplotlib, before anything is run."""
+    if path.suffix not in SUFFIXES:
+        raise UsageError(f"{path}: a plot's name ends in {', '.join(SUFFIXES)}")
+    if y not in QUANTITIES:
+        raise UsageError(f"no quantity {y!r} to draw: the quantities are {', '.join(QUANTITIES)}")
+    names = [axis.name for axis in axes if axis.name != SEED]
+    if not names:
+        raise UsageError("a plot needs an axis beside the seed: give one more --grid")
+    for name in (x, group):
+        if name is not None and parameter_name(name) not in names:
+            raise UsageError(f"{name!r} is not an axis of this sweep: the axes are {', '.join(names)}")
+    chosen = parameter_name(x) if x else next((name for name in names if _is_number(name)), names[0])
+    if group is not None and parameter_name(group) == chosen:
+        raise UsageError(f"{group!r} is on the x axis already: group by another one")
+    lines = math.prod(len(axis.values) for axis in axes if axis.name not in (SEED, chosen))
+    if lines > _MAX_LINES:
+        raise UsageError(
+            f"{lines} lines in one plot cannot be told apart, {_MAX_LINES} can: sweep fewer values"
+        )
+    try:
+        import matplotlib  # noqa: F401, PLC0415
+    except ImportError:
+        raise MissingTool("a plot needs matplotlib: run pip install 'tcptutor[plot]'") from None
+    return chosen
+
+
+def draw(table: Table, x: str | None, path: Path, y: str = "throughput", group: str | None = None) -> None:
+    """Draw quantity `y` over axis `x` (None: the first with numbers) into `path`, a line for each other setting.
+
+    Lines with the same value of axis `group` have one colour. An axis whose values have about equal ratios is
+    logarithmic. Raises UsageError, MissingTool, or TutorError for a table without rows or a `path` that cannot be
+    written.
+    """
+    x = check(table.definition.axes, x, y, group, path)
+    found = [point for point in points(table.in_order()) if QUANTITIES[y] in point.measured]
+    if not found:
+        raise TutorError(f"no cell of this sweep has a result for {y}: run it to its end")
+    import matplotlib as mpl  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    # SVG ids that do not change from one drawing to the next, and text that stays text.
+    with mpl.rc_context({"svg.hashsalt": "tcptutor", "svg.fonttype": "none"}):
+        figure = Figure(figsize=(7.0, 4.5), layout="constrained")
+        plot = figure.subplots()
+        across = _Across(found, x)
+        _draw_lines(plot, found, across, y, parameter_name(group) if group else None)
+        _draw_axes(plot, found, across, y)
+        plot.set_title(_title(table), fontsize="medium")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            undated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+            figure.savefig(path, metadata=undated.get(path.suffix))
+        except OSError as error:
+            raise TutorError(
+                f"cannot write {path}: {error.strerror}: free some space or give another place"
+            ) from None
+
+
+class _Across:
+    """The x axis: numbers in the field's unit, or names (and "none" among numbers) side by side."""
+
+    def __init__(self, found: Sequence[Point], x: str) -> None:
+        known = spec.PARAMETERS.get(x)
+        self.name = x
+        self._scale, unit = _UNITS.get(known.kind if known else "", (1, ""))
+        self.numbers = all(isinstance(point.values[x], (int, float)) for point in found)
+        self.texts = list(dict.fromkeys(point.point[x] for point in found))
+        title = "delay added to the RTT" if x == "delay" else x
+        self.label = f"{title}, {unit}" if unit and self.numbers else title
+
+    def __call__(self, point: Point) -> float:
+        value = point.values[self.name]
+        return float(value or 0) / self._scale if self.numbers else self.texts.index(point.point[self.name])
+
+
+def _draw_lines(plot: Any, found: Sequence[Point], across: _Across, y: str, group: str | None) -> None:
+    scale, _ = _LABELS[y]
+    lines: dict[tuple[tuple[str, str], ...], list[Point]] = {}
+    for point in found:
+        others = tuple((name, value) for name, value in point.point.items() if name != across.name)
+        lines.setdefault(others, []).append(point)
+    coloured = list(dict.fromkeys(_colour_key(others, group) for others in lines))
+    for (others, line), marker in zip(lines.items(), itertools.cycle(_MARKERS)):
+        colour = _COLOURS[coloured.index(_colour_key(others, group)) % len(_COLOURS)]
+        line.sort(key=across)
+        at, said = [across(point) for point in line], [point.measured[QUANTITIES[y]] for point in line]
+        plot.errorbar(
+            at, [one.mean / scale for one in said], yerr=[(one.half_width or 0.0) / scale for one in said],
+            fmt=marker, color=colour, capsize=3, markersize=5,
+            label=", ".join(f"{name} {value}" for name, value in others) or "measured",
+        )  # fmt: skip
+        if y == "throughput":
+            plot.plot(
+                at, [_binding(point) / scale for point in line], "-", color=colour, alpha=0.7, linewidth=1.2
+            )
+    if y == "throughput":
+        plot.plot([], [], "-", color="#555555", label="binding model")
+
+
+def _binding(point: Point) -> float:
+    """The throughput that the binding model expects, bit/s; not a number without any model."""
+    return next((model.throughput_bps for model in point.models.values()), math.nan)
+
+
+def _draw_axes(plot: Any, found: Sequence[Point], across: _Across, y: str) -> None:
+    scale, label = _LABELS[y]
+    at = sorted({across(point) for point in found})
+    means = [point.measured[QUANTITIES[y]].mean / scale for point in found]
+    if across.numbers and is_geometric(at):
+        plot.set_xscale("log")
+        if min(means) > 0 and max(means) > 10 * min(means):
+            plot.set_yscale("log")
+    if plot.get_yscale() == "linear":
+        # The interval of two runs may be many times the mean: its bar is cut, so that the points are not at the ground.
+        highest = 2 * max(means + [_binding(point) / scale for point in found if y == "throughput"])
+        plot.set_ylim(0, min(highest, plot.get_ylim()[1]) or 1)
+    if not across.numbers:
+        plot.set_xticks(at, across.texts)
+    elif len(at) <= 10:
+        plot.set_xticks(at, [f"{value:.4g}" for value in at])
+        plot.xaxis.minorticks_off()
+    several = any(len(point.seeds) > 1 for point in found)
+    plot.set(xlabel=across.label, ylabel=label + (f"; bars: {LEVEL:.0%} confidence" if several else ""))
+    plot.grid(visible=True, alpha=0.3)
+    plot.legend(fontsize="small")
+
+
+def _colour_key(others: tuple[tuple[str, str], ...], group: str | None) -> object:
+    return others if group is None else dict(others)[group]
+
+
+def _is_number(name: str) -> bool:
+    known = spec.PARAMETERS.get(name)
+    return known is None or (known.kind not in ("name", "changes") and not known.many)
+
+
+def is_geometric(values: Sequence[float]) -> bool:
+    """Whether the ratios of neighbouring values are more alike than their differences."""
+    ordered = sorted(set(values))
+    if len(ordered) < 3 or ordered[0] <= 0:
+        return False
+    differences = [high - low for low, high in itertools.pairwise(ordered)]
+    ratios = [math.log(high / low) for low, high in itertools.pairwise(ordered)]
+    return max(ratios) / min(ratios) < max(differences) / min(differences)
+
+
+def _title(table: Table) -> str:
+    definition = table.definition
+    settings = ", ".join(f"{name} {value}" for name, value in definition.settings.items())
+    missing = definition.cells - len(table.rows)
+    parts = [
+        definition.experiment,
+        settings,
+        f"{missing} of {definition.cells} cells are missing" if missing else "",
+    ]
+    return " · ".join(part for part in parts if part)

@@ -1,0 +1,82 @@
+"""Several labs at work side by side, each on the next experiment of one list."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncGenerator, Coroutine, Sequence
+from typing import Any, TypeVar
+
+from tcptutor.backends.lab import Lab
+from tcptutor.errors import KernelLacks, LabError, TutorError
+from tcptutor.run import Run
+from tcptutor.spec import Experiment
+from tcptutor.sweep.cell import play
+from tcptutor.sweep.place import Place
+
+_T = TypeVar("_T")
+Result = tuple[int, Run | TutorError]
+
+
+async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerator[Result, None]:
+    """The number of each experiment with its run, or with why it failed, in the order in which they end.
+
+    Raises LabUnavailable when none can run. Closing it, or cancelling the task, ends every lab.
+    """
+    labs = [Lab(place.backend, place.clock) for _ in range(min(place.at_once, len(experiments)))]
+    todo = iter(enumerate(experiments))
+    done: asyncio.Queue[Result | Exception | None] = asyncio.Queue()
+
+    async def work(lab: Lab) -> None:
+        for number, experiment in todo:
+            try:
+                done.put_nowait((number, await play(lab, experiment)))
+            except (LabError, KernelLacks) as error:
+                done.put_nowait((number, error))
+            except Exception as error:  # raised again where the results are read
+                done.put_nowait(error)
+                return
+        done.put_nowait(None)
+
+    tasks: list[asyncio.Task[None]] = []
+    try:
+        if labs:
+            # A snapshot that is missing is built once, before the other labs look for it.
+            await labs[0].warm(experiments[0])
+        tasks = [asyncio.create_task(work(lab)) for lab in labs]
+        working = len(tasks)
+        while working:
+            result = await done.get()
+            if result is None:
+                working -= 1
+            elif isinstance(result, Exception):
+                raise result
+            else:
+                yield result
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*(lab.close() for lab in labs))
+
+
+def run_until_signal(main: Coroutine[Any, Any, _T]) -> _T:
+    """`asyncio.run`, cancelled by the first SIGINT, SIGTERM or SIGHUP; the ones after it do not disturb the end."""
+
+    async def watched() -> _T:
+        task = asyncio.create_task(main)
+        loop = asyncio.get_running_loop()
+        asked = False
+
+        def stop() -> None:
+            nonlocal asked
+            if not asked:
+                asked = True
+                task.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+                loop.add_signal_handler(number, stop)
+        return await task
+
+    return asyncio.run(watched())

@@ -1,0 +1,176 @@
+"""Sweeps on a real Dask scheduler with two worker processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.sweep.table import load
+from tests import leftovers
+from tests.sweep.made import COMMAND, NAME, SHORT, tcptutor
+
+LONG = ["--set", "warmup=0s", "--grid", "duration=600s,601s"]
+
+
+@contextmanager
+def cluster(workers: int = 2, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The address of a scheduler with that many workers, and the process that owns them."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.sweep.local_cluster", str(workers)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            address = process.stdout.readline().strip()
+            assert address
+            yield address, process
+        finally:
+            process.stdin.close()
+            process.wait(timeout=30)
+
+
+def _guests(mark: str) -> list[str]:
+    return [line for line in leftovers.marked(mark) if "qemu-system" in line]
+
+
+def _wait_for_guests(mark: str, count: int, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while len(_guests(mark)) != count:
+        assert time.monotonic() < deadline, _guests(mark)
+        time.sleep(0.1)
+
+
+@pytest.mark.guest
+def test_the_cells_are_spread_over_the_workers(mark: str, snapshots: Snapshots, tmp_path: Path) -> None:
+    file = tmp_path / "x.tcpsweep"
+    arguments = ["sweep", NAME, *SHORT, "--grid", "loss=0.1%,1%", "--grid", "seed=1,2", "-o", str(file)]
+    with cluster() as (address, _):
+        done = tcptutor(*arguments, "--cluster", address)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+    table = load(file)
+    assert sorted(table.rows) == [0, 1, 2, 3]
+    assert {(row.backend, row.clock) for row in table.rows.values()} == {("guest", "virtual")}
+    # The same file goes on without the cluster: here, nothing is left to do.
+    again = tcptutor(*arguments, "--backend", "guest", "--clock", "virtual")
+    assert again.returncode == 0, again.stderr
+    assert "to run" not in again.stdout
+
+
+def test_a_worker_without_the_guest_says_so_for_its_cells(mark: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.tcpsweep"
+    with cluster(XDG_CACHE_HOME=str(tmp_path / "cache")) as (address, _):
+        done = tcptutor("sweep", NAME, *SHORT, "--grid", "seed=1,2", "-o", str(file), "--cluster", address)
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert "2 cells failed, the first (seed 1): on " in done.stderr
+    assert "tcptutor setup" in done.stderr
+    assert all("tcptutor setup" in failure.reason for failure in load(file).failures.values())
+
+
+def test_a_worker_without_tcptutor_says_so(mark: str, tmp_path: Path) -> None:
+    """Its tcptutor is one that has no sweeps."""
+    old = tmp_path / "old" / "tcptutor"
+    old.mkdir(parents=True)
+    (old / "__init__.py").write_text("")
+    tests = Path(__file__).parents[1]
+    (tmp_path / "old" / "tests").symlink_to(tests)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.sweep.local_cluster", "1"], cwd=tmp_path / "old", text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    file = tmp_path / "x.tcpsweep"
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        done = tcptutor("sweep", NAME, *SHORT, "--grid", "seed=1,2", "-o", str(file), "--cluster", address)
+        process.stdin.close()
+        process.wait(timeout=30)
+    assert done.returncode == 1
+    assert "a worker has no tcptutor.sweep: install tcptutor" in done.stderr
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_the_workers_guests_end_with_the_command(
+    mark: str, snapshots: Snapshots, tmp_path: Path, number: signal.Signals
+) -> None:
+    with cluster() as (address, _):
+        process = subprocess.Popen(
+            [*COMMAND, "sweep", NAME, *LONG, "-o", str(tmp_path / "x.tcpsweep"), "--cluster", address],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        _wait_for_guests(mark, 2)
+        process.send_signal(number)
+        _, stderr = process.communicate(timeout=20)
+        assert stderr.count("\n") == (1 if number == signal.SIGINT else 0)
+        _wait_for_guests(mark, 0)
+
+
+@pytest.mark.guest
+def test_a_scheduler_that_goes_away(mark: str, snapshots: Snapshots, tmp_path: Path) -> None:
+    with cluster() as (address, owner):
+        process = subprocess.Popen(
+            [*COMMAND, "sweep", NAME, *LONG, "-o", str(tmp_path / "x.tcpsweep"), "--cluster", address],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        _wait_for_guests(mark, 2)
+        owner.kill()
+        _, stderr = process.communicate(timeout=40)
+    assert process.returncode == 1
+    assert stderr.count("\n") == 1
+    assert "has gone away" in stderr
+    assert "the same command goes on" in stderr
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "no.such.host.invalid:8786"])
+def test_no_scheduler_at_the_address(tmp_path: Path, address: str) -> None:
+    done = tcptutor(
+        "sweep", NAME, "--grid", "seed=1,2", "-o", str(tmp_path / "x.tcpsweep"), "--cluster", address
+    )
+    assert done.returncode == 3
+    assert f"no Dask scheduler answers at {address}" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_scheduler_without_workers(mark: str, tmp_path: Path) -> None:
+    with cluster(workers=0) as (address, _):
+        done = tcptutor(
+            "sweep", NAME, "--grid", "seed=1,2", "-o", str(tmp_path / "x.tcpsweep"), "--cluster", address
+        )
+    assert done.returncode == 3
+    assert "has no worker" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_dask_one_line_names_the_extra(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['distributed'] = None; from tcptutor.cli import main; main()"
+    arguments = [
+        "sweep",
+        NAME,
+        "--grid",
+        "seed=1,2",
+        "-o",
+        str(tmp_path / "x.tcpsweep"),
+        "--cluster",
+        "tcp://x:1",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3
+    assert "pip install 'tcptutor[cluster]'" in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,121 @@
+"""Plots: what is on the paper, by the text of the SVG and by the axes' own account."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tcptutor.errors import TutorError, UsageError
+from tcptutor.sweep import plot
+from tcptutor.sweep.table import Table, load
+from tests.sweep.made import definition_of, table_of
+
+GRID = ["loss=0.01%..1%/x3", "rtt=10ms,50ms", "seed=1..4/4"]
+
+
+def _texts(path: Path) -> set[str]:
+    return set(re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text()))
+
+
+def test_an_svg_names_axes_units_lines_and_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "out.svg"
+    plot.draw(table_of(GRID), "loss", path)
+    texts = _texts(path)
+    assert {"loss, %", "throughput, Mbit/s; bars: 95% confidence", "binding model"} <= texts
+    assert {"delay 10ms", "delay 50ms"} <= texts
+    assert {"0.01", "0.1", "1"} <= texts  # a tick at each value of the grid
+    assert "parallel-streams/random-loss" in texts
+
+
+def test_the_same_table_gives_the_same_file(tmp_path: Path) -> None:
+    for name in ("a.svg", "b.svg"):
+        plot.draw(table_of(GRID), "loss", tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["out.pdf", "out.png"])
+def test_the_other_formats(tmp_path: Path, name: str) -> None:
+    plot.draw(table_of(GRID), "rtt", tmp_path / name, group="loss")
+    assert (tmp_path / name).read_bytes()[:4] in (b"%PDF", b"\x89PNG")
+
+
+@pytest.mark.parametrize("y", plot.QUANTITIES)
+def test_every_quantity_can_be_drawn_or_says_why_not(tmp_path: Path, y: str) -> None:
+    if y == "completion":
+        with pytest.raises(TutorError, match="no cell of this sweep has a result for completion"):
+            plot.draw(table_of(GRID), "loss", tmp_path / "out.svg", y)
+        return
+    plot.draw(table_of(GRID), "loss", tmp_path / "out.svg", y)
+    assert ("binding model" in _texts(tmp_path / "out.svg")) == (y == "throughput")
+
+
+def test_names_stand_side_by_side(tmp_path: Path) -> None:
+    plot.draw(table_of(["algorithm=reno,cubic"]), None, tmp_path / "out.svg")
+    assert {"reno", "cubic", "algorithm", "measured"} <= _texts(tmp_path / "out.svg")
+
+
+@pytest.mark.parametrize(
+    ("values", "geometric"),
+    [
+        ([1, 10, 100], True),
+        ([1, 2, 5, 10, 20], True),
+        ([10, 20, 30, 40], False),
+        ([0, 1, 10], False),
+        ([1, 10], False),
+    ],
+)
+def test_an_axis_is_logarithmic_where_the_grid_is_geometric(values: list[float], geometric: bool) -> None:
+    assert plot.is_geometric(values) == geometric
+
+
+def test_a_part_of_a_sweep_is_drawn_and_says_so(tmp_path: Path) -> None:
+    table = table_of(GRID)
+    del table.rows[0], table.rows[1]
+    plot.draw(table, "loss", tmp_path / "out.svg")
+    assert any("2 of 24 cells are missing" in text for text in _texts(tmp_path / "out.svg"))
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"x": "rate"}, "not an axis"),
+        ({"x": "loss", "y": "speed"}, "no quantity"),
+        ({"x": "loss", "group": "rate"}, "not an axis"),
+        ({"x": "loss", "group": "loss"}, "on the x axis already"),
+    ],
+)
+def test_what_cannot_be_drawn(tmp_path: Path, how: dict[str, str], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        plot.draw(table_of(GRID), path=tmp_path / "out.svg", **how)  # type: ignore[arg-type]
+    assert not (tmp_path / "out.svg").exists()
+
+
+def test_an_empty_table_and_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(TutorError, match="run it to its end"):
+        plot.draw(Table(definition_of(*GRID)), "loss", tmp_path / "out.svg")
+    (tmp_path / "file").touch()
+    with pytest.raises(TutorError, match="cannot write"):
+        plot.draw(table_of(GRID), "loss", tmp_path / "file" / "out.svg")
+    with pytest.raises(TutorError):
+        load(tmp_path / "file")
+
+
+def test_without_matplotlib_one_line_names_the_extra(tmp_path: Path) -> None:
+    code = f"""
+import sys
+sys.modules["matplotlib"] = None
+from pathlib import Path
+from tcptutor.errors import MissingTool
+from tcptutor.sweep import plot
+from tests.sweep.made import table_of
+try:
+    plot.draw(table_of(["loss=0.1%,1%"]), "loss", Path({str(tmp_path / "x.svg")!r}))
+except MissingTool as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'tcptutor[plot]'" in done.stdout

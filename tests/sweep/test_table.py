@@ -1,0 +1,167 @@
+"""The result file: nothing that was finished is ever lost, and one sweep writes it at a time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tcptutor.errors import TutorError, UsageError
+from tcptutor.sweep.cell import Failed
+from tcptutor.sweep.table import Store, load
+from tests.sweep.made import cells_of, definition_of, row_of
+
+AXIS = "loss=0.1%,1%,2%"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A sweep of three cells of which two are done."""
+    path = tmp_path / "deep" / "x.tcpsweep"
+    with Store(path, definition_of(AXIS)) as store:
+        for cell in cells_of(AXIS)[:2]:
+            store.add(row_of(cell, 1e6))
+    return path
+
+
+def test_what_was_kept_is_read_back(file: Path) -> None:
+    table = load(file)
+    assert table.definition == definition_of(AXIS)
+    assert table.in_order() == [row_of(cell, 1e6) for cell in cells_of(AXIS)[:2]]
+    with Store(file, definition_of(AXIS)) as store:
+        assert store.table == table
+
+
+@pytest.mark.parametrize("torn", [b'{"type":"row","ce', b"\0\0\0", b"\xff"])
+def test_a_torn_last_line_is_dropped_and_the_next_row_is_whole(file: Path, torn: bytes) -> None:
+    with file.open("ab") as end:
+        end.write(torn)
+    assert len(load(file).rows) == 2
+    with Store(file, definition_of(AXIS)) as store:
+        store.add(row_of(cells_of(AXIS)[2], 3e6))
+    table = load(file)
+    assert sorted(table.rows) == [0, 1, 2]
+    assert table.damaged == 0
+
+
+def test_a_damaged_line_loses_its_own_cell_only(file: Path) -> None:
+    lines = file.read_bytes().split(b"\n")
+    lines[1] = lines[1][:40] + b"\xff\xfe" + lines[1][50:]
+    file.write_bytes(b"\n".join(lines))
+    table = load(file)
+    assert (list(table.rows), table.damaged) == ([1], 1)
+
+
+def test_a_header_that_was_never_finished_is_written_again(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:50])
+    with pytest.raises(TutorError, match="nothing in it"):
+        load(file)
+    with Store(file, definition_of(AXIS)) as store:
+        assert store.table.rows == {}
+    assert load(file).definition == definition_of(AXIS)
+
+
+@pytest.mark.parametrize("text", ["my notes\n", "my notes, without an end", '{"a": 1}\n'])
+def test_a_file_that_is_no_sweep_s_is_left_as_it_is(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="not the file of a sweep"):
+        Store(path, definition_of(AXIS))
+    assert path.read_text() == text
+
+
+def test_another_sweep_is_refused_with_the_difference(file: Path) -> None:
+    before = file.read_bytes()
+    with pytest.raises(UsageError) as caught:
+        Store(file, definition_of("loss=0.1%,1%,5%"))
+    assert "its grid is loss=0.1%,1%,2%, not loss=0.1%,1%,5%" in str(caught.value)
+    assert "-o" in str(caught.value)
+    assert file.read_bytes() == before
+
+
+def test_a_newer_format_and_a_missing_file(file: Path, tmp_path: Path) -> None:
+    file.write_bytes(file.read_bytes().replace(b'"format_version":1', b'"format_version":9'))
+    with pytest.raises(TutorError, match="newer tcptutor"):
+        load(file)
+    with pytest.raises(TutorError, match="no sweep file"):
+        load(tmp_path / "none.tcpsweep")
+    with pytest.raises(TutorError, match="cannot read"):
+        load(tmp_path)
+
+
+def test_a_failure_is_kept_until_the_cell_has_a_row(file: Path) -> None:
+    cell = cells_of(AXIS)[2]
+    with Store(file, definition_of(AXIS)) as store:
+        store.add(Failed(cell=2, point=cell.point, seed=1, reason="the guest has ended"))
+    assert load(file).failures[2].reason == "the guest has ended"
+    with Store(file, definition_of(AXIS)) as store:
+        store.add(row_of(cell, 1e6))
+    assert load(file).failures == {}
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from tcptutor.sweep.table import Store
+from tests.sweep.made import definition_of
+store = Store(Path(sys.argv[1]), definition_of(sys.argv[2]))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_second_process_is_refused_until_the_first_is_gone(file: Path) -> None:
+    first = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(file), AXIS],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "held\n"
+        with pytest.raises(TutorError, match="another sweep is writing"):
+            Store(file, definition_of(AXIS))
+        first.kill()
+    with Store(file, definition_of(AXIS)) as store:
+        assert len(store.table.rows) == 2
+
+
+FULL = """
+mount -t tmpfs -o size=64k none {folder}
+exec {python} - <<'END'
+from pathlib import Path
+from tcptutor.errors import TutorError
+from tcptutor.sweep.table import Store, load
+from tests.sweep.made import cells_of, definition_of, row_of
+path, axis = Path("{folder}/x.tcpsweep"), "loss=1%..30%/200"
+cells, kept = cells_of(axis), 0
+with Store(path, definition_of(axis)) as store:
+    try:
+        for cell in cells:
+            store.add(row_of(cell, 1e6))
+            kept += 1
+    except TutorError as error:
+        print(error)
+print(kept == len(load(path).rows) > 0, load(path).damaged)
+END
+"""
+
+
+def test_a_full_disk_keeps_every_row_that_was_there(tmp_path: Path) -> None:
+    script = FULL.format(folder=tmp_path, python=sys.executable)
+    done = subprocess.run(
+        ["unshare", "-Urm", "bash", "-c", script], capture_output=True, text=True, check=True
+    )
+    line, kept = done.stdout.strip().splitlines()
+    assert "No space left" in line
+    assert "free some space" in line
+    assert kept == "True 0"
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(TutorError, match="cannot write"):
+        Store(tmp_path / "file" / "x.tcpsweep", definition_of(AXIS))
