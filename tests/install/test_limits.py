@@ -66,7 +66,7 @@ def test_nothing_is_said_of_a_machine_that_forbids_nothing() -> None:
         ),
         # Debian's setting, as in Debian 10
         ("kernel/unprivileged_userns_clone", "0\n", "user namespaces", "kernel.unprivileged_userns_clone=1"),
-        # user_namespaces(7)
+        # As the manual page user_namespaces(7) has it
         ("user/max_user_namespaces", "0\n", "user namespaces", "user.max_user_namespaces=15000"),
         ("user/max_net_namespaces", "0\n", "net namespaces", "user.max_net_namespaces=15000"),
     ],
