@@ -39,4 +39,4 @@ def check(version: int, netem: bool, kvm: bool) -> list[Finding]:
         )
     if not lacking:
         return [ok("wsl", "WSL 2")]
-    return [warn("wsl", f"WSL 2: {'; '.join(lacking)}", f"or leave it so; in Windows: {'; '.join(remedies)}")]
+    return [warn("wsl", f"WSL 2: {'; '.join(lacking)}", f"in Windows: {'; '.join(remedies)}; or leave it so")]

@@ -1,4 +1,7 @@
-"""What forbids the lab is recognised from files as other machines have them; comments say where those were recorded."""
+"""What forbids the lab is recognised from files as other machines have them.
+
+Comments say where contents were recorded; those without are written after the documentation.
+"""
 
 from __future__ import annotations
 
@@ -61,9 +64,9 @@ def test_nothing_is_said_of_a_machine_that_forbids_nothing() -> None:
             "kernel/apparmor_restrict_unprivileged_userns", "1\n", "apparmor",
             "kernel.apparmor_restrict_unprivileged_userns=0",
         ),
-        # Debian 10
+        # Debian's setting, as in Debian 10
         ("kernel/unprivileged_userns_clone", "0\n", "user namespaces", "kernel.unprivileged_userns_clone=1"),
-        # Red Hat Enterprise Linux 7
+        # As the manual page user_namespaces(7) has it
         ("user/max_user_namespaces", "0\n", "user namespaces", "user.max_user_namespaces=15000"),
         ("user/max_net_namespaces", "0\n", "net namespaces", "user.max_net_namespaces=15000"),
     ],
