@@ -62,6 +62,8 @@ def _tolerance(case: Case, binding: Candidate, near: Candidate | None) -> float:
 
 def _mean_cwnd(case: Case, binding: Candidate) -> float | None:
     """Segments of one flow's mean window: given by loss models, and by a sawtooth over a full link."""
+    if not case.flows:
+        return None
     if binding.limited_by == "random-loss":
         return binding.throughput * case.rtt / (8 * case.mss * case.flows)
     # Mean over peak of the sawtooth: (1 + beta) / 2 for Reno, (3 + beta) / 4 for CUBIC (RFC 8312, eq. 5).

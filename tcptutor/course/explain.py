@@ -53,7 +53,7 @@ def _key(path: str, table: Any) -> tuple[str, list[str]]:
             table = table.get(name, {}) if isinstance(table, dict) else {}
         else:
             key += f"[{int(index) + 1}]" if len(table) > 1 else ""
-            table = table[int(index)]
+            table = table[int(index)] if isinstance(table, list) else {}
     return key, names
 
 
