@@ -1,0 +1,137 @@
+"""The replay backend: recorded runs of the course's experiments, played through the same interface.
+
+For machines where neither kernel nor guest can run an experiment. What it gives says so: its environment is "replay",
+with when, where and on which kernel the run was recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+
+from tcptutor import places
+from tcptutor.errors import LabUnavailable, TutorError
+from tcptutor.lab import protocol
+from tcptutor.lab.protocol import Event, Finished, Phase, Ready, Samples
+from tcptutor.run import Environment, Run, load
+from tcptutor.spec import Experiment, settings
+
+SPEED = 10.0
+"""Lab seconds played in a second, so that a student still sees the window move."""
+_BATCH_S = 0.2
+"""Lab time of one Samples event, as the lab has it."""
+
+
+def folder() -> Path:
+    """Where the recordings that ship with us are: a folder for each module."""
+    return places.assets() / "recorded"
+
+
+def provenance(run: Run) -> str:
+    """When and where `run` was recorded."""
+    where, day = run.environment, datetime.fromisoformat(run.started).date()
+    place = "in the guest" if where.backend == "guest" else "on a host"
+    return f"recorded {day} {place}, {where.clock} clock, Linux {where.kernel}"
+
+
+def same(one: Experiment, other: Experiment) -> bool:
+    """Whether both are the same to the lab: name, values and seed, whatever their titles say."""
+    return _of_the_lab(one) == _of_the_lab(other)
+
+
+def _of_the_lab(experiment: Experiment) -> Experiment:
+    return msgspec.structs.replace(experiment, title="", sources=(), scale="bench")
+
+
+class ReplayBackend:
+    """Plays the recordings in `place`. `reason` says why there is no lab, for the screen."""
+
+    def __init__(self, reason: str, place: Path | None = None, speed: float = SPEED) -> None:
+        self._reason, self._folder, self._speed = reason, place, speed
+
+    async def open(self) -> Environment:
+        """The environment of one recording; each run then tells its own. Raises LabUnavailable without any."""
+        run = await asyncio.to_thread(lambda: next(self._recordings("*"), None))
+        if run is None:
+            raise LabUnavailable(f"{self._reason}; and this installation has no recorded runs")
+        return self._environment(run)
+
+    def _recordings(self, module: str) -> Iterator[Run]:
+        root = self._folder or folder()
+        for path in sorted(root.glob(f"{module}/*.tcprun")):
+            try:
+                yield load(path)
+            except TutorError:
+                continue  # a damaged one is as good as none
+
+    def _environment(self, run: Run) -> Environment:
+        where = run.environment
+        told = provenance(run)
+        return msgspec.structs.replace(
+            where,
+            backend="replay",
+            versions={**where.versions, "recorded": told},
+            reason=f"a replay of a run {told}: {self._reason}",
+        )
+
+    async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
+        recorded = await asyncio.to_thread(self._find, experiment)
+        yield Ready(protocol.VERSION, self._environment(recorded))
+        yield Phase("replay", f"playing a run {provenance(recorded)}")
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        for event in _events(recorded):
+            await asyncio.sleep(max(0.0, began + event.t / self._speed - loop.time()))
+            yield event
+        yield Finished(
+            tuple(recorded.flows),
+            recorded.fidelity,
+            recorded.experiment_s,
+            recorded.complete,
+            tuple(recorded.udp),
+        )
+
+    def _find(self, experiment: Experiment) -> Run:
+        """The recording of `experiment`. Raises LabUnavailable, which says what is recorded instead."""
+        others = []
+        for run in self._recordings(experiment.name.partition("/")[0]):
+            if same(run.experiment, experiment):
+                return run
+            if run.experiment.name == experiment.name:
+                others.append(run.experiment)
+        raise LabUnavailable(f"{self._reason}; and {_refusal(experiment, others)}")
+
+    async def close(self) -> None:
+        """There is nothing to end."""
+
+
+def _events(run: Run) -> Iterator[Samples]:
+    """The samples in batches as the lab sends them."""
+    queue = {step: tuple(rows) for step, rows in groupby(run.queue, lambda row: int(row.t / _BATCH_S))}
+    acks = {step: tuple(rows) for step, rows in groupby(run.acks, lambda row: int(row.t / _BATCH_S))}
+    for step, group in groupby(run.samples, lambda row: int(row.t / _BATCH_S)):
+        rows = tuple(group)
+        yield Samples(rows[-1].t, rows, queue.get(step, ()), acks.get(step, ()))
+
+
+def _refusal(wanted: Experiment, recorded: list[Experiment]) -> str:
+    if not recorded:
+        return f"there is no recorded run of {wanted.name}"
+    asked = _values(wanted)
+    tables = [_values(each) for each in recorded]
+    names = [name for name in {**asked, **tables[0]} if any(t.get(name) != asked.get(name) for t in tables)]
+    lists = "; ".join(_list(table, names) for table in tables)
+    return f"there is no recorded run of {wanted.name} with {_list(asked, names)}, only with {lists}"
+
+
+def _values(experiment: Experiment) -> dict[str, str]:
+    return {**settings(experiment), "pairs": str(experiment.pairs), "seed": str(experiment.seed)}
+
+
+def _list(values: dict[str, str], names: list[str]) -> str:
+    return ", ".join(f"{name} {values.get(name, 'as usual')}" for name in names)
