@@ -134,9 +134,11 @@ def run_experiment(
 def _print(run: Run, result: Report, path: Path | None) -> None:
     experiment, environment = run.experiment, run.environment
     print(f"{experiment.name}: {experiment.title}")
+    where = (
+        f"{environment.backend}, {environment.clock} clock, Linux {environment.kernel} ({environment.reason})"
+    )
     print(
-        f"  ran on     {environment.backend}, {environment.clock} clock, Linux {environment.kernel}"
-        f" ({environment.reason})"
+        f"  NOT RUN    {environment.reason}" if environment.backend == "replay" else f"  ran on     {where}"
     )
     streams = f"{experiment.total_streams} flow" + "s" * (experiment.total_streams > 1)
     print(

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import msgspec
 
 from tcptutor import places
+from tcptutor.backends import replay
 from tcptutor.backends.base import Backend
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.host import HostBackend
-from tcptutor.backends.replay import ReplayBackend
 from tcptutor.errors import ImageDamaged, KernelLacks, LabError, LabUnavailable
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
@@ -76,7 +76,7 @@ async def host_environment(*, fresh: bool = False) -> tuple[Environment | None, 
 async def choose(experiment: Experiment, backend: str = "auto", clock: str = "auto") -> Choice:
     """The backend for `experiment`. Raises LabUnavailable or KernelLacks, with the reason, when there is none."""
     if backend == "replay":
-        return instead("asked for")
+        return instead(replay.ASKED)
     if backend == "guest" or clock == "virtual":
         if backend == "host":
             raise LabUnavailable(
@@ -99,7 +99,7 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
 
 def instead(reason: str) -> Choice:
     """Recorded runs, because of `reason`."""
-    return Choice(ReplayBackend(reason), "replay", "recorded", reason)
+    return Choice(replay.ReplayBackend(reason), "replay", "recorded", reason)
 
 
 def _guest(clock: str, reason: str) -> Choice:

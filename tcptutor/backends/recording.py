@@ -29,6 +29,8 @@ def add(run: Run, event: Event) -> None:
             run.complete = event.complete
             if not event.complete:
                 run.note = run.note or "stopped"
+            elif run.environment.backend == "replay":
+                run.note = run.environment.reason
         case _:
             pass
 

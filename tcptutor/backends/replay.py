@@ -19,10 +19,13 @@ from tcptutor.errors import LabUnavailable, TutorError
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Event, Finished, Phase, Ready, Samples
 from tcptutor.run import Environment, Run, load
-from tcptutor.spec import Experiment, settings
+from tcptutor.spec import Experiment
+from tcptutor.spec.parameters import PARAMETERS
 
 SPEED = 10.0
 """Lab seconds played in a second, so that a student still sees the window move."""
+ASKED = "asked for"
+"""The reason of a replay that was not taken for want of a lab."""
 _BATCH_S = 0.2
 """Lab time of one Samples event, as the lab has it."""
 
@@ -36,7 +39,7 @@ def provenance(run: Run) -> str:
     """When and where `run` was recorded."""
     where, day = run.environment, datetime.fromisoformat(run.started).date()
     place = "in the guest" if where.backend == "guest" else "on a host"
-    return f"recorded {day} {place}, {where.clock} clock, Linux {where.kernel}"
+    return f"recorded {day} {place}, {where.clock} clock, Linux {where.kernel.partition('+')[0]}"
 
 
 def same(one: Experiment, other: Experiment) -> bool:
@@ -51,14 +54,14 @@ def _of_the_lab(experiment: Experiment) -> Experiment:
 class ReplayBackend:
     """Plays the recordings in `place`. `reason` says why there is no lab, for the screen."""
 
-    def __init__(self, reason: str, place: Path | None = None, speed: float = SPEED) -> None:
-        self._reason, self._folder, self._speed = reason, place, speed
+    def __init__(self, reason: str, place: Path | None = None, speed: float | None = None) -> None:
+        self._reason, self._folder, self._speed = reason, place, speed or SPEED
 
     async def open(self) -> Environment:
         """The environment of one recording; each run then tells its own. Raises LabUnavailable without any."""
         run = await asyncio.to_thread(lambda: next(self._recordings("*"), None))
         if run is None:
-            raise LabUnavailable(f"{self._reason}; and this installation has no recorded runs")
+            raise self._without("this installation has no recorded runs")
         return self._environment(run)
 
     def _recordings(self, module: str) -> Iterator[Run]:
@@ -104,7 +107,10 @@ class ReplayBackend:
                 return run
             if run.experiment.name == experiment.name:
                 others.append(run.experiment)
-        raise LabUnavailable(f"{self._reason}; and {_refusal(experiment, others)}")
+        raise self._without(_refusal(experiment, others))
+
+    def _without(self, what: str) -> LabUnavailable:
+        return LabUnavailable(what if self._reason == ASKED else f"{self._reason}; and {what}")
 
     async def close(self) -> None:
         """There is nothing to end."""
@@ -123,15 +129,15 @@ def _refusal(wanted: Experiment, recorded: list[Experiment]) -> str:
     if not recorded:
         return f"there is no recorded run of {wanted.name}"
     asked = _values(wanted)
-    tables = [_values(each) for each in recorded]
-    names = [name for name in {**asked, **tables[0]} if any(t.get(name) != asked.get(name) for t in tables)]
-    lists = "; ".join(_list(table, names) for table in tables)
-    return f"there is no recorded run of {wanted.name} with {_list(asked, names)}, only with {lists}"
+    differences = (
+        ", ".join(f"{name} {text}" for name, text in _values(each).items() if text != asked.get(name))
+        for each in recorded
+    )
+    return f"{wanted.name} is not recorded with these values, only with {'; or '.join(differences)}"
 
 
 def _values(experiment: Experiment) -> dict[str, str]:
-    return {**settings(experiment), "pairs": str(experiment.pairs), "seed": str(experiment.seed)}
-
-
-def _list(values: dict[str, str], names: list[str]) -> str:
-    return ", ".join(f"{name} {values.get(name, 'as usual')}" for name in names)
+    values = {
+        name: known.text(getattr(getattr(experiment, known.part), name)) for name, known in PARAMETERS.items()
+    }
+    return {**values, "pairs": str(experiment.pairs), "seed": str(experiment.seed)}

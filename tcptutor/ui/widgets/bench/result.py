@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content
 
+from tcptutor.ui import words
 from tcptutor.ui.live import Live
 
 
@@ -12,10 +13,12 @@ def status(live: Live) -> Content:
     run, total = live.run, live.run.experiment.seconds
     if live.state == "starting" or (live.going_on and not run.samples):
         return Content.assemble(("… ", "bold"), live.phase, ("   s stops", "$text-muted"))
+    recorded = words.recorded(run.environment)
     if live.going_on:
+        mark = "▶ recorded run: " if recorded else "▶ "
         warmup = "  (warm-up, not in the mean)" if run.experiment_s < run.experiment.flows.warmup else ""
         return Content.assemble(
-            ("▶ ", "bold"), f"{run.experiment_s:.0f} of {total:g} s{warmup}", ("   s stops", "$text-muted")
+            (mark, "bold"), f"{run.experiment_s:.0f} of {total:g} s{warmup}", ("   s stops", "$text-muted")
         )
     if live.problem:
         kept = f" ({run.experiment_s:.1f} s of it are kept)" if run.samples else ""
@@ -25,6 +28,8 @@ def status(live: Live) -> Content:
             ("✂ cut short ", "$warning bold"),
             f"at {run.experiment_s:.1f} of {total:g} s: {run.note}. r runs it again.",
         )
+    if recorded:
+        return Content.assemble(("✓ ", "$success bold"), "played: not run now. r plays it again.")
     return Content.assemble(
         ("✓ ", "$success bold"), f"done: {total:g} s of lab time in {run.wall_s:.0f} s. r runs it again."
     )
@@ -37,6 +42,8 @@ def why(live: Live) -> Content:
         lines.append(Content.assemble(("why: ", "bold"), live.report.verdict.sentence))
         if live.report.note:
             lines.append(Content(live.report.note))
+    if recorded := words.recorded(live.run.environment):
+        lines.append(Content.assemble(("replay: ", "$warning bold"), recorded))
     if live.unsaved:
         lines.append(Content.assemble(("⚠ not saved: ", "$error bold"), live.unsaved))
     fidelity = live.run.fidelity
