@@ -37,19 +37,21 @@ class Lab:
 
         try:
             return await self._open(await choose(experiment, self._backend, self._clock))
-        except LabUnavailable as error:
-            if self._backend != "auto" or self._clock != "auto":
+        except LabError as error:
+            # What was killed while it started is no reason to play recordings: the next try will do.
+            raise LabUnavailable(str(error)) from error
+        except (LabUnavailable, SetupError) as error:
+            if self._backend == self._clock == "auto":
+                return await self._open(instead(str(error)))
+            if isinstance(error, LabUnavailable):
                 raise
-            return await self._open(instead(str(error)))
+            raise LabUnavailable(str(error)) from error
 
     async def _open(self, choice: Choice) -> Environment:
         if self._choice is None or (choice.name, choice.clock) != (self._choice.name, self._choice.clock):
             await self.close()
             self._choice = choice
-        try:
-            environment = await self._choice.backend.open()
-        except (LabError, SetupError) as error:
-            raise LabUnavailable(str(error)) from error
+        environment = await self._choice.backend.open()
         self.environment = msgspec.structs.replace(environment, reason=environment.reason or choice.reason)
         return self.environment
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from qemu.qmp import QMPClient, QMPError
 
+from tcptutor.backends import processes
 from tcptutor.backends.guest import tools
 from tcptutor.errors import AgentDied, LabError
 from tcptutor.lab.protocol import PORT_NAME
@@ -117,6 +118,10 @@ class Machine:
         async for line in self._process.stdout:
             self._console.append(line.decode(errors="replace").strip())
 
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
     def last_words(self) -> str:
         """The last line that the guest or QEMU printed."""
         return next((line for line in reversed(self._console) if line), "")
@@ -172,8 +177,7 @@ class Machine:
     def abort(self) -> None:
         """End the process at once, without waiting for anything; `kill` tidies up after it."""
         if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
+            processes.kill(self._process)
 
     async def kill(self) -> None:
         """End it now. Never raises; safe to call twice."""

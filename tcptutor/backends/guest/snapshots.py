@@ -19,7 +19,7 @@ from tcptutor import places
 from tcptutor.backends.guest import layer, tools
 from tcptutor.backends.guest.image import Image, Progress
 from tcptutor.backends.guest.machine import KERNEL_COMMAND, Machine, command
-from tcptutor.errors import ImageDamaged, LabError, SetupError
+from tcptutor.errors import ImageDamaged, LabError, LabUnavailable, SetupError
 from tcptutor.lab.protocol import Failed, Ready, event_decoder
 from tcptutor.run import Environment
 
@@ -31,9 +31,13 @@ _KVM_TIMEOUT = 15.0
 
 @cache
 def _qemu_version() -> str:
-    output = subprocess.run(
-        [tools.find("qemu-system-x86_64"), "--version"], capture_output=True, text=True, check=True
-    )
+    try:
+        output = subprocess.run(
+            [tools.find("qemu-system-x86_64"), "--version"], capture_output=True, text=True, check=True
+        )
+    except subprocess.CalledProcessError as error:
+        said = (error.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise LabUnavailable(f"QEMU does not start ({said}): install it again, or try again") from error
     return output.stdout.splitlines()[0]
 
 
