@@ -10,6 +10,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Sequence
 
 from tests import leftovers
 from tests.cli.command import TCPTUTOR
@@ -35,16 +36,19 @@ VICTIMS = {"host": ("command", "tcptutor.lab.agent", "iperf3 -"), "guest": ("com
 class Running:
     """One command. `shown` is the lab time that its progress line told last, s: so much had arrived."""
 
-    def __init__(self, backend: str) -> None:
+    def __init__(
+        self, backend: str, command: Sequence[str] = (TCPTUTOR,), env: dict[str, str] | None = None
+    ) -> None:
         # A terminal, so that there is a progress line.
         self._here, there = pty.openpty()
         self.began = time.monotonic()
         self.process = subprocess.Popen(
-            [TCPTUTOR, "run", *EXPERIMENT, *WHERE[backend], "--json"],
+            [*command, "run", *EXPERIMENT, *WHERE[backend], "--json"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=there,
             text=True,
+            env=env,
         )
         os.close(there)
         self._output = bytearray()
