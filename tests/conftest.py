@@ -28,8 +28,8 @@ def mark(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def build() -> Build:
     """An experiment from its parameters, as text with units."""
 
-    def make(seed: int = 1, **parameters: str) -> spec.Experiment:
-        return spec.build("test/experiment", {"parameters": parameters, "seed": seed})
+    def make(seed: int = 1, pairs: int = 1, **parameters: str) -> spec.Experiment:
+        return spec.build("test/experiment", {"parameters": parameters, "seed": seed, "pairs": pairs})
 
     return make
 

@@ -39,9 +39,7 @@ class _Known(msgspec.Struct):
 def lacks(experiment: Experiment, here: Environment) -> list[str]:
     """What `experiment` needs and that kernel does not have."""
     found = [kind for kind in experiment.qdiscs if kind not in here.qdiscs]
-    if experiment.hosts.algorithm not in here.algorithms:
-        found.append(experiment.hosts.algorithm)
-    return found
+    return found + [name for name in experiment.congestion_controls if name not in here.algorithms]
 
 
 def _boot() -> str:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from tcptutor.backends.guest import architecture
 from tcptutor.backends.guest.image import Progress
 from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
 from tcptutor.errors import LabUnavailable
@@ -18,6 +19,14 @@ TITLES = {IMAGE: "guest image", **{clock: f"snapshot, {clock} clock" for clock i
 _SIZES = {IMAGE: 63, **dict.fromkeys(CLOCKS, 99)}
 _SECONDS = {IMAGE: 40, **dict.fromkeys(CLOCKS, 60)}
 """About how large they become, in MB, and how long they take on two cores without hardware virtualisation."""
+
+
+def here() -> Snapshots | None:
+    """The guest's parts on this machine, or None when there is no guest for its architecture.
+
+    Raises LabUnavailable when another architecture's is asked for that there is none of.
+    """
+    return Snapshots() if architecture.possible() else None
 
 
 def missing(snapshots: Snapshots, again: bool = False) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 
 from tcptutor.backends.guest import tools
+from tcptutor.backends.guest.architecture import VARIABLE, Architecture
 from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
 from tcptutor.errors import ImageDamaged, LabUnavailable
 from tcptutor.install import build, kvm, needs, space
@@ -15,31 +17,47 @@ from tcptutor.install.say import MEGABYTE, megabytes
 _SETUP = "run `tcptutor setup`"
 
 
-def check_qemu() -> Finding:
-    """QEMU and its version."""
-    if not needs.guest_possible():
-        return warn(
-            "qemu",
-            "there is no guest for this machine's architecture",
-            "the lab runs on this machine's own kernel only",
-        )
+def check(snapshots: Snapshots | None) -> tuple[list[Finding], bool]:
+    """The lines about the guest, and whether it can run; None for `snapshots` where there is none to have."""
+    if snapshots is None:
+        return [
+            warn(
+                "qemu",
+                f"there is no guest for {platform.machine()} machines",
+                "the lab runs on this machine's own kernel only",
+            )
+        ], False
+    parts, runnable = check_parts(snapshots)
+    qemu, virtualisation = check_qemu(snapshots.architecture), check_virtualisation(snapshots)
+    return [qemu, virtualisation, *parts, check_disk(snapshots)], runnable
+
+
+def check_qemu(architecture: Architecture) -> Finding:
+    """QEMU for `architecture` and its version."""
+    program, package = architecture.qemu, architecture.qemu_package
     try:
-        command = [tools.find("qemu-system-x86_64"), "--version"]
+        command = [tools.find(program), "--version"]
         output = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout
     except LabUnavailable:
         return warn(
             "qemu",
-            "qemu-system-x86_64 is missing: there is no guest",
-            f"{_SETUP} (Debian package qemu-system-x86)",
+            f"{program} is missing: there is no guest ({architecture.name})",
+            f"{_SETUP} (Debian package {package})",
         )
     except (OSError, subprocess.SubprocessError) as error:
-        return warn("qemu", f"QEMU does not start: {error}", "install the package qemu-system-x86 again")
-    return ok("qemu", output.partition("\n")[0])
+        return warn("qemu", f"QEMU does not start: {error}", f"install the package {package} again")
+    return ok("qemu", f"{output.splitlines()[0]}, {architecture.name} guest ({package})")
 
 
 def check_virtualisation(snapshots: Snapshots) -> Finding:
     """Whether the guest is as fast as the machine; without it, experiments take the virtual clock and are as true."""
     name, slower = "virtualisation", "the guest is emulated: right, and slower"
+    if not snapshots.architecture.native:
+        return warn(
+            name,
+            f"the guest is {snapshots.architecture.name}, this machine is not: {slower}",
+            f"unset {VARIABLE} for a guest of this machine's architecture",
+        )
     if not kvm.DEVICE.exists():
         remedy = (
             "nothing has to be done; in a virtual machine, nested virtualisation would make the guest faster"
@@ -62,7 +80,7 @@ def check_virtualisation(snapshots: Snapshots) -> Finding:
 def check_parts(snapshots: Snapshots) -> tuple[list[Finding], bool]:
     """The image and its snapshots, and whether the guest can run: a missing snapshot is built when it is needed."""
     findings = [_part(snapshots, part) for part in build.TITLES]
-    runnable = needs.guest_possible() and not needs.for_guest(building=False)
+    runnable = not needs.for_guest(building=False)
     return findings, runnable and findings[0].status == "ok"
 
 

@@ -5,31 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-from pathlib import Path
+from collections.abc import Mapping
 
 from tcptutor.backends import choice, host
 from tcptutor.errors import LabUnavailable
-from tcptutor.install import needs
+from tcptutor.install import limits, needs
 from tcptutor.install.finding import Finding, ok, warn
+from tcptutor.install.limits import Limit
 from tcptutor.install.system import System
+from tcptutor.run import Environment
 
-_SYSCTLS = (
-    (
-        "kernel/apparmor_restrict_unprivileged_userns", "1",
-        "AppArmor forbids ordinary users to make namespaces (Ubuntu from 23.10 on)",
-        "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
-    ),
-    (
-        "kernel/unprivileged_userns_clone", "0",
-        "the kernel forbids ordinary users to make namespaces",
-        "sudo sysctl -w kernel.unprivileged_userns_clone=1",
-    ),
-    (
-        "user/max_user_namespaces", "0",
-        "the kernel allows no user namespaces",
-        "sudo sysctl -w user.max_user_namespaces=15000",
-    ),
-)  # fmt: skip
 _NEEDED = ("netem", "tbf", "reno", "cubic")
 _WANTED = ("fq", "htcp", "bbr")
 """Some experiments ask for these, and those go to the guest."""
@@ -37,28 +22,23 @@ _WANTED = ("fq", "htcp", "bbr")
 
 def check_system(system: System) -> Finding:
     """The distribution and its kernel."""
-    text = f"{system.name}, Linux {system.kernel}, {system.machine}" + (
-        f", WSL {system.wsl}" if system.wsl else ""
-    )
-    if system.wsl == 1:
-        return warn(
-            "system", text, "WSL 1 has no Linux kernel: in Windows, type: wsl --set-version <distribution> 2"
-        )
+    text = f"{system.name}, Linux {system.kernel}, {system.machine}"
     if not system.debian:
         remedy = "setup knows Debian's and Ubuntu's packages only: install the missing programs by hand"
         return warn("system", text, remedy)
     return ok("system", text)
 
 
-def check_namespaces(sysctls: Path = Path("/proc/sys")) -> Finding:
-    """Whether the lab can have namespaces of its own, and what forbids it."""
-    otherwise = "or leave it so: the guest needs none"
+def check_namespaces(contents: Mapping[str, str]) -> list[Finding]:
+    """Whether the lab can have namespaces of its own, and a line for each limit that `contents` of files tell of."""
     try:
         words = host.privilege()
         error = _refusal([*words, "true"])
     except LabUnavailable:
-        words, error = [], ""
-    if words and not error:
+        words, error = [], _refusal(["unshare", "--user", "--map-root-user", "--net", "true"])
+    works = bool(words) and not error
+    found = [limit_finding(limit, works) for limit in limits.recognise(contents)]
+    if works:
         how = (
             "as root"
             if os.geteuid() == 0
@@ -66,17 +46,19 @@ def check_namespaces(sysctls: Path = Path("/proc/sys")) -> Finding:
             if words[0] == "sudo"
             else "as an ordinary user"
         )
-        return ok("namespaces", f"{how}")
-    if os.geteuid() == 0:
-        # Root in a container without the capabilities.
-        return warn(
-            "namespaces", f"root may not make them ({error})", f"give the container --privileged, {otherwise}"
-        )
-    for name, value, text, remedy in _SYSCTLS:
-        file = sysctls / name
-        if file.exists() and file.read_text().strip() == value:
-            return warn("namespaces", text, f"{remedy}, {otherwise}")
-    return warn("namespaces", "this user may not make them", f"run as root, {otherwise}")
+        return [ok("namespaces", how), *found]
+    who, *ways = ["root"] if os.geteuid() == 0 else ["this user", "run as root"]
+    if found:
+        ways.insert(0, "do what the next lines say")
+    remedy = ", or ".join([*ways, "leave it so: the guest needs none"])
+    return [warn("namespaces", f"{who} may not make them ({error or 'no reason given'})", remedy), *found]
+
+
+def limit_finding(limit: Limit, works: bool) -> Finding:
+    """The line for `limit`: with its remedy, unless the lab `works` all the same."""
+    if works:
+        return ok(limit.name, f"{limit.text}; the lab has namespaces all the same")
+    return warn(limit.name, limit.text, limit.remedy)
 
 
 def _refusal(command: list[str]) -> str:
@@ -104,9 +86,13 @@ def check_tools(lacking: list[needs.Need]) -> list[Finding]:
     ]
 
 
-def check_kernel(system: System) -> tuple[Finding, bool]:
+def look_at_kernel() -> tuple[Environment | None, str]:
+    """What this machine's kernel can do, tried now; or None and why the lab cannot run on it."""
+    return asyncio.run(choice.host_environment(fresh=True))
+
+
+def check_kernel(system: System, here: Environment | None, why: str) -> tuple[Finding, bool]:
     """What this machine's kernel has for the lab, and whether the course can run on it."""
-    here, why = asyncio.run(choice.host_environment(fresh=True))
     if here is None:
         return warn("host kernel", why, "the experiments run in the guest"), False
     has = {*here.qdiscs, *here.algorithms}

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.install import check_guest, check_host, check_terminal, needs, system
+from tcptutor.install import build, check_guest, check_host, check_terminal, kvm, limits, needs, system, wsl
 from tcptutor.install.finding import Finding, fail, ok
 from tcptutor.install.say import console
 
@@ -29,18 +28,19 @@ class Report(NamedTuple):
 
 def examine() -> Report:
     """Look at everything. Never raises for what is missing."""
-    here, snapshots = system.here(), Snapshots()
-    kernel, host = check_host.check_kernel(here)
-    parts, guest = check_guest.check_parts(snapshots)
+    here = system.here()
+    environment, why = check_host.look_at_kernel()
+    kernel, host = check_host.check_kernel(here, environment, why)
+    guest_lines, guest = check_guest.check(build.here())
+    # Nothing is said against a kernel that could not be tried.
+    netem = environment is None or "netem" in environment.qdiscs
     findings = [
         check_host.check_system(here),
+        *wsl.check(here.wsl, netem, kvm.DEVICE.exists()),
         *check_host.check_tools(needs.missing()),
-        check_host.check_namespaces(),
+        *check_host.check_namespaces(limits.read()),
         kernel,
-        check_guest.check_qemu(),
-        check_guest.check_virtualisation(snapshots),
-        *parts,
-        check_guest.check_disk(snapshots),
+        *guest_lines,
         *check_terminal.check_terminal(),
     ]
     return Report([*findings, _lab(host, guest)], host, guest)

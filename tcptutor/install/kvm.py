@@ -11,7 +11,7 @@ import msgspec
 
 from tcptutor import places
 from tcptutor.backends.guest import layer
-from tcptutor.backends.guest.machine import KERNEL_COMMAND, Machine
+from tcptutor.backends.guest.machine import Machine, kernel_command
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import LabError, LabUnavailable
 
@@ -50,10 +50,11 @@ def works(snapshots: Snapshots, limit: float = LIMIT) -> bool | None:
 async def _boots(snapshots: Snapshots, limit: float) -> bool:
     # Named like a build's, so that setup removes it should we be killed.
     initrd = snapshots.folder / f".initrd.kvm.{os.getpid()}"
-    machine = Machine()
+    machine = Machine(snapshots.architecture)
     try:
         initrd.write_bytes(snapshots.image.base.read_bytes() + layer.archive())
-        kernel = ["-kernel", str(snapshots.image.kernel), "-append", KERNEL_COMMAND.format(clock="real")]
+        words = kernel_command(snapshots.architecture).format(clock="real")
+        kernel = ["-kernel", str(snapshots.image.kernel), "-append", words]
         async with asyncio.timeout(limit):
             await machine.start("real", [*kernel, "-initrd", str(initrd)], kvm=True)
             return bool(await machine.reader.readline())

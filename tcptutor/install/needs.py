@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
 from pathlib import Path
 from typing import NamedTuple
 
 from tcptutor.backends import host
-from tcptutor.backends.guest import tools
+from tcptutor.backends.guest import architecture, tools
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
@@ -22,13 +21,12 @@ _REASONS = {
     "mmdebstrap": "fetches the guest's Debian packages",
     "net-tools": "sets up the emulated network",
     "procps": "sets up the emulated network",
+    "qemu-system-arm": "runs the guest",
     "qemu-system-x86": "runs the guest",
     "squashfs-tools-ng": "packs the guest's files",
     "util-linux": "gives the lab namespaces of its own",
     "zstd": "packs the guest's snapshots",
 }
-_FOR_RUNNING = {"qemu-system-x86_64", "zstd", "setpriv"}
-"""What a built guest needs; the other tools only build it."""
 
 
 class Need(NamedTuple):
@@ -39,11 +37,6 @@ class Need(NamedTuple):
     @property
     def reason(self) -> str:
         return _REASONS.get(self.package, "needed by the lab")
-
-
-def guest_possible() -> bool:
-    """Whether there is a guest for this machine's architecture."""
-    return platform.machine() in tools.ARCHITECTURES
 
 
 def _by_package(missing: dict[str, str]) -> list[Need]:
@@ -58,10 +51,10 @@ def for_host() -> list[Need]:
 
 def for_guest(*, building: bool = True) -> list[Need]:
     """What the guest needs: to be built and to run, or to run only."""
-    if not guest_possible():
+    if not architecture.possible():
         return []
-    names = tools.PACKAGES if building else {name: tools.PACKAGES[name] for name in _FOR_RUNNING}
-    missing = {name: package for name, package in names.items() if shutil.which(name, path=host.PATH) is None}
+    names = [*(tools.BUILDING if building else ()), *tools.RUNNING, architecture.chosen().qemu]
+    missing = {name: tools.PACKAGES[name] for name in names if shutil.which(name, path=host.PATH) is None}
     if building and not KEYRING.exists():
         missing[str(KEYRING)] = "debian-archive-keyring"
     return _by_package(missing)

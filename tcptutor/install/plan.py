@@ -23,15 +23,15 @@ class Plan(NamedTuple):
         return [need.package for need in self.packages]
 
 
-def make(snapshots: Snapshots, again: bool) -> Plan:
-    """What is missing here; `again`, all parts of the guest."""
-    return Plan(needs.missing(), build.missing(snapshots, again) if needs.guest_possible() else [])
+def make(snapshots: Snapshots | None, again: bool) -> Plan:
+    """What is missing here, of the guest only if there can be `snapshots`; `again`, all parts of it."""
+    return Plan(needs.missing(), build.missing(snapshots, again) if snapshots else [])
 
 
-def there(plan: Plan, snapshots: Snapshots) -> Iterator[str]:
+def there(plan: Plan, snapshots: Snapshots | None) -> Iterator[str]:
     """The lines about what stays as it is."""
-    if not needs.guest_possible():
-        yield "there is no guest for this machine's architecture yet: the lab will run on its own kernel"
+    if snapshots is None:
+        yield "there is no guest for this machine's architecture: the lab will run on its own kernel"
         return
     for part in build.TITLES:
         if part not in plan.parts:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.install import plan
+from tcptutor.install import build, plan
 
 
 def ready() -> bool:
     """Whether all packages and all parts of the guest are there."""
-    return not any(plan.make(Snapshots(), again=False))
+    return not any(plan.make(build.here(), again=False))
 
 
 if __name__ == "__main__":

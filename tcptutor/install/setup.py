@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tcptutor import places
-from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import LabUnavailable, SetupError, TutorError, UsageError
 from tcptutor.install import apt, build, leftovers, needs, plan
 from tcptutor.install.lock import only_one
@@ -53,7 +52,7 @@ class _Setup:
     def __init__(self, assume_yes: bool, again: bool) -> None:
         self._assume_yes, self._again = assume_yes, again
         self._out, self._errors = console(), console(stderr=True)
-        self._snapshots = Snapshots()
+        self._snapshots = build.here()
         self._code = 0
 
     def run(self) -> int:
@@ -61,7 +60,7 @@ class _Setup:
             self._say("another setup is at work: waiting for it to end")
 
         with only_one(places.cache(), waiting):
-            if removed := leftovers.remove(self._snapshots.folder):
+            if self._snapshots and (removed := leftovers.remove(self._snapshots.folder)):
                 self._say(f"removed {removed} leftover{'s' * (removed > 1)} of a setup that was ended")
             what = plan.make(self._snapshots, self._again)
             self._say(*plan.there(what, self._snapshots))
@@ -118,6 +117,7 @@ class _Setup:
             names = ", ".join(need.package for need in lacking)
             self._say(f"the guest needs {names}: run `tcptutor setup` again when they are installed")
             return
+        assert self._snapshots is not None
         began = time.monotonic()
         try:
             with Bars(self._out) as bars:

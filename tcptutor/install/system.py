@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
+
+from tcptutor.install import wsl
 
 
 class System(NamedTuple):
@@ -23,12 +26,11 @@ class System(NamedTuple):
         return bool(self.family & {"debian", "ubuntu"})
 
 
-def recognise(release: Mapping[str, str], kernel: str, machine: str) -> System:
-    """The system of an os-release(5) file's fields and the kernel's release."""
+def recognise(release: Mapping[str, str], kernel: str, machine: str, build: str = "") -> System:
+    """The system of an os-release(5) file's fields, the kernel's release, and what /proc/version says of its build."""
     family = frozenset([release.get("ID", "linux"), *release.get("ID_LIKE", "").split()])
-    # WSL 1 is no Linux kernel: it calls itself "4.4.0-19041-Microsoft", WSL 2 "5.15.90.1-microsoft-standard-WSL2".
-    wsl = 0 if "microsoft" not in kernel.lower() else 2 if "wsl2" in kernel.lower() else 1
-    return System(release.get("PRETTY_NAME") or "unknown Linux", family, kernel, machine, wsl)
+    name = release.get("PRETTY_NAME") or "unknown Linux"
+    return System(name, family, kernel, machine, wsl.version(kernel, build))
 
 
 def here() -> System:
@@ -37,4 +39,5 @@ def here() -> System:
         release = platform.freedesktop_os_release()
     except OSError:
         release = {}
-    return recognise(release, platform.release(), platform.machine())
+    build = Path("/proc/version").read_text()
+    return recognise(release, platform.release(), platform.machine(), build)

@@ -19,7 +19,7 @@ from tcptutor.lab.protocol import Failed, Hello, Phase, Ready, RunExperiment
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
-_FIRST_PORT, _PORTS_A_RUN, _PORT_BLOCKS = 40000, 64, 300
+_FIRST_PORT, _PORTS_A_RUN, _PORT_BLOCKS = 40000, 512, 48
 
 
 class Agent:
@@ -57,11 +57,11 @@ class Agent:
     def _require(self, experiment: Experiment) -> None:
         """Raises KernelLacks, naming it, for what the experiment needs and this kernel does not have."""
         here = self.start()
-        if experiment.hosts.algorithm not in here.algorithms:
-            raise KernelLacks(
-                f"this kernel has no congestion control {experiment.hosts.algorithm!r}:"
-                f" it has {', '.join(here.algorithms)}"
-            )
+        for algorithm in experiment.congestion_controls:
+            if algorithm not in here.algorithms:
+                raise KernelLacks(
+                    f"this kernel has no congestion control {algorithm!r}: it has {', '.join(here.algorithms)}"
+                )
         for kind in experiment.qdiscs:
             if kind not in here.qdiscs:
                 raise KernelLacks(
@@ -80,7 +80,7 @@ class Agent:
             # Each run takes other ports: those of the last one may still wait in TIME_WAIT.
             first_port = _FIRST_PORT + _PORTS_A_RUN * (self._runs % _PORT_BLOCKS)
             self._runs += 1
-            runner.run(self.network, experiment, self.channel, first_port, request.sample_hz)
+            runner.run(self.network, experiment, self.channel, first_port, request.sample_hz, self.start())
         except KernelLacks as error:
             self.channel.send(Failed(str(error), "kernel"))
         except TutorError as error:

@@ -6,13 +6,14 @@ import importlib.metadata
 import os
 import socket
 import subprocess
-from typing import Any
+import time
 
 from pyroute2.netlink.exceptions import NetlinkError
 
 from tcptutor.lab import shaping
 from tcptutor.lab.namespaces import network_of
 from tcptutor.lab.network import Interface, Network
+from tcptutor.lab.plan import Way, chain
 from tcptutor.run import Environment
 
 ALGORITHMS = (
@@ -34,6 +35,8 @@ ALGORITHMS = (
     "nv",
     "cdg",
 )
+_CLOCK_MONOTONIC_COARSE = 6
+"""linux/time.h; it moves once a timer tick, so its resolution tells the kernel's HZ."""
 QDISCS = ("netem", "tbf", "fq", "fq_codel", "codel", "cake", "red")
 
 
@@ -58,11 +61,8 @@ def qdiscs(interface: Interface) -> tuple[str, ...]:
     there = []
     with shaping.netlink(interface) as (route, index):
         for kind in QDISCS:
-            settings: dict[str, Any] = {}
-            if kind == "netem":
-                settings = {"latency": 0, "jitter": 0, "limit": 1000, "loss": 0.0, "seed": None}
-            elif kind == "tbf":
-                settings = {"rate": 1_000_000, "burst": 20_000, "limit": 20_000}
+            way = Way(rate=1e7, delay=0.001, qdisc="fifo" if kind in ("netem", "tbf") else kind)
+            settings = next(one.settings for one in chain(way, 1500, 1) if one.kind == kind)
             try:
                 route.tc("add", kind, index, handle=0x10000, **settings)
             except NetlinkError as error:
@@ -92,6 +92,6 @@ def environment(network: Network, backend: str, clock: str) -> Environment:
         kernel=os.uname().release,
         algorithms=algorithms(network),
         qdiscs=qdiscs(network.bottleneck),
-        hz=os.sysconf("SC_CLK_TCK"),
+        hz=round(1 / time.clock_getres(_CLOCK_MONOTONIC_COARSE)),
         versions={**packages, "iperf3": _iperf3()},
     )

@@ -3,22 +3,46 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from tcptutor.errors import LabError
-from tcptutor.lab import hosts, shaping, traffic, window
+from tcptutor.lab import plan, shaping, traffic, window
 from tcptutor.lab.channel import Channel, Stopped
-from tcptutor.lab.fidelity import Watch
-from tcptutor.lab.network import Network
+from tcptutor.lab.fidelity import Watch, largest_window
+from tcptutor.lab.hosts import Setup
+from tcptutor.lab.load import Load
+from tcptutor.lab.network import Interface, Network
+from tcptutor.lab.plan import Chain, Qdisc
 from tcptutor.lab.protocol import Finished, Phase, Samples
+from tcptutor.lab.queuelength import QueueLength
 from tcptutor.lab.results import flow_results
 from tcptutor.lab.sampler import Sampler
-from tcptutor.run import Sample
-from tcptutor.spec import Experiment
+from tcptutor.lab.tracing import Tracing
+from tcptutor.run import AckSample, Environment, QueueSample, Sample, SampleTable
+from tcptutor.spec import Change, Experiment
 
 _BATCH = 0.2
 """Lab time that one Samples event covers, s."""
 _CONNECT_TIMEOUT = 15.0
 """Longest wait for the connections, s of the lab's clock; a lossy path may need several SYNs."""
+
+
+def chains(network: Network, experiment: Experiment) -> dict[Interface, Chain]:
+    """Every interface with the queue disciplines that `experiment` puts there; those without any are left out."""
+    path, mtu, seed = experiment.path, experiment.hosts.mtu, experiment.seed
+    changed = {change.name for change in path.changes}
+    always = bool(changed & {"delay", "jitter", "loss"})
+    wanted = {
+        network.bottleneck: plan.chain(plan.forward(path), mtu, seed, always),
+        # Another seed: losses on the way back must not be those of the way there.
+        network.way_back: plan.chain(plan.backward(path), mtu, seed + (1 << 32)),
+    }
+    for pair in range(experiment.pairs):
+        wanted[network.access(pair)] = plan.chain(plan.access(path, pair), mtu, seed)
+    if experiment.hosts.maxrate is not None:
+        paced = (Qdisc("fq", {"maxrate": round(experiment.hosts.maxrate / 8)}),)
+        wanted |= dict.fromkeys((host.interface for host in network.hosts), paced)
+    return {interface: chain for interface, chain in wanted.items() if chain}
 
 
 class _Traffic:
@@ -27,120 +51,218 @@ class _Traffic:
     def __init__(
         self, network: Network, experiment: Experiment, first_port: int, channel: Channel, sample_hz: float
     ) -> None:
-        self.network, self.experiment, self.first_port, self.channel = (
-            network,
-            experiment,
-            first_port,
-            channel,
-        )
+        self.network, self.experiment, self.channel = network, experiment, channel
         self.period = 1 / sample_hz
-        self.sampler = Sampler(network, experiment.flows.streams, first_port)
-        self.pairs: list[traffic.Pair] = []
-        self.samples: list[Sample] = []
+        self.groups = traffic.groups(network, experiment, first_port)
+        self.sampler = Sampler(self.groups)
+        self.samples = SampleTable()
+        self.queue: list[QueueSample] = []
+        self.lateness: list[float] = []
         self.worst_gap = 0.0
+        self.trace = Tracing(self.sampler.flows) if experiment.flows.acks else None
+        self._queue_length = (
+            QueueLength(network.bottleneck, self._tbf()) if experiment.path.rate is not None else None
+        )
+        self._path = experiment.path
+
+    def _tbf(self) -> int:
+        kinds = [qdisc.kind for qdisc in chains(self.network, self.experiment)[self.network.bottleneck]]
+        return shaping.handle(kinds.index("tbf"))
 
     def stop(self) -> None:
-        traffic.stop(self.pairs)
+        traffic.stop(self.groups)
         self.sampler.close()
+        if self._queue_length is not None:
+            self._queue_length.close()
+        if self.trace is not None:
+            self.trace.close()
 
     def start(self) -> float:
-        """Servers, then clients, then wait for all connections; the lab's time when they are there."""
-        self.pairs = traffic.start_servers(self.network)
-        for pair in self.pairs:
-            while not traffic.listening(pair):
+        """Servers, then the clients that begin at once, then wait for their connections; the lab's time then."""
+        for group in self.groups:
+            traffic.start_server(self.network, group)
+        for group in self.groups:
+            while not traffic.listening(group):
                 self.channel.pause(0.005)
-        for pair in self.pairs:
-            traffic.start_client(self.network, pair, self.experiment, self.first_port)
+        now = [group for group in self.groups if group.start == 0]
+        flows = {number for group in now for number in group.flows}
+        for group in now:
+            traffic.start_client(self.network, group, self.experiment)
         deadline = time.monotonic() + _CONNECT_TIMEOUT + 10 * self.experiment.path.delay
         while True:
-            now = time.monotonic()
-            if len(self.sampler.take(0.0)) == len(self.sampler.flows):
-                return now
-            for pair in self.pairs:
-                if pair.client is not None and pair.client.poll() is not None:
-                    pair.result()  # raises with iperf3's own reason
-                    raise LabError(f"iperf3 on {pair.sender.name} ended early: run the experiment again")
-            if now > deadline:
+            at = time.monotonic()
+            there = {row.flow for row in self.sampler.take(0.0)}
+            if there >= flows and all(traffic.sending_udp(group) for group in now if group.udp_streams):
+                return at
+            # A short transfer may be over before it is seen; what it sent is in iperf3's result.
+            self._check_clients(now, allowed=self.experiment.flows.bytes is not None)
+            if all(group.ended for group in now):
+                return at
+            if at > deadline:
                 raise LabError("the flows do not connect: the path loses too much, take a smaller loss")
             self.channel.pause(self.period / 5)
+
+    def _check_clients(self, groups: list[traffic.Group], allowed: bool = False) -> None:
+        """Raises LabError, with iperf3's reason, when a client has ended that should not have."""
+        for group in groups:
+            if group.ended:
+                group.result()
+                if not allowed:
+                    raise LabError(
+                        f"iperf3 on {group.sender.name} ended before its time: run the experiment again"
+                    )
+
+    def _actions(self) -> list[tuple[float, Callable[[], None]]]:
+        """What happens while the traffic runs: (when, what), in order of time."""
+
+        def change(one: Change) -> Callable[[], None]:
+            return lambda: self._change(one)
+
+        def begin(group: traffic.Group) -> Callable[[], None]:
+            return lambda: traffic.start_client(self.network, group, self.experiment)
+
+        actions = [(one.at, change(one)) for one in self.experiment.path.changes]
+        actions += [(group.start, begin(group)) for group in self.groups if group.start > 0]
+        return sorted(actions, key=lambda action: action[0])
+
+    def _change(self, change: Change) -> None:
+        if change.name == "link":
+            shaping.set_link(self.network.bottleneck, up=bool(change.value))
+            return
+        self._path = plan.after(self._path, change)
+        way, seed = plan.forward(self._path), self.experiment.seed
+        shaping.change(
+            self.network.bottleneck,
+            plan.chain(way, self.experiment.hosts.mtu, seed, self._has_netem()),
+        )
+
+    def _has_netem(self) -> bool:
+        return chains(self.network, self.experiment)[self.network.bottleneck][0].kind == "netem"
 
     def sample(self, began: float) -> float:
         """Take and emit samples for the length of the experiment; the time they cover, s."""
         total = self.experiment.seconds
-        batch: list[Sample] = []
+        actions = self._actions()
+        rows: list[Sample] = []
+        lengths: list[QueueSample] = []
+        acks: list[AckSample] = []
         sent = last = 0.0
         tick = 0
         while True:
             t = time.monotonic() - began
-            rows = self.sampler.take(t)
             self.worst_gap = max(self.worst_gap, t - last)
             last = t
-            batch += rows
-            self.samples += rows
-            if t - sent >= _BATCH or t >= total:
-                self.channel.send(Samples(round(t, 6), tuple(batch)))
-                batch, sent = [], t
-            if t >= total:
+            rows += self.sampler.take(t)
+            if self._queue_length is not None:
+                length = self._queue_length.now()
+                lengths.append(
+                    QueueSample(round(t, 6), length.bytes, length.packets, length.drops, length.sent)
+                )
+            while actions and actions[0][0] <= t:
+                actions.pop(0)[1]()
+            over = t >= total or all(group.ended for group in self.groups)
+            if t - sent >= _BATCH or over:
+                if self.trace is not None:
+                    acks = self.trace.take(began)
+                self.samples.extend(rows)
+                self.queue += lengths
+                self.channel.send(Samples(round(t, 6), tuple(rows), tuple(lengths), tuple(acks)))
+                rows, lengths, acks, sent = [], [], [], t
+            if over:
+                if t < total:
+                    self._check_clients(self.groups, allowed=self.experiment.flows.bytes is not None)
                 return t
-            if not rows and all(
-                pair.client is not None and pair.client.poll() is not None for pair in self.pairs
-            ):
-                for pair in self.pairs:
-                    pair.result()
-                raise LabError("iperf3 ended before its time: run the experiment again")
             tick += 1
             # The next tick of a steady grid: a late sample does not make the following ones late.
             tick = max(tick, int(t / self.period) + 1)
-            self.channel.pause(max(0.0, began + tick * self.period - time.monotonic()))
+            due = began + tick * self.period
+            self.channel.pause(max(0.0, due - time.monotonic()))
+            self.lateness.append(time.monotonic() - due)
 
     def finish(self) -> None:
         """Wait for iperf3 to write its result; it may take a moment longer than the samples."""
+        if self.experiment.flows.bytes is not None:
+            return  # what is not over by now has not enough time left
         deadline = time.monotonic() + 5 + 20 * self.experiment.path.delay
-        for pair in self.pairs:
-            while pair.client is not None and pair.client.poll() is None and time.monotonic() < deadline:
+        for group in self.groups:
+            while group.client is not None and not group.ended and time.monotonic() < deadline:
                 self.channel.pause(0.02)
 
 
 def run(
-    network: Network, experiment: Experiment, channel: Channel, first_port: int, sample_hz: float = 20.0
+    network: Network,
+    experiment: Experiment,
+    channel: Channel,
+    first_port: int,
+    sample_hz: float = 100.0,
+    environment: Environment | None = None,
 ) -> None:
     """Run `experiment`, sending its events; the last one is Finished. Raises LabError or KernelLacks.
 
     A Stop request ends the traffic, and Finished tells what was measured so far, with `complete` false.
+    `environment` is where it takes place; None for the trial run that comes before it is known.
     """
-    watch = Watch(experiment)
-    wanted = shaping.shaping(experiment)
-    hosts.prepare(network, experiment)
-    if experiment.hosts.window is not None:
-        for sender, receiver in zip(network.senders, network.receivers, strict=True):
-            window.bound(sender, receiver, experiment.hosts.window)
-    shaping.apply(network.bottleneck, wanted)
-    if experiment.hosts.maxrate is not None:
-        for sender in network.senders:
-            watch.invalid += shaping.pace(sender.interface, experiment.hosts.maxrate)
-    running = _Traffic(network, experiment, first_port, channel, sample_hz)
-    seconds, complete = 0.0, False
+    watch, setup = Watch(experiment), Setup(network, experiment)
+    wanted = chains(network, experiment)
+    running: _Traffic | None = None
     try:
-        channel.send(Phase("check", "checking the path"))
-        watch.settings(network, wanted)
-        watch.path(network)
-        before = shaping.held(network.bottleneck)
-        channel.send(Phase("traffic", "connecting"))
-        try:
-            began = running.start()
-            seconds = running.sample(began)
-            complete = True
-            channel.send(Phase("collect", "collecting the results"))
-            running.finish()
-        except Stopped:
-            seconds = seconds or (running.samples[-1].t if running.samples else 0.0)
-        after = shaping.held(network.bottleneck)
-        flows = flow_results(running.pairs, running.sampler.flows, running.samples, experiment)
-        watch.traffic(before, after, flows if complete else [])
-        watch.window(running.samples)
-        watch.gaps(running.worst_gap, running.period)
-        channel.send(Finished(tuple(flows), watch.verdict(), round(seconds, 6), complete))
+        setup.start()
+        if experiment.hosts.window is not None:
+            for sender, receiver in zip(network.senders, network.receivers, strict=True):
+                window.bound(sender, receiver, experiment.hosts.window)
+        for interface, chain in wanted.items():
+            shaping.apply(interface, chain)
+        running = _Traffic(network, experiment, first_port, channel, sample_hz)
+        _follow(running, watch, setup, wanted, environment)
     finally:
-        running.stop()
-        for interface in (network.bottleneck, *(sender.interface for sender in network.senders)):
+        if running is not None:
+            running.stop()
+        if any(change.name == "link" for change in experiment.path.changes):
+            shaping.set_link(network.bottleneck, up=True)
+        for interface in wanted:
             shaping.clear(interface)
+        setup.stop()
+
+
+def _follow(
+    running: _Traffic,
+    watch: Watch,
+    setup: Setup,
+    wanted: dict[Interface, Chain],
+    environment: Environment | None,
+) -> None:
+    network, experiment, channel = running.network, running.experiment, running.channel
+    seconds, complete = 0.0, False
+    channel.send(Phase("check", "checking the path"))
+    watch.settings(network, wanted)
+    watch.invalid += setup.problems()
+    if environment is not None:
+        watch.clock(environment.hz)
+    watch.path(network)
+    before = {interface.name: shaping.held(interface) for interface in wanted}
+    load = Load()
+    channel.send(Phase("traffic", "connecting"))
+    try:
+        began = running.start()
+        seconds = running.sample(began)
+        complete = True
+        watch.processors(load.busy(), alone=environment is None or environment.backend == "guest")
+        channel.send(Phase("collect", "collecting the results"))
+        running.finish()
+    except Stopped:
+        seconds = seconds or (running.samples[-1].t if running.samples else 0.0)
+    after = {interface.name: shaping.held(interface) for interface in wanted}
+    flows = flow_results(running.groups, running.sampler.flows, running.samples, experiment)
+    watch.drops(before, after, network.bottleneck.name)
+    if complete:
+        watch.ends(flows)
+        watch.enough_losses(flows)
+    watch.super_packets(flows)
+    watch.rate(running.queue)
+    if flows:
+        watch.window(largest_window(running.samples), flows[0].mss)
+    watch.sampling(running.lateness, running.worst_gap, running.period)
+    if running.trace is not None:
+        watch.trace(running.trace.lost)
+    udp = [result for group in running.groups if (result := group.udp_result()) is not None]
+    channel.send(Finished(tuple(flows), watch.verdict(), round(seconds, 6), complete, tuple(udp)))

@@ -1,17 +1,35 @@
-"""Whether a run may be believed: what was read back, what was measured beside it, and the reasons for doubt."""
+"""Whether a run may be believed: what was read back, what was measured beside it, and the reasons for doubt.
+
+Each rule is a method that looks at one thing and adds a sentence. A setting that the kernel does not hold makes a
+run invalid; a measurement that may be off makes it suspect.
+"""
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
 
 from tcptutor.lab import hosts, ping, shaping
-from tcptutor.lab.network import Network
-from tcptutor.lab.shaping import Held, Shaping
-from tcptutor.run import Fidelity, FlowResult, Sample, Status
+from tcptutor.lab.load import Busy
+from tcptutor.lab.network import Interface, Network
+from tcptutor.lab.plan import Chain
+from tcptutor.lab.shaping import Held
+from tcptutor.run import Fidelity, FlowResult, QueueSample, Sample, Status
 from tcptutor.spec import Experiment
 
 _RTT_SLACK = 0.001
 """What a real clock and a busy machine may add to an idle path's RTT, s."""
+_ENOUGH_LOSSES = 10
+"""Loss events below which a loss model says little: the window's mean is uncertain by a fifth and more."""
+_RATE_SLACK = 0.03
+"""How far the rate of a full bottleneck may be from the one asked for, relative."""
+_LATE = 0.002
+"""How late a sample may be before its timer counts as late, s."""
+_CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 
 
 @dataclass
@@ -23,53 +41,112 @@ class Watch:
     suspect: list[str] = field(default_factory=list)
     invalid: list[str] = field(default_factory=list)
 
-    def settings(self, network: Network, wanted: Shaping) -> None:
-        """Before: does the kernel hold what was asked for, are the offloads off?"""
-        self.invalid += shaping.differences(wanted, shaping.held(network.bottleneck))
-        still_on = [
+    # Before
+
+    def settings(self, network: Network, wanted: dict[Interface, Chain]) -> None:
+        """Does the kernel hold what was asked for, are the offloads as they should be?"""
+        for interface, chain in wanted.items():
+            self.invalid += [
+                f"{interface.name}: {problem}"
+                for problem in shaping.differences(chain, shaping.held(interface))
+            ]
+        asked = self.experiment.hosts.offloads
+        wrong = [
             f"{interface.name} {name}"
             for interface in network.interfaces
             for name, on in hosts.offloads(interface).items()
-            if on
+            if on != asked
         ]
-        self.checks["offloads"] = ", ".join(still_on) or "off"
-        if still_on:
+        self.checks["offloads"] = ", ".join(wrong) or ("on" if asked else "off")
+        if wrong and not asked:
             self.suspect.append(
                 f"offloads are on ({self.checks['offloads']}): one loss may take 45 segments at once"
             )
 
     def path(self, network: Network) -> None:
-        """Before: is the RTT of the empty path what the experiment says?"""
+        """Is the RTT of the empty path what the experiment says?"""
         path = self.experiment.path
-        for sender, receiver in zip(network.senders, network.receivers, strict=True):
+        for pair, (sender, receiver) in enumerate(zip(network.senders, network.receivers, strict=True)):
+            if path.loss_by == "firewall" and path.loss > 0:
+                break
+            expected = self.experiment.pair_delay(pair)
             # The first echo waits for ARP and the bridges' learning.
             times = ping.ping(sender, receiver, count=6)[1:]
             if not times:
-                self.invalid.append(f"no answer from {receiver.name}: the path does not work")
+                # At a third of loss and more, six echoes may well all be lost.
+                if max(path.loss, path.reverse_loss) < 0.3:
+                    self.invalid.append(f"no answer from {receiver.name}: the path does not work")
                 continue
             rtt = sorted(times)[len(times) // 2]
             self.checks[f"ping {sender.name}"] = round(rtt, 7)
-            slack = max(0.01 * path.delay, _RTT_SLACK) + path.jitter
-            if abs(rtt - path.delay) > slack:
+            slack = max(0.01 * expected, _RTT_SLACK) + 3 * path.jitter
+            if path.reorder:
+                slack += expected  # an echo may be among those that overtake
+            if abs(rtt - expected) > slack:
                 self.suspect.append(
-                    f"the empty path takes {rtt * 1e3:.2f} ms, not {path.delay * 1e3:g} ms: the machine is too busy"
+                    f"the empty path takes {rtt * 1e3:.2f} ms, not {expected * 1e3:g} ms: the machine is too busy"
                 )
 
-    def traffic(self, before: Held, after: Held, flows: list[FlowResult]) -> None:
-        """After: drops that nobody planned, and whether sender and receiver agree."""
-        path = self.experiment.path
-        for kind in after.drops:
-            self.checks[f"{kind} drops"] = after.drops[kind] - before.drops.get(kind, 0)
-            self.checks[f"{kind} packets"] = after.packets[kind] - before.packets.get(kind, 0)
-        queue_drops = int(self.checks.get("tbf drops", 0))
-        # netem counts what its child drops as well.
-        random_drops = int(self.checks.get("netem drops", 0)) - queue_drops
-        if "netem" in after.drops:
-            self.checks["random drops"] = random_drops
-            if path.loss == 0 and random_drops > 0:
-                self.invalid.append(
-                    f"netem dropped {random_drops} packets that nobody asked for: its queue is too short"
+    def clock(self, hz: int) -> None:
+        """Is the kernel's time fine enough? Queue disciplines and pacing need timers of their own, not ticks."""
+        self.checks["kernel HZ"] = hz
+        resolution = time.clock_getres(time.CLOCK_MONOTONIC)
+        try:
+            source = _CLOCK_SOURCE.read_text().strip()
+        except OSError:
+            source = "unknown"
+        self.checks["clock source"] = source
+        if resolution > 1e-6:
+            self.suspect.append(
+                f"the kernel's timers move in steps of {resolution * 1e3:g} ms: delays and rates are coarse"
+            )
+        if source in ("jiffies", "refined-jiffies"):
+            self.suspect.append(f"the kernel counts time by {source}, {hz} a second: RTTs are coarse")
+
+    # After
+
+    def drops(
+        self, before: dict[str, tuple[Held, ...]], after: dict[str, tuple[Held, ...]], bottleneck: str
+    ) -> None:
+        """Drops that nobody planned, at the bottleneck's netem or at a sender's own interface."""
+        counted = {
+            name: {
+                late.qdisc.kind: (late.drops - early.drops, late.packets - early.packets)
+                for early, late in zip(before[name], after[name], strict=True)
+            }
+            for name in before
+            if len(before[name]) == len(after[name])
+        }
+        here = counted.pop(bottleneck, {})
+        for kind, (drops, packets) in here.items():
+            self.checks[f"{kind} drops"], self.checks[f"{kind} packets"] = drops, packets
+        if "netem" in here:
+            # netem counts what its child drops as well.
+            drops, packets = here["netem"]
+            self._netem_drops(drops - here.get("tbf", (0, 0))[0], packets)
+        for name, kinds in counted.items():
+            lost = kinds.get("fq", (0, 0))[0]
+            if lost:
+                self.suspect.append(
+                    f"{name}: the sender's own fq dropped {lost} packets: that is local congestion, not loss"
                 )
+
+    def _netem_drops(self, random: int, packets: int) -> None:
+        path = self.experiment.path
+        self.checks["random drops"] = random
+        loss = path.loss if path.loss_by == "netem" else 0.0
+        if any(change.name == "loss" for change in path.changes):
+            return
+        expected = loss * (packets + random)
+        # Losses in bursts and correlated losses vary more than independent ones.
+        spread = math.sqrt(expected * (1 - loss) * (2 * path.loss_burst - 1) / (1 - path.loss_correlation))
+        if random > expected + 6 * spread and random > expected + (5 if loss else 0):
+            self.invalid.append(
+                f"netem dropped {random} packets, {expected:.0f} were planned: its queue is too short"
+            )
+
+    def ends(self, flows: Iterable[FlowResult]) -> None:
+        """Do sender and receiver agree?"""
         for flow in flows:
             if flow.receiver_bps and abs(flow.throughput_bps / flow.receiver_bps - 1) > 0.05:
                 self.suspect.append(
@@ -77,23 +154,100 @@ class Watch:
                     f"({flow.throughput_bps / 1e6:.3g} and {flow.receiver_bps / 1e6:.3g} Mbit/s)"
                 )
 
-    def window(self, samples: list[Sample]) -> None:
-        """After: was the advertised window the one that was asked for?"""
-        asked = self.experiment.hosts.window
-        seen = max((sample.snd_wnd for sample in samples), default=0)
-        if asked is None or seen == 0:
+    def rate(self, queue: Sequence[QueueSample]) -> None:
+        """While the bottleneck's queue was never empty, did it send at its rate?"""
+        path = self.experiment.path
+        if path.rate is None or any(change.name in ("rate", "link") for change in path.changes):
             return
-        self.checks["advertised window"] = seen
-        # A window is used in whole segments.
-        if abs(seen - asked) > max(0.02 * asked, samples[-1].mss):
-            self.suspect.append(f"the receiver advertised {seen} bytes, not {asked}")
+        seconds = sent = 0.0
+        for before, now in pairwise(queue):
+            # Two full frames wait: one alone may be waiting for the next.
+            if min(before.packets, now.packets) > 2:
+                seconds += now.t - before.t
+                sent += now.sent - before.sent
+        if seconds < 1:
+            return
+        rate = 8 * sent / seconds
+        self.checks["rate of the full bottleneck"] = round(rate)
+        if abs(rate / path.rate - 1) > _RATE_SLACK:
+            self.suspect.append(
+                f"the full bottleneck sent {rate / 1e6:.3g} Mbit/s, not {path.rate / 1e6:.3g}:"
+                f" {'burst is too small, or ' if path.burst else ''}the machine is too slow"
+            )
 
-    def gaps(self, worst: float, period: float) -> None:
-        """After: the longest time without a sample."""
+    def super_packets(self, flows: Sequence[FlowResult]) -> None:
+        """Does one loss take many segments at once? Then an offload makes packets of 45 segments."""
+        path = self.experiment.path
+        losses = sum(flow.losses for flow in flows)
+        retransmits = sum(flow.retransmits for flow in flows)
+        random_only = 0 < path.loss <= 0.01 and path.loss_burst == 1 and not path.loss_correlation
+        if losses < 5 or not random_only:
+            return
+        each = retransmits / losses
+        self.checks["segments a loss"] = round(each, 2)
+        if each > 5 and int(self.checks.get("tbf drops", 0)) == 0:
+            self.suspect.append(
+                f"each loss took {each:.0f} segments: offloads send many as one packet, so models do not hold"
+            )
+
+    def enough_losses(self, flows: Sequence[FlowResult]) -> None:
+        """Are there loss events enough for a loss model?"""
+        losses = sum(flow.losses for flow in flows)
+        if self.experiment.path.loss and flows and losses < _ENOUGH_LOSSES:
+            self.suspect.append(
+                f"only {losses} loss events: their mean says little, take a longer duration or more loss"
+            )
+
+    def window(self, largest: int, mss: int) -> None:
+        """Was the advertised window the one that was asked for?"""
+        asked = self.experiment.hosts.window
+        if asked is None or largest == 0:
+            return
+        self.checks["advertised window"] = largest
+        # A window is used in whole segments.
+        if abs(largest - asked) > max(0.02 * asked, mss):
+            self.suspect.append(f"the receiver advertised {largest} bytes, not {asked}")
+
+    def sampling(self, lateness: Sequence[float], worst: float, period: float) -> None:
+        """Were the samples there, and in time?"""
         self.checks["longest sampling gap"] = round(worst, 4)
         if worst > max(5 * period, 0.25):
             self.suspect.append(f"no samples for {worst:.2f} s: the machine is too busy")
+        late = sum(one > _LATE for one in lateness) / len(lateness) if lateness else 0.0
+        self.checks["late timers"] = round(late, 4)
+        if late > 0.1:
+            self.suspect.append(
+                f"{late:.0%} of the timers were more than {_LATE * 1e3:g} ms late: the machine is too busy"
+            )
+
+    def processors(self, busy: Busy, alone: bool) -> None:
+        """Had the emulation the processors that it needs? `alone`: nothing but the lab runs on this kernel."""
+        self.checks["busiest processor"], self.checks["steal"] = busy.busiest, busy.steal
+        self.checks["softirq"] = busy.softirq
+        if busy.steal > 0.05:
+            self.suspect.append(
+                f"the hypervisor took {busy.steal:.0%} of a processor: give the machine more of it"
+            )
+        if busy.softirq > 0.8:
+            self.suspect.append(
+                f"a processor spent {busy.softirq:.0%} of the time on packets: take a lower rate"
+            )
+        if alone and busy.busiest > 0.98:
+            self.suspect.append(
+                f"a processor was busy for {busy.busiest:.0%} of the time and may be the bottleneck: take a lower rate"
+            )
+
+    def trace(self, lost: int) -> None:
+        """Did the trace of ACKs lose any?"""
+        self.checks["lost trace events"] = lost
+        if lost:
+            self.suspect.append(f"the trace lost {lost} ACKs: take fewer flows or a lower rate")
 
     def verdict(self) -> Fidelity:
         status: Status = "invalid" if self.invalid else "suspect" if self.suspect else "valid"
         return Fidelity(status=status, reasons=(*self.invalid, *self.suspect), checks=self.checks)
+
+
+def largest_window(samples: Iterable[Sample]) -> int:
+    """The largest window that a receiver advertised, bytes; 0 where the kernel does not tell."""
+    return max((sample.snd_wnd for sample in samples), default=0)

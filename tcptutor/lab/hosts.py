@@ -1,4 +1,4 @@
-"""How the end hosts are set up: sysctls, offloads, MTU, receive window. Everything is read back by the caller."""
+"""How the end hosts are set up: sysctls, offloads, MTU, a firewall rule. Everything is read back and taken back."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 import fcntl
 import socket
 import struct
+import subprocess
 from pathlib import Path
 
 from tcptutor.errors import KernelLacks, LabError
@@ -29,12 +30,13 @@ def sysctl(host: Host, name: str, value: str | None = None) -> str:
     path = Path("/proc/sys") / name.replace(".", "/")
     try:
         with network_of(host.pid):
-            if value is not None:
+            there = path.exists()
+            if value is not None and there:
                 path.write_text(value)
             return " ".join(path.read_text().split())
     except OSError as error:
         # An unknown algorithm's name is refused with the same error as a sysctl that is not there.
-        if not path.exists():
+        if not there:
             raise KernelLacks(f"this kernel has no sysctl {name}") from None
         raise LabError(f"the kernel refuses {name} = {value} on {host.name}: {error.strerror}") from error
 
@@ -64,16 +66,113 @@ def set_mtu(network: Network, mtu: int) -> None:
             fcntl.ioctl(sock, _SIOCSIFMTU, struct.pack("16si", interface.name.encode(), mtu).ljust(40, b"\0"))
 
 
-def prepare(network: Network, experiment: Experiment) -> None:
-    """Set the hosts up for `experiment`; the algorithm is iperf3's to set, flow by flow."""
-    wanted = experiment.hosts
-    largest = max(_BUFFER_MAX, 8 * round(experiment.bdp or 0) + 4 * experiment.path.queue)
-    set_mtu(network, wanted.mtu)
-    for interface in network.interfaces:
-        offloads(interface, on=False)
-    for host in network.hosts:
-        # Nothing learned in one run may help the next one.
-        sysctl(host, "net.ipv4.tcp_no_metrics_save", "1")
-        sysctl(host, "net.ipv4.tcp_wmem", f"4096 16384 {largest}")
-        sysctl(host, "net.ipv4.tcp_rmem", f"4096 131072 {largest}")
-        sysctl(host, "net.ipv4.tcp_moderate_rcvbuf", "1")
+class Firewall:
+    """A rule on a host's input that drops received TCP and UDP packets at random, as `iptables` has it."""
+
+    _CHECKED = "INPUT"
+
+    def __init__(self, host: Host, loss: float) -> None:
+        self._host = host
+        self._rule = ["-m", "statistic", "--mode", "random", "--probability", f"{loss:.10f}", "-j", "DROP"]
+        self._there = False
+
+    def _iptables(self, *arguments: str) -> str:
+        # The alternatives link `iptables` exists only where the package was installed, not merely unpacked.
+        for program in ("iptables", "/usr/sbin/iptables-nft"):
+            try:
+                with network_of(self._host.pid):
+                    done = subprocess.run(
+                        [program, *arguments], capture_output=True, text=True, check=False, timeout=20
+                    )
+            except FileNotFoundError:
+                continue
+            if done.returncode:
+                said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+                raise KernelLacks(
+                    f"the firewall rule cannot be set ({said}): take loss_by=netem, or --backend guest"
+                )
+            return done.stdout
+        raise KernelLacks("there is no iptables for a firewall rule: take loss_by=netem, or --backend guest")
+
+    def start(self) -> list[str]:
+        """Set the rule; what the kernel holds otherwise, if it does. Raises KernelLacks."""
+        self._iptables("-A", self._CHECKED, *self._rule)
+        self._there = True
+        held = self._iptables("-S", self._CHECKED)
+        given = next((line for line in held.splitlines() if "--probability" in line), "")
+        words = given.split()
+        probability = float(words[words.index("--probability") + 1]) if given else 0.0
+        asked = float(self._rule[self._rule.index("--probability") + 1])
+        # The kernel keeps 31 bits.
+        if abs(probability - asked) <= 1e-9:
+            return []
+        return [f"firewall rule on {self._host.name}: asked for {asked}, the kernel holds {probability}"]
+
+    def stop(self) -> None:
+        """Take the rule away; safe to call twice."""
+        if self._there:
+            self._iptables("-D", self._CHECKED, *self._rule)
+            self._there = False
+
+
+class Setup:
+    """The hosts' settings of one run: `start` makes them, `problems` reads them back, `stop` restores what was."""
+
+    def __init__(self, network: Network, experiment: Experiment) -> None:
+        self._network, self._experiment = network, experiment
+        self._wanted: dict[str, str] = self._sysctls()
+        self._before: list[tuple[Host, str, str]] = []
+        self._firewalls: list[Firewall] = []
+        self._refused: list[str] = []
+
+    def _sysctls(self) -> dict[str, str]:
+        experiment, hosts = self._experiment, self._experiment.hosts
+        largest = max(_BUFFER_MAX, 8 * round(experiment.bdp or 0) + 4 * experiment.path.queue)
+        wanted = {
+            # Nothing learned in one run may help the next one.
+            "tcp_no_metrics_save": "1",
+            "tcp_wmem": f"4096 16384 {largest}",
+            "tcp_rmem": f"4096 131072 {largest}",
+            "tcp_moderate_rcvbuf": "1",
+            "tcp_ecn": "1" if experiment.path.ecn else "2",
+        }
+        if hosts.send_buffer is not None:
+            wanted["tcp_wmem"] = f"4096 {hosts.send_buffer} {hosts.send_buffer}"
+        return {f"net.ipv4.{name}": value for name, value in (wanted | hosts.sysctls).items()}
+
+    def start(self) -> None:
+        """Set the hosts up; the algorithm is iperf3's to set, flow by flow. Raises KernelLacks or LabError."""
+        experiment = self._experiment
+        set_mtu(self._network, experiment.hosts.mtu)
+        for interface in self._network.interfaces:
+            offloads(interface, on=experiment.hosts.offloads)
+        for host in self._network.hosts:
+            for name, value in self._wanted.items():
+                before = sysctl(host, name)
+                if before != value:
+                    self._before.append((host, name, before))
+                    sysctl(host, name, value)
+        if experiment.path.loss_by == "firewall" and experiment.path.loss:
+            for host in self._network.receivers:
+                self._firewalls.append(Firewall(host, experiment.path.loss))
+                self._refused += self._firewalls[-1].start()
+
+    def problems(self) -> list[str]:
+        """A sentence for each setting that the kernel does not hold as asked."""
+        found = list(self._refused)
+        for host in self._network.hosts:
+            for name, value in self._wanted.items():
+                if self._experiment.hosts.window is not None and name.endswith(("_rmem", "_rcvbuf")):
+                    continue  # set again, and measured, by `window`
+                held = sysctl(host, name)
+                if held != value:
+                    found.append(f"{name} on {host.name}: asked for {value}, the kernel holds {held}")
+        return found
+
+    def stop(self) -> None:
+        """Restore what was there before; safe to call twice."""
+        for firewall in self._firewalls:
+            firewall.stop()
+        while self._before:
+            host, name, value = self._before.pop()
+            sysctl(host, name, value)

@@ -104,6 +104,21 @@ class Network:
         return Interface("s1-eth2" if self.pairs == 1 else "s1-eth1", None)
 
     @property
+    def way_back(self) -> Interface:
+        """The second switch's interface that faces the first: what acknowledgements go through."""
+        return Interface("s2-eth1", None)
+
+    def access(self, pair: int) -> Interface:
+        """The second switch's interface that faces the receiver of `pair`."""
+        return Interface("s2-eth2" if self.pairs == 1 else f"s2-eth{pair + 2}", None)
+
+    @property
+    def shaped(self) -> list[Interface]:
+        """Every interface on which the lab puts queue disciplines."""
+        between = [self.bottleneck, self.way_back, *(self.access(pair) for pair in range(self.pairs))]
+        return between + [host.interface for host in self.hosts]
+
+    @property
     def interfaces(self) -> list[Interface]:
         """Every interface of the network: hosts', switches', and the bridges themselves."""
         ports = [

@@ -29,8 +29,6 @@ class RunExperiment(msgspec.Struct, frozen=True, tag="run"):
     experiment: Experiment
     sample_hz: float = 100.0
     """Samples of each flow in a second of the lab's clock."""
-    acks: bool = False
-    """Whether to trace the flows at every ACK as well (tcp:tcp_probe)."""
 
 
 class Stop(msgspec.Struct, frozen=True, tag="stop"):

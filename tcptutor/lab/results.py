@@ -6,17 +6,17 @@ from bisect import bisect_left
 
 from tcptutor.errors import LabError
 from tcptutor.lab.sampler import Flow, LossCounter
-from tcptutor.lab.traffic import Pair
-from tcptutor.run import FlowResult, Sample
+from tcptutor.lab.traffic import COOKIE, Group
+from tcptutor.run import FlowResult, Sample, SampleTable
 from tcptutor.spec import Experiment
 
 
-def receiver_rates(pairs: list[Pair]) -> dict[tuple[int, int], float]:
-    """iperf3's receiver throughput in bit/s by (pair, sender's port); empty for a run that was stopped."""
-    rates: dict[tuple[int, int], float] = {}
-    for pair in pairs:
+def receiver_rates(groups: list[Group]) -> dict[int, float]:
+    """iperf3's receiver throughput in bit/s by flow; only of those that were there from the start to the end."""
+    rates: dict[int, float] = {}
+    for group in (group for group in groups if group.start == 0):
         try:
-            document = pair.result()
+            document = group.result()
         except LabError:
             continue
         ports = {
@@ -25,8 +25,9 @@ def receiver_rates(pairs: list[Pair]) -> dict[tuple[int, int], float]:
         }
         for stream in document.get("end", {}).get("streams", []):
             receiver = stream.get("receiver", {})
-            if receiver.get("socket") in ports:
-                rates[pair.number, ports[receiver["socket"]]] = float(receiver["bits_per_second"])
+            place = ports.get(receiver.get("socket"), -1) - group.first_port
+            if 0 <= place < len(group.flows):
+                rates[group.flows[place]] = float(receiver["bits_per_second"])
     return rates
 
 
@@ -39,6 +40,12 @@ def flow_result(
     if len(window) < 2:
         return None
     first, last = window[0], window[-1]
+    amount = experiment.flows.bytes
+    if amount is not None:
+        # A flow that has sent all is idle: its mean is taken up to the last acknowledgement.
+        end = bisect_left(window, amount + COOKIE, key=lambda sample: sample.bytes_acked)
+        window = window[: max(2, end + 1)]
+        last = window[-1]
     return FlowResult(
         flow=flow.number,
         pair=flow.pair,
@@ -49,15 +56,25 @@ def flow_result(
         mean_rtt_s=sum(sample.rtt for sample in window) / len(window),
         mean_cwnd_segments=sum(sample.cwnd for sample in window) / len(window),
         mss=last.mss,
+        algorithm=experiment.algorithm(flow.number),
         receiver_bps=receiver,
+        completion_s=_completion(samples, amount),
     )
 
 
+def _completion(samples: list[Sample], amount: int | None) -> float | None:
+    """Seconds from the flow's first sample to the one that sees all bytes acknowledged."""
+    if amount is None:
+        return None
+    end = next((sample for sample in samples if sample.bytes_acked >= amount + COOKIE), None)
+    return round(end.t - samples[0].t, 6) if end is not None else None
+
+
 def flow_results(
-    pairs: list[Pair], flows: list[Flow], samples: list[Sample], experiment: Experiment
+    groups: list[Group], flows: list[Flow], samples: SampleTable, experiment: Experiment
 ) -> list[FlowResult]:
     """The figures of every flow that was measured, in order."""
-    receivers = receiver_rates(pairs)
+    receivers = receiver_rates(groups) if experiment.flows.bytes is None else {}
     by_flow: dict[int, list[Sample]] = {}
     for sample in samples:
         by_flow.setdefault(sample.flow, []).append(sample)
@@ -67,8 +84,7 @@ def flow_results(
         counter = LossCounter(experiment.flows.warmup)
         for sample in mine:
             counter.add(sample)
-        receiver = receivers.get((flow.pair, flow.address.source_port))
-        result = flow_result(flow, mine, counter.events, experiment, receiver)
+        result = flow_result(flow, mine, counter.events, experiment, receivers.get(flow.number))
         if result is not None:
             results.append(result)
     return results

@@ -50,6 +50,11 @@ class Address(NamedTuple):
             socket.inet_aton(self.destination),
         )
 
+    @property
+    def other_end(self) -> Address:
+        """The same connection as its receiver sees it."""
+        return Address(self.destination, self.destination_port, self.source, self.source_port)
+
 
 FIELDS: tuple[str, ...] = tuple(
     """
@@ -64,6 +69,10 @@ FIELDS: tuple[str, ...] = tuple(
     """.split()
 )
 """struct tcp_info in order, as linux/tcp.h names it (without tcpi_); `app_limited` is a byte of two bit fields."""
+
+_BYTES_RECEIVED = struct.calcsize("=8B 24I 3Q")
+"""Where that counter is in struct tcp_info."""
+_COUNTER = struct.Struct("=Q")
 
 AT: dict[str, int] = {name: index for index, name in enumerate(FIELDS)}
 """Where each field is in the tuple that `SockDiag.info` gives."""
@@ -88,13 +97,32 @@ class SockDiag:
 
         Raises LabError when the kernel does not answer.
         """
-        body = _REQUEST.pack(
-            socket.AF_INET, socket.IPPROTO_TCP, 1 << (_INET_DIAG_INFO - 1), 0, 1 << _ESTABLISHED
-        )
-        body += address.packed + b"\0" * 4 + _NO_COOKIE
-        self._socket.send(
-            _HEADER.pack(_HEADER.size + len(body), _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST, 1, 0) + body
-        )
+        return self.ask(request(address))
+
+    def ask(self, asked: bytes) -> TcpInfo | None:
+        """The answer to what `request` made: the same as `info`, for who asks often."""
+        found = self._answer(asked)
+        if found is None:
+            return None
+        data, offset, size = found
+        if size >= _TCP_INFO.size:
+            return _TCP_INFO.unpack_from(data, offset)
+        return _TCP_INFO.unpack(data[offset : offset + size].ljust(_TCP_INFO.size, b"\0"))
+
+    def bytes_received(self, asked: bytes) -> int:
+        """Payload that this end of a connection has taken in, bytes; 0 when there is no such connection."""
+        found = self._answer(asked)
+        if found is None:
+            return 0
+        data, offset, size = found
+        if size < _BYTES_RECEIVED + _COUNTER.size:
+            return 0
+        count: int = _COUNTER.unpack_from(data, offset + _BYTES_RECEIVED)[0]
+        return count
+
+    def _answer(self, asked: bytes) -> tuple[bytes, int, int] | None:
+        """The message, and where in it tcp_info is: offset and bytes."""
+        self._socket.send(asked)
         data = self._socket.recv(8192)
         kind = _HEADER.unpack_from(data)[1]
         if kind == _NLMSG_ERROR:
@@ -102,17 +130,19 @@ class SockDiag:
             if code == errno.ENOENT:
                 return None
             raise LabError(f"the kernel does not tell the TCP state of a flow: {os.strerror(code)}")
-        return _tcp_info(data[_HEADER.size :])
+        offset = _HEADER.size + _DIAG_MESSAGE
+        while offset + _ATTRIBUTE.size <= len(data):
+            length, kind = _ATTRIBUTE.unpack_from(data, offset)
+            if length < _ATTRIBUTE.size:
+                return None
+            if kind == _INET_DIAG_INFO:
+                return data, offset + _ATTRIBUTE.size, length - _ATTRIBUTE.size
+            offset += (length + 3) & ~3
+        return None
 
 
-def _tcp_info(message: bytes) -> TcpInfo | None:
-    offset = _DIAG_MESSAGE
-    while offset + _ATTRIBUTE.size <= len(message):
-        length, kind = _ATTRIBUTE.unpack_from(message, offset)
-        if length < _ATTRIBUTE.size:
-            return None
-        if kind == _INET_DIAG_INFO:
-            payload = message[offset + _ATTRIBUTE.size : offset + length][: _TCP_INFO.size]
-            return _TCP_INFO.unpack(payload.ljust(_TCP_INFO.size, b"\0"))
-        offset += (length + 3) & ~3
-    return None
+def request(address: Address) -> bytes:
+    """The message that asks for one connection; it can be sent as often as wanted."""
+    body = _REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, 1 << (_INET_DIAG_INFO - 1), 0, 1 << _ESTABLISHED)
+    body += address.packed + b"\0" * 4 + _NO_COOKIE
+    return _HEADER.pack(_HEADER.size + len(body), _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST, 1, 0) + body

@@ -1,4 +1,4 @@
-"""The traffic: iperf3 between host pairs, one server and one client process a pair."""
+"""The traffic: iperf3 between hosts, one server and one client process for flows that share all settings."""
 
 from __future__ import annotations
 
@@ -6,28 +6,50 @@ import json
 import math
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from tcptutor.errors import LabError
 from tcptutor.lab.network import Host, Network
+from tcptutor.run import UdpResult
 from tcptutor.spec import Experiment
 
 PORT = 5201
+"""Of the first server; each further one takes the next."""
+COOKIE = 37
+"""Bytes that iperf3 sends on each data connection before the data."""
 
 
 @dataclass
-class Pair:
-    """One pair's traffic: its hosts, its two processes, and where they write: the client its JSON."""
+class Group:
+    """Flows that one iperf3 client sends: their settings, its two processes, and where they write."""
 
     number: int
+    pair: int
     sender: Host
     receiver: Host
-    server: subprocess.Popen[bytes]
-    server_output: IO[bytes]
-    output: IO[bytes]
+    flows: tuple[int, ...]
+    """Numbers of its TCP flows; empty for UDP."""
+    algorithm: str
+    start: float
+    """Seconds after the traffic began."""
+    first_port: int
+    """Its flows' source ports are this one and those after it."""
+    udp_streams: int = 0
+    server: subprocess.Popen[bytes] | None = None
     client: subprocess.Popen[bytes] | None = None
+    server_output: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
+    output: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
+
+    @property
+    def port(self) -> int:
+        return PORT + self.number
+
+    @property
+    def ended(self) -> bool:
+        """Whether its client has been started and is over."""
+        return self.client is not None and self.client.poll() is not None
 
     def result(self) -> dict[str, Any]:
         """iperf3's JSON once the client has ended; empty when it was cut off. Raises LabError with iperf3's error."""
@@ -40,78 +62,124 @@ class Pair:
             raise LabError(f"iperf3 on {self.sender.name}: {error}: run the experiment again")
         return document
 
+    def udp_result(self) -> UdpResult | None:
+        """What iperf3 counted of UDP; None for TCP and for a client that was cut off."""
+        if not self.udp_streams:
+            return None
+        end = self.result().get("end", {})
+        sent, received = end.get("sum_sent"), end.get("sum_received")
+        if not sent or not received:
+            return None
+        return UdpResult(
+            pair=self.pair,
+            sent_bps=float(sent["bits_per_second"]),
+            received_bps=float(received["bits_per_second"]),
+            lost=int(received["lost_packets"]),
+            datagrams=int(sent["packets"]),
+            jitter_s=float(received["jitter_ms"]) / 1e3,
+        )
 
-def client_command(experiment: Experiment, receiver: Host, first_port: int) -> list[str]:
+
+def groups(network: Network, experiment: Experiment, first_port: int) -> list[Group]:
+    """Who sends to whom: flows that differ in nothing share a client; a fixed amount is counted for each client."""
+    members: dict[tuple[int, bool, str, float, int], list[int]] = {}
+    for flow in range(experiment.total_streams):
+        alone = flow if experiment.flows.bytes is not None else -1
+        settings = (experiment.reversed(flow), experiment.algorithm(flow), experiment.start(flow), alone)
+        members.setdefault((flow // experiment.flows.streams, *settings), []).append(flow)
+    found: list[Group] = []
+    for (pair, backward, algorithm, start, _), flows in members.items():
+        hosts = network.senders[pair], network.receivers[pair]
+        sender, receiver = reversed(hosts) if backward else hosts
+        port = first_port + flows[0]
+        found.append(Group(len(found), pair, sender, receiver, tuple(flows), algorithm, start, port))
+    for pair in range(experiment.pairs if experiment.flows.udp_streams else 0):
+        sender, receiver = network.senders[pair], network.receivers[pair]
+        streams = experiment.flows.udp_streams
+        port = first_port + experiment.total_streams + pair * streams
+        found.append(Group(len(found), pair, sender, receiver, (), "", 0.0, port, streams))
+    return found
+
+
+def client_command(experiment: Experiment, group: Group) -> list[str]:
     """The iperf3 client's command line. Its data connections take the ports from `first_port` on, in order."""
     flows = experiment.flows
-    # Whole seconds, rounded up: what is measured is cut from the samples, this only has to last long enough.
-    command = ["iperf3", "-c", receiver.address, "-p", str(PORT), "-J", "-t", str(math.ceil(flows.duration))]
-    command += [
-        "-O",
-        str(math.ceil(flows.warmup)),
-        "-P",
-        str(flows.streams),
-        "-C",
-        experiment.hosts.algorithm,
-    ]
-    command += ["--cport", str(first_port)]
+    command = ["iperf3", "-c", group.receiver.address, "-p", str(group.port), "-J"]
+    command += ["--cport", str(group.first_port), "-P", str(group.udp_streams or len(group.flows))]
+    if flows.bytes is not None and group.flows:
+        command += ["-n", str(flows.bytes)]
+    else:
+        # Whole seconds, rounded up: what is measured is cut from the samples, this only has to last long enough.
+        left_out = math.ceil(max(0.0, flows.warmup - group.start))
+        command += ["-t", str(math.ceil(experiment.seconds - group.start - left_out)), "-O", str(left_out)]
+    if flows.length is not None:
+        command += ["-l", str(flows.length)]
+    if flows.buffer is not None:
+        command += ["-w", str(flows.buffer)]
+    if group.udp_streams:
+        return [*command, "-u", "-b", str(round(flows.udp_rate))]
+    command += ["-C", group.algorithm]
+    if experiment.hosts.mss is not None:
+        command += ["-M", str(experiment.hosts.mss)]
     if flows.pacing is not None:
         command += ["--fq-rate", str(round(flows.pacing))]
     return command
 
 
-def start_servers(network: Network) -> list[Pair]:
-    """An iperf3 server on each receiver."""
-    pairs = []
-    for number, (sender, receiver) in enumerate(zip(network.senders, network.receivers, strict=True)):
-        # A pipe would fill up while nobody reads: sixteen streams write more than it holds.
-        output, result = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115  (`stop` closes them)
-        server = network.popen(
-            receiver,
-            "iperf3",
-            "-s",
-            "-1",
-            "-B",
-            receiver.address,
-            "-p",
-            str(PORT),
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-        )
-        pairs.append(Pair(number, sender, receiver, server, output, result))
-    return pairs
+def start_server(network: Network, group: Group) -> None:
+    """An iperf3 server for one test."""
+    # A pipe would fill up while nobody reads: sixteen streams write more than it holds.
+    group.server = network.popen(
+        group.receiver,
+        "iperf3",
+        "-s",
+        "-1",
+        "-B",
+        group.receiver.address,
+        "-p",
+        str(group.port),
+        stdout=group.server_output,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+    )
 
 
-def listening(pair: Pair) -> bool:
+def listening(group: Group) -> bool:
     """Whether the server takes connections yet. Raises LabError when it has ended instead."""
-    if pair.server.poll() is not None:
-        pair.server_output.seek(0)
-        said = pair.server_output.read().decode(errors="replace").strip().splitlines()
+    assert group.server is not None
+    if group.server.poll() is not None:
+        group.server_output.seek(0)
+        said = group.server_output.read().decode(errors="replace").strip().splitlines()
         raise LabError(
-            f"iperf3 does not start on {pair.receiver.name}: {said[-1] if said else 'no reason given'}"
+            f"iperf3 does not start on {group.receiver.name}: {said[-1] if said else 'no reason given'}"
         )
-    table = Path(f"/proc/{pair.receiver.pid}/net/tcp").read_text()
-    return any(f":{PORT:04X} " in row and " 0A " in row for row in table.splitlines())
+    table = Path(f"/proc/{group.receiver.pid}/net/tcp").read_text()
+    return any(f":{group.port:04X} " in row and " 0A " in row for row in table.splitlines())
 
 
-def start_client(network: Network, pair: Pair, experiment: Experiment, first_port: int) -> None:
+def sending_udp(group: Group) -> bool:
+    """Whether all UDP sockets of the group are connected."""
+    table = Path(f"/proc/{group.sender.pid}/net/udp").read_text()
+    return sum(f":{group.port:04X} " in row for row in table.splitlines()) >= group.udp_streams
+
+
+def start_client(network: Network, group: Group, experiment: Experiment) -> None:
     """Begin to send."""
-    pair.client = network.popen(
-        pair.sender,
-        *client_command(experiment, pair.receiver, first_port),
-        stdout=pair.output,
+    group.client = network.popen(
+        group.sender,
+        *client_command(experiment, group),
+        stdout=group.output,
         stderr=subprocess.DEVNULL,
         stdin=subprocess.DEVNULL,
     )
 
 
-def stop(pairs: list[Pair]) -> None:
+def stop(started: list[Group]) -> None:
     """End what still runs; safe to call twice."""
-    for pair in pairs:
-        for process in (pair.client, pair.server):
+    for group in started:
+        for process in (group.client, group.server):
             if process is not None and process.poll() is None:
                 process.kill()
                 process.wait()
-        pair.server_output.close()
-        pair.output.close()
+        group.server_output.close()
+        group.output.close()

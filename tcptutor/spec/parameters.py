@@ -158,6 +158,7 @@ PARAMETERS: dict[str, Parameter] = {
             "largest rate of each flow, set by fq on the sender",
             optional=True,
         ),
+        _choice("acks", "flows", _SWITCH, "trace every flow at every ACK as well"),
         _p("udp_streams", "flows", "count", 0, 64, "UDP flows of each host pair"),
         _p("udp_rate", "flows", "rate", 1e4, 1e11, "rate at which each UDP flow sends"),
     )

@@ -41,7 +41,10 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     loss_burst: float = 1.0
     """Mean number of segments lost in a row (a Gilbert model); 1 means that each is lost independently."""
     loss_correlation: float = 0.0
-    """How much each random number depends on the last one, 0 to 1 (netem's correlation)."""
+    """How much each random number depends on the last one, 0 to 1 (netem's correlation).
+
+    The kernel's blend of two numbers is seldom extreme, so small losses become much rarer than `loss` says.
+    """
     loss_by: str = "netem"
     """What drops: netem on the path, or a firewall rule on the receiver's input."""
     duplicate: float = 0.0
@@ -108,6 +111,8 @@ class Flows(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that the application writes and reads at once (iperf3 -l); None leaves iperf3's 128 KiB."""
     bytes: int | None = None
     """Payload that each flow sends and then ends; None sends until the time is over."""
+    acks: bool = False
+    """Whether to trace each flow's window at every ACK as well (the kernel's tcp:tcp_probe)."""
     udp_streams: int = 0
     """UDP flows of each pair beside the TCP flows."""
     udp_rate: float = 1_048_576.0
@@ -200,7 +205,11 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     def delay(self, flow: int) -> float:
         """RTT of the empty path of TCP flow number `flow`, s."""
-        path, pair = self.path, flow // self.flows.streams
+        return self.pair_delay(flow // self.flows.streams)
+
+    def pair_delay(self, pair: int) -> float:
+        """RTT of the empty path of host pair number `pair`, s."""
+        path = self.path
         own = path.pair_delays[pair % len(path.pair_delays)] if path.pair_delays else 0.0
         return path.delay + path.reverse_delay + own
 

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 
@@ -24,14 +23,6 @@ from tests.backends.play import play, total_bps
 from tests.conftest import Build
 
 pytestmark = pytest.mark.guest
-
-
-@pytest.fixture
-async def guest(mark: str, snapshots: Snapshots) -> AsyncIterator[GuestBackend]:
-    backend = GuestBackend("virtual", snapshots)
-    yield backend
-    await backend.close()
-    assert leftovers.wait_until_none(mark) == []
 
 
 async def test_one_reno_flow_follows_mathis_and_the_path_takes_its_delay(

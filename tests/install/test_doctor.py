@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tcptutor.backends.guest import architecture, tools
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.install import check_guest, kvm, system
-from tests.install.command import NOBODY, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
+from tcptutor.install import build, check_guest, kvm, system
+from tests.install.command import NOBODY, ROOT, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
 from tests.install.conftest import Cache
 
 DOCTOR = [*TCPTUTOR, "doctor"]
@@ -23,6 +25,8 @@ LOOK = [
     "finding = check_terminal()[int(sys.argv[1])]; print(finding.status, finding.text, sep='|')",
 ]
 """Prints what the doctor finds of the terminal (0) or the locale (1)."""
+NO_NETWORKS = 'echo 0 > /proc/sys/user/max_net_namespaces || exit 99; exec "$@"'
+"""Shell words that forbid network namespaces in the user namespace they run in, and then run their arguments."""
 
 
 def _doctor(*before: str, **environment: str) -> tuple[int, dict[str, Any], dict[str, dict[str, str]]]:
@@ -108,24 +112,24 @@ def test_damage_is_told_from_what_is_missing_or_old(snapshots: Snapshots, cache:
 @pytest.mark.parametrize(
     ("name", "value", "text", "remedy"),
     [
-        ("kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor", "apparmor_restrict_unprivileged_userns=0"),
-        ("kernel/unprivileged_userns_clone", "0", "ordinary users", "sysctl -w kernel.unprivileged_userns_clone=1"),
-        ("user/max_user_namespaces", "0", "no user namespaces", "sysctl -w user.max_user_namespaces="),
-        ("kernel/other", "1", "this user may not make them", "run as root"),
+        ("proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor", "unprivileged_userns=0"),
+        ("proc/sys/kernel/unprivileged_userns_clone", "0", "ordinary users", "unprivileged_userns_clone=1"),
+        ("proc/sys/user/max_user_namespaces", "0", "no user namespaces", "sysctl -w user.max_user_namespaces="),
+        ("proc/sys/kernel/other", "1", "this user may not make them (unshare: ", "run as root"),
     ],
 )  # fmt: skip
 def test_what_forbids_namespaces_is_named(
     tmp_path: Path, name: str, value: str, text: str, remedy: str
 ) -> None:
-    file = tmp_path / "sys" / name
+    file = tmp_path / "machine" / name
     file.parent.mkdir(parents=True)
     file.write_text(f"{value}\n")
     look = (
-        "import sys; from pathlib import Path; from tcptutor.install.check_host import check_namespaces\n"
-        "print(check_namespaces(Path(sys.argv[1])))"
+        "import sys; from pathlib import Path; from tcptutor.install import check_host, limits\n"
+        "print(check_host.check_namespaces(limits.read(Path(sys.argv[1]))))"
     )
     done = run(
-        [*NOBODY, TCPTUTOR[0], "-c", look, tmp_path / "sys"], PATH=programs(tmp_path / "bin", "unshare")
+        [*NOBODY, TCPTUTOR[0], "-c", look, tmp_path / "machine"], PATH=programs(tmp_path / "bin", "unshare")
     )
     assert "status='warn'" in done.stdout, done.stderr
     assert text in done.stdout
@@ -141,27 +145,86 @@ def test_namespaces_are_said_to_work_where_they_do() -> None:
     assert findings["namespaces"]["status"] == ("ok" if works else "warn")
 
 
+@needs_user_namespaces
+def test_a_limit_of_this_kernel_is_found_with_its_remedy(cache: Cache) -> None:
+    """A user namespace has limits of its own, so the real kernel can be made to forbid what it forbids elsewhere."""
+    _, document, findings = _doctor(*ROOT, "sh", "-c", NO_NETWORKS, "-")
+    assert document["backends"]["host"] is False
+    assert findings["namespaces"]["status"] == "warn"
+    assert "root may not make them (unshare: " in findings["namespaces"]["text"]
+    assert findings["net namespaces"] == {
+        "name": "net namespaces",
+        "status": "warn",
+        "text": "the kernel allows no network namespaces: user.max_net_namespaces is 0",
+        "remedy": "sudo sysctl -w user.max_net_namespaces=15000, then `tcptutor doctor` (/etc/sysctl.d/ keeps it)",
+    }
+
+
+@needs_user_namespaces
+@pytest.mark.guest
+def test_where_namespaces_are_forbidden_an_experiment_runs_in_the_guest(
+    mark: str, snapshots: Snapshots, cache: Cache
+) -> None:
+    cache.fill(snapshots)
+    short = ["--set", "duration=1s", "--set", "warmup=0s", "--json"]
+    done = run(
+        [*ROOT, "sh", "-c", NO_NETWORKS, "-", *TCPTUTOR, "run", "parallel-streams/random-loss", *short],
+        XDG_DATA_HOME=str(cache.home / "data"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["environment"]["backend"] == "guest"
+
+
 @pytest.mark.parametrize(
-    ("release", "kernel", "debian", "wsl"),
+    ("release", "kernel", "debian"),
     [
-        ({"ID": "debian", "PRETTY_NAME": "Debian GNU/Linux 13 (trixie)"}, "6.12.48+deb13-amd64", True, 0),
+        ({"ID": "debian", "PRETTY_NAME": "Debian GNU/Linux 13 (trixie)"}, "6.12.48+deb13-amd64", True),
         (
             {"ID": "ubuntu", "ID_LIKE": "debian", "PRETTY_NAME": "Ubuntu 24.04.1 LTS"},
             "6.8.0-41-generic",
             True,
-            0,
         ),
-        ({"ID": "linuxmint", "ID_LIKE": "ubuntu debian"}, "6.8.0-41-generic", True, 0),
-        ({"ID": "fedora"}, "6.11.4-301.fc41.x86_64", False, 0),
-        ({"ID": "debian"}, "5.15.153.1-microsoft-standard-WSL2", True, 2),
-        ({"ID": "ubuntu"}, "4.4.0-19041-Microsoft", True, 1),
-        ({}, "6.1.0", False, 0),
+        ({"ID": "linuxmint", "ID_LIKE": "ubuntu debian"}, "6.8.0-41-generic", True),
+        ({"ID": "fedora"}, "6.11.4-301.fc41.x86_64", False),
+        ({}, "6.1.0", False),
     ],
 )
-def test_systems_are_recognised(release: dict[str, str], kernel: str, debian: bool, wsl: int) -> None:
+def test_systems_are_recognised(release: dict[str, str], kernel: str, debian: bool) -> None:
     found = system.recognise(release, kernel, "x86_64")
-    assert (found.debian, found.wsl) == (debian, wsl)
+    assert (found.debian, found.wsl) == (debian, 0)
     assert found.name == release.get("PRETTY_NAME", "unknown Linux")
+
+
+@pytest.mark.parametrize(
+    ("machine", "text", "remedy"),
+    [
+        ("riscv64", "there is no guest for riscv64 machines", "own kernel only"),
+        ("aarch64", "qemu-system-aarch64 is missing: there is no guest (arm64)", "qemu-system-arm"),
+        ("x86_64", "qemu-system-x86_64 is missing: there is no guest (amd64)", "qemu-system-x86"),
+    ],
+)
+def test_the_machine_says_which_qemu_it_needs(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch, machine: str, text: str, remedy: str
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    monkeypatch.setattr(tools, "_PATH", "")
+    findings, runnable = check_guest.check(build.here())
+    assert not runnable
+    assert (findings[0].name, findings[0].status, findings[0].text) == ("qemu", "warn", text)
+    assert remedy in findings[0].remedy
+
+
+def test_another_architectures_guest_is_said_to_be_emulated(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foreign = next(one for one in architecture.ALL if not one.native)
+    monkeypatch.setenv(architecture.VARIABLE, foreign.name)
+    finding = check_guest.check_virtualisation(Snapshots())
+    assert finding.status == "warn"
+    assert f"the guest is {foreign.name}, this machine is not" in finding.text
+    monkeypatch.setenv(architecture.VARIABLE, "vax")
+    code, shown = in_terminal(DOCTOR)
+    assert (code, shown) == (3, "tcptutor: TCPTUTOR_GUEST_ARCH is 'vax': take amd64 or arm64, or unset it\n")
 
 
 def test_virtualisation_that_does_not_boot_is_remembered(

@@ -69,7 +69,7 @@ class GuestBackend:
                 ) from error
 
     async def _restore_once(self, manifest: Manifest) -> Machine:
-        machine = Machine()
+        machine = Machine(self._snapshots.architecture)
         self._machines.add(machine)
         try:
             await machine.restore(self.clock, self._snapshots.file(self.clock), manifest.kvm)

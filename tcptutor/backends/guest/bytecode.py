@@ -1,11 +1,13 @@
 """Python bytecode for the guest, made by the guest's own Python on this machine.
 
 The packages bring sources only, and compiling what the agent imports takes an emulated processor half a minute.
-The guest's interpreter runs here through its own loader and libraries, so neither root nor a chroot is needed.
+The guest's interpreter runs here through its own loader and libraries, so neither root nor a chroot is needed. Where it
+does not run, being another architecture's, the guest compiles for itself: once, for the snapshot comes after it.
 """
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import tarfile
 from collections.abc import Iterator
@@ -42,29 +44,34 @@ class Bytecode:
             return
         usr = self.folder / "usr"
         trees = [usr / "lib" / python.name, *(usr / "lib/python3/dist-packages" / name for name in _PACKAGES)]
-        subprocess.run(
-            [
-                loader,
-                "--library-path",
-                loader.parent,
-                python,
-                "-m",
-                "compileall",
-                "-q",
-                "-x",
-                "/(test|idlelib|lib2to3)/",
-                # The sources' dates change on their way into the image; the bytecode must not be doubted for it.
-                "--invalidation-mode",
-                "unchecked-hash",
-                "-s",
-                self.folder,
-                "-p",
-                "/",
-                *(tree for tree in trees if tree.exists()),
-            ],
-            env={"PYTHONHOME": str(usr), "PYTHONDONTWRITEBYTECODE": "1"},
-            capture_output=True,
-            check=False,
-        )
+        try:
+            subprocess.run(
+                [
+                    loader,
+                    "--library-path",
+                    loader.parent,
+                    python,
+                    "-m",
+                    "compileall",
+                    "-q",
+                    "-x",
+                    "/(test|idlelib|lib2to3)/",
+                    # The sources' dates change on their way into the image; the bytecode must not be doubted for it.
+                    "--invalidation-mode",
+                    "unchecked-hash",
+                    "-s",
+                    self.folder,
+                    "-p",
+                    "/",
+                    *(tree for tree in trees if tree.exists()),
+                ],
+                env={"PYTHONHOME": str(usr), "PYTHONDONTWRITEBYTECODE": "1"},
+                capture_output=True,
+                check=False,
+            )
+        except OSError as error:
+            if error.errno == errno.ENOEXEC:
+                return
+            raise
         for path in sorted(usr.rglob("*.pyc")):
             yield str(path.relative_to(self.folder)), path.read_bytes()

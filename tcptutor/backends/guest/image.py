@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tcptutor.backends.guest import cpio, tools
+from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.bytecode import Bytecode
 from tcptutor.errors import ImageDamaged, SetupError
 
@@ -37,11 +38,11 @@ PACKAGES = (
     "ethtool",
     "grep",
     "iperf3",
+    "iptables",
     "iproute2",
     "iputils-ping",
     "kmod",
     "libc-bin",
-    "linux-image-cloud-amd64",
     "mawk",
     "mininet",
     "mount",
@@ -54,6 +55,7 @@ PACKAGES = (
     "tcpdump",
     "util-linux",
 )
+"""Besides the architecture's kernel."""
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 """Debian's keys, where its package puts them; apt on Ubuntu does not trust them by itself."""
@@ -74,8 +76,8 @@ _LEFT_OUT = (
     "var/cache/",
     "var/lib/apt/",
     "var/lib/dpkg/",
-    "usr/lib/x86_64-linux-gnu/perl",
-    "usr/lib/x86_64-linux-gnu/systemd/",
+    "usr/lib/{triplet}/perl",
+    "usr/lib/{triplet}/systemd/",
     "usr/bin/perl",
     "usr/share/initramfs-tools/",
     "usr/share/python-wheels/",
@@ -121,19 +123,27 @@ Progress = Callable[[float, str], None]
 """Told how far a part has come (0 to 1) and what it does now."""
 
 
-def recipe() -> str:
+def package_names(architecture: Architecture) -> list[str]:
+    """The Debian packages of a guest of `architecture`."""
+    return sorted([*PACKAGES, architecture.kernel_package])
+
+
+def _left_out(architecture: Architecture) -> tuple[str, ...]:
+    return tuple(path.format(triplet=architecture.triplet) for path in _LEFT_OUT)
+
+
+def recipe(architecture: Architecture) -> str:
     """A key of all that the image is made from; another one needs another image."""
-    text = json.dumps(
-        [SUITE, PACKAGES, _LEFT_OUT, _MODULES_KEPT, _MODULES_FIRST, _INIT, tools.architecture()]
-    )
+    parts = [package_names(architecture), _left_out(architecture), _MODULES_KEPT, _MODULES_FIRST, _INIT]
+    text = json.dumps([SUITE, *parts, architecture.name])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class Image:
     """The image in its folder: `vmlinuz`, `base.cpio` and `image.json`, which is written last."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, architecture: Architecture) -> None:
+        self.folder, self.architecture = folder, architecture
         self.kernel = folder / "vmlinuz"
         self.base = folder / "base.cpio"
         self._manifest = folder / "image.json"
@@ -147,7 +157,7 @@ class Image:
             raise ImageDamaged("the guest image is not built yet: run `tcptutor setup`") from None
         except (OSError, ValueError):
             raise ImageDamaged("the guest image is damaged: run `tcptutor setup` to build it again") from None
-        if manifest.get("recipe") != recipe():
+        if manifest.get("recipe") != recipe(self.architecture):
             raise ImageDamaged(
                 "the guest image is of another version: run `tcptutor setup` to build it again"
             )
@@ -167,10 +177,11 @@ class Image:
         beside = self.folder.with_name(f"{self.folder.name}.{os.getpid()}.part")
         try:
             beside.mkdir(parents=True)
-            version = _Build(beside, progress).run()
-            made = Image(beside)
+            version = _Build(beside, self.architecture, progress).run()
+            made = Image(beside, self.architecture)
             sizes = {path.name: path.stat().st_size for path in (made.kernel, made.base)}
-            built = {"recipe": recipe(), "kernel": version, "sizes": sizes, "built": time.time()}
+            key = recipe(self.architecture)
+            built = {"recipe": key, "kernel": version, "sizes": sizes, "built": time.time()}
             made._manifest.write_text(json.dumps(built))
             shutil.rmtree(self.folder, ignore_errors=True)
             beside.rename(self.folder)
@@ -185,8 +196,9 @@ class Image:
 class _Build:
     """One build: packages to tar stream to squashfs and kernel."""
 
-    def __init__(self, folder: Path, progress: Progress) -> None:
-        self.folder, self.progress = folder, progress
+    def __init__(self, folder: Path, architecture: Architecture, progress: Progress) -> None:
+        self.folder, self.architecture, self.progress = folder, architecture, progress
+        self.left_out = _left_out(architecture)
         self.modules = folder / "modules"
         self.bytecode = Bytecode(folder / "python")
         self.busybox = b""
@@ -217,12 +229,13 @@ class _Build:
             tools.find("mmdebstrap"),
             "--variant=extract",
             "--mode=chrootless",
-            # Newer ones refuse root in this mode, for the packages' scripts; "extract" runs none.
+            # Newer ones refuse root in this mode, for the packages' scripts; "extract" runs none. So a foreign
+            # architecture's packages need nothing that could run them.
             "--skip=check/chrootless",
             *([f"--keyring={_KEYRING}"] if _KEYRING.exists() else []),
             "--format=tar",
-            f"--architectures={tools.architecture()}",
-            f"--include={','.join(PACKAGES)}",
+            f"--architectures={self.architecture.name}",
+            f"--include={','.join(package_names(self.architecture))}",
             "--aptopt=Apt::Install-Recommends false",
             "--aptopt=Acquire::Languages none",
             SUITE,
@@ -283,7 +296,7 @@ class _Build:
                 (self.folder / "vmlinuz").write_bytes(_read(packages, member))
             elif name.startswith("usr/lib/modules/"):
                 self._module(packages, member, name)
-            elif not name.startswith(_LEFT_OUT) and name != ".":
+            elif not name.startswith(self.left_out) and name != ".":
                 # A stream is read once, in order.
                 data = _read(packages, member) if member.isreg() else b""
                 if name == "usr/bin/busybox":

@@ -16,47 +16,49 @@ from qemu.qmp import QMPClient, QMPError
 
 from tcptutor.backends import processes
 from tcptutor.backends.guest import tools
+from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.errors import AgentDied, LabError
 from tcptutor.lab.protocol import PORT_NAME
 
 MEMORY_MIB = 384
 
-KERNEL_COMMAND = (
-    "console=ttyS0 quiet panic=-1 random.trust_cpu=off mitigations=off nokaslr norandmaps "
-    "randomize_kstack_offset=off ipv6.disable=1 tsc=reliable tcptutor.clock={clock}"
+_KERNEL_WORDS = (
+    "quiet panic=-1 random.trust_cpu=off mitigations=off nokaslr norandmaps randomize_kstack_offset=off "
+    "ipv6.disable=1"
 )
 
 
-def command(clock: str, agent_fd: int, monitor_fd: int, kvm: bool = False) -> list[str]:
+def kernel_command(architecture: Architecture) -> str:
+    """What the kernel is told, but for the clock's name, which is for the agent."""
+    words = [f"console={architecture.console}", _KERNEL_WORDS, *architecture.kernel_words]
+    return " ".join([*words, "tcptutor.clock={clock}"])
+
+
+def command(
+    architecture: Architecture, clock: str, agent_fd: int, monitor_fd: int, kvm: bool = False
+) -> list[str]:
     """The machine of `clock`, without what starts it (a kernel, or a snapshot)."""
     if clock == "virtual":
         # The guest's time is counted in instructions: it can never be late, and idle time costs nothing.
-        accelerator = [
-            "-accel",
-            "tcg,thread=single,tb-size=256",
-            "-icount",
-            "shift=0,sleep=off",
-            "-cpu",
-            "Nehalem",
-        ]
-        accelerator += ["-rtc", "base=2025-01-01T00:00:00,clock=vm"]
+        accelerator = ["-accel", "tcg,thread=single,tb-size=256", "-icount", "shift=0,sleep=off"]
+        accelerator += ["-cpu", architecture.cpu, "-rtc", "base=2025-01-01T00:00:00,clock=vm"]
     elif kvm:
         accelerator = ["-accel", "kvm", "-cpu", "host"]
     else:
-        accelerator = ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", "Nehalem"]
+        accelerator = ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", architecture.cpu]
     return [
         tools.find("setpriv"),
         "--pdeathsig",
         "KILL",
         "--",
-        tools.find("qemu-system-x86_64"),
+        tools.find(architecture.qemu),
         "-nodefaults",
         "-no-user-config",
         "-display",
         "none",
         "-no-reboot",
         "-machine",
-        "pc",
+        architecture.board,
         "-smp",
         "1",
         "-m",
@@ -82,7 +84,8 @@ def command(clock: str, agent_fd: int, monitor_fd: int, kvm: bool = False) -> li
 class Machine:
     """A running QEMU. Owns the process, the agent's stream and the monitor; `kill` ends all of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, architecture: Architecture) -> None:
+        self.architecture = architecture
         self._process: asyncio.subprocess.Process | None = None
         self._monitor = QMPClient("tcptutor")
         self._sockets: list[socket.socket] = []
@@ -98,7 +101,7 @@ class Machine:
         self._sockets = [agent, monitor]
         with agent_there, monitor_there:
             self._process = await asyncio.create_subprocess_exec(
-                *command(clock, agent_there.fileno(), monitor_there.fileno(), kvm),
+                *command(self.architecture, clock, agent_there.fileno(), monitor_there.fileno(), kvm),
                 *boot,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,

@@ -17,8 +17,9 @@ import msgspec
 
 from tcptutor import places
 from tcptutor.backends.guest import layer, tools
+from tcptutor.backends.guest.architecture import Architecture, chosen
 from tcptutor.backends.guest.image import Image, Progress
-from tcptutor.backends.guest.machine import KERNEL_COMMAND, Machine, command
+from tcptutor.backends.guest.machine import Machine, command, kernel_command
 from tcptutor.errors import ImageDamaged, LabError, LabUnavailable, SetupError
 from tcptutor.lab.protocol import Failed, Ready, event_decoder
 from tcptutor.run import Environment
@@ -30,13 +31,11 @@ _KVM_TIMEOUT = 15.0
 
 
 @cache
-def _qemu_version() -> str:
+def _qemu_version(program: str) -> str:
     try:
-        output = subprocess.run(
-            [tools.find("qemu-system-x86_64"), "--version"], capture_output=True, text=True, check=True
-        )
+        output = subprocess.run([tools.find(program), "--version"], capture_output=True, text=True, check=True)
     except subprocess.CalledProcessError as error:
-        said = (error.stderr.strip().splitlines() or ["no reason given"])[-1]
+        said = (error.stderr.strip().splitlines() or [str(error)])[-1]
         raise LabUnavailable(f"QEMU does not start ({said}): install it again, or try again") from error
     return output.stdout.splitlines()[0]
 
@@ -51,11 +50,13 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class Snapshots:
-    """The snapshots of one image, in `folder`."""
+    """The snapshots of one image, in `folder`, of this machine's architecture unless another one is chosen."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder or places.cache() / "guest"
-        self.image = Image(self.folder / "image")
+    def __init__(self, folder: Path | None = None, architecture: Architecture | None = None) -> None:
+        self.architecture = architecture or chosen()
+        own = "guest" if self.architecture.native else f"guest-{self.architecture.name}"
+        self.folder = folder or places.cache() / own
+        self.image = Image(self.folder / "image", self.architecture)
 
     def file(self, clock: str) -> Path:
         return self.folder / f"{clock}.snapshot"
@@ -67,9 +68,9 @@ class Snapshots:
         parts = [
             self.image.key(),
             layer.key(),
-            _qemu_version(),
-            KERNEL_COMMAND,
-            " ".join(command(clock, 0, 0, kvm)),
+            _qemu_version(self.architecture.qemu),
+            kernel_command(self.architecture),
+            " ".join(command(self.architecture, clock, 0, 0, kvm)),
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
@@ -100,7 +101,7 @@ class Snapshots:
         The real clock takes hardware virtualisation when it works here. Raises SetupError.
         """
         self.image.check()
-        if clock == "real" and os.access("/dev/kvm", os.R_OK | os.W_OK):
+        if clock == "real" and self.architecture.native and os.access("/dev/kvm", os.R_OK | os.W_OK):
             progress(0.0, "trying hardware virtualisation")
             with contextlib.suppress(SetupError):
                 return await self._build(clock, progress, kvm=True, timeout=_KVM_TIMEOUT)
@@ -109,7 +110,7 @@ class Snapshots:
     async def _build(self, clock: str, progress: Progress, kvm: bool, timeout: float) -> Manifest:
         initrd = self.folder / f".initrd.{clock}.{os.getpid()}"
         beside = self.folder / f".snapshot.{clock}.{os.getpid()}"
-        machine = Machine()
+        machine = Machine(self.architecture)
         try:
             initrd.write_bytes(self.image.base.read_bytes() + layer.archive())
             boot = [
@@ -118,7 +119,7 @@ class Snapshots:
                 "-initrd",
                 str(initrd),
                 "-append",
-                KERNEL_COMMAND.format(clock=clock),
+                kernel_command(self.architecture).format(clock=clock),
             ]
             progress(0.05, "booting the guest")
             await machine.start(clock, boot, kvm)

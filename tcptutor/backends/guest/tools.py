@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 
-from tcptutor.errors import LabUnavailable, MissingTool
+from tcptutor.backends.guest import architecture
+from tcptutor.errors import MissingTool
 
 _PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
 """Debian leaves the sbin folders out of an ordinary user's PATH."""
 
-ARCHITECTURES = {"x86_64": "amd64"}
-"""Machine names as `uname -m` gives them, with Debian's names."""
+BUILDING = ("mmdebstrap", "tar2sqfs", "depmod")
+RUNNING = ("zstd", "setpriv")
+"""What builds a guest, and what a built one needs besides its architecture's QEMU."""
 
 PACKAGES = {
     "mmdebstrap": "mmdebstrap",
@@ -20,7 +21,7 @@ PACKAGES = {
     "depmod": "kmod",
     "zstd": "zstd",
     "setpriv": "util-linux",
-    "qemu-system-x86_64": "qemu-system-x86",
+    **{one.qemu: one.qemu_package for one in architecture.ALL},
 }
 """Debian package of each program; the same names on Ubuntu."""
 
@@ -33,12 +34,3 @@ def find(name: str) -> str:
             f"{name} is missing (Debian package {PACKAGES.get(name, name)}): run `tcptutor setup`"
         )
     return path
-
-
-def architecture() -> str:
-    """Debian's name of this machine's architecture. Raises LabUnavailable for one we have no guest for."""
-    machine = platform.machine()
-    try:
-        return ARCHITECTURES[machine]
-    except KeyError:
-        raise LabUnavailable(f"there is no guest for {machine} machines yet: use --backend host") from None

@@ -1,0 +1,158 @@
+"""Which queue disciplines an experiment puts where, in the kernel's terms. Pure: nothing is set here.
+
+Data goes through the first switch's interface towards the second, acknowledgements through the second's towards the
+first. netem is the root and tbf below it, as the manuals have it, then the discipline of the bottleneck's queue;
+each is left out where the path does not need it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from tcptutor.spec import ETHERNET_HEADER, Change, Path
+
+_UNSHAPED = 1e10
+"""Rate for which netem's queue is made when the path has no shaper, bit/s."""
+
+
+@dataclass(frozen=True)
+class Qdisc:
+    """One queue discipline and its settings, by the names that `qdiscs` writes and reads back."""
+
+    kind: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+Chain = tuple[Qdisc, ...]
+"""From the root down: each is the parent of the next."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """What one direction of the path does to packets, in base units."""
+
+    rate: float | None = None
+    delay: float = 0.0
+    jitter: float = 0.0
+    shape: str = "uniform"
+    loss: float = 0.0
+    burst: float = 1.0
+    loss_correlation: float = 0.0
+    duplicate: float = 0.0
+    reorder: float = 0.0
+    queue: int = 150_000
+    bucket: int | None = None
+    """bytes that may leave at once"""
+    qdisc: str = "fifo"
+    ecn: bool = False
+
+    @property
+    def needs_netem(self) -> bool:
+        return bool(self.delay or self.jitter or self.loss or self.duplicate or self.reorder)
+
+
+def forward(path: Path) -> Way:
+    """The data's way."""
+    return Way(
+        rate=path.rate,
+        delay=path.delay,
+        jitter=path.jitter,
+        shape=path.jitter_shape,
+        loss=path.loss if path.loss_by == "netem" else 0.0,
+        burst=path.loss_burst,
+        loss_correlation=path.loss_correlation,
+        duplicate=path.duplicate,
+        reorder=path.reorder,
+        queue=path.queue,
+        bucket=path.burst,
+        qdisc=path.qdisc,
+        ecn=path.ecn,
+    )
+
+
+def backward(path: Path) -> Way:
+    """The acknowledgements' way."""
+    return Way(
+        rate=path.reverse_rate, delay=path.reverse_delay, loss=path.reverse_loss, queue=path.reverse_queue
+    )
+
+
+def access(path: Path, pair: int) -> Way:
+    """A pair's own link behind the second switch."""
+    return Way(delay=path.pair_delays[pair % len(path.pair_delays)] if path.pair_delays else 0.0)
+
+
+def chain(way: Way, mtu: int, seed: int, always_netem: bool = False) -> Chain:
+    """The queue disciplines that do it."""
+    frame = mtu + ETHERNET_HEADER
+    found = []
+    if way.needs_netem or always_netem:
+        found.append(Qdisc("netem", _netem(way, frame, seed)))
+    if way.rate is not None:
+        found.append(Qdisc("tbf", _tbf(way, frame)))
+        if way.qdisc != "fifo":
+            found.append(Qdisc(way.qdisc, _inner(way, frame)))
+    return tuple(found)
+
+
+def _netem(way: Way, frame: int, seed: int) -> dict[str, Any]:
+    in_flight = (way.rate or _UNSHAPED) * (way.delay + way.jitter) / 8 / frame
+    return {
+        "latency": round(way.delay * 1e9),
+        "jitter": round(way.jitter * 1e9),
+        "shape": way.shape,
+        "loss": way.loss,
+        "burst": way.burst,
+        "loss_correlation": way.loss_correlation,
+        "duplicate": way.duplicate,
+        "reorder": way.reorder,
+        "ecn": False,
+        # Twice what the path holds, and what waits below in the tbf: netem counts both, and its own drops
+        # would be a loss that nobody planned.
+        "limit": round(2 * in_flight + 2 * way.queue / frame) + 1000,
+        "seed": seed,
+    }
+
+
+def _tbf(way: Way, frame: int) -> dict[str, Any]:
+    assert way.rate is not None
+    return {
+        "rate": round(way.rate / 8),
+        # A millisecond of the rate, so that a late timer costs nothing, and at least ten frames.
+        "burst": way.bucket or max(round(way.rate / 8 / 1000), 10 * frame),
+        "limit": way.queue,
+    }
+
+
+def _inner(way: Way, frame: int) -> dict[str, Any]:
+    assert way.rate is not None
+    packets = max(10, round(way.queue / frame))
+    match way.qdisc:
+        case "codel" | "fq_codel":
+            return {"limit": packets, "ecn": way.ecn}
+        case "fq":
+            return {"limit": packets}
+        case "cake":
+            return {"limit": way.queue}
+        case _:
+            # Thresholds at a sixth and a half of the queue, and a tenth dropped at the upper one: tc-red's advice.
+            return {
+                "limit": way.queue,
+                "low": max(round(way.queue / 6), 3 * frame),
+                "high": max(round(way.queue / 2), 9 * frame),
+                "probability": 0.1,
+                "frame": frame,
+                "rate": round(way.rate / 8),
+                "ecn": way.ecn,
+            }
+
+
+def after(path: Path, change: Change) -> Path:
+    """`path` once `change` has happened; the link's state is not the path's."""
+    if change.name == "link":
+        return path
+    value = round(change.value) if change.name == "queue" else change.value
+    return msgspec.structs.replace(path, **{change.name: value})
