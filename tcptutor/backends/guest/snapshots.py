@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from tcptutor import places
-from tcptutor.backends.guest import layer, tools
+from tcptutor.backends.guest import layer, leftovers, tools
 from tcptutor.backends.guest.architecture import Architecture, chosen
 from tcptutor.backends.guest.image import Image, Progress
 from tcptutor.backends.guest.machine import Machine, command, kernel_command
@@ -33,7 +33,9 @@ _KVM_TIMEOUT = 15.0
 @cache
 def _qemu_version(program: str) -> str:
     try:
-        output = subprocess.run([tools.find(program), "--version"], capture_output=True, text=True, check=True)
+        output = subprocess.run(
+            [tools.find(program), "--version"], capture_output=True, text=True, check=True
+        )
     except subprocess.CalledProcessError as error:
         said = (error.stderr.strip().splitlines() or [str(error)])[-1]
         raise LabUnavailable(f"QEMU does not start ({said}): install it again, or try again") from error
@@ -101,6 +103,7 @@ class Snapshots:
         The real clock takes hardware virtualisation when it works here. Raises SetupError.
         """
         self.image.check()
+        leftovers.remove(self.folder)
         if clock == "real" and self.architecture.native and os.access("/dev/kvm", os.R_OK | os.W_OK):
             progress(0.0, "trying hardware virtualisation")
             with contextlib.suppress(SetupError):
