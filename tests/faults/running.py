@@ -60,7 +60,7 @@ class Running:
             while data := os.read(self._here, 4096):
                 self._output += data
 
-    def end(self, seconds: float = 30) -> str:
+    def end(self, seconds: float = 90) -> str:
         """Wait for it; what it wrote to standard output."""
         output, _ = self.process.communicate(timeout=seconds)
         self._reader.join()

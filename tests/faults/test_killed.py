@@ -74,7 +74,7 @@ def _start_again(backend: str) -> None:
 
     began = time.monotonic()
     asyncio.run(warm())
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
 
 
 def _kept(folder: Path) -> list[Run]:
@@ -86,8 +86,10 @@ def _kept(folder: Path) -> list[Run]:
 
 @pytest.mark.parametrize(("backend", "moment"), CASES)
 def test_a_run_killed_at_a_random_moment(
-    backend: str, moment: int, mark: str, nothing_left: None, snapshots: Snapshots, runs: Path
+    backend: str, moment: int, mark: str, nothing_left: None, runs: Path, request: pytest.FixtureRequest
 ) -> None:
+    if backend == "guest":
+        request.getfixturevalue("snapshots")
     chance = random.Random(f"{SEED} {backend} {moment}")
     victim = VICTIMS[backend][moment % len(VICTIMS[backend])]
     after = chance.uniform(0, _usual_length(backend))
