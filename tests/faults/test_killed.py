@@ -71,6 +71,7 @@ def _start_again(backend: str) -> None:
             await lab.warm(course.experiment("parallel-streams/random-loss", {"delay": "0", "loss": "0"}))
         finally:
             await lab.close()
+            await asyncio.sleep(0.1)  # asyncio closes the pipes of an ended child a moment after its end
 
     began = time.monotonic()
     asyncio.run(warm())
