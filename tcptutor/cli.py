@@ -151,3 +151,85 @@ def lint(folder: str | None) -> None:
     from tcptutor.headless import lint_course  # noqa: PLC0415
 
     sys.exit(lint_course(folder))
+
+
+@main.command()
+@click.argument("run", metavar="FILE|ID")
+@_JSON
+def show(run: str, as_json: bool) -> None:
+    """Open a stored run: its file, or its id or the beginning of it among the runs that are kept."""
+    from tcptutor.exchange import open_run  # noqa: PLC0415
+
+    stored, path = open_run(run)
+    if as_json:
+        from tcptutor.headless import print_document  # noqa: PLC0415
+
+        print_document(stored, path)
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise TutorError("a run is shown in a terminal: open one, or use `tcptutor show --json`")
+    from tcptutor.ui.show import show_run  # noqa: PLC0415
+
+    sys.exit(show_run(stored, path.name))
+
+
+@main.command()
+@click.argument("runs", metavar="FILE|ID...", nargs=-1, required=True)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["csv", "json"]),
+    default="csv",
+    show_default=True,
+    help="csv: a row an instant and flow; json: results and columns.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="PATH",
+    help="A file, a folder for several runs, or - for standard output. Default: beside each run file.",
+)
+@_JSON
+def export(runs: tuple[str, ...], kind: str, output: str | None, as_json: bool) -> None:
+    """Write stored runs as CSV or JSON. The queue and single ACKs go to CSV files of their own."""
+    from tcptutor.headless import export_runs  # noqa: PLC0415
+
+    sys.exit(export_runs(runs, kind, output, as_json))
+
+
+@main.command()
+@click.argument("runs", metavar="FILE|ID...", nargs=-1, required=True)
+@click.option(
+    "-o", "--output", required=True, metavar="PATH", help="What to write; it ends in .svg, .pdf or .png."
+)
+@click.option(
+    "--what",
+    metavar="NAMES",
+    default="",
+    help="Of cwnd, rtt, throughput, retransmissions, bytes, queue, parted by commas. Default: all.",
+)
+@_JSON
+def plot(runs: tuple[str, ...], output: str, what: str, as_json: bool) -> None:
+    """Plot a stored run, or several over each other to compare them."""
+    from tcptutor.headless import plot_runs  # noqa: PLC0415
+
+    sys.exit(plot_runs(runs, output, what, as_json))
+
+
+@main.command("import")
+@click.argument("file", type=click.Path())
+@click.option("-o", "--output", metavar="PATH", help="The run file to write. Default: among your runs.")
+@click.option(
+    "--set",
+    "path",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_settings,
+    help="What the file does not tell of its path, such as rate=1Gbit/s or delay=20ms, so that models can be asked.",
+)
+@_JSON
+def import_(file: str, output: str | None, path: dict[str, str], as_json: bool) -> None:
+    """Make a run file of an iperf3 -J (or --json-stream) output or a flent data file, and print its path."""
+    from tcptutor.headless import import_file  # noqa: PLC0415
+
+    sys.exit(import_file(file, output, path, as_json))

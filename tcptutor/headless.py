@@ -7,16 +7,16 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
-from tcptutor import course, places, spec, units
+from tcptutor import course, exchange, places, spec, units
 from tcptutor.analysis import Report, document, report
 from tcptutor.analysis.series import Throughput
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.recording import Recording
-from tcptutor.errors import JournalError, LabError, LabUnavailable, TutorError
+from tcptutor.errors import JournalError, LabError, LabUnavailable, TutorError, UsageError
 from tcptutor.journal.runs import RunFiles
 from tcptutor.lab.protocol import Phase, Samples
 from tcptutor.run import Run
@@ -207,3 +207,58 @@ def lint_course(folder: str | None) -> int:
         print(problem)
     print(f"{len(problems)} problems" if problems else "the course is well-formed")
     return 1 if problems else 0
+
+
+def print_document(run: Run, path: Path) -> None:
+    """`tcptutor show --json`."""
+    print(json.dumps(document(run, str(path)), allow_nan=False))
+
+
+def export_runs(names: Sequence[str], kind: str, output: str | None, as_json: bool) -> int:
+    """`tcptutor export`: the exit code. Raises TutorError."""
+    from tcptutor.exchange import export  # noqa: PLC0415
+
+    opened = [exchange.open_run(name) for name in names]
+    if output == "-":
+        if len(opened) > 1:
+            raise UsageError("standard output takes one run: give a folder with -o for several")
+        run, path = opened[0]
+        print(export.as_json(run, str(path)) if kind == "json" else export.as_csv(run.samples).rstrip("\n"))
+        return 0
+    target = Path(output) if output else None
+    into = target is not None and (target.is_dir() or len(opened) > 1)
+    if into and target is not None and target.is_file():
+        raise UsageError(f"{target} is a file: give a folder with -o for several runs")
+    files = []
+    for run, path in opened:
+        place = target / f"{path.stem}.{kind}" if into and target else target
+        files += export.write(run, path, kind, place)
+    _print_files(files, as_json)
+    return 0
+
+
+def plot_runs(names: Sequence[str], output: str, what: str, as_json: bool) -> int:
+    """`tcptutor plot`: the exit code. Raises TutorError."""
+    from tcptutor.exchange.plot import plot  # noqa: PLC0415
+
+    quantities = [name.strip() for name in what.split(",") if name.strip()]
+    plot([exchange.open_run(name)[0] for name in names], Path(output), quantities)
+    _print_files([Path(output)], as_json)
+    return 0
+
+
+def import_file(file: str, output: str | None, path: Mapping[str, str], as_json: bool) -> int:
+    """`tcptutor import`: the exit code. Raises TutorError."""
+    run = exchange.bring(Path(file), path)
+    kept = exchange.keep(run, Path(output) if output else None)
+    if as_json:
+        print_document(run, kept)
+    else:
+        print(kept)
+        if not run.complete:
+            print(f"tcptutor: {run.note}: what is whole is kept", file=sys.stderr)
+    return 0
+
+
+def _print_files(files: Sequence[Path], as_json: bool) -> None:
+    print(json.dumps({"files": [str(file) for file in files]}) if as_json else "\n".join(map(str, files)))

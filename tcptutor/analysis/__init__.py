@@ -1,5 +1,6 @@
 """What a run means: measured against expected, why limited, how sure."""
 
+from tcptutor.analysis.case import path_known
 from tcptutor.analysis.document import document
 from tcptutor.analysis.expect import expect
 from tcptutor.analysis.explain import explain
@@ -21,6 +22,7 @@ __all__ = [
     "expect",
     "explain",
     "flow_results",
+    "path_known",
     "report",
     "throughput_series",
 ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tcptutor import units
 from tcptutor.analysis.model import LimitedBy, Prediction
+from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.theory import goodput_ratio
 
@@ -72,6 +73,11 @@ def case_of(experiment: Experiment, mss: int | None = None, rto: float | None = 
         flows=experiment.total_streams,
         link=rate * goodput_ratio(mtu) if rate else None,
     )
+
+
+def path_known(run: Run) -> bool:
+    """Whether the models can be asked: a run from elsewhere tells nothing of its path unless its importer did."""
+    return run.environment.backend != "imported" or run.experiment.path.rate is not None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tcptutor import units
+from tcptutor.analysis.case import path_known
 from tcptutor.analysis.evidence import Evidence, gather
 from tcptutor.analysis.lossy import LOSS_BLIND
 from tcptutor.analysis.measure import Measured, measure
@@ -31,6 +32,8 @@ QUEUED = 0.85
 RISING = 1.1
 """Growth of the window over the measured time from which a flow is still growing."""
 
+_UNKNOWN_PATH = "its path is not known: import it with --set rate=... to compare it"
+
 
 def explain(run: Run) -> Verdict:
     """What limited `run`, by the kernel's own account of its time. Never raises, whatever the run lacks."""
@@ -44,7 +47,8 @@ def verdict(run: Run, measured: Measured) -> Verdict:
         sentence = "nothing was measured" if run.complete else "cut short before anything could be measured"
         return Verdict(limited_by="growing", sentence=sentence, evidence={})
     cause = _cause(run.experiment, seen)
-    return Verdict(limited_by=cause, sentence=_sentence(cause, run.experiment, seen), evidence=seen.as_dict())
+    sentence = _sentence(cause, run.experiment, seen) if path_known(run) else _UNKNOWN_PATH
+    return Verdict(limited_by=cause, sentence=sentence, evidence=seen.as_dict())
 
 
 def _cause(experiment: Experiment, seen: Evidence) -> LimitedBy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from tcptutor import units
+from tcptutor.analysis.case import path_known
 from tcptutor.analysis.expect import ENOUGH_LOSSES, expect
 from tcptutor.analysis.explain import verdict
 from tcptutor.analysis.measure import Measured, measure
@@ -31,7 +32,7 @@ def report_of(run: Run, measured: Measured) -> Report:
             ratio=(ratio := throughput / prediction.throughput_bps),
             within=bool(flows) and abs(ratio - 1) <= prediction.tolerance,
         )
-        for prediction in expectation.predictions
+        for prediction in (expectation.predictions if path_known(run) else ())
     )
     loss_rate = losses / segments if segments > 0 else 0.0
     return Report(
@@ -43,7 +44,7 @@ def report_of(run: Run, measured: Measured) -> Report:
         loss_events=losses,
         compared=compared,
         verdict=why,
-        note=_note(run, expectation, compared[0], why, loss_rate) if flows else why.sentence,
+        note=_note(run, expectation, compared, why, loss_rate) if flows else why.sentence,
     )
 
 
@@ -57,13 +58,18 @@ def _rto(measured: Measured) -> float | None:
     return math.fsum(means) / len(means) if means and min(means) > 0 else None
 
 
-def _note(run: Run, expectation: Expectation, binding: Compared, why: Verdict, loss_rate: float) -> str:
+def _note(
+    run: Run, expectation: Expectation, compared: tuple[Compared, ...], why: Verdict, loss_rate: float
+) -> str:
     """One sentence: first what makes the measurement doubtful, then what the model did not know."""
-    fidelity, prediction = run.fidelity, binding.prediction
+    fidelity = run.fidelity
     if fidelity.status != "valid":
         return fidelity.reasons[0] if fidelity.reasons else f"the lab calls this run {fidelity.status}"
     if not run.complete:
         return "cut short: the figures are for the part that ran"
+    if not compared:
+        return ""
+    binding, prediction = compared[0], compared[0].prediction
     if binding.within or (prediction.limited_by == "random-loss" and expectation.loss_events < ENOUGH_LOSSES):
         return expectation.note
     if why.limited_by != prediction.limited_by:

@@ -13,11 +13,14 @@ from tcptutor.lab.protocol import Event, Failed
 
 
 async def next_event(
-    reader: asyncio.StreamReader, timeout: float, who: str, last_words: Callable[[], Awaitable[str]]
+    readline: Callable[[], Awaitable[bytes]],
+    timeout: float,
+    who: str,
+    last_words: Callable[[], Awaitable[str]],
 ) -> Event:
     """The agent's next event. Raises AgentDied when `who` is silent for `timeout` seconds, or has ended."""
     try:
-        return protocol.event_decoder.decode(await asyncio.wait_for(reader.readline(), timeout))
+        return protocol.event_decoder.decode(await asyncio.wait_for(readline(), timeout))
     except TimeoutError:
         raise AgentDied(f"{who} does not answer any more: run the experiment again") from None
     except (msgspec.MsgspecError, ConnectionError):

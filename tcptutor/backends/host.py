@@ -126,7 +126,7 @@ class HostBackend:
     async def _event(self, timeout: float) -> Event:
         assert self._process is not None
         assert self._process.stdout is not None
-        return await next_event(self._process.stdout, timeout, "the lab's agent", self._last_words)
+        return await next_event(self._process.stdout.readline, timeout, "the lab's agent", self._last_words)
 
     async def _last_words(self) -> str:
         assert self._process is not None

@@ -57,7 +57,7 @@ async def _boots(snapshots: Snapshots, limit: float) -> bool:
         kernel = ["-kernel", str(snapshots.image.kernel), "-append", words]
         async with asyncio.timeout(limit):
             await machine.start("real", [*kernel, "-initrd", str(initrd)], kvm=True)
-            return bool(await machine.reader.readline())
+            return bool(await machine.readline())
     except (LabError, TimeoutError):
         return False
     finally:

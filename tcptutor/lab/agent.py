@@ -12,7 +12,7 @@ import sys
 from tcptutor.errors import KernelLacks, TutorError
 from tcptutor.lab import experiment as runner
 from tcptutor.lab import protocol
-from tcptutor.lab.channel import Channel
+from tcptutor.lab.channel import Channel, to_descriptor
 from tcptutor.lab.environment import environment
 from tcptutor.lab.network import Network
 from tcptutor.lab.protocol import Failed, Hello, Phase, Ready, RunExperiment
@@ -93,7 +93,7 @@ def main() -> None:
     # Nothing else may write to the channel: whatever prints goes to standard error.
     write_fd = os.dup(1)
     os.dup2(2, 1)
-    Agent(Channel(0, write_fd), backend, clock).serve()
+    Agent(Channel(0, to_descriptor(write_fd)), backend, clock).serve()
 
 
 if __name__ == "__main__":

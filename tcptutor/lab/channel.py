@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 import time
+from collections.abc import Callable
 
 import msgspec
 
@@ -21,19 +22,16 @@ class Stopped(Exception):
 
 
 class Channel:
-    """Requests from `read_fd`, events to `write_fd` (they may be the same)."""
+    """Requests from the file descriptor `read_fd`, events to `write`."""
 
-    def __init__(self, read_fd: int, write_fd: int) -> None:
-        self._read_fd, self._write_fd = read_fd, write_fd
+    def __init__(self, read_fd: int, write: Callable[[bytes], None]) -> None:
+        self._read_fd, self._write = read_fd, write
         self._buffer = b""
         self.closed = False
         """Whether the input has ended, or Quit has come: the agent then ends."""
 
     def send(self, event: Event) -> None:
-        # A virtio port takes 32 KiB at a time and says so.
-        data = memoryview(protocol.line(event))
-        while data:
-            data = data[os.write(self._write_fd, data) :]
+        self._write(protocol.line(event))
 
     def receive(self, timeout: float | None = None) -> Request | None:
         """The next request; None after `timeout` seconds or when the input has ended."""
@@ -72,3 +70,14 @@ class Channel:
             if request is None:
                 return
             self.send(Failed("an experiment is running: stop it first", "protocol"))
+
+
+def to_descriptor(write_fd: int) -> Callable[[bytes], None]:
+    """Writes all of what it is given to `write_fd`, however little the other side takes at a time."""
+
+    def write(data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(write_fd, rest) :]
+
+    return write

@@ -18,6 +18,7 @@ from tcptutor.lab import protocol
 from tcptutor.lab.agent import Agent
 from tcptutor.lab.channel import Channel
 from tcptutor.lab.protocol import PORT_NAME, Event, Ready, Request
+from tcptutor.lab.ring import in_guest
 from tcptutor.spec import Experiment, Flows, Hosts
 from tcptutor.spec import Path as NetworkPath
 
@@ -93,7 +94,11 @@ def main() -> None:
     clock = sys.argv[1]
     subprocess.run(["modprobe", "-qa", *_MODULES], check=False)
     port = _port()
-    agent = Agent(Channel(port, port), "guest", clock)
+    ring = in_guest()
+    if ring is None:
+        raise SystemExit("no shared memory: the guest has no way to answer")
+    channel = Channel(port, ring.write)
+    agent = Agent(channel, "guest", clock)
     environment = agent.start()
     trial = Experiment(
         name="start",
@@ -101,7 +106,7 @@ def main() -> None:
         hosts=Hosts(algorithm="reno"),
         flows=Flows(duration=1.0, warmup=0.0),
     )
-    runner.run(agent.network, trial, _Silent(port, port), 39000)
+    runner.run(agent.network, trial, _Silent(port, ring.write), 39000)
     _zero_free_memory()
     agent.channel.send(Ready(protocol.VERSION, environment))
     agent.serve()

@@ -6,34 +6,27 @@ import contextlib
 from collections.abc import Iterable
 from typing import ClassVar
 
-from textual import events, on
-from textual.app import App, SystemCommand
+from textual import on
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from tcptutor import places
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.errors import LabUnavailable
 from tcptutor.journal import Journal
-from tcptutor.ui import leaving, pages, themes
+from tcptutor.ui import pages
 from tcptutor.ui.bench import Bench
+from tcptutor.ui.frame import Frame
 from tcptutor.ui.lab import LabLike
 from tcptutor.ui.messages import LabChanged, RunEnded, RunMoved
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
-from tcptutor.ui.screens.small import MINIMUM, TooSmall
-
-KEY_NAMES = {"escape": "Esc", "enter": "Enter", "space": "Space", "f1": "F1"}
-"""As they stand on a keyboard, and as our sentences call them."""
 
 
-class TutorApp(App[None]):
+class TutorApp(Frame):
     """tcptutor."""
 
-    CSS_PATH = places.assets() / "ui" / "tutor.tcss"
-    TITLE = "tcptutor"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark,f1", "keys", "keys", id="app.keys", tooltip="this list of keys"),
         Binding(
             "ctrl+p",
             "command_palette",
@@ -41,15 +34,6 @@ class TutorApp(App[None]):
             id="app.commands",
             priority=True,
             tooltip="find a page or a command by name",
-        ),
-        Binding("q", "quit", "quit", id="app.quit", tooltip="leave; everything is kept"),
-        Binding(
-            "ctrl+q,ctrl+c",
-            "quit",
-            "quit",
-            id="app.quit-anywhere",
-            priority=True,
-            tooltip="leave, also while typing",
         ),
     ]
 
@@ -63,23 +47,14 @@ class TutorApp(App[None]):
         module: str | None = None,
     ) -> None:
         super().__init__()
-        # A scroll that glides costs a screen of bytes for each step of the glide: nothing for SSH.
-        self.animation_level = "none"
         self.course, self.journal, self.problems = course, journal, problems
         self.bench = Bench(lab, journal, self.post_message)
         self._open_at = module
-
-    def get_key_display(self, binding: Binding) -> str:
-        return KEY_NAMES.get(binding.key) or super().get_key_display(binding)
 
     def get_default_screen(self) -> Screen[None]:
         return HomeScreen()
 
     def on_mount(self) -> None:
-        for theme in (themes.DARK, themes.LIGHT):
-            self.register_theme(theme)
-        self.theme = themes.DARK.name
-        leaving.on_signals(self.exit)
         if self._open_at:
             self.open_module(self._open_at)
         # After the first frame: nobody should wait for the lab or the plotting library to read.
@@ -117,12 +92,6 @@ class TutorApp(App[None]):
         else:
             self.push_screen(lesson)
 
-    def action_keys(self) -> None:
-        from tcptutor.ui.screens.help import HelpScreen  # noqa: PLC0415
-
-        if isinstance(self.screen, TutorScreen):
-            self.push_screen(HelpScreen(self.screen))
-
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         from tcptutor.ui import commands  # noqa: PLC0415
 
@@ -143,13 +112,6 @@ class TutorApp(App[None]):
     def on_run_ended(self, message: RunEnded) -> None:
         for screen in self._tutor_screens():
             screen.run_ended(message.live)
-
-    def on_resize(self, event: events.Resize) -> None:
-        fits = event.size.width >= MINIMUM[0] and event.size.height >= MINIMUM[1]
-        if fits and isinstance(self.screen, TooSmall):
-            self.pop_screen()
-        elif not fits and not isinstance(self.screen, TooSmall):
-            self.push_screen(TooSmall())
 
     def _tutor_screens(self) -> Iterable[TutorScreen]:
         return (screen for screen in self.screen_stack if isinstance(screen, TutorScreen))

@@ -64,4 +64,6 @@ def place(environment: Environment) -> str:
     """Where and by which clock: "guest · virtual clock"."""
     if environment.backend == "replay":
         return "replay of a recorded run"
+    if environment.backend == "imported":
+        return environment.reason
     return f"{environment.backend} · {environment.clock} clock"

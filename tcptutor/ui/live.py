@@ -38,6 +38,11 @@ class Live:
     """Why the journal could not keep it, one line; empty when it is kept."""
 
     @property
+    def repeatable(self) -> bool:
+        """Whether a page is there to run it again from; a file's run has none."""
+        return bool(self.step)
+
+    @property
     def going_on(self) -> bool:
         return self.state != "ended"
 

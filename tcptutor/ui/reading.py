@@ -68,9 +68,11 @@ async def report(run: Run) -> Report | None:
 
 async def recall(module: str, step: str, run: Run) -> Live:
     """A run from the journal, as it stood on the screen when it ended."""
+    from tcptutor.analysis import path_known  # noqa: PLC0415
+
     rates = Rates()
     live = Live(module, step, run, state="ended")
-    live.expectation = await expectation(run.experiment)
+    live.expectation = await expectation(run.experiment) if path_known(run) else None
     live.rates = await asyncio.to_thread(rates.add, run.samples)
     live.drawn = await asyncio.to_thread(lambda: list(Thinner().take(run.samples)))
     live.report = await report(run)

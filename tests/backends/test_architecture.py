@@ -31,8 +31,9 @@ def all_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 COMMAND = (
     "setpriv --pdeathsig KILL -- {qemu} -nodefaults -no-user-config -display none -no-reboot -machine {board} -smp 1 "
     "-m 384 {accelerator} -chardev stdio,id=console,signal=off -serial chardev:console -chardev socket,id=agent,fd=3 "
-    "-device virtio-serial-pci -device virtserialport,chardev=agent,name=tcptutor -chardev socket,id=monitor,fd=4 "
-    "-mon chardev=monitor,mode=control"
+    "-device virtio-serial-pci -device virtserialport,chardev=agent,name=tcptutor -object "
+    "memory-backend-file,id=output,share=on,mem-path=/proc/self/fd/5,size=16777216 -device "
+    "ivshmem-plain,memdev=output,master=on -chardev socket,id=monitor,fd=4 -mon chardev=monitor,mode=control"
 )
 VIRTUAL = (
     "-accel tcg,thread=single,tb-size=256 -icount shift=0,sleep=off "
@@ -49,9 +50,9 @@ def test_qemus_command_line(all_programs: None, one: Architecture, qemu: str, bo
     def words(accelerator: str) -> list[str]:
         return COMMAND.format(qemu=qemu, board=board, accelerator=accelerator.format(cpu=cpu)).split()
 
-    assert machine.command(one, "virtual", 3, 4) == words(VIRTUAL)
-    assert machine.command(one, "real", 3, 4) == words(REAL)
-    assert machine.command(one, "real", 3, 4, kvm=True) == words("-accel kvm -cpu host")
+    assert machine.command(one, "virtual", 3, 4, 5) == words(VIRTUAL)
+    assert machine.command(one, "real", 3, 4, 5) == words(REAL)
+    assert machine.command(one, "real", 3, 4, 5, kvm=True) == words("-accel kvm -cpu host")
 
 
 def test_the_kernels_command_line() -> None:

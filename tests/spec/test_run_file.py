@@ -1,4 +1,5 @@
 import gzip
+import json
 import subprocess
 from pathlib import Path
 
@@ -62,6 +63,38 @@ def test_a_missing_file_and_a_newer_format(made: run.Run, tmp_path: Path) -> Non
     run.save(made, tmp_path / "new.tcprun")
     with pytest.raises(TutorError, match="newer tcptutor"):
         run.load(tmp_path / "new.tcprun")
+
+
+STORED = Path(__file__).parent / "files"
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "flows", "samples", "throughput"),
+    [(1, "parallel-streams/random-loss", 1, 21, 12.5e6), (2, "parallel-streams/random-loss", 1, 601, 14.3e6)],
+)
+def test_a_stored_file_of_each_version_is_read(
+    tmp_path: Path, version: int, name: str, flows: int, samples: int, throughput: float
+) -> None:
+    """The files are what that version wrote, and never change. A new version adds its own."""
+    path = STORED / f"v{version}.tcprun"
+    assert json.loads(gzip.decompress(path.read_bytes()))["format_version"] == version
+    read = run.load(path)
+    assert (read.format_version, read.experiment.name) == (run.FORMAT_VERSION, name)
+    assert read.environment.backend == "guest"
+    assert (len(read.flows), len(read.samples)) == (flows, samples)
+    assert read.samples[-1].bytes_acked > 0
+    assert sum(flow.throughput_bps for flow in read.flows) == pytest.approx(throughput, rel=0.01)
+    # Written again it is of this version, and the same but for what is below a nanosecond.
+    run.save(read, tmp_path / "again.tcprun")
+    again = run.load(tmp_path / "again.tcprun")
+    for name in run.Sample.__struct_fields__:
+        assert list(again.samples.column(name)) == pytest.approx(list(read.samples.column(name)), abs=1e-9)
+    again.samples = read.samples
+    assert again == read
+
+
+def test_every_version_has_its_stored_file() -> None:
+    assert {path.stem for path in STORED.iterdir()} == {f"v{n}" for n in range(1, run.FORMAT_VERSION + 1)}
 
 
 FULL_DISK = """

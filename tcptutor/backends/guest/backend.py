@@ -93,10 +93,9 @@ class GuestBackend:
             return machine.last_words()
 
         try:
-            machine.writer.write(protocol.line(RunExperiment(experiment)))
-            await machine.resume()
+            await machine.hand_in(protocol.line(RunExperiment(experiment)))
             while True:
-                event = await next_event(machine.reader, _SILENCE, "the guest", last_words)
+                event = await next_event(machine.readline, _SILENCE, "the guest", last_words)
                 left_early = not isinstance(event, (Finished, Failed))
                 if isinstance(event, Failed):
                     raise failure(event)

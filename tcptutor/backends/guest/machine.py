@@ -1,13 +1,17 @@
-"""One QEMU process: its command line, its agent port and its monitor, both over socket pairs so that nothing of it
-is in the file system. It dies with the program that started it, however that ends.
+"""One QEMU process: its command line, its agent port and its monitor over socket pairs, its output in shared memory,
+so that nothing of it is in the file system. It dies with the program that started it, however that ends.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import shlex
 import socket
+import struct
+import termios
+import time
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -17,10 +21,14 @@ from qemu.qmp import QMPClient, QMPError
 from tcptutor.backends import processes
 from tcptutor.backends.guest import tools
 from tcptutor.backends.guest.architecture import Architecture
+from tcptutor.backends.guest.output import Output
 from tcptutor.errors import AgentDied, LabError
 from tcptutor.lab.protocol import PORT_NAME
+from tcptutor.lab.ring import SIZE
 
 MEMORY_MIB = 384
+_HAND_IN = 0.5
+"""Longest wait for QEMU to take a request in, s; it takes some 2 ms."""
 
 _KERNEL_WORDS = (
     "quiet panic=-1 random.trust_cpu=off mitigations=off nokaslr norandmaps randomize_kstack_offset=off "
@@ -35,7 +43,7 @@ def kernel_command(architecture: Architecture) -> str:
 
 
 def command(
-    architecture: Architecture, clock: str, agent_fd: int, monitor_fd: int, kvm: bool = False
+    architecture: Architecture, clock: str, agent_fd: int, monitor_fd: int, output_fd: int, kvm: bool = False
 ) -> list[str]:
     """The machine of `clock`, without what starts it (a kernel, or a snapshot)."""
     if clock == "virtual":
@@ -74,6 +82,10 @@ def command(
         "virtio-serial-pci",
         "-device",
         f"virtserialport,chardev=agent,name={PORT_NAME}",
+        "-object",
+        f"memory-backend-file,id=output,share=on,mem-path=/proc/self/fd/{output_fd},size={SIZE}",
+        "-device",
+        "ivshmem-plain,memdev=output,master=on",
         "-chardev",
         f"socket,id=monitor,fd={monitor_fd}",
         "-mon",
@@ -91,8 +103,8 @@ class Machine:
         self._sockets: list[socket.socket] = []
         self._console: deque[str] = deque(maxlen=30)
         self._console_task: asyncio.Task[None] | None = None
-        self.reader: asyncio.StreamReader
-        self.writer: asyncio.StreamWriter
+        self._output = Output()
+        self._writer: asyncio.StreamWriter
 
     async def start(self, clock: str, boot: list[str], kvm: bool = False) -> None:
         """Start it with `boot` (a kernel to boot, or a snapshot to take in). Raises LabError."""
@@ -101,15 +113,22 @@ class Machine:
         self._sockets = [agent, monitor]
         with agent_there, monitor_there:
             self._process = await asyncio.create_subprocess_exec(
-                *command(self.architecture, clock, agent_there.fileno(), monitor_there.fileno(), kvm),
+                *command(
+                    self.architecture,
+                    clock,
+                    agent_there.fileno(),
+                    monitor_there.fileno(),
+                    self._output.fd,
+                    kvm,
+                ),
                 *boot,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
-                pass_fds=(agent_there.fileno(), monitor_there.fileno()),
+                pass_fds=(agent_there.fileno(), monitor_there.fileno(), self._output.fd),
             )
         self._console_task = asyncio.create_task(self._read_console())
-        self.reader, self.writer = await asyncio.open_unix_connection(sock=agent, limit=1 << 22)
+        _, self._writer = await asyncio.open_unix_connection(sock=agent)
         try:
             await asyncio.wait_for(self._monitor.connect(monitor), 20)
         except (QMPError, TimeoutError, OSError) as error:
@@ -151,6 +170,7 @@ class Machine:
                 while True:
                     status = (await self.execute("query-status"))["status"]
                     if status == "paused":
+                        self._output.skip()
                         return
                     if status != "inmigrate":
                         raise LabError(f"the snapshot leaves QEMU {status}")
@@ -174,8 +194,24 @@ class Machine:
                 )
             await asyncio.sleep(0.05)
 
-    async def resume(self) -> None:
+    async def hand_in(self, request: bytes) -> None:
+        """Give a stopped guest its request, then let it go on.
+
+        The request is in the guest's memory before the guest moves: it finds it at the same instant each time.
+        """
+        self._writer.write(request)
+        waiting = bytearray(4)
+        deadline = time.monotonic() + _HAND_IN
+        while time.monotonic() < deadline:
+            fcntl.ioctl(self._sockets[0], termios.TIOCOUTQ, waiting)
+            if not struct.unpack("i", waiting)[0]:
+                break
+            await asyncio.sleep(0.001)
         await self.execute("cont")
+
+    async def readline(self) -> bytes:
+        """The next line that the agent says; empty when the guest has ended."""
+        return await self._output.readline(lambda: self.alive)
 
     def abort(self) -> None:
         """End the process at once, without waiting for anything; `kill` tidies up after it."""
@@ -194,7 +230,8 @@ class Machine:
             held.close()
         if self._console_task is not None:
             self._console_task.cancel()
-        if hasattr(self, "writer"):
-            self.writer.close()
+        if hasattr(self, "_writer"):
+            self._writer.close()
             with contextlib.suppress(OSError):
-                await self.writer.wait_closed()
+                await self._writer.wait_closed()
+        self._output.close()

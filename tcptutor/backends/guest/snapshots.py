@@ -72,7 +72,7 @@ class Snapshots:
             layer.key(),
             _qemu_version(self.architecture.qemu),
             kernel_command(self.architecture),
-            " ".join(command(self.architecture, clock, 0, 0, kvm)),
+            " ".join(command(self.architecture, clock, 0, 0, 0, kvm)),
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
@@ -150,7 +150,7 @@ class Snapshots:
 async def _ready(machine: Machine, timeout: float) -> Environment:
     """Wait for the booted agent's Ready."""
     try:
-        line = await asyncio.wait_for(machine.reader.readline(), timeout)
+        line = await asyncio.wait_for(machine.readline(), timeout)
     except TimeoutError:
         raise LabError(
             f"not ready after {timeout:.0f} s; its last words: {machine.last_words() or 'none'}"

@@ -27,6 +27,14 @@ class TutorScreen(Screen[None]):
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = ()
     """(ids of bindings, word) for the line at the bottom."""
 
+    OTHER_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("Tab", "to the next thing to fill in; Shift+Tab back"),
+        ("↑ ↓", "scroll the text, or move among the choices of a question"),
+        ("Enter", "answer the question, or lock the prediction"),
+        ("Esc", "leave the field you type in"),
+    )
+    """(key, what it does) for the list of keys, of those that are Textual's own."""
+
     @property
     def tutor(self) -> TutorApp:
         return cast("TutorApp", self.app)

@@ -14,13 +14,6 @@ from textual.widgets import Static
 from tcptutor.ui import keys
 from tcptutor.ui.screens.base import TutorScreen
 
-ALWAYS = (
-    ("Tab", "to the next thing to fill in; Shift+Tab back"),
-    ("↑ ↓", "scroll the text, or move among the choices of a question"),
-    ("Enter", "answer the question, or lock the prediction"),
-    ("Esc", "leave the field you type in"),
-)
-
 
 class HelpScreen(ModalScreen[None]):
     """Any of its keys closes it."""
@@ -32,7 +25,7 @@ class HelpScreen(ModalScreen[None]):
     def __init__(self, below: TutorScreen) -> None:
         super().__init__()
         rows = [(" ".join(key.keys), key.long) for key in keys.working(below).values()]
-        rows = [row for row in rows if row[1]] + list(ALWAYS)
+        rows = [row for row in rows if row[1]] + list(below.OTHER_KEYS)
         width = max(len(key) for key, _ in rows)
         self._text = Content("\n").join(
             [Content.assemble((f"{key:>{width}}", "bold $primary"), f"  {what}") for key, what in rows]

@@ -23,16 +23,19 @@ def status(live: Live) -> Content:
     if live.problem:
         kept = f" ({run.experiment_s:.1f} s of it are kept)" if run.samples else ""
         return Content.assemble(("✗ ", "$error bold"), f"{live.problem}{kept}")
+    again = f" r {'plays' if recorded else 'runs'} it again." if live.repeatable else ""
     if live.cut_short:
         return Content.assemble(
             ("✂ cut short ", "$warning bold"),
-            f"at {run.experiment_s:.1f} of {total:g} s: {run.note}. r runs it again.",
+            f"at {run.experiment_s:.1f} of {total:g} s: {run.note}.{again}",
         )
     if recorded:
-        return Content.assemble(("✓ ", "$success bold"), "played: not run now. r plays it again.")
-    return Content.assemble(
-        ("✓ ", "$success bold"), f"done: {total:g} s of lab time in {run.wall_s:.0f} s. r runs it again."
-    )
+        done = f"played: not run now.{again}"
+    elif run.environment.backend == "imported":
+        done = f"{run.note}: {total:.4g} s."
+    else:
+        done = f"done: {total:g} s of lab time in {run.wall_s:.0f} s.{again}"
+    return Content.assemble(("✓ ", "$success bold"), done)
 
 
 def why(live: Live) -> Content:
@@ -40,7 +43,7 @@ def why(live: Live) -> Content:
     lines = []
     if live.report:
         lines.append(Content.assemble(("why: ", "bold"), live.report.verdict.sentence))
-        if live.report.note:
+        if live.report.note and live.report.note not in live.run.fidelity.reasons:
             lines.append(Content(live.report.note))
     if recorded := words.recorded(live.run.environment):
         lines.append(Content.assemble(("replay: ", "$warning bold"), recorded))

@@ -30,7 +30,9 @@ def throughput(live: Live, width: int) -> Content:
 def rtt(live: Live, width: int) -> Content:
     """The same for the smoothed RTT, mean of the flows: a filling queue is seen here."""
     points = rtt_points(live)
-    full = rtt_scale(live.run.experiment)
+    full = (
+        rtt_scale(live.run.experiment) or rounded_up(1e6 * max((rtt for _, rtt in points), default=1)) / 1e6
+    )
     return _line("RTT", live, width, points, full, units.seconds(full), units.seconds(latest(points)))
 
 
@@ -44,8 +46,10 @@ def throughput_scale(live: Live) -> float:
 
 
 def rtt_scale(experiment: Experiment) -> float:
-    """What a full block stands for, s: the delay and a full queue."""
+    """What a full block stands for, s: the delay and a full queue; 0 for a path that has neither."""
     path = experiment.path
+    if not path.delay and not path.rate:
+        return 0.0
     queue = path.queue * 8 / path.rate if path.rate else path.delay
     return rounded_up((path.delay + queue) * 1e6) / 1e6
 

@@ -1,0 +1,192 @@
+"""What is plotted of a run: for each quantity its curves, thinned to what paper can show. Knows no matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from tcptutor.analysis import Expectation, expect, path_known
+from tcptutor.analysis.series import Throughput
+from tcptutor.run import SSTHRESH_INFINITE, Run
+
+POINTS = 1200
+"""Of one curve: a column of a printed page has about as many dots."""
+FEW = 4
+"""Flows up to which each one's ssthresh can be told from the others'."""
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """(s, value) in base units."""
+
+    points: list[Point]
+    flow: int | None
+    """None for what belongs to all flows together."""
+    role: str = "value"
+    """value, ssthresh, together or mean; limit and expected, with a name, for what is not measured."""
+    name: str = ""
+
+
+def columns(run: Run) -> dict[int, dict[str, Sequence[Any]]]:
+    """The samples' columns of each flow."""
+    table = run.samples
+    rows: dict[int, list[int]] = {}
+    for index, flow in enumerate(table.column("flow")):
+        rows.setdefault(flow, []).append(index)
+    names = ("t", "cwnd", "ssthresh", "rtt", "bytes_acked", "retransmits")
+    whole = {name: table.column(name) for name in names}
+    return {
+        flow: {name: [whole[name][index] for index in mine] for name in names}
+        for flow, mine in sorted(rows.items())
+    }
+
+
+def cwnd(run: Run, overlaid: bool) -> list[Curve]:
+    """The congestion window, segments; with ssthresh where there are few flows, else with the mean."""
+    flows = columns(run)
+    curves = _each(flows, "cwnd", overlaid)
+    if overlaid or len(flows) > FEW:
+        return curves
+    curves += _expected(run, lambda expectation: expectation.cwnd_segments) if curves else []
+    for flow, values in flows.items():
+        pairs = zip(values["t"], values["ssthresh"], strict=True)
+        points = [(t, float(value)) for t, value in pairs if value != SSTHRESH_INFINITE]
+        curves += [Curve(thinned(points), flow, "ssthresh")] if points else []
+    return curves
+
+
+def rtt(run: Run, overlaid: bool) -> list[Curve]:
+    """The smoothed RTT, s."""
+    return _each(columns(run), "rtt", overlaid)
+
+
+def throughput(run: Run, overlaid: bool) -> list[Curve]:
+    """Payload acknowledged, bit/s, in steps of half a second; each flow, and all together."""
+    series = Throughput()
+    series.add(run.samples)
+    if not series.points:
+        return []
+    together = Curve(series.points, None, "together")
+    if overlaid:
+        return [together]
+    each = [Curve(series.flow_points(flow), flow) for flow in series.flows] if len(series.flows) > 1 else []
+    return [*each, together, *_expected(run, lambda expectation: expectation.binding.throughput_bps)]
+
+
+def retransmissions(run: Run, overlaid: bool) -> list[Curve]:
+    """Segments retransmitted since the start."""
+    return _counted(run, "retransmits", overlaid)
+
+
+def acknowledged(run: Run, overlaid: bool) -> list[Curve]:
+    """Payload acknowledged since the start, bytes."""
+    return _counted(run, "bytes_acked", overlaid)
+
+
+def queue(run: Run, overlaid: bool) -> list[Curve]:
+    """What waits at the bottleneck, bytes, and how much it holds."""
+    if not len(run.queue):
+        return []
+    table, path = run.queue, run.experiment.path
+    points = list(zip(table.column("t"), map(float, table.column("bytes")), strict=True))
+    curves = [Curve(thinned(points), None, "together")]
+    if path.rate and not overlaid:
+        curves.append(
+            Curve([(points[0][0], path.queue), (points[-1][0], path.queue)], None, "limit", "buffer")
+        )
+    return curves
+
+
+QUANTITIES: dict[str, Callable[[Run, bool], list[Curve]]] = {
+    "cwnd": cwnd,
+    "rtt": rtt,
+    "throughput": throughput,
+    "retransmissions": retransmissions,
+    "bytes": acknowledged,
+    "queue": queue,
+}
+"""By the name that `--what` takes."""
+
+
+def _expected(run: Run, value: Callable[[Expectation], float | None]) -> list[Curve]:
+    """What the binding model says, as a line over the measured time; nothing for a path that is not known."""
+    expectation = expect(run.experiment) if path_known(run) else None
+    level = value(expectation) if expectation else None
+    if expectation is None or level is None:
+        return []
+    start, end = run.experiment.flows.warmup, run.experiment.seconds
+    return [
+        Curve([(start, level), (end, level)], None, "expected", f"expected ({expectation.binding.label})")
+    ]
+
+
+def _each(flows: dict[int, dict[str, Sequence[Any]]], name: str, overlaid: bool) -> list[Curve]:
+    """One curve a flow, and their mean where there are many; the mean alone beside other runs.
+
+    A flow without one value above 0 was not measured.
+    """
+    known = {flow: values for flow, values in flows.items() if any(values[name])}
+    pairs = {
+        flow: [(t, float(v)) for t, v in zip(values["t"], values[name], strict=True) if v > 0]
+        for flow, values in known.items()
+    }
+    several = [Curve(thinned(mean(list(pairs.values()))), None, "mean")] if pairs else []
+    if overlaid:
+        return several
+    curves = [Curve(thinned(points), flow) for flow, points in pairs.items()]
+    return curves + several if len(curves) > FEW else curves
+
+
+def _counted(run: Run, name: str, overlaid: bool) -> list[Curve]:
+    """A counter of each flow, and of all together."""
+    flows = columns(run)
+    pairs = {
+        flow: list(zip(values["t"], map(float, values[name]), strict=True)) for flow, values in flows.items()
+    }
+    if not any(value for points in pairs.values() for _, value in points):
+        return []
+    together = Curve(thinned(_summed(pairs)), None, "together")
+    if overlaid or len(pairs) == 1:
+        return [together]
+    return [*(Curve(thinned(points), flow) for flow, points in pairs.items()), together]
+
+
+def _summed(pairs: dict[int, list[Point]]) -> list[Point]:
+    """The sum of counters: each holds its value until it is read again."""
+    latest: dict[int, float] = {}
+    points: list[Point] = []
+    for t, flow, value in sorted((t, flow, value) for flow, points in pairs.items() for t, value in points):
+        latest[flow] = value
+        points.append((t, sum(latest.values())))
+    return points
+
+
+def mean(flows: Sequence[Sequence[Point]], step: float = 0.05) -> list[Point]:
+    """The mean over the flows in each `step` seconds; a flow keeps its value until it is read again."""
+    sums: dict[int, tuple[float, int]] = {}
+    for points in flows:
+        for (t, value), (after, _) in pairwise([*points, points[-1]]):
+            for column in range(int(t / step), max(int(t / step) + 1, int(after / step))):
+                total, number = sums.get(column, (0.0, 0))
+                sums[column] = total + value, number + 1
+    return [((column + 0.5) * step, total / number) for column, (total, number) in sorted(sums.items())]
+
+
+def thinned(points: list[Point]) -> list[Point]:
+    """At most about POINTS of them, that look the same: first, lowest, highest and last of each column."""
+    if len(points) <= POINTS:
+        return points
+    start, span = points[0][0], points[-1][0] - points[0][0]
+    by_column: dict[int, list[Point]] = {}
+    for point in points:
+        by_column.setdefault(int((point[0] - start) / span * POINTS / 4) if span else 0, []).append(point)
+    kept: list[Point] = []
+    for column in by_column.values():
+        low = min(range(len(column)), key=lambda index: column[index][1])
+        high = max(range(len(column)), key=lambda index: column[index][1])
+        kept += [column[index] for index in sorted({0, low, high, len(column) - 1})]
+    return kept

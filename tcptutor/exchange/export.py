@@ -1,0 +1,115 @@
+"""A run for spreadsheets (CSV) and programs (JSON)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tcptutor.analysis import document
+from tcptutor.errors import TutorError
+from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, Table
+
+FORMATS = ("csv", "json")
+
+UNITS: dict[str, str] = {
+    "t": "s",
+    "cwnd": "segments",
+    "ssthresh": "segments",
+    "mss": "bytes",
+    "rtt": "s",
+    "rttvar": "s",
+    "min_rtt": "s",
+    "bytes_acked": "bytes",
+    "segs_out": "segments",
+    "retransmits": "segments",
+    "delivery_rate": "bit/s",
+    "pacing_rate": "bit/s",
+    "snd_wnd": "bytes",
+    "busy": "s",
+    "rwnd_limited": "s",
+    "sndbuf_limited": "s",
+    "rto": "s",
+    "bytes_retrans": "bytes",
+    "delivered": "segments",
+    "delivered_ce": "segments",
+    "unacked": "segments",
+    "lost": "segments",
+    "notsent": "bytes",
+    "bytes_received": "bytes",
+    "bytes": "bytes",
+    "packets": "packets",
+    "drops": "packets",
+    "sent": "bytes",
+}
+"""Of the columns that have one; the others are counts, states and numbers of flows."""
+
+
+def tables(run: Run) -> dict[str, Table[Any]]:
+    """What was measured of `run`, by name; queue and ACKs only where they were."""
+    found: dict[str, Table[Any]] = {"samples": run.samples, "queue": run.queue, "acks": run.acks}
+    return {name: table for name, table in found.items() if name == "samples" or len(table)}
+
+
+def as_csv(table: Table[Any]) -> str:
+    """One row an instant (and flow); the header has each column's unit, as in "rtt (s)"."""
+    names = table.row.__struct_fields__
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(f"{name} ({UNITS[name]})" if name in UNITS else name for name in names)
+    writer.writerows(zip(*(_cells(name, table) for name in names), strict=True))
+    return text.getvalue()
+
+
+def _cells(name: str, table: Table[Any]) -> Iterator[object]:
+    write: dict[str, Callable[[Any], object]] = {
+        # Infinite before the first loss: an empty cell, since a number would ruin every mean and chart.
+        "ssthresh": lambda value: "" if value == SSTHRESH_INFINITE else value,
+        "ca_state": lambda value: CA_STATES[value] if 0 <= value < len(CA_STATES) else value,
+    }
+    column = table.column(name)
+    if column.typecode == "d":
+        return (f"{value:.9g}" for value in column)
+    return map(write.get(name, lambda value: value), column)
+
+
+def as_json(run: Run, file: str | None) -> str:
+    """The document of `tcptutor run --json`, and with it every column that was measured."""
+    whole = document(run, file)
+    whole["title"], whole["started"] = run.experiment.title, run.started
+    whole["udp"] = [{name: getattr(one, name) for name in one.__struct_fields__} for one in run.udp]
+    whole["units"] = UNITS
+    for name, table in tables(run).items():
+        columns = table.to_columns()
+        if "ssthresh" in columns:
+            columns["ssthresh"] = [
+                None if value == SSTHRESH_INFINITE else value for value in columns["ssthresh"]
+            ]
+        whole[name] = columns
+    return json.dumps(whole, allow_nan=False)
+
+
+def write(run: Run, source: Path, kind: str, target: Path | None) -> list[Path]:
+    """The files written: `target`, by default beside `source`; as CSV the queue and ACKs in others beside it.
+
+    Raises TutorError when one cannot be written.
+    """
+    target = target or source.with_suffix(f".{kind}")
+    if kind == "json":
+        return [_write(target, as_json(run, str(source)))]
+    return [
+        _write(target if name == "samples" else target.with_stem(f"{target.stem}-{name}"), as_csv(table))
+        for name, table in tables(run).items()
+    ]
+
+
+def _write(path: Path, text: str) -> Path:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    except OSError as error:
+        raise TutorError(f"cannot write {path}: {error.strerror}: give another place with -o") from error
+    return path

@@ -1,0 +1,282 @@
+"""flent's data files, `.flent.gz`, formats 1 to 4.
+
+The format is what resultset.py writes (github.com/tohojo/flent): metadata, x_values, results by series, and since
+format 2 raw_values: what each tool said, with its time `t`. Of a TCP series these are `val`, Mbit/s over the last
+`dur` seconds, and in tests with socket statistics tcp_cwnd (segments), tcp_rtt and tcp_rtt_var (ms).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from tcptutor.errors import TutorError
+from tcptutor.exchange import imported
+from tcptutor.run import FlowResult, Run, Sample
+from tcptutor.spec import Flows
+
+NEWEST = 4
+_COMPUTED = ("avg", "sum", "totals", "fairness")
+"""Last words of series that flent computes from others."""
+_SUFFIX = ".flent"
+_NUMBERED = re.compile(r"(\D+)(\d*)")
+
+
+class _Point(msgspec.Struct, frozen=True):
+    """What a tool said at one moment."""
+
+    t: float
+    val: float | None = None
+    dur: float | None = None
+    tcp_cwnd: float | None = None
+    tcp_rtt: float | None = None
+    tcp_rtt_var: float | None = None
+    tcp_pacing_rate: float | None = None
+    tcp_delivery_rate: float | None = None
+
+
+class _Series(msgspec.Struct, frozen=True, rename="upper"):
+    """What the metadata tell of one series."""
+
+    units: str = ""
+    tcp_mss: float | None = None
+    tcp_retransmit: float | str | None = None
+    cong_control: str | None = None
+    raw_values: list[_Point] = []
+    """Where format 1 has them."""
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename="upper"):
+    name: str = "a test"
+    title: str | None = None
+    host: str | None = None
+    time: str | None = None
+    length: float | None = None
+    step_size: float | None = None
+    flent_version: str | None = None
+    netperf_wrapper_version: str | None = None
+    kernel_release: str | None = None
+    series_meta: dict[str, _Series] = {}
+
+
+class _File(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+    x_values: list[float]
+    results: dict[str, list[float | None]]
+    version: int = 1
+    raw_values: dict[str, list[dict[str, Any]]] = {}
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """One TCP series."""
+
+    name: str
+    points: list[_Point]
+    meta: _Series
+
+    @property
+    def reverse(self) -> bool:
+        return self.name.startswith("TCP download")
+
+    @property
+    def mss(self) -> int:
+        return round(self.meta.tcp_mss or 0) or imported.USUAL_MSS
+
+    @property
+    def rates(self) -> list[_Point]:
+        return [point for point in self.points if point.val is not None and point.dur]
+
+    @property
+    def begin(self) -> float:
+        return min(point.t - (point.dur or 0) for point in self.points)
+
+
+def is_flent(text: str) -> bool:
+    """Whether the text is of a flent data file, or the beginning of one."""
+    return '"metadata"' in text and ('"x_values"' in text or '"raw_values"' in text)
+
+
+def read(text: str, file: str, path: Mapping[str, str]) -> Run:
+    """The run that `text`, of the file of that name, tells. Raises TutorError."""
+    data = _file(text, file)
+    metadata = data.metadata
+    flows = _flows(data)
+    if not flows:
+        raise TutorError(
+            f"{file} has no TCP flow ({metadata.name}): give a test with TCP uploads or downloads"
+        )
+    zero = min(_first(data), *(flow.begin for flow in flows))
+    last = max(point.t for flow in flows for point in flow.points) - zero
+    directions = tuple("reverse" if flow.reverse else "forward" for flow in flows)
+    version = metadata.flent_version or metadata.netperf_wrapper_version or ""
+    algorithms = {flow.meta.cong_control for flow in flows if flow.meta.cong_control}
+    run = imported.start(
+        f"flent {version}".strip(),
+        PurePath(file).name.partition(_SUFFIX)[0],
+        title=f"{metadata.name} to {metadata.host or 'a host'}"
+        + (f": {metadata.title}" if metadata.title else ""),
+        when=_when(metadata.time),
+        kernel=metadata.kernel_release or "unknown",
+        flows=Flows(
+            streams=len(flows),
+            duration=last,
+            warmup=0.0,
+            starts=tuple(flow.begin - zero for flow in flows),
+            directions=directions if "reverse" in directions else (),
+        ),
+        algorithm=algorithms.pop() if len(algorithms) == 1 else "unknown",
+        path=path,
+    )
+    samples = [row for number, flow in enumerate(flows) for row in _samples(number, flow, zero)]
+    run.samples.extend(sorted(samples, key=lambda row: row.t))
+    began = min(flow.begin for flow in flows)
+    run.flows = [_result(number, flow, zero + last - began) for number, flow in enumerate(flows)]
+    run.complete, run.experiment_s = True, last
+    if not any(row.cwnd for row in samples):
+        run.note += "; it has no cwnd: flent takes it with --socket-stats"
+    return run
+
+
+def _file(text: str, file: str) -> _File:
+    try:
+        raw = json.loads(text)
+        data = msgspec.convert(raw, _File)
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
+        raise TutorError(f"{file} is a flent data file, but damaged ({error}): fetch it again") from error
+    if data.version > NEWEST:
+        raise TutorError(f"{file} has flent's format {data.version}, we read up to {NEWEST}: update tcptutor")
+    return data
+
+
+def _flows(data: _File) -> list[_Flow]:
+    """The TCP series that were measured, not computed; the second before the tenth."""
+    found = []
+    for name in sorted(data.results, key=_natural):
+        words = name.split()
+        if words[:1] != ["TCP"] or name.count("::tcp_") or words[-1] in _COMPUTED:
+            continue
+        meta = data.metadata.series_meta.get(name, _Series())
+        points = sorted(_points(data, name, meta), key=lambda point: point.t)
+        if any(point.val is not None and point.dur for point in points):
+            found.append(_Flow(name, points, meta))
+    return found
+
+
+def _natural(name: str) -> list[tuple[str, int]]:
+    return [(text, int(number or 0)) for text, number in _NUMBERED.findall(name)]
+
+
+def _points(data: _File, name: str, meta: _Series) -> Iterable[_Point]:
+    """What the tools said of one series; from its interpolated values where that was not kept."""
+    raw = data.raw_values.get(name) or meta.raw_values
+    if raw:
+        return [point for point in msgspec.convert(raw, list[_Point]) if math.isfinite(point.t)]
+    step = data.metadata.step_size or 0.2
+    pairs = zip(data.x_values, data.results[name], strict=False)
+    return [_Point(t=x + step, val=value, dur=step) for x, value in pairs if value is not None]
+
+
+def _first(data: _File) -> float:
+    """When the first tool of any kind spoke: the pings begin before the flows. Infinite without raw values."""
+    times = (point.get("t") for series in data.raw_values.values() for point in series)
+    return min((t for t in times if isinstance(t, float | int)), default=math.inf)
+
+
+class _Bytes:
+    """Payload since the flow began: `val` holds for the `dur` before each report."""
+
+    def __init__(self, rates: Sequence[_Point]) -> None:
+        self._times, self._totals = [rates[0].t - (rates[0].dur or 0)], [0.0]
+        for point in rates:
+            # A report that was late has a longer `dur`; never count a moment twice.
+            since = max(self._times[-1], point.t - (point.dur or 0))
+            if point.t > since:
+                self._add(since, 0.0)
+                self._add(point.t, (point.val or 0) * 1e6 / 8 * (point.t - since))
+
+    def _add(self, t: float, more: float) -> None:
+        if t > self._times[-1]:
+            self._times.append(t)
+            self._totals.append(self._totals[-1] + more)
+
+    def at(self, t: float) -> float:
+        """Bytes by then, on a straight line between two reports."""
+        after = bisect_right(self._times, t)
+        if after in (0, len(self._times)):
+            return self._totals[0 if after == 0 else -1]
+        start, end = self._times[after - 1], self._times[after]
+        share = (t - start) / (end - start)
+        return self._totals[after - 1] + share * (self._totals[after] - self._totals[after - 1])
+
+
+def _samples(number: int, flow: _Flow, zero: float) -> list[Sample]:
+    """One at the start, and one whenever a tool spoke; what it did not speak of is as it was."""
+    acked = _Bytes(flow.rates)
+    state = _Point(t=flow.begin, tcp_cwnd=_earliest(flow, "tcp_cwnd"), tcp_rtt=_earliest(flow, "tcp_rtt"))
+    samples = []
+    for point in (state, *flow.points):
+        known = {name: getattr(point, name) for name in point.__struct_fields__}
+        state = msgspec.structs.replace(
+            state, **{name: value for name, value in known.items() if value is not None}
+        )
+        samples.append(
+            imported.sample(
+                number, point.t - zero, acked=acked.at(point.t), mss=flow.mss, cwnd=state.tcp_cwnd or 0,
+                rtt=(state.tcp_rtt or 0) / 1e3, rttvar=(state.tcp_rtt_var or 0) / 1e3,
+                pacing_rate=(state.tcp_pacing_rate or 0) * 1e6,
+                delivery_rate=(state.tcp_delivery_rate or 0) * 1e6,
+            )
+        )  # fmt: skip
+    return samples
+
+
+def _earliest(flow: _Flow, name: str) -> float | None:
+    values = (getattr(point, name) for point in flow.points)
+    return next((value for value in values if value is not None), None)
+
+
+def _result(number: int, flow: _Flow, seconds: float) -> FlowResult:
+    """Over the `seconds` in which any flow sent, so that the flows' throughputs add up."""
+    bits = math.fsum((point.val or 0) * 1e6 * (point.dur or 0) for point in flow.rates)
+    rtts = [point.tcp_rtt for point in flow.points if point.tcp_rtt]
+    windows = [point.tcp_cwnd for point in flow.points if point.tcp_cwnd]
+    resent = _count(flow.meta.tcp_retransmit)
+    return FlowResult(
+        flow=number,
+        pair=0,
+        throughput_bps=bits / seconds,
+        retransmits=resent,
+        losses=0,
+        segments=round(bits / 8 / flow.mss) + resent,
+        mean_rtt_s=math.fsum(rtts) / len(rtts) / 1e3 if rtts else 0.0,
+        mean_cwnd_segments=math.fsum(windows) / len(windows) if windows else 0.0,
+        mss=flow.mss,
+        algorithm=flow.meta.cong_control or "",
+    )
+
+
+def _count(text: float | str | None) -> int:
+    """netperf's own number as a text; 0 where it says -1 or nothing."""
+    try:
+        return max(0, int(float(text or 0)))
+    except ValueError:
+        return 0
+
+
+def _when(text: str | None) -> datetime:
+    """flent's ISO 8601, which has a zone since format 3."""
+    try:
+        when = datetime.fromisoformat(text or "")
+    except ValueError:
+        return imported.moment(0)
+    return when if when.tzinfo else when.replace(tzinfo=UTC)

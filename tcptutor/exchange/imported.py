@@ -1,0 +1,77 @@
+"""What the runs of other programs have in common: what is known of their path, and how far they are believed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import msgspec
+
+from tcptutor.errors import ParameterError
+from tcptutor.run import SSTHRESH_INFINITE, Environment, Fidelity, Run, Sample
+from tcptutor.spec import PARAMETERS, Experiment, Flows, build
+
+BACKEND = "imported"
+
+USUAL_MSS = 1448
+"""Payload of a full segment on Ethernet, bytes, where the file gives none."""
+
+
+def start(
+    program: str,
+    file: str,
+    *,
+    title: str,
+    when: datetime,
+    kernel: str,
+    flows: Flows,
+    algorithm: str,
+    path: Mapping[str, str],
+) -> Run:
+    """A run without results yet. Raises ParameterError for a `path` with what the file tells itself."""
+    told = next((name for name in path if name in PARAMETERS and PARAMETERS[name].part == "flows"), None)
+    if told is not None:
+        raise ParameterError(f"{told}: the file tells it: leave it out")
+    experiment: Experiment = build(f"{BACKEND}/{file}", {"title": title}, path)
+    # Not through the parameters: their bounds are those of our lab.
+    hosts = msgspec.structs.replace(experiment.hosts, algorithm=algorithm or experiment.hosts.algorithm)
+    origin = f"imported from {program}"
+    return Run(
+        id=f"{when:%Y%m%d-%H%M%S}",
+        experiment=msgspec.structs.replace(experiment, flows=flows, hosts=hosts),
+        environment=Environment(backend=BACKEND, clock="real", kernel=kernel, reason=origin),
+        started=when.isoformat(timespec="seconds"),
+        fidelity=Fidelity(status="suspect", reasons=(f"{origin}: this lab did not check it",)),
+        note=origin,
+    )
+
+
+def moment(seconds: float) -> datetime:
+    """A wall-clock time from seconds since 1970; the epoch itself for what no calendar holds."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, OSError, ValueError):
+        return datetime.fromtimestamp(0, UTC)
+
+
+def sample(
+    flow: int,
+    t: float,
+    *,
+    acked: float,
+    mss: int,
+    cwnd: float = 0,
+    rtt: float = 0.0,
+    rttvar: float = 0.0,
+    retransmits: float = 0,
+    snd_wnd: float = 0,
+    pacing_rate: float = 0.0,
+    delivery_rate: float = 0.0,
+) -> Sample:
+    """One row with what other programs tell; the rest is 0, or infinite for ssthresh: not measured."""
+    return Sample(
+        flow=flow, t=t, cwnd=round(cwnd), ssthresh=SSTHRESH_INFINITE, mss=mss, rtt=rtt, rttvar=rttvar, min_rtt=0.0,
+        bytes_acked=round(acked), segs_out=round(acked / mss + retransmits), retransmits=round(retransmits),
+        delivery_rate=delivery_rate, pacing_rate=pacing_rate, snd_wnd=round(snd_wnd), ca_state=0, app_limited=False,
+        busy=0.0, rwnd_limited=0.0, sndbuf_limited=0.0, reord_seen=0, dsack_dups=0, rto=0.0,
+    )  # fmt: skip

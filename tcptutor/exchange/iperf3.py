@@ -1,0 +1,309 @@
+"""iperf3's results: `-J` of 3.7 and later, and the lines of `--json-stream` (3.17 and later).
+
+The format is what iperf_api.c prints (github.com/esnet/iperf). Each interval has, of a stream whose sender wrote the
+file: bytes written, retransmits, snd_cwnd and snd_wnd (bytes), rtt and rttvar (µs), pmtu; of the others only bytes.
+snd_wnd came with 3.10; the figures of both directions carry `sender` since 3.7. Times begin anew after `-O`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+import msgspec
+
+from tcptutor.errors import TutorError
+from tcptutor.exchange import imported, iperf3_text
+from tcptutor.run import FlowResult, Run, Sample, UdpResult
+from tcptutor.spec import Flows
+
+_TIMESTAMPS = 12
+"""Bytes of TCP's timestamp option, which the MSS of `-M` counts in."""
+_HEADERS = 40
+"""IPv4 and TCP without options."""
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """One stream in one interval, or over the whole test."""
+
+    socket: int = 0
+    start: float = 0.0
+    end: float = 0.0
+    seconds: float = 0.0
+    bytes: float = 0.0
+    bits_per_second: float | None = None
+    retransmits: float = 0.0
+    snd_cwnd: float = 0.0
+    snd_wnd: float = 0.0
+    rtt: float = 0.0
+    rttvar: float = 0.0
+    mean_rtt: float = 0.0
+    pmtu: int = 0
+    jitter_ms: float | None = None
+    lost_packets: int = 0
+    packets: int = 0
+    omitted: bool = False
+    sender: bool | None = None
+
+
+class _Interval(msgspec.Struct, frozen=True):
+    streams: list[_Row] = []
+
+
+class _Summary(msgspec.Struct, frozen=True):
+    """The whole test of one stream: as TCP, `sender` and `receiver`; as UDP, `udp`."""
+
+    sender: _Row | None = None
+    receiver: _Row | None = None
+    udp: _Row | None = None
+
+
+class _End(msgspec.Struct, frozen=True):
+    streams: list[_Summary] = []
+    sender_tcp_congestion: str = ""
+
+
+class _Connected(msgspec.Struct, frozen=True):
+    socket: int
+    local_port: int = 0
+    remote_port: int = 0
+
+
+class _Test(msgspec.Struct, frozen=True):
+    protocol: str = "TCP"
+    duration: float = 0.0
+    reverse: int = 0
+    target_bitrate: float = 0.0
+
+
+class _Peer(msgspec.Struct, frozen=True):
+    host: str = ""
+
+
+class _Time(msgspec.Struct, frozen=True):
+    timesecs: float = 0.0
+
+
+class _Start(msgspec.Struct, frozen=True):
+    connected: list[_Connected] = []
+    version: str = "iperf3"
+    system_info: str = ""
+    timestamp: _Time = _Time()
+    connecting_to: _Peer | None = None
+    accepted_connection: _Peer | None = None
+    tcp_mss: int = 0
+    tcp_mss_default: int = 0
+    test_start: _Test = _Test()
+
+
+class _Document(msgspec.Struct, frozen=True):
+    start: _Start = _Start()
+    intervals: list[_Interval] = []
+    end: _End = _End()
+    title: str = ""
+    error: str = ""
+    server_output_json: _Document | None = None
+
+    @property
+    def at_server(self) -> bool:
+        return self.start.accepted_connection is not None
+
+    def sends(self, row: _Row) -> bool:
+        """Whether who wrote this file sends that stream."""
+        return (self.start.test_start.reverse == 1) == self.at_server if row.sender is None else row.sender
+
+    def rows(self, socket: int) -> list[_Row]:
+        return [row for interval in self.intervals for row in interval.streams if row.socket == socket]
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """One TCP stream, by the figures of its sender where there are any."""
+
+    rows: list[_Row]
+    summary: _Summary
+    """Empty for a test that did not end."""
+    mss: int
+    reverse: bool
+    """From the server to the client."""
+
+
+def read(text: str, file: str, path: Mapping[str, str]) -> Run:
+    """The run that `text`, of the file of that name, tells. Raises TutorError."""
+    document = _document(text, file)
+    test, when = document.start.test_start, imported.moment(document.start.timestamp.timesecs)
+    udp = test.protocol == "UDP"
+    streams = [] if udp else _streams(document)
+    warmup = max((row.end for each in streams for row in each.rows if row.omitted), default=0.0)
+    last = max((row.end for interval in document.intervals for row in interval.streams), default=0.0)
+    reverse = tuple("reverse" if stream.reverse else "forward" for stream in streams)
+    flows = Flows(
+        streams=len(streams),
+        duration=test.duration or last or 1.0,
+        warmup=warmup,
+        directions=reverse if "reverse" in reverse else (),
+        udp_streams=len(document.end.streams) if udp else 0,
+        udp_rate=test.target_bitrate if udp else Flows().udp_rate,
+    )
+    run = imported.start(
+        document.start.version.replace("iperf ", "iperf3 "),
+        PurePath(file).stem,
+        title=document.title or _title(document),
+        when=when,
+        kernel=_kernel(document.start.system_info),
+        flows=flows,
+        algorithm=document.end.sender_tcp_congestion or "unknown",
+        path=path,
+    )
+    run.udp = [_udp(each.udp) for each in document.end.streams if each.udp]
+    run.complete = bool(document.end.streams) and not document.error
+    samples = [row for flow, stream in enumerate(streams) for row in _samples(flow, stream, warmup)]
+    run.samples.extend(sorted(samples, key=lambda row: row.t))
+    run.flows = [_result(flow, stream, run.experiment.hosts.algorithm) for flow, stream in enumerate(streams)]
+    run.experiment_s = max((row.t for row in samples), default=last)
+    run.note = _note(run, document, streams)
+    return run
+
+
+def _document(text: str, file: str) -> _Document:
+    try:
+        document = msgspec.convert(iperf3_text.parse(text), _Document)
+    except (ValueError, msgspec.ValidationError) as error:
+        raise TutorError(
+            f"{file} is neither an iperf3 -J output nor a flent data file ({error}): give one of these"
+        ) from error
+    if not any(interval.streams for interval in document.intervals) and not document.end.streams:
+        said = f"iperf3 says {document.error!r}" if document.error else "the file has no interval"
+        raise TutorError(f"{file}: {said}: nothing was measured, run the test again")
+    return document
+
+
+def _streams(document: _Document) -> list[_Stream]:
+    """In the order in which they were connected."""
+    known = [each.socket for each in document.start.connected]
+    seen = [row.socket for interval in document.intervals for row in interval.streams]
+    ended = [each.sender.socket for each in document.end.streams if each.sender]
+    summaries = {each.sender.socket: each for each in document.end.streams if each.sender}
+    streams = []
+    for socket in dict.fromkeys([*known, *seen, *ended]):
+        rows, summary = document.rows(socket), summaries.get(socket, _Summary())
+        first = rows[0] if rows else summary.sender
+        if first is None:
+            continue
+        reverse = document.sends(first) == document.at_server
+        mss = _mss(document, rows)
+        if not document.sends(first) and document.server_output_json is not None:
+            # The other end sends, and its figures are here as well.
+            theirs = _rows_of_peer(document, document.server_output_json, socket)
+            rows, mss = theirs or rows, _mss(document.server_output_json, theirs) if theirs else mss
+        streams.append(_Stream(rows, summary, mss, reverse))
+    return streams
+
+
+def _rows_of_peer(document: _Document, server: _Document, socket: int) -> list[_Row]:
+    """The server's rows of our stream `socket`: it is the other end of the same two ports."""
+    port = next((each.local_port for each in document.start.connected if each.socket == socket), None)
+    theirs = next((each.socket for each in server.start.connected if each.remote_port == port), None)
+    return server.rows(theirs) if theirs is not None else []
+
+
+def _mss(document: _Document, rows: Sequence[_Row]) -> int:
+    """Payload bytes of a segment: what goes a whole number of times into every snd_cwnd.
+
+    iperf3 gives segments × MSS without that MSS; what it calls tcp_mss is another socket's, or with options.
+    """
+    start, windows = document.start, {round(row.snd_cwnd) for row in rows if row.snd_cwnd > 0}
+    pmtu = max((row.pmtu for row in rows), default=0)
+    set_by_user = (start.tcp_mss - _TIMESTAMPS, start.tcp_mss)
+    by_pmtu = (pmtu - _HEADERS - _TIMESTAMPS, pmtu - _HEADERS)
+    candidates = [size for size in (*set_by_user, start.tcp_mss_default, *by_pmtu) if size > 0]
+    fitting = [size for size in candidates if windows and math.gcd(*windows) % size == 0]
+    return next(iter(fitting or candidates), imported.USUAL_MSS)
+
+
+def _samples(flow: int, stream: _Stream, warmup: float) -> list[Sample]:
+    """One sample at the end of each interval, and one at the start with the state of the first."""
+    sent = retransmits = 0.0
+    samples: list[Sample] = []
+    for row in stream.rows:
+        offset = 0.0 if row.omitted else warmup
+        times = [row.start + offset, row.end + offset] if not samples else [row.end + offset]
+        for t in times:
+            if t == times[-1]:
+                sent, retransmits = sent + row.bytes, retransmits + max(0.0, row.retransmits)
+            samples.append(
+                imported.sample(
+                    flow, t, acked=sent, mss=stream.mss, cwnd=row.snd_cwnd / stream.mss, rtt=row.rtt / 1e6,
+                    rttvar=row.rttvar / 1e6, retransmits=retransmits, snd_wnd=row.snd_wnd,
+                )
+            )  # fmt: skip
+    return samples
+
+
+def _result(flow: int, stream: _Stream, algorithm: str) -> FlowResult:
+    """Over the test without `-O`; the throughput is the receiver's where it is known."""
+    rows = [row for row in stream.rows if not row.omitted]
+    seconds = math.fsum(row.seconds for row in rows)
+    sender, receiver = stream.summary.sender or _Row(), stream.summary.receiver or _Row()
+    sent = (
+        8 * math.fsum(row.bytes for row in rows) / seconds if seconds > 0 else sender.bits_per_second or 0.0
+    )
+    resent = max(math.fsum(max(0.0, row.retransmits) for row in rows), sender.retransmits)
+    received = receiver.bits_per_second or None
+    timed = [row.rtt for row in rows if row.rtt > 0]
+    windows = [row.snd_cwnd for row in rows if row.snd_cwnd > 0]
+    return FlowResult(
+        flow=flow,
+        pair=0,
+        throughput_bps=received or sent,
+        retransmits=round(resent),
+        # Several in one interval count as one, as they do between two samples of the lab.
+        losses=sum(row.retransmits > 0 for row in rows),
+        segments=round(math.fsum(row.bytes for row in rows) / stream.mss + resent),
+        mean_rtt_s=(math.fsum(timed) / len(timed) if timed else sender.mean_rtt) / 1e6,
+        mean_cwnd_segments=math.fsum(windows) / len(windows) / stream.mss if windows else 0.0,
+        mss=stream.mss,
+        algorithm=algorithm,
+        receiver_bps=received,
+    )
+
+
+def _udp(row: _Row) -> UdpResult:
+    sent = row.bits_per_second or 0.0
+    arrived = 1 - row.lost_packets / row.packets if row.packets else 0.0
+    return UdpResult(
+        pair=0,
+        sent_bps=sent,
+        received_bps=sent * max(0.0, arrived),
+        lost=row.lost_packets,
+        datagrams=row.packets,
+        jitter_s=(row.jitter_ms or 0.0) / 1e3,
+    )
+
+
+def _title(document: _Document) -> str:
+    peer = document.start.connecting_to or document.start.accepted_connection
+    protocol = document.start.test_start.protocol
+    where = f" {'from' if document.at_server else 'to'} {peer.host}" if peer and peer.host else ""
+    return f"{protocol} test with iperf3{where}"
+
+
+def _kernel(system: str) -> str:
+    """ "6.12.0" from "Linux host 6.12.0 #1 SMP x86_64"; with its name for another system."""
+    name, _, rest = system.partition(" ")
+    words = rest.split()
+    release = words[1] if len(words) > 1 else "unknown"
+    return release if name in ("Linux", "") else f"{name} {release}"
+
+
+def _note(run: Run, document: _Document, streams: Sequence[_Stream]) -> str:
+    """What to know of it: where it was cut, or what the file cannot tell."""
+    if document.error:
+        return f"{run.note}; iperf3 says {document.error!r}"
+    if not run.complete:
+        return f"{run.note}; the file ends before the test did"
+    if streams and not any(row.snd_cwnd for stream in streams for row in stream.rows):
+        return f"{run.note}; cwnd and RTT are at the sender: take its file, or --get-server-output"
+    return run.note

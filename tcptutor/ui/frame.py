@@ -1,0 +1,64 @@
+"""What every app of ours is, whatever it shows: its look, the keys that work everywhere, and a smallest size."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from tcptutor import places
+from tcptutor.ui import leaving, themes
+from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.screens.small import MINIMUM, TooSmall
+
+KEY_NAMES = {"escape": "Esc", "enter": "Enter", "space": "Space", "f1": "F1"}
+"""As they stand on a keyboard, and as our sentences call them."""
+
+
+class Frame(App[None]):
+    """Subclasses give the first screen."""
+
+    CSS_PATH = places.assets() / "ui" / "tutor.tcss"
+    TITLE = "tcptutor"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark,f1", "keys", "keys", id="app.keys", tooltip="this list of keys"),
+        Binding("q", "quit", "quit", id="app.quit", tooltip="leave; everything is kept"),
+        Binding(
+            "ctrl+q,ctrl+c",
+            "quit",
+            "quit",
+            id="app.quit-anywhere",
+            priority=True,
+            tooltip="leave, also while typing",
+        ),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        # A scroll that glides costs a screen of bytes for each step of the glide: nothing for SSH.
+        self.animation_level = "none"
+
+    def get_key_display(self, binding: Binding) -> str:
+        return KEY_NAMES.get(binding.key) or super().get_key_display(binding)
+
+    def on_load(self) -> None:
+        # Before anything is mounted: Textual calls a subclass's on_mount before ours.
+        for theme in (themes.DARK, themes.LIGHT):
+            self.register_theme(theme)
+        self.theme = themes.DARK.name
+        leaving.on_signals(self.exit)
+
+    def action_keys(self) -> None:
+        from tcptutor.ui.screens.help import HelpScreen  # noqa: PLC0415
+
+        if isinstance(self.screen, TutorScreen):
+            self.push_screen(HelpScreen(self.screen))
+
+    def on_resize(self, event: events.Resize) -> None:
+        fits = event.size.width >= MINIMUM[0] and event.size.height >= MINIMUM[1]
+        if fits and isinstance(self.screen, TooSmall):
+            self.pop_screen()
+        elif not fits and not isinstance(self.screen, TooSmall):
+            self.push_screen(TooSmall())

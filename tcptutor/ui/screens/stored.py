@@ -1,0 +1,118 @@
+"""A run from a file: the same chart and numbers as beside a page, with where it ran and each flow's part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from tcptutor import units
+from tcptutor.run import Run
+from tcptutor.ui import reading
+from tcptutor.ui.lab import place
+from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.status.footer import Footer
+from tcptutor.ui.widgets.status.header import Header
+
+
+class StoredScreen(TutorScreen):
+    """Needs no lab, no journal and no course."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "flows", "flows", id="stored.flows", tooltip="each flow's figures, or the chart")
+    ]
+    OTHER_KEYS = (("↑ ↓", "scroll the flows"),)
+    FOOTER = (("stored.flows", "flows / chart"), ("app.keys", "keys"), ("app.quit", "quit"))
+
+    def __init__(self, run: Run, name: str) -> None:
+        super().__init__()
+        self._run, self._file = run, name
+
+    def compose(self) -> ComposeResult:
+        yield Header()
+        yield Static(_facts(self._run), id="facts", markup=False)
+        with Container(id="body"):
+            yield RunPanel()
+            with VerticalScroll(id="flows"):
+                yield Static(_flows(self._run), markup=False)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        self.query_one(Header).show_place(self._file)
+        self.set_class(not self._run.samples, "-flows")
+        self.run_worker(self._show())
+
+    async def _show(self) -> None:
+        live = await reading.recall("", "", self._run)
+        self.query_one(RunPanel).show(live, None, own_is_rate=True)
+
+    def fit(self, wide: bool, tall: bool) -> None:
+        super().fit(wide, tall)
+        for panel in self.query(RunPanel):
+            panel.show_small(not tall)
+
+    def action_flows(self) -> None:
+        self.toggle_class("-flows")
+
+    def _lab_line(self) -> str:
+        return place(self._run.environment)
+
+
+def _facts(run: Run) -> Content:
+    """Which experiment, when, on what, and whether it is believed."""
+    experiment, environment = run.experiment, run.environment
+    when = run.started[:16].replace("T", " ")
+    # The longest last: it is what a narrow terminal cuts off.
+    cut = [] if run.complete else ["cut short"]
+    facts = [when, *cut, f"fidelity {run.fidelity.status}", f"Linux {environment.kernel}"]
+    return Content.assemble(
+        (experiment.name, "bold $primary"),
+        f"  {experiment.title}\n",
+        (" · ".join(facts), "$text-muted"),
+    )
+
+
+def _flows(run: Run) -> Content:
+    """A line for each flow, TCP then UDP."""
+    from tcptutor.analysis import flow_results  # noqa: PLC0415  # the first frame needs none of it
+
+    rows = [("flow", "throughput", "mean RTT", "mean cwnd", "resent", "losses", "algorithm")]
+    rows += [
+        (
+            f"{flow.flow + 1}",
+            units.rate(flow.throughput_bps),
+            units.seconds(flow.mean_rtt_s) if flow.mean_rtt_s else "–",
+            f"{flow.mean_cwnd_segments:.1f}" if flow.mean_cwnd_segments else "–",
+            f"{flow.retransmits}",
+            f"{flow.losses}" if flow.losses or run.environment.backend != "imported" else "–",
+            flow.algorithm or run.experiment.algorithm(flow.flow),
+        )
+        for flow in flow_results(run)
+    ]
+    table = _table(rows) if len(rows) > 1 else []
+    datagrams = [("UDP", "sent", "received", "lost", "of", "jitter")]
+    datagrams += [
+        (
+            f"{number}",
+            units.rate(each.sent_bps),
+            units.rate(each.received_bps),
+            f"{each.lost}",
+            f"{each.datagrams}",
+            units.seconds(each.jitter_s),
+        )
+        for number, each in enumerate(run.udp, start=1)
+    ]
+    if run.udp:
+        table += ["", *_table(datagrams)] if table else _table(datagrams)
+    return Content("\n".join(table or ["No flow was measured."]))
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["   ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]

@@ -1,0 +1,35 @@
+"""`tcptutor show`: one stored run in the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+
+from textual.screen import Screen
+
+from tcptutor.run import Run
+from tcptutor.ui import leaving
+from tcptutor.ui.frame import Frame
+from tcptutor.ui.screens.stored import StoredScreen
+
+
+class ShowApp(Frame):
+    """tcptutor, showing a file."""
+
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(self, run: Run, name: str) -> None:
+        super().__init__()
+        self._stored, self._file = run, name
+
+    def get_default_screen(self) -> Screen[None]:
+        return StoredScreen(self._stored, self._file)
+
+
+def show_run(run: Run, name: str) -> int:
+    """Show `run`, of the file `name`, until the student leaves; the exit code."""
+    app = ShowApp(run, name)
+    try:
+        asyncio.run(app.run_async())
+    finally:
+        leaving.without_waiting_for_threads()
+    return app.return_code or 0

@@ -1,0 +1,204 @@
+"""iperf3's results. The files are its own, recorded over loopback with 3.7, 3.12 and 3.21 (none is made by hand)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tcptutor.analysis import report
+from tcptutor.errors import ParameterError, TutorError
+from tcptutor.exchange import bring
+from tcptutor.run import Run
+
+from .command import FILES
+
+
+def run_of(name: str, **path: str) -> Run:
+    return bring(FILES / f"iperf3-{name}", path)
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        ("3.7-two-flows.json", "3.7"),
+        ("3.12-omit.json", "3.12"),
+        ("3.21-stream.jsonl", "3.21+"),
+    ],
+)
+def test_two_flows_of_any_version(name: str, version: str) -> None:
+    run = run_of(name)
+    assert run.environment.backend == "imported"
+    assert run.note == f"imported from iperf3 {version}"
+    assert run.environment.kernel == "6.18.44-fc-v595"
+    assert run.started.startswith("2026-11-21T05:43:")
+    assert run.complete
+    assert (run.experiment.flows.streams, run.experiment.hosts.algorithm) == (2, "reno")
+    for flow in run.flows:
+        # -b 40M, and a window of whole segments.
+        assert flow.throughput_bps == pytest.approx(40e6, rel=0.02)
+        assert flow.mss == 1448
+        assert 200 < flow.mean_cwnd_segments < 300
+        assert 10e-6 < flow.mean_rtt_s < 5e-3
+    for flow in (0, 1):
+        mine = [row for row in run.samples if row.flow == flow]
+        assert [row.t for row in mine] == sorted(row.t for row in mine)
+        assert mine[0].bytes_acked == 0
+        assert all(before.bytes_acked < after.bytes_acked for before, after in pairwise(mine))
+
+
+def test_the_omitted_seconds_are_the_warm_up() -> None:
+    run = run_of("3.12-omit.json")
+    flows = run.experiment.flows
+    assert flows.warmup == pytest.approx(1, abs=0.01)
+    assert flows.duration == 2
+    # iperf3's times begin anew after -O; ours go on.
+    assert run.samples[-1].t == pytest.approx(3, abs=0.01)
+    assert run.samples[-1].bytes_acked == pytest.approx(3 * 40e6 / 8, rel=0.03)
+
+
+@pytest.mark.parametrize("name", ["3.7-bidir.json", "3.21-bidir.json"])
+def test_both_directions(name: str) -> None:
+    run = run_of(name)
+    assert run.experiment.flows.directions == ("forward", "reverse")
+    sender, receiver = run.flows
+    assert sender.mean_cwnd_segments > 100
+    # Of what the other end sends, this end knows the bytes.
+    assert receiver.mean_cwnd_segments == 0
+    assert not any(row.cwnd for row in run.samples if row.flow == 1)
+    assert receiver.throughput_bps == pytest.approx(40e6, rel=0.02)
+    if name.startswith("3.7"):
+        assert receiver.retransmits == 1
+
+
+def test_reverse_says_where_the_rest_is() -> None:
+    run = run_of("3.12-reverse.json")
+    assert run.experiment.flows.directions == ("reverse",)
+    assert "--get-server-output" in run.note
+    assert run.samples[-1].bytes_acked > 9e6
+
+
+@pytest.mark.parametrize("name", ["3.21-server-of-reverse.json", "3.21-reverse-with-server.json"])
+def test_reverse_from_the_server_or_with_its_output(name: str) -> None:
+    run = run_of(name)
+    assert run.experiment.flows.directions == ("reverse",)
+    assert run.flows[0].mean_cwnd_segments == 226
+    assert run.note == "imported from iperf3 3.21+"
+
+
+def test_the_segments_are_those_that_the_windows_are_made_of() -> None:
+    # -M 1400: what iperf3 calls tcp_mss has the timestamps in it; snd_cwnd is 238 × 1388 bytes and so on.
+    run = run_of("3.12-set-mss.json")
+    assert {flow.mss for flow in run.flows} == {1388}
+    assert run.samples[0].cwnd * 1388 in (330344, 341448)
+    assert [flow.retransmits for flow in run.flows] == [47, 94]
+    assert run.samples.column("retransmits")[-1] == 94
+
+
+def test_udp() -> None:
+    first, second = run_of("3.21-udp.json").udp
+    assert (second.lost, second.datagrams) == (178605, 303100)
+    assert first.received_bps / first.sent_bps == pytest.approx(1 - 105429 / 193970)
+    assert 0 < first.jitter_s < 1e-4
+    assert len(run_of("3.7-udp.json").udp) == 2
+
+
+def test_a_stream_with_the_whole_document_after_it_is_read_once() -> None:
+    run = run_of("3.21-stream-full.jsonl")
+    assert run.samples[-1].t == pytest.approx(1, abs=0.01)
+    assert len(run.samples) == 3
+    assert run.complete
+
+
+def test_the_same_file_is_the_same_run() -> None:
+    assert run_of("3.12-omit.json") == run_of("3.12-omit.json")
+    assert run_of("3.12-omit.json").id != run_of("3.7-two-flows.json").id
+
+
+def test_models_are_asked_when_the_path_is_told() -> None:
+    unknown = report(run_of("3.12-omit.json"))
+    assert unknown.compared == ()
+    assert "--set rate=" in unknown.verdict.sentence
+    known = report(run_of("3.12-omit.json", rate="100 Mbit/s", delay="1 ms"))
+    assert known.compared[0].prediction.model == "link"
+    assert known.compared[0].ratio == pytest.approx(0.83, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("path", "says"), [({"streams": "3"}, "the file tells it"), ({"rate": "fast"}, "rate"), ({"x": "1"}, "x")]
+)
+def test_a_wrong_path_is_told(path: dict[str, str], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        run_of("3.12-omit.json", **path)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "no JSON"),
+        ("iperf 3.12\n[  5] 0.00-1.00 sec  112 MBytes\n", "no JSON"),
+        ('{"a": 1}', "something else"),
+        ("{", "damaged"),
+        ('{"start": {"connected": 3}, "intervals": []}', "connected"),
+        ('{"start": {}, "intervals": [], "end": {}}', "no interval"),
+        ("[" * 100_000, "no JSON"),
+        ('{"start":' * 100_000, "neither|nested"),
+    ],
+)
+def test_what_is_not_iperf3_s_is_told_in_one_line(tmp_path: Path, text: str, says: str) -> None:
+    file = tmp_path / "x.json"
+    file.write_text(text)
+    with pytest.raises(TutorError, match=says) as caught:
+        bring(file)
+    assert "\n" not in str(caught.value)
+    assert "x.json" in str(caught.value)
+
+
+def test_a_test_that_could_not_connect_says_iperf3_s_reason() -> None:
+    with pytest.raises(TutorError, match=r"Connection refused.*run the test again"):
+        run_of("3.21-refused.json")
+
+
+def test_lines_around_the_json_do_no_harm(tmp_path: Path) -> None:
+    text = (FILES / "iperf3-3.12-omit.json").read_text()
+    file = tmp_path / "omit.json"
+    file.write_text(f"warning: this is not JSON\n{text}\niperf3: interrupt - the client has terminated\n")
+    assert bring(file).samples == run_of("3.12-omit.json").samples
+
+
+def test_a_test_that_was_ended_keeps_what_it_measured(tmp_path: Path) -> None:
+    lines = (FILES / "iperf3-3.21-stream.jsonl").read_text().splitlines()
+    file = tmp_path / "killed.jsonl"
+    error = '{"event":"error","data":"interrupt - the server has terminated"}'
+    file.write_text("\n".join([*lines[:3], error]))
+    run = bring(file)
+    assert not run.complete
+    assert "the server has terminated" in run.note
+    assert run.samples[-1].t == pytest.approx(1, abs=0.01)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), name=st.sampled_from(["iperf3-3.12-omit.json", "iperf3-3.21-stream.jsonl"]))
+def test_cut_anywhere_a_file_gives_its_whole_intervals_or_one_line(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, name: str
+) -> None:
+    text = (FILES / name).read_text()
+    cut = text[: data.draw(st.integers(0, len(text.rstrip()) - 1))]
+    file = tmp_path_factory.getbasetemp() / "cut.json"
+    file.write_text(cut)
+    whole = bring(FILES / name)
+    try:
+        run = bring(file)
+    except TutorError as error:
+        # Nothing is given up while there is a whole interval.
+        assert cut.count('"sum"') <= 1, error
+        return
+    assert not run.complete or run.flows == whole.flows
+    # Only the end of a cut test tells the receiver's side; the samples are there already.
+    assert (
+        list(run.samples)
+        == [row for row in whole.samples if row.t <= run.experiment_s + 1e-9][: len(run.samples)]
+    )

@@ -1,0 +1,105 @@
+"""The screen of `tcptutor show`, as a student reads it."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from tcptutor.exchange import bring
+from tcptutor.run import Run, load
+from tcptutor.ui.show import ShowApp
+from tests.ui.screen import text, until, until_text
+
+from .command import FILES, RUNS
+
+SIZES = [(80, 24), (120, 36)]
+
+
+def app_of(run: Run) -> ShowApp:
+    return ShowApp(run, "four.tcprun")
+
+
+@pytest.fixture
+def run() -> Run:
+    return load(RUNS / "four-lossy-streams.tcprun")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_a_run_is_shown_as_it_stood_beside_its_page(run: Run, size: tuple[int, int]) -> None:
+    app = app_of(run)
+    async with app.run_test(size=size) as pilot:
+        await until_text(pilot, "why: random loss, 0.1 %")
+        await until_text(pilot, "25 s")  # the axis's end: the chart is whole
+        screen = text(app)
+        for wanted in (
+            "tcptutor · four.tcprun",
+            "guest · virtual clock",
+            "parallel-streams/random-loss  Reno on a path with random loss",
+            "fidelity valid",
+            "cwnd, segments",
+            "4 × Mathis",
+            "36.7 Mbit/s",
+            "q quit",
+        ):
+            assert wanted in screen
+        assert "r runs it again" not in screen  # there is no lab
+        assert max(map(len, screen.splitlines())) <= size[0]
+        await pilot.press("q")
+    assert app.return_code == 0
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_f_gives_each_flow_s_figures_and_back(run: Run, size: tuple[int, int]) -> None:
+    app = app_of(run)
+    async with app.run_test(size=size) as pilot:
+        await until_text(pilot, "why: random loss")
+        await pilot.press("f")
+        await until_text(pilot, "mean cwnd")
+        rows = [line.split() for line in text(app).splitlines() if line.strip()[:1] in "1234"]
+        assert len([row for row in rows if "Mbit/s" in row]) == 4
+        assert "why:" not in text(app)
+        await pilot.press("f")
+        await until_text(pilot, "why: random loss")
+
+
+async def test_a_run_cut_short_says_so(run: Run) -> None:
+    cut = msgspec.structs.replace(
+        run, samples=run.samples[: len(run.samples) // 2], flows=[], complete=False, note="stopped by you",
+        experiment_s=12.5,
+    )  # fmt: skip
+    app = app_of(cut)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "cut short at 12.5 of 25 s: stopped by you.")
+        assert "cut short · fidelity valid" in text(app)
+
+
+async def test_an_imported_run_says_what_it_is_and_what_it_lacks() -> None:
+    app = app_of(bring(FILES / "flent-4-tcp_nup.flent.gz"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "this lab did not check it")
+        screen = text(app)
+        assert "imported from flent 2.3.0" in screen
+        assert "its path is not known" in screen
+        assert "expected" not in screen
+        assert screen.count("this lab did not check it") == 1
+
+
+async def test_a_run_of_datagrams_has_figures_and_no_chart() -> None:
+    app = app_of(bring(FILES / "iperf3-3.21-udp.json"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "178605")
+        assert "jitter" in text(app)
+
+
+async def test_the_keys_are_listed_and_a_small_terminal_is_told(run: Run) -> None:
+    app = app_of(run)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until_text(pilot, "why: random loss")
+        await pilot.press("question_mark")
+        await until_text(pilot, "f  each flow's figures")
+        assert "lock the prediction" not in text(app)
+        await pilot.press("escape")
+        await pilot.resize_terminal(60, 20)
+        await until_text(pilot, "make it at least 80 x 24")
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "why: random loss" in text(app))
