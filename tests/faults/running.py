@@ -27,7 +27,7 @@ EXPERIMENT = [
 WHERE = {
     # Where a host's kernel has no netem the rate alone is shaped.
     "host": ["--backend", "host", "--set", "delay=0", "--set", "loss=0"],
-    "guest": ["--backend", "guest", "--clock", "virtual", "--set", "delay=20ms"],
+    "guest": ["--backend", "guest", "--clock", "virtual", "--set", "delay=20ms", "--set", "loss=0"],
 }
 VICTIMS = {"host": ("command", "tcptutor.lab.agent", "iperf3 -"), "guest": ("command", "qemu-system")}
 """What is killed, as it stands in its command line; "command" is `tcptutor run` itself."""
