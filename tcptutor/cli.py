@@ -17,10 +17,10 @@ from tcptutor.errors import TutorError
 
 _BACKEND = click.option(
     "--backend",
-    type=click.Choice(["auto", "host", "guest"]),
+    type=click.Choice(["auto", "host", "guest", "replay"]),
     default="auto",
     show_default=True,
-    help="Where the experiment runs: this machine's kernel, or a QEMU guest.",
+    help="Where the experiment runs: this machine's kernel, a QEMU guest, or not at all but from a recording.",
 )
 _CLOCK = click.option(
     "--clock",

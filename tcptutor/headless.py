@@ -16,9 +16,10 @@ from tcptutor.analysis import Report, document, report
 from tcptutor.analysis.series import Throughput
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.recording import Recording
-from tcptutor.errors import LabError, TutorError, UsageError
+from tcptutor.errors import JournalError, LabError, LabUnavailable, TutorError, UsageError
+from tcptutor.journal.runs import RunFiles
 from tcptutor.lab.protocol import Phase, Samples
-from tcptutor.run import Run, save
+from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
 _PROGRESS_PERIOD = 0.2
@@ -53,8 +54,10 @@ class _Progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-async def _run(experiment: Experiment, backend: str, clock: str) -> tuple[Run, TutorError | None]:
-    """The run, whole or cut short, and what cut it short."""
+async def _run(
+    experiment: Experiment, backend: str, clock: str, files: RunFiles
+) -> tuple[Run, TutorError | None]:
+    """The run, whole or cut short, and what cut it short; what arrives is kept in `files` as it does."""
     lab, progress = Lab(backend, clock), _Progress(experiment)
     task = asyncio.current_task()
     assert task is not None
@@ -65,14 +68,19 @@ async def _run(experiment: Experiment, backend: str, clock: str) -> tuple[Run, T
     try:
         progress.phase("starting the lab")
         recording = Recording(experiment, await lab.warm(experiment))
+        files.begin(recording.run)
         try:
             async with aclosing(lab.run(experiment)) as events:
                 async for event in events:
                     recording.take(event)
+                    files.take(recording.run, event)
                     if isinstance(event, Samples):
                         progress.samples(event)
                     elif isinstance(event, Phase):
                         progress.phase(event.text)
+        except LabUnavailable:
+            files.finish(recording.run)  # nothing had arrived: nothing stays
+            raise
         except LabError as error:
             problem = error
         except asyncio.CancelledError:
@@ -87,17 +95,14 @@ async def _run(experiment: Experiment, backend: str, clock: str) -> tuple[Run, T
         await lab.close()
 
 
-def _store(run: Run) -> Path | None:
+def _store(run: Run, files: RunFiles) -> Path | None:
     """Keep the run; None, with a line that says why, when it cannot be kept."""
-    if not run.samples:
-        return None
-    path = places.state() / "runs" / f"{run.id}.tcprun"
     try:
-        save(run, path)
-    except TutorError as error:
+        file = files.finish(run)
+    except JournalError as error:
         print(f"tcptutor: the run is not kept: {error}", file=sys.stderr)
         return None
-    return path
+    return Path(file) if file else None
 
 
 def run_experiment(
@@ -111,8 +116,10 @@ def run_experiment(
 ) -> int:
     """`tcptutor run`: the exit code. Raises TutorError before anything has run."""
     experiment = course.experiment(name, settings, seed, scale=scale)
-    run, problem = asyncio.run(_run(experiment, backend, clock))
-    path = _store(run)
+    files = RunFiles(places.state() / "runs")
+    files.recover()
+    run, problem = asyncio.run(_run(experiment, backend, clock, files))
+    path = _store(run, files)
     if as_json:
         print(json.dumps(document(run, str(path) if path else None), allow_nan=False))
     else:
@@ -145,9 +152,11 @@ def repeat_experiment(
 def _print(run: Run, result: Report, path: Path | None) -> None:
     experiment, environment = run.experiment, run.environment
     print(f"{experiment.name}: {experiment.title}")
+    where = (
+        f"{environment.backend}, {environment.clock} clock, Linux {environment.kernel} ({environment.reason})"
+    )
     print(
-        f"  ran on     {environment.backend}, {environment.clock} clock, Linux {environment.kernel}"
-        f" ({environment.reason})"
+        f"  NOT RUN    {environment.reason}" if environment.backend == "replay" else f"  ran on     {where}"
     )
     streams = f"{experiment.total_streams} flow" + "s" * (experiment.total_streams > 1)
     print(

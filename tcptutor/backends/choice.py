@@ -1,13 +1,17 @@
-"""Which backend runs an experiment, and why: the host's kernel if it has all that is needed, else the guest."""
+"""Which backend runs an experiment, and why: the host's kernel if it has all that is needed, else the guest.
+
+A replay of recorded runs is for where neither can run: asked for, or by `instead` when the others have failed.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from tcptutor import places
+from tcptutor.backends import replay
 from tcptutor.backends.base import Backend
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
@@ -15,9 +19,6 @@ from tcptutor.backends.host import HostBackend
 from tcptutor.errors import ImageDamaged, KernelLacks, LabError, LabUnavailable
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
-
-BackendName = Literal["auto", "host", "guest"]
-ClockName = Literal["auto", "virtual", "real"]
 
 
 class Choice(NamedTuple):
@@ -72,6 +73,8 @@ async def host_environment(*, fresh: bool = False) -> tuple[Environment | None, 
 
 async def choose(experiment: Experiment, backend: str = "auto", clock: str = "auto") -> Choice:
     """The backend for `experiment`. Raises LabUnavailable or KernelLacks, with the reason, when there is none."""
+    if backend == "replay":
+        return instead(replay.ASKED)
     if backend == "guest" or clock == "virtual":
         if backend == "host":
             raise LabUnavailable(
@@ -88,8 +91,13 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
     reason = f"this machine's kernel has no {', '.join(missing)}" if here is not None else why
     try:
         return _guest(clock, reason)
-    except ImageDamaged as error:
+    except LabUnavailable as error:
         raise LabUnavailable(f"{reason}; and {error}") from error
+
+
+def instead(reason: str) -> Choice:
+    """Recorded runs, because of `reason`."""
+    return Choice(replay.ReplayBackend(reason), "replay", "recorded", reason)
 
 
 def _guest(clock: str, reason: str) -> Choice:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator
 
+from tcptutor.backends import processes
 from tcptutor.backends.answers import failure, next_event
 from tcptutor.errors import LabUnavailable, MissingTool
 from tcptutor.lab import protocol
@@ -159,8 +160,7 @@ class HostBackend:
         # Under sudo the agent is not ours to kill: it ends with its input.
         if process.stdin is not None:
             process.stdin.close()
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            process.kill()
+        processes.kill(process)
         await process.wait()
 
     async def close(self) -> None:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tcptutor.lab.protocol import Event
+from tcptutor.errors import LabError, LabUnavailable, SetupError
+from tcptutor.lab import protocol
+from tcptutor.lab.protocol import Event, Ready
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment, Path
 
@@ -31,22 +33,39 @@ class Lab:
     async def warm(self, experiment: Experiment = _USUAL) -> Environment:
         """Bring up what `experiment` will need. Raises LabUnavailable when it cannot run here."""
         # Not at the top: the app draws its first frame before it needs any backend.
-        from tcptutor.backends.choice import choose  # noqa: PLC0415
+        from tcptutor.backends.choice import choose, instead  # noqa: PLC0415
 
-        choice = await choose(experiment, self._backend, self._clock)
+        try:
+            return await self._open(await choose(experiment, self._backend, self._clock))
+        except LabError as error:
+            # What was killed while it started is no reason to play recordings: the next try will do.
+            raise LabUnavailable(str(error)) from error
+        except (LabUnavailable, SetupError) as error:
+            if self._backend == self._clock == "auto":
+                return await self._open(instead(str(error)))
+            if isinstance(error, LabUnavailable):
+                raise
+            raise LabUnavailable(str(error)) from error
+
+    async def _open(self, choice: Choice) -> Environment:
         if self._choice is None or (choice.name, choice.clock) != (self._choice.name, self._choice.clock):
             await self.close()
             self._choice = choice
         environment = await self._choice.backend.open()
-        self.environment = msgspec.structs.replace(environment, reason=choice.reason)
+        self.environment = msgspec.structs.replace(environment, reason=environment.reason or choice.reason)
         return self.environment
 
     async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
-        """The run's events; the last is Finished. Raises LabError or LabUnavailable."""
-        await self.warm(experiment)
+        """The run's events; the first is Ready and says where, the last is Finished.
+
+        Raises LabError or LabUnavailable.
+        """
+        yield Ready(protocol.VERSION, await self.warm(experiment))
         assert self._choice is not None
         async with aclosing(self._choice.backend.run(experiment)) as events:
             async for event in events:
+                if isinstance(event, Ready):
+                    self.environment = event.environment  # each recorded run has its own
                 yield event
 
     async def close(self) -> None:

@@ -6,9 +6,33 @@ import secrets
 import time
 from datetime import UTC, datetime
 
-from tcptutor.lab.protocol import Event, Finished, Samples
+from tcptutor.lab.protocol import Event, Finished, Ready, Samples
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
+
+
+def add(run: Run, event: Event) -> None:
+    """Add what `event` says to `run`."""
+    match event:
+        case Ready(environment=environment):
+            run.environment = environment
+        case Samples(t=t, rows=rows, queue=queue, acks=acks):
+            run.samples.extend(rows)
+            run.queue.extend(queue)
+            run.acks.extend(acks)
+            run.experiment_s = t
+        case Finished():
+            run.flows = list(event.flows)
+            run.udp = list(event.udp)
+            run.fidelity = event.fidelity
+            run.experiment_s = event.seconds
+            run.complete = event.complete
+            if not event.complete:
+                run.note = run.note or "stopped"
+            elif run.environment.backend == "replay":
+                run.note = run.environment.reason
+        case _:
+            pass
 
 
 class Recording:
@@ -26,27 +50,12 @@ class Recording:
 
     def take(self, event: Event) -> None:
         """Add what `event` says to the run."""
-        run = self.run
-        run.wall_s = time.monotonic() - self._began
-        match event:
-            case Samples(t=t, rows=rows, queue=queue, acks=acks):
-                run.samples.extend(rows)
-                run.queue.extend(queue)
-                run.acks.extend(acks)
-                run.experiment_s = t
-            case Finished():
-                run.flows = list(event.flows)
-                run.udp = list(event.udp)
-                run.fidelity = event.fidelity
-                run.experiment_s = event.seconds
-                run.complete = event.complete
-                if not event.complete:
-                    run.note = run.note or "stopped"
-            case _:
-                pass
+        self.run.wall_s = time.monotonic() - self._began
+        add(self.run, event)
 
     def cut(self, why: str) -> None:
-        """Mark the run as cut short, keeping what has arrived."""
-        self.run.complete = False
+        """Mark the run as cut short, keeping what has arrived; one whose end had arrived stays whole."""
+        if self.run.complete:
+            return
         self.run.note = why
         self.run.wall_s = time.monotonic() - self._began

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tcptutor import places
 from tcptutor.errors import UsageError
+from tcptutor.journal.parts import recover
 from tcptutor.run import Run, load
 
 _SHOWN = 3
@@ -32,6 +33,8 @@ def find(name: str) -> Path:
     if path.exists():
         return path
     # An id is a plain name: anything with a folder in it can only have been a file.
+    # What a killed program was running is kept as well, once it has become a file.
+    recover(folder())
     kept = sorted(folder().glob("*.tcprun")) if path.name == name else []
     found = [file for file in kept if file.stem == name] or [
         file for file in kept if file.stem.startswith(name)

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tcptutor import places
+from tcptutor.backends.guest import leftovers
 from tcptutor.errors import LabUnavailable, SetupError, TutorError, UsageError
-from tcptutor.install import apt, build, leftovers, needs, plan
+from tcptutor.install import apt, build, needs, plan
 from tcptutor.install.lock import only_one
 from tcptutor.install.plan import Plan
 from tcptutor.install.progress import Bars

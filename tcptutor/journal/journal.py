@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -10,9 +11,12 @@ from typing import Any
 
 from tcptutor import places
 from tcptutor.course.model import Course, Step
+from tcptutor.errors import JournalError
 from tcptutor.journal import runs, store
 from tcptutor.journal.done import is_done
+from tcptutor.journal.parts import ENDED
 from tcptutor.journal.records import Answer, Kept, Progress, decode, encode
+from tcptutor.lab.protocol import Event
 from tcptutor.run import Run
 
 
@@ -36,7 +40,10 @@ class Journal:
         """
         path = path or places.state() / "journal.db"
         connection, notice = store.open_store(path)
-        return cls(connection, path, path.parent / "runs", notice)
+        journal = cls(connection, path, path.parent / "runs", notice)
+        with contextlib.suppress(JournalError):  # the next start tries again
+            journal._recover_runs()
+        return journal
 
     @classmethod
     def in_memory(cls, notice: str = "") -> Journal:
@@ -108,7 +115,7 @@ class Journal:
 
     def begin_run(self, run: Run, module: str, step: str) -> None:
         """Enter the run before it has data: a program that is killed leaves a row without an end."""
-        file = self._runs.save(run)
+        self._runs.begin(run)
         self._write(
             "INSERT INTO runs (id, module, step, experiment, started, file) VALUES (?, ?, ?, ?, ?, ?)",
             run.id,
@@ -116,31 +123,43 @@ class Journal:
             step,
             run.experiment.name,
             run.started,
-            file,
+            str(self._runs.file(run.id) or ""),
         )
 
-    def checkpoint_run(self, run: Run) -> None:
-        """Save what has arrived so far. Touches only the run's file, so it may be called from a thread."""
-        self._runs.save(run)
+    def extend_run(self, run: Run, event: Event) -> None:
+        """Keep what has just arrived of a run that was begun. Never raises: `finish_run` says what is not kept."""
+        self._runs.take(run, event)
 
-    def finish_run(self, run: Run, path: Path | None = None) -> None:
-        """The run has ended, whole or cut short (`complete`, `note`); `path` if its file stands elsewhere."""
-        file = str(path) if path else self._runs.save(run)
+    def finish_run(self, run: Run) -> None:
+        """The run has ended, whole or cut short (`complete`, `note`)."""
+        self._end_row(run.id, self._runs.finish(run), run.complete, run.note)
+
+    def _end_row(self, run_id: str, file: str, complete: bool, note: str) -> None:
         self._write(
             "UPDATE runs SET finished = ?, complete = ?, note = ?, file = ? WHERE id = ?",
             _now(),
-            int(run.complete),
-            run.note,
+            int(complete),
+            note,
             file,
-            run.id,
+            run_id,
         )
 
+    def _recover_runs(self) -> None:
+        """End the rows of runs whose program was killed, with what had arrived of each."""
+        self._runs.recover()
+        for run_id, file in self._read("SELECT id, file FROM runs WHERE finished IS NULL"):
+            # `tcptutor run` may have recovered the file before us, and another app's run may go on.
+            if not self._runs.goes_on(Path(file)):
+                run = self._runs.first_readable([file])
+                kept = (file, run.complete, run.note) if run else ("", False, ENDED)
+                self._end_row(run_id, *kept)
+
     def latest_run(self, module: str, step: str) -> Run | None:
-        """The latest run whose file can be read; its `note` says so when the program ended during it."""
+        """The latest run of the step whose file can be read."""
         rows = self._read(
-            "SELECT file, finished FROM runs WHERE module = ? AND step = ? ORDER BY rowid DESC", module, step
+            "SELECT file FROM runs WHERE module = ? AND step = ? ORDER BY rowid DESC", module, step
         )
-        return self._runs.first_readable((str(file), finished is not None) for file, finished in rows)
+        return self._runs.first_readable(str(file) for (file,) in rows)
 
     # Where the student is
 

@@ -6,37 +6,66 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tcptutor.errors import JournalError, TutorError
+from tcptutor.journal import parts
+from tcptutor.lab.protocol import Event
 from tcptutor.run import Run, load, save
-
-INTERRUPTED = "tcptutor ended during the run"
 
 
 class RunFiles:
-    """A folder of `<id>.tcprun`; None keeps nothing."""
+    """A folder of `<id>.tcprun`, with a part for each run that goes on; None keeps nothing."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
+        self._parts: dict[str, parts.Part] = {}
 
-    def save(self, run: Run) -> str:
-        """Write the run, whole or not at all, and give the file's name. Raises JournalError."""
-        if self.folder is None:
+    def file(self, run_id: str) -> Path | None:
+        """Where the run is, or will be."""
+        return self.folder / f"{run_id}.tcprun" if self.folder else None
+
+    def begin(self, run: Run) -> None:
+        """Keep what arrives of `run` from now on."""
+        if file := self.file(run.id):
+            self._parts[run.id] = parts.Part(file, run)
+
+    def take(self, run: Run, event: Event) -> None:
+        """Keep what has just arrived."""
+        if part := self._parts.get(run.id):
+            part.take(event)
+
+    def finish(self, run: Run) -> str:
+        """Write the run, whole or not at all, and give the file's name; empty when there is nothing to keep.
+
+        Raises JournalError; what had arrived then stays in the part, for the next start.
+        """
+        file = self.file(run.id)
+        if file is None:
             return ""
-        file = self.folder / f"{run.id}.tcprun"
-        try:
-            save(run, file)
-        except (TutorError, OSError) as error:
-            # OSError: making the folder itself, which save does not guard.
-            raise JournalError(f"the run could not be saved, {error}; what is on the screen stays") from error
-        return str(file)
-
-    def first_readable(self, rows: Iterable[tuple[str, bool]]) -> Run | None:
-        """The first run that loads, of (file, whether it was finished)."""
-        for file, finished in rows:
+        kept = bool(run.samples) or run.complete
+        if kept:
             try:
-                run = load(Path(file))
+                save(run, file)
+            except (TutorError, OSError) as error:
+                # OSError: making the folder itself, which save does not guard.
+                raise JournalError(
+                    f"the run could not be saved, {error}; what is on the screen stays"
+                ) from error
+        if part := self._parts.pop(run.id, None):
+            part.remove()
+        return str(file) if kept else ""
+
+    def recover(self) -> list[Run]:
+        """The runs of programs that were killed, now in files of their own. Call it once, at the start."""
+        return parts.recover(self.folder) if self.folder else []
+
+    def goes_on(self, file: Path) -> bool:
+        """Whether a program, this one or another, still writes that run."""
+        return file.with_name(file.name + parts.SUFFIX).exists()
+
+    def first_readable(self, files: Iterable[str]) -> Run | None:
+        """The first run that loads."""
+        for file in files:
+            try:
+                return load(Path(file))
             except TutorError:
-                continue  # deleted or damaged: an older run of the step is better than none
-            if not finished:
-                run.complete, run.note = False, run.note or INTERRUPTED
-            return run
+                continue  # it goes on, was deleted or damaged: an older run of the step is better than none
         return None

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tcptutor.backends.recording import Recording
 from tcptutor.errors import JournalError, LabUnavailable, TutorError
 from tcptutor.journal import Journal
-from tcptutor.lab.protocol import Event, Phase, Samples
-from tcptutor.run import Environment, Run
+from tcptutor.lab.protocol import Event, Phase, Ready, Samples
+from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading
 from tcptutor.ui.lab import LabLike, LabState
@@ -22,8 +21,6 @@ from tcptutor.ui.messages import LabChanged, RunEnded, RunMoved
 if TYPE_CHECKING:
     from textual.message import Message
 
-CHECKPOINT_S = 3.0
-"""A killed app loses at most about this much of a run."""
 STOPPED = "stopped by you"
 CLOSED = "tcptutor was closed"
 
@@ -107,28 +104,18 @@ class Bench:
 
     async def _follow(self, live: Live, recording: Recording) -> None:
         rates, thinner = reading.Rates(), reading.Thinner()
-        saved, pause = time.monotonic(), CHECKPOINT_S
         live.state = "running"
         async with contextlib.aclosing(self._lab.run(recording.run.experiment)) as events:  # type: ignore[type-var]
             async for event in events:
                 recording.take(event)
-                self._say_where(recording.run)
+                self._journal.extend_run(recording.run, event)
                 self._note(live, rates, thinner, event)
-                if (began := time.monotonic()) - saved > pause:
-                    with _unsaved(live):
-                        await asyncio.to_thread(self._journal.checkpoint_run, recording.run)
-                    saved = time.monotonic()
-                    # A long run takes longer to write: never more than a twentieth of the time.
-                    pause = max(CHECKPOINT_S, 20 * (saved - began))
-
-    def _say_where(self, run: Run) -> None:
-        """The lab chooses its place for each experiment, so it may have moved since it was warmed."""
-        if self._lab.environment not in (None, run.environment):
-            run.environment = self._lab.environment
-            self._tell(LabState("ready", run.environment))
 
     def _note(self, live: Live, rates: reading.Rates, thinner: reading.Thinner, event: Event) -> None:
         match event:
+            case Ready(environment=environment):
+                # The lab chooses its place for each experiment: it may have moved since it was warmed.
+                self._tell(LabState("ready", environment))
             case Phase(text=text):
                 live.phase = text
             case Samples(rows=rows):
@@ -142,9 +129,8 @@ class Bench:
         live.state, live.phase = "ended", ""
         with contextlib.suppress(asyncio.CancelledError):  # the app is closing: the report can be made again
             live.report = await reading.report(live.run)
-        if live.run.samples or live.run.complete:
-            with _unsaved(live):
-                self._journal.finish_run(live.run)
+        with _unsaved(live):
+            self._journal.finish_run(live.run)
         self._post(RunEnded(live))
 
     def _tell(self, state: LabState) -> None:

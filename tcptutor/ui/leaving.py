@@ -1,7 +1,7 @@
 """Leaving the app for certain, also when the terminal has gone away and Textual waits for it.
 
-By the time a process is ended here the journal holds every answer and all but the last seconds of a run, and the
-lab dies with us: its processes are bound to ours.
+By the time a process is ended here the journal holds every answer and all that had arrived of a run, and the lab
+dies with us: its processes are bound to ours.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tcptutor import units
+from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
 _ACRONYMS = ("cubic", "bbr", "bic", "dctcp")
@@ -38,6 +39,11 @@ def flows_line(experiment: Experiment) -> str:
     flows = "1 flow" if number == 1 else f"{number} flows"
     pairs = "h1 → h2" if experiment.pairs == 1 else f"{experiment.pairs} pairs"
     return f"{pairs}, {flows}"
+
+
+def recorded(environment: Environment) -> str:
+    """Of a replay, where it comes from: "recorded 2026-11-21 in the guest, …"; empty for a run of the lab's own."""
+    return environment.versions.get("recorded", "") if environment.backend == "replay" else ""
 
 
 def above_or_below(ratio: float) -> str:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.backends.guest import leftovers
 from tcptutor.errors import SetupError
-from tcptutor.install import apt, leftovers, verify
+from tcptutor.install import apt, verify
 from tcptutor.lab.protocol import Finished
 from tcptutor.run import Fidelity, FlowResult
 from tests.install.command import ROOT, TCPTUTOR, needs_user_namespaces, run

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tcptutor.journal import Journal
-from tcptutor.run import Environment, Run
+from tcptutor.lab.protocol import Samples
+from tcptutor.run import Environment, Run, Sample
 from tcptutor.spec import Experiment
 
 
@@ -29,3 +30,14 @@ def a_run(id: str = "r1") -> Run:
         environment=Environment(backend="guest", clock="virtual", kernel="6.12"),
         started="2026-01-01T00:00:00+00:00",
     )
+
+
+def some_samples(number: int) -> Samples:
+    """A batch of one sample at `number` seconds."""
+    values = {
+        "flow": 0, "t": float(number), "cwnd": 10, "ssthresh": 20, "mss": 1448, "rtt": 0.05, "rttvar": 0.0,
+        "min_rtt": 0.05, "bytes_acked": 1000 * number, "segs_out": number, "retransmits": 0, "delivery_rate": 1e6,
+        "pacing_rate": 2e6, "snd_wnd": 65536, "ca_state": 0, "app_limited": False, "busy": 0.0,
+        "rwnd_limited": 0.0, "sndbuf_limited": 0.0, "reord_seen": 0, "dsack_dups": 0, "rto": 0.2,
+    }  # fmt: skip
+    return Samples(float(number), (Sample(**values),))

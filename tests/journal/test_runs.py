@@ -7,36 +7,164 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from tcptutor.errors import JournalError
 from tcptutor.journal import Journal
+from tcptutor.journal.runs import RunFiles
+from tcptutor.lab.protocol import Finished
+from tcptutor.run import Fidelity, load
 
-from .conftest import a_run
+from .conftest import a_run, some_samples
 
-KILLED_DURING_A_RUN = """
+DURING_A_RUN = """
 import os, signal, sys
 from pathlib import Path
-from tests.journal.conftest import a_run
+from tests.journal.conftest import a_run, some_samples
 from tcptutor.journal import Journal
 journal = Journal.open(Path(sys.argv[1]))
 journal.record_answer("m", "s", "q", (1,), True)
 run = a_run("killed")
 journal.begin_run(run, "m", "s")
-run.experiment_s = 7.5
-journal.checkpoint_run(run)
-os.kill(os.getpid(), signal.SIGKILL)
+for number in range(5):
+    journal.extend_run(run, some_samples(number))
 """
+KILLED = DURING_A_RUN + "os.kill(os.getpid(), signal.SIGKILL)"
+ALIVE = DURING_A_RUN + "print('there', flush=True); sys.stdin.read()"
+
+
+def _killed(path: Path) -> Path:
+    """The part that a killed program has left."""
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    (part,) = _files(path)
+    assert part.name == "killed.tcprun.part"
+    return part
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted((path.parent / "runs").iterdir())
 
 
 def test_a_killed_program_leaves_its_run_marked_as_cut_short(path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED_DURING_A_RUN, str(path)], check=False)
-    assert done.returncode == -signal.SIGKILL
+    _killed(path)
     journal = Journal.open(path)
     run = journal.latest_run("m", "s")
     assert run is not None
-    assert (run.id, run.complete, run.experiment_s) == ("killed", False, 7.5)
-    assert "ended during the run" in run.note
+    assert (run.id, run.complete, run.experiment_s) == ("killed", False, 4.0)
+    assert [sample.t for sample in run.samples] == [0, 1, 2, 3, 4]
+    assert run.note == "tcptutor ended during it"
     assert [answer.correct for answer in journal.answers("m", "s")] == [True]
     assert journal.notice == ""
+    assert [file.name for file in _files(path)] == ["killed.tcprun"]
     journal.close()
+
+
+def test_a_part_recovered_by_another_command_is_told_by_the_journal(path: Path) -> None:
+    part = _killed(path)
+    assert [run.id for run in RunFiles(part.parent).recover()] == ["killed"]
+    journal = Journal.open(path)
+    assert journal._read("SELECT note, complete FROM runs WHERE finished IS NOT NULL") == [
+        ("tcptutor ended during it", 0)
+    ]
+    journal.close()
+
+
+def test_a_run_that_goes_on_in_another_program_is_left_alone(path: Path) -> None:
+    other = subprocess.Popen(
+        [sys.executable, "-c", ALIVE, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"there\n"
+        journal = Journal.open(path)
+        assert journal.latest_run("m", "s") is None
+        assert [file.name for file in _files(path)] == ["killed.tcprun.part"]
+        assert journal._read("SELECT finished FROM runs") == [(None,)]
+        journal.close()
+        other.kill()
+    journal = Journal.open(path)
+    kept = journal.latest_run("m", "s")
+    assert kept is not None
+    assert len(kept.samples) == 5
+    journal.close()
+
+
+@pytest.mark.parametrize("cut", [1, 200, 100_000])
+def test_a_torn_line_is_dropped_and_the_lines_before_it_kept(path: Path, cut: int) -> None:
+    part = _killed(path)
+    whole = part.read_bytes()
+    part.write_bytes(whole[:-cut])
+    expected = whole[:-cut].count(b"\n") - 1
+    journal = Journal.open(path)
+    run = journal.latest_run("m", "s")
+    assert (len(run.samples) if run else -1) == expected
+    assert not list(part.parent.glob("*.part"))
+    journal.close()
+
+
+def test_a_run_whose_end_had_arrived_is_whole(path: Path) -> None:
+    journal = Journal.open(path)
+    run = a_run()
+    journal.begin_run(run, "m", "s")
+    for event in (some_samples(1), Finished((), Fidelity(), 1.0)):
+        journal.extend_run(run, event)
+    journal._runs._parts[run.id]._close()  # as when it is killed
+    again = Journal.open(path)
+    kept = again.latest_run("m", "s")
+    assert kept is not None
+    assert (kept.complete, kept.note, kept.experiment_s) == (True, "", 1.0)
+    assert again._read("SELECT complete FROM runs") == [(1,)]
+
+
+def test_what_a_killed_program_had_half_written_goes(path: Path) -> None:
+    part = _killed(path)
+    (part.parent / ".killed.tcprun.4711").write_bytes(b"half of a run file")
+    Journal.open(path).close()
+    assert [file.name for file in _files(path)] == ["killed.tcprun"]
+
+
+def test_a_program_killed_after_the_file_was_written_keeps_the_file(path: Path) -> None:
+    part = _killed(path)
+    run = a_run("killed")
+    run.complete = True
+    file = RunFiles(part.parent / "other").finish(run)
+    Path(file).rename(part.parent / "killed.tcprun")
+    journal = Journal.open(path)
+    kept = journal.latest_run("m", "s")
+    assert kept is not None
+    assert kept.complete
+    assert not part.exists()
+    journal.close()
+
+
+def test_a_part_that_cannot_become_a_file_now_waits_for_the_next_start(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = _killed(path)
+
+    def full(*_: object) -> None:
+        raise JournalError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tcptutor.journal.parts.save", full)
+        assert RunFiles(part.parent).recover() == []
+    assert part.exists()
+    assert [run.id for run in RunFiles(part.parent).recover()] == ["killed"]
+
+
+def test_a_run_that_nothing_came_of_leaves_no_file_and_hides_no_other(journal: Journal, path: Path) -> None:
+    first = a_run("r1")
+    journal.begin_run(first, "m", "s")
+    first.complete = True
+    journal.finish_run(first)
+    second = a_run("r2")
+    journal.begin_run(second, "m", "s")
+    journal.finish_run(second)
+    latest = journal.latest_run("m", "s")
+    assert latest is not None
+    assert latest.id == "r1"
+    assert [file.name for file in _files(path)] == ["r1.tcprun"]
 
 
 def test_the_latest_run_of_a_step_is_given(journal: Journal) -> None:
@@ -53,8 +181,12 @@ def test_the_latest_run_of_a_step_is_given(journal: Journal) -> None:
 
 def test_a_damaged_run_file_gives_the_run_before_it(journal: Journal, path: Path) -> None:
     for number in (1, 2):
-        journal.begin_run(a_run(f"r{number}"), "m", "s")
+        run = a_run(f"r{number}")
+        journal.begin_run(run, "m", "s")
+        run.complete = True
+        journal.finish_run(run)
     (path.parent / "runs" / "r2.tcprun").write_bytes(b"not a run")
     latest = journal.latest_run("m", "s")
     assert latest is not None
     assert latest.id == "r1"
+    assert load(path.parent / "runs" / "r1.tcprun").complete

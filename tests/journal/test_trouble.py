@@ -12,6 +12,8 @@ import pytest
 from tcptutor.errors import JournalError
 from tcptutor.journal import Journal, schema
 
+from .conftest import a_run, some_samples
+
 WRITER = """
 import sys
 from pathlib import Path
@@ -74,11 +76,13 @@ def test_a_full_disk_is_one_clear_line_and_what_was_stored_stays(path: Path) -> 
 
 
 def test_a_disk_that_is_full_for_run_files_is_one_clear_line(journal: Journal, path: Path) -> None:
-    from .conftest import a_run
-
     (path.parent / "runs").write_text("a file where the folder should be")
+    run = a_run()
+    journal.begin_run(run, "m", "s")
+    journal.extend_run(run, some_samples(0))
+    run.complete = True
     with pytest.raises(JournalError, match="could not be saved") as caught:
-        journal.begin_run(a_run(), "m", "s")
+        journal.finish_run(run)
     assert "\n" not in str(caught.value)
 
 

@@ -36,6 +36,7 @@ class GuestBackend:
             except ImageDamaged:
                 self._snapshots.image.check()
                 self._manifest = await self._snapshots.build(self.clock, lambda _part, _text: None)
+        await self._drop_dead()
         if self._next is None:
             self._next = asyncio.create_task(self._restore(self._manifest))
         try:
@@ -46,16 +47,32 @@ class GuestBackend:
             raise
         return self._manifest.environment
 
+    async def _drop_dead(self) -> None:
+        """Let go of a machine that was killed while it waited for its run, so that the run does not find out."""
+        waits = self._next
+        if waits is not None and waits.done() and not waits.cancelled() and waits.exception() is None:
+            machine = waits.result()
+            if not machine.alive:
+                self._next = None
+                await self._end(machine)
+
     async def _restore(self, manifest: Manifest) -> Machine:
+        try:
+            return await self._restore_once(manifest)
+        except LabError:
+            # A killed QEMU and a damaged snapshot look alike: only the damage is there the second time.
+            try:
+                return await self._restore_once(manifest)
+            except LabError as error:
+                raise ImageDamaged(
+                    "the guest's snapshot cannot be used: run `tcptutor setup --again` to build it again"
+                ) from error
+
+    async def _restore_once(self, manifest: Manifest) -> Machine:
         machine = Machine(self._snapshots.architecture)
         self._machines.add(machine)
         try:
             await machine.restore(self.clock, self._snapshots.file(self.clock), manifest.kvm)
-        except LabError as error:
-            await self._end(machine)
-            raise ImageDamaged(
-                "the guest's snapshot cannot be used: run `tcptutor setup --again` to build it again"
-            ) from error
         except BaseException:
             await self._end(machine)
             raise

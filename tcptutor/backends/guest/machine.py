@@ -18,6 +18,7 @@ from typing import Any
 
 from qemu.qmp import QMPClient, QMPError
 
+from tcptutor.backends import processes
 from tcptutor.backends.guest import tools
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.output import Output
@@ -104,7 +105,6 @@ class Machine:
         self._console_task: asyncio.Task[None] | None = None
         self._output = Output()
         self._writer: asyncio.StreamWriter
-        self._aborted = False
 
     async def start(self, clock: str, boot: list[str], kvm: bool = False) -> None:
         """Start it with `boot` (a kernel to boot, or a snapshot to take in). Raises LabError."""
@@ -139,6 +139,10 @@ class Machine:
         assert self._process.stdout is not None
         async for line in self._process.stdout:
             self._console.append(line.decode(errors="replace").strip())
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.returncode is None
 
     def last_words(self) -> str:
         """The last line that the guest or QEMU printed."""
@@ -205,20 +209,14 @@ class Machine:
             await asyncio.sleep(0.001)
         await self.execute("cont")
 
-    def _alive(self) -> bool:
-        return self._process is not None and self._process.returncode is None
-
     async def readline(self) -> bytes:
         """The next line that the agent says; empty when the guest has ended."""
-        return await self._output.readline(self._alive)
+        return await self._output.readline(lambda: self.alive)
 
     def abort(self) -> None:
         """End the process at once, without waiting for anything; `kill` tidies up after it."""
-        # Once only: a second signal looks for the process first, may reap it, and asyncio then misses its end.
-        if self._process is not None and not self._aborted:
-            self._aborted = True
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
+        if self._process is not None:
+            processes.kill(self._process)
 
     async def kill(self) -> None:
         """End it now. Never raises; safe to call twice."""

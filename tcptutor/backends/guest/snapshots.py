@@ -16,11 +16,11 @@ from pathlib import Path
 import msgspec
 
 from tcptutor import places
-from tcptutor.backends.guest import layer, tools
+from tcptutor.backends.guest import layer, leftovers, tools
 from tcptutor.backends.guest.architecture import Architecture, chosen
 from tcptutor.backends.guest.image import Image, Progress
 from tcptutor.backends.guest.machine import Machine, command, kernel_command
-from tcptutor.errors import ImageDamaged, LabError, SetupError
+from tcptutor.errors import ImageDamaged, LabError, LabUnavailable, SetupError
 from tcptutor.lab.protocol import Failed, Ready, event_decoder
 from tcptutor.run import Environment
 
@@ -32,7 +32,13 @@ _KVM_TIMEOUT = 15.0
 
 @cache
 def _qemu_version(program: str) -> str:
-    output = subprocess.run([tools.find(program), "--version"], capture_output=True, text=True, check=True)
+    try:
+        output = subprocess.run(
+            [tools.find(program), "--version"], capture_output=True, text=True, check=True
+        )
+    except subprocess.CalledProcessError as error:
+        said = (error.stderr.strip().splitlines() or [str(error)])[-1]
+        raise LabUnavailable(f"QEMU does not start ({said}): install it again, or try again") from error
     return output.stdout.splitlines()[0]
 
 
@@ -97,6 +103,7 @@ class Snapshots:
         The real clock takes hardware virtualisation when it works here. Raises SetupError.
         """
         self.image.check()
+        leftovers.remove(self.folder)
         if clock == "real" and self.architecture.native and os.access("/dev/kvm", os.R_OK | os.W_OK):
             progress(0.0, "trying hardware virtualisation")
             with contextlib.suppress(SetupError):

@@ -92,10 +92,12 @@ class Running:
 
     def _idle(self) -> None:
         seconds = f"{self._experiment.seconds:g} s of TCP on a real kernel"
+        here = self._app.bench.state.environment
+        replayed = here is not None and here.backend == "replay"
         if self._study.must_predict:
-            said = f"Predict first, then r runs it: {seconds}."
+            said = f"Predict first, then r {'plays a recorded run' if replayed else 'runs it'}: {seconds}."
         else:
-            said = f"Press r to run it: {seconds}."
+            said = f"Press r to {'play a recorded run' if replayed else 'run it'}: {seconds}."
         self._panel.idle(self._experiment, said)
 
     def _is_ours(self, live: Live) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content
 
+from tcptutor.ui import words
 from tcptutor.ui.live import Live
 
 
@@ -12,25 +13,29 @@ def status(live: Live) -> Content:
     run, total = live.run, live.run.experiment.seconds
     if live.state == "starting" or (live.going_on and not run.samples):
         return Content.assemble(("… ", "bold"), live.phase, ("   s stops", "$text-muted"))
+    recorded = words.recorded(run.environment)
     if live.going_on:
+        mark = "▶ recorded run: " if recorded else "▶ "
         warmup = "  (warm-up, not in the mean)" if run.experiment_s < run.experiment.flows.warmup else ""
         return Content.assemble(
-            ("▶ ", "bold"), f"{run.experiment_s:.0f} of {total:g} s{warmup}", ("   s stops", "$text-muted")
+            (mark, "bold"), f"{run.experiment_s:.0f} of {total:g} s{warmup}", ("   s stops", "$text-muted")
         )
     if live.problem:
         kept = f" ({run.experiment_s:.1f} s of it are kept)" if run.samples else ""
         return Content.assemble(("✗ ", "$error bold"), f"{live.problem}{kept}")
-    again = " r runs it again." if live.repeatable else ""
+    again = f" r {'plays' if recorded else 'runs'} it again." if live.repeatable else ""
     if live.cut_short:
         return Content.assemble(
             ("✂ cut short ", "$warning bold"),
             f"at {run.experiment_s:.1f} of {total:g} s: {run.note}.{again}",
         )
-    if run.environment.backend == "imported":
-        return Content.assemble(("✓ ", "$success bold"), f"{run.note}: {total:.4g} s.")
-    return Content.assemble(
-        ("✓ ", "$success bold"), f"done: {total:g} s of lab time in {run.wall_s:.0f} s.{again}"
-    )
+    if recorded:
+        done = f"played: not run now.{again}"
+    elif run.environment.backend == "imported":
+        done = f"{run.note}: {total:.4g} s."
+    else:
+        done = f"done: {total:g} s of lab time in {run.wall_s:.0f} s.{again}"
+    return Content.assemble(("✓ ", "$success bold"), done)
 
 
 def why(live: Live) -> Content:
@@ -40,6 +45,8 @@ def why(live: Live) -> Content:
         lines.append(Content.assemble(("why: ", "bold"), live.report.verdict.sentence))
         if live.report.note and live.report.note not in live.run.fidelity.reasons:
             lines.append(Content(live.report.note))
+    if recorded := words.recorded(live.run.environment):
+        lines.append(Content.assemble(("replay: ", "$warning bold"), recorded))
     if live.unsaved:
         lines.append(Content.assemble(("⚠ not saved: ", "$error bold"), live.unsaved))
     fidelity = live.run.fidelity
