@@ -146,7 +146,9 @@ def repeat_experiment(
 
     first = course.experiment(name, settings, seed, scale=scale)
     others = [course.experiment(name, settings, first.seed + step, scale=scale) for step in range(1, repeat)]
-    return run_repeated([first, *others], backend, clock, as_json, _store)
+    files = RunFiles(places.state() / "runs")
+    files.recover()
+    return run_repeated([first, *others], backend, clock, as_json, lambda run: _store(run, files))
 
 
 def _print(run: Run, result: Report, path: Path | None) -> None:

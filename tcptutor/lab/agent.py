@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from tcptutor.errors import KernelLacks, TutorError
 from tcptutor.lab import experiment as runner
@@ -62,6 +63,14 @@ class Agent:
                 raise KernelLacks(
                     f"this kernel has no congestion control {algorithm!r}: it has {', '.join(here.algorithms)}"
                 )
+        if (asked := experiment.flows.buffer) is not None:
+            for name in ("rmem_max", "wmem_max"):
+                allowed = int((Path("/proc/sys/net/core") / name).read_text())
+                if asked > allowed:
+                    raise KernelLacks(
+                        f"this kernel allows buffers of {allowed} bytes (net.core.{name}):"
+                        f" take a smaller buffer, or --backend guest"
+                    )
         for kind in experiment.qdiscs:
             if kind not in here.qdiscs:
                 raise KernelLacks(

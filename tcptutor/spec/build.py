@@ -38,8 +38,8 @@ def build(
             f"{unknown[0]!r} is not a key of an experiment: the keys are {', '.join(sorted(_KEYS))}"
         )
     text = {**_parameters(table, "parameters"), **_paper(name, table, scale), **(overrides or {})}
-    path, hosts, flows = _parts(text)
-    pairs = table.get("pairs", 1)
+    path, hosts, flows, given = _parts(text)
+    pairs = given.get("pairs", table.get("pairs", 1))
     if not isinstance(pairs, int) or not 1 <= pairs <= 4:
         raise ParameterError(f"pairs: {pairs!r} is out of bounds: 1 to 4")
     seed = table.get("seed", 1) if seed is None else seed
@@ -81,8 +81,9 @@ def _paper(name: str, table: Mapping[str, Any], scale: str) -> Mapping[str, Any]
     return printed
 
 
-def _parts(text: Mapping[str, Any]) -> tuple[Path, Hosts, Flows]:
-    values: dict[str, dict[str, Any]] = {"path": {}, "hosts": {}, "flows": {}}
+def _parts(text: Mapping[str, Any]) -> tuple[Path, Hosts, Flows, dict[str, Any]]:
+    """The parts, and what is of the experiment itself."""
+    values: dict[str, dict[str, Any]] = {"path": {}, "hosts": {}, "flows": {}, "": {}}
     path, sysctls = values["path"], dict[str, str]()
     for key in sorted(text, key=lambda key: key in _SIZES):
         if key not in PARAMETERS and (sysctl := sysctl_name(key)):
@@ -96,7 +97,7 @@ def _parts(text: Mapping[str, Any]) -> tuple[Path, Hosts, Flows]:
     path.setdefault(
         "reverse_queue", _default_queue(path.get("reverse_rate"), path.get("delay", 0.0), hosts.mtu)
     )
-    return Path(**path), hosts, Flows(**values["flows"])
+    return Path(**path), hosts, Flows(**values["flows"]), values[""]
 
 
 def _check(experiment: Experiment) -> None:

@@ -17,7 +17,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     part: str
-    """The part of Experiment that holds it: path, hosts or flows."""
+    """The part of Experiment that holds it: path, hosts or flows; empty for Experiment itself."""
     kind: units.Kind
     low: float = 0.0
     high: float = 0.0
@@ -43,6 +43,10 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         if self.many and self.kind != "changes":
             text += ", several with commas"
         return text + (", or none" if self.optional else "")
+
+    def of(self, experiment: Experiment) -> Any:
+        """Its value there, in base units."""
+        return getattr(getattr(experiment, self.part) if self.part else experiment, self.name)
 
     def text(self, value: Any) -> str:
         """A value of it in base units, as the user writes it."""
@@ -115,6 +119,7 @@ PARAMETERS: dict[str, Parameter] = {
         Parameter(name="changes", part="path", kind="changes", many=True, help="what changes while it runs"),
         _p("algorithm", "hosts", "name", 0, 0, "congestion control of the senders"),
         _p("algorithms", "hosts", "name", 0, 0, "congestion control of each pair or flow", many=True),
+        _p("pairs", "", "count", 1, 4, "host pairs that send at the same time"),
         _p("streams", "flows", "count", 0, 64, "parallel TCP flows of each host pair"),
         _p("duration", "flows", "time", 1, 3600, "measured time, after the warm-up"),
         _p("warmup", "flows", "time", 0, 600, "time at the start left out of the means"),
@@ -282,7 +287,7 @@ def settings(experiment: Experiment) -> dict[str, str]:
     plain = Experiment(name="")
     shown = {}
     for name, known in PARAMETERS.items():
-        value = getattr(getattr(experiment, known.part), name)
-        if name == "algorithm" or value != getattr(getattr(plain, known.part), name):
+        value = known.of(experiment)
+        if name == "algorithm" or value != known.of(plain):
             shown[name] = known.text(value)
     return {name: text for name, text in shown.items() if text != "none"} | experiment.hosts.sysctls

@@ -78,7 +78,10 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     window: int | None = None
     """The receiver's window, bytes of payload it advertises at most; None leaves the kernel's autotuning."""
     send_buffer: int | None = None
-    """The sender's buffer, bytes as the kernel counts them (tcp_wmem); None leaves the kernel's autotuning."""
+    """The sender's buffer, bytes as the kernel counts them (tcp_wmem); None leaves the kernel's autotuning.
+
+    The kernel looks at it before it takes the next 64 KB, so about that much is under way however small it is.
+    """
     mtu: int = 1500
     mss: int | None = None
     """Upper bound of the segment's payload, bytes (TCP_MAXSEG); None leaves it to the MTU."""
@@ -175,7 +178,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def parameters(self) -> dict[str, float | int | str | bool | list[object] | None]:
         """The values by their parameter names, in base units (bit/s, s, probability, bytes); sysctls at the end."""
-        values: dict[str, float | int | str | bool | list[object] | None] = {}
+        values: dict[str, float | int | str | bool | list[object] | None] = {"pairs": self.pairs}
         for part in (self.path, self.hosts, self.flows):
             for name in part.__struct_fields__:
                 value = getattr(part, name)

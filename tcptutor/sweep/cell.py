@@ -149,7 +149,7 @@ def _value(experiment: Experiment, name: str) -> float | str | None:
         text = experiment.hosts.sysctls[str(sysctl_name(name))]
         return float(text) if text.isdigit() else text
     known = PARAMETERS[name]
-    value = getattr(getattr(experiment, known.part), name)
+    value = known.of(experiment)
     if value is None:
         return None
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else known.text(value)

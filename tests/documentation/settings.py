@@ -169,7 +169,7 @@ def _parameters() -> str:
     ]
     plain = spec.Experiment(name="")
     for name, known in spec.PARAMETERS.items():
-        default = _COMPUTED.get(name) or known.text(getattr(getattr(plain, known.part), name))
+        default = _COMPUTED.get(name) or known.text(known.of(plain))
         cells = (f"`{name}`", known.help, _UNITS[known.kind], known.bounds, default)
         lines.append("| " + " | ".join(map(_cell, cells)) + " |")
     return "\n".join([*lines, "", _SYSCTLS])
