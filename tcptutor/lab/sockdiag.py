@@ -25,6 +25,9 @@ _ESTABLISHED = 1
 _NO_COOKIE = b"\xff" * 8
 
 _HEADER = struct.Struct("=IHHII")
+_KIND = struct.Struct("=H")
+_LONGEST = 2048
+"""Bytes that an answer takes at most; it is some 400."""
 _REQUEST = struct.Struct("=BBBBI")
 _ADDRESSES = struct.Struct("!HH4s12x4s12x")
 _DIAG_MESSAGE = 72
@@ -89,6 +92,9 @@ class SockDiag:
                 socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_SOCK_DIAG
             )
 
+        self._last = _HEADER.size + _DIAG_MESSAGE
+        """Where tcp_info was in the last answer."""
+
     def close(self) -> None:
         self._socket.close()
 
@@ -123,19 +129,26 @@ class SockDiag:
     def _answer(self, asked: bytes) -> tuple[bytes, int, int] | None:
         """The message, and where in it tcp_info is: offset and bytes."""
         self._socket.send(asked)
-        data = self._socket.recv(8192)
-        kind = _HEADER.unpack_from(data)[1]
+        data = self._socket.recv(_LONGEST)
+        kind = _KIND.unpack_from(data, 4)[0]
         if kind == _NLMSG_ERROR:
             code = -struct.unpack_from("=i", data, _HEADER.size)[0]
             if code == errno.ENOENT:
                 return None
             raise LabError(f"the kernel does not tell the TCP state of a flow: {os.strerror(code)}")
+        # It is where it was in the last answer, as a rule.
+        offset = self._last
+        if offset + _ATTRIBUTE.size <= len(data):
+            length, kind = _ATTRIBUTE.unpack_from(data, offset)
+            if kind == _INET_DIAG_INFO and 100 < length <= len(data) - offset:
+                return data, offset + _ATTRIBUTE.size, length - _ATTRIBUTE.size
         offset = _HEADER.size + _DIAG_MESSAGE
         while offset + _ATTRIBUTE.size <= len(data):
             length, kind = _ATTRIBUTE.unpack_from(data, offset)
             if length < _ATTRIBUTE.size:
                 return None
             if kind == _INET_DIAG_INFO:
+                self._last = offset
                 return data, offset + _ATTRIBUTE.size, length - _ATTRIBUTE.size
             offset += (length + 3) & ~3
         return None
