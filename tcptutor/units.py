@@ -119,6 +119,13 @@ def size(value: float, digits: int = 3) -> str:
     return _scaled(value, ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "bytes")), digits)
 
 
+def _exact_size(value: float) -> str:
+    """In the units in which it is a short number: "64 KiB", "15 MB", "75001 bytes"."""
+    decimal = _scaled(value, ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes")), 6)
+    exact = (text for text in (size(value, 6), decimal) if parse(text, "size") == value)
+    return next(exact, f"{value:.0f} bytes")
+
+
 def percent(value: float, digits: int = 3) -> str:
     """ "0.1 %" from a probability."""
     return f"{value * 100:.{digits}g} %"
@@ -141,7 +148,7 @@ def write(value: float, kind: str) -> str:
         case "ratio":
             return percent(value, 6)
         case "size" | "window":
-            return size(value, 6)
+            return _exact_size(value)
         case "number":
             return f"{value:.6g}"
         case _:

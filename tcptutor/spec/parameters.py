@@ -290,4 +290,6 @@ def settings(experiment: Experiment) -> dict[str, str]:
         value = known.of(experiment)
         if name == "algorithm" or value != known.of(plain):
             shown[name] = known.text(value)
+    if experiment.path.reverse_rate is None:
+        shown.pop("reverse_queue", None)  # it follows from the others, and nothing queues there
     return {name: text for name, text in shown.items() if text != "none"} | experiment.hosts.sysctls
