@@ -1,7 +1,7 @@
 """Killing any part of a run at any moment leaves nothing behind, loses nothing that had arrived, and the next works.
 
-Twenty random moments a backend, spread over start, traffic and end. A failure names its seed; TCPTUTOR_FAULT_SEED=N
-takes the same moments again.
+Twenty random moments a backend, spread over start, traffic and end. They are the same each time, so that a build can
+be repeated; TCPTUTOR_FAULT_SEED=N takes others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.benchmarks.pty_app import PtyApp
 from tests.faults import machine
 from tests.faults.running import VICTIMS, Running
 
-SEED = int(os.environ.get("TCPTUTOR_FAULT_SEED", random.SystemRandom().randrange(10**6)))
+SEED = int(os.environ.get("TCPTUTOR_FAULT_SEED", "1"))
 MOMENTS = 20
 CASES = [
     pytest.param(backend, moment, marks=getattr(pytest.mark, backend))

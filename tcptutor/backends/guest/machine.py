@@ -203,12 +203,16 @@ class Machine:
         """Give a stopped guest its request, then let it go on.
 
         The request is in the guest's memory before the guest moves: it finds it at the same instant each time.
+        Raises AgentDied when QEMU is gone.
         """
         self._writer.write(request)
         waiting = bytearray(4)
         deadline = time.monotonic() + _HAND_IN
         while time.monotonic() < deadline:
-            fcntl.ioctl(self._sockets[0], termios.TIOCOUTQ, waiting)
+            try:
+                fcntl.ioctl(self._sockets[0], termios.TIOCOUTQ, waiting)
+            except (ValueError, OSError) as error:  # closed, because the other side is gone
+                raise AgentDied("the guest has ended: run the experiment again") from error
             if not struct.unpack("i", waiting)[0]:
                 break
             await asyncio.sleep(0.001)
