@@ -42,7 +42,7 @@ def _check(running: Running, folder: Path) -> None:
     assert running.errors == ""
     document = json.loads(output)
     # On a real clock a busy machine may give cause for doubt; wrong settings would be invalid.
-        assert document["fidelity"]["status"] != "invalid", document["fidelity"]
+    assert document["fidelity"]["status"] != "invalid", document["fidelity"]
     assert document["aggregate"]["throughput_bps"] == pytest.approx(5e6 * goodput_ratio(1500), rel=0.15)
     file = Path(document["file"])
     assert file.parent == folder
