@@ -7,14 +7,16 @@ standard error that says what to do.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from tcptutor import __version__
 from tcptutor.errors import TutorError
 
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 _BACKEND = click.option(
     "--backend",
     type=click.Choice(["auto", "host", "guest", "replay"]),
@@ -81,24 +83,25 @@ def _settings(_ctx: click.Context, _option: click.Parameter, values: tuple[str, 
     return settings
 
 
-@main.command()
-@click.argument("experiment", metavar="MODULE/EXPERIMENT")
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=_settings,
-    help="Change a parameter, such as streams=4 or loss=0.1%. May be given several times.",
-)
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of the random loss.")
-@click.option(
+def _set(name: str, help: str) -> Callable[[_Command], _Command]:
+    return click.option("--set", name, multiple=True, metavar="NAME=VALUE", callback=_settings, help=help)
+
+
+_SEED = click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of the random loss.")
+_SCALE = click.option(
     "--scale",
     type=click.Choice(["bench", "paper"]),
     default="bench",
     show_default=True,
     help="bench: values that most machines can carry; paper: those that the source printed.",
 )
+
+
+@main.command()
+@click.argument("experiment", metavar="MODULE/EXPERIMENT")
+@_set("settings", "Change a parameter, such as streams=4 or loss=0.1%. May be given several times.")
+@_SEED
+@_SCALE
 @click.option(
     "--repeat",
     type=click.IntRange(1, 1000),
@@ -135,16 +138,9 @@ def run(
     help="An axis: loss=0.01%,0.1%,1% or rtt=10ms..100ms/10 (equal steps) or loss=0.01%..1%/x5 (equal ratios) or"
     " seed=1..10/10. Several make the product.",
 )
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=_settings,
-    help="Change a parameter in all cells.",
-)
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of the random loss in all cells.")
-@click.option("--scale", type=click.Choice(["bench", "paper"]), default="bench", show_default=True)
+@_set("settings", "Change a parameter in all cells.")
+@_SEED
+@_SCALE
 @click.option(
     "-o",
     "--output",
@@ -279,13 +275,9 @@ def plot(runs: tuple[str, ...], output: str, what: str, as_json: bool) -> None:
 @main.command("import")
 @click.argument("file", type=click.Path())
 @click.option("-o", "--output", metavar="PATH", help="The run file to write. Default: among your runs.")
-@click.option(
-    "--set",
+@_set(
     "path",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=_settings,
-    help="What the file does not tell of its path, such as rate=1Gbit/s or delay=20ms, so that models can be asked.",
+    "What the file does not tell of its path, such as rate=1Gbit/s or delay=20ms, so that models can be asked.",
 )
 @_JSON
 def import_(file: str, output: str | None, path: dict[str, str], as_json: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from tcptutor import course, exchange, places, spec, units
 from tcptutor.analysis import Report, document, report
 from tcptutor.analysis.series import Throughput
+from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.recording import Recording
 from tcptutor.errors import JournalError, LabError, LabUnavailable, TutorError, UsageError
@@ -59,11 +59,6 @@ async def _run(
 ) -> tuple[Run, TutorError | None]:
     """The run, whole or cut short, and what cut it short; what arrives is kept in `files` as it does."""
     lab, progress = Lab(backend, clock), _Progress(experiment)
-    task = asyncio.current_task()
-    assert task is not None
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        loop.add_signal_handler(number, task.cancel)
     problem: TutorError | None = None
     try:
         progress.phase("starting the lab")
@@ -116,9 +111,9 @@ def run_experiment(
 ) -> int:
     """`tcptutor run`: the exit code. Raises TutorError before anything has run."""
     experiment = course.experiment(name, settings, seed, scale=scale)
-    files = RunFiles(places.state() / "runs")
+    files = RunFiles(places.runs())
     files.recover()
-    run, problem = asyncio.run(_run(experiment, backend, clock, files))
+    run, problem = run_until_signal(_run(experiment, backend, clock, files))
     path = _store(run, files)
     if as_json:
         print(json.dumps(document(run, str(path) if path else None), allow_nan=False))
@@ -146,7 +141,7 @@ def repeat_experiment(
 
     first = course.experiment(name, settings, seed, scale=scale)
     others = [course.experiment(name, settings, first.seed + step, scale=scale) for step in range(1, repeat)]
-    files = RunFiles(places.state() / "runs")
+    files = RunFiles(places.runs())
     files.recover()
     return run_repeated([first, *others], backend, clock, as_json, lambda run: _store(run, files))
 

@@ -37,3 +37,8 @@ def cache() -> Path:
 def state() -> Path:
     """The user's data, not yet created: the journal and the run files."""
     return platformdirs.user_data_path("tcptutor")
+
+
+def runs() -> Path:
+    """The user's run files, not yet created."""
+    return state() / "runs"

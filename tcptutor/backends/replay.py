@@ -138,4 +138,4 @@ def _refusal(wanted: Experiment, recorded: list[Experiment]) -> str:
 
 def _values(experiment: Experiment) -> dict[str, str]:
     values = {name: known.text(known.of(experiment)) for name, known in PARAMETERS.items()}
-    return {**values, "pairs": str(experiment.pairs), "seed": str(experiment.seed)}
+    return {**values, "seed": str(experiment.seed)}

@@ -9,9 +9,9 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from tcptutor import places
 from tcptutor.errors import TutorError, UsageError
 from tcptutor.exchange import flent, iperf3
-from tcptutor.exchange.find import folder
 from tcptutor.run import Run, save
 
 _TOO_LARGE = 1 << 30
@@ -34,11 +34,8 @@ def bring(file: Path, path: Mapping[str, str] | None = None) -> Run:
 
 def keep(run: Run, target: Path | None = None) -> Path:
     """Write the run to `target`, by default among the user's runs, and give its path. Raises TutorError."""
-    path = target or folder() / f"{run.id}.tcprun"
-    try:
-        save(run, path)
-    except OSError as error:
-        raise TutorError(f"cannot write {path}: {error.strerror}: give another place with -o") from error
+    path = target or places.runs() / f"{run.id}.tcprun"
+    save(run, path)
     return path
 
 

@@ -12,11 +12,6 @@ from tcptutor.run import Run, load
 _SHOWN = 3
 
 
-def folder() -> Path:
-    """Where runs are kept."""
-    return places.state() / "runs"
-
-
 def open_run(name: str) -> tuple[Run, Path]:
     """The run that `name` means, and its file. Raises UsageError for no or several, TutorError for a damaged one."""
     path = find(name)
@@ -34,8 +29,8 @@ def find(name: str) -> Path:
         return path
     # An id is a plain name: anything with a folder in it can only have been a file.
     # What a killed program was running is kept as well, once it has become a file.
-    recover(folder())
-    kept = sorted(folder().glob("*.tcprun")) if path.name == name else []
+    recover(places.runs())
+    kept = sorted(places.runs().glob("*.tcprun")) if path.name == name else []
     found = [file for file in kept if file.stem == name] or [
         file for file in kept if file.stem.startswith(name)
     ]
@@ -44,7 +39,9 @@ def find(name: str) -> Path:
     if found:
         some = ", ".join(file.stem for file in found[:_SHOWN]) + (" ..." if len(found) > _SHOWN else "")
         raise UsageError(f"{len(found)} runs begin with {name!r}: {some}: give more of the id")
-    raise UsageError(f"no run file {name!r}, and no run in {folder()} begins so: give a file or a run's id")
+    raise UsageError(
+        f"no run file {name!r}, and no run in {places.runs()} begins so: give a file or a run's id"
+    )
 
 
 def _foreign(path: Path) -> bool:

@@ -44,8 +44,7 @@ class RunFiles:
         if kept:
             try:
                 save(run, file)
-            except (TutorError, OSError) as error:
-                # OSError: making the folder itself, which save does not guard.
+            except TutorError as error:
                 raise JournalError(
                     f"the run could not be saved, {error}; what is on the screen stays"
                 ) from error

@@ -13,8 +13,9 @@ from pyroute2.netlink.exceptions import NetlinkError
 from tcptutor.lab import shaping
 from tcptutor.lab.namespaces import network_of
 from tcptutor.lab.network import Interface, Network
-from tcptutor.lab.plan import Way, chain
+from tcptutor.lab.plan import chain
 from tcptutor.run import Environment
+from tcptutor.spec import Path
 
 ALGORITHMS = (
     "reno",
@@ -61,7 +62,7 @@ def qdiscs(interface: Interface) -> tuple[str, ...]:
     there = []
     with shaping.netlink(interface) as (route, index):
         for kind in QDISCS:
-            way = Way(rate=1e7, delay=0.001, qdisc="fifo" if kind in ("netem", "tbf") else kind)
+            way = Path(rate=1e7, delay=0.001, qdisc="fifo" if kind in ("netem", "tbf") else kind)
             settings = next(one.settings for one in chain(way, 1500, 1) if one.kind == kind)
             try:
                 route.tc("add", kind, index, handle=0x10000, **settings)

@@ -49,7 +49,13 @@ class _Traffic:
     """The running traffic and what was sampled of it. Owns the processes; `stop` ends them."""
 
     def __init__(
-        self, network: Network, experiment: Experiment, first_port: int, channel: Channel, sample_hz: float
+        self,
+        network: Network,
+        experiment: Experiment,
+        bottleneck: Chain,
+        first_port: int,
+        channel: Channel,
+        sample_hz: float,
     ) -> None:
         self.network, self.experiment, self.channel = network, experiment, channel
         self.period = 1 / sample_hz
@@ -60,14 +66,12 @@ class _Traffic:
         self.lateness: list[float] = []
         self.worst_gap = 0.0
         self.trace = Tracing(self.sampler.flows) if experiment.flows.acks else None
+        kinds = [qdisc.kind for qdisc in bottleneck]
+        self._has_netem = "netem" in kinds
         self._queue_length = (
-            QueueLength(network.bottleneck, self._tbf()) if experiment.path.rate is not None else None
+            QueueLength(network.bottleneck, shaping.handle(kinds.index("tbf"))) if "tbf" in kinds else None
         )
         self._path = experiment.path
-
-    def _tbf(self) -> int:
-        kinds = [qdisc.kind for qdisc in chains(self.network, self.experiment)[self.network.bottleneck]]
-        return shaping.handle(kinds.index("tbf"))
 
     def stop(self) -> None:
         traffic.stop(self.groups)
@@ -133,11 +137,8 @@ class _Traffic:
         way, seed = plan.forward(self._path), self.experiment.seed
         shaping.change(
             self.network.bottleneck,
-            plan.chain(way, self.experiment.hosts.mtu, seed, self._has_netem()),
+            plan.chain(way, self.experiment.hosts.mtu, seed, self._has_netem),
         )
-
-    def _has_netem(self) -> bool:
-        return chains(self.network, self.experiment)[self.network.bottleneck][0].kind == "netem"
 
     def sample(self, began: float) -> float:
         """Take and emit samples for the length of the experiment; the time they cover, s."""
@@ -212,7 +213,8 @@ def run(
                 window.bound(sender, receiver, experiment.hosts.window)
         for interface, chain in wanted.items():
             shaping.apply(interface, chain)
-        running = _Traffic(network, experiment, first_port, channel, sample_hz)
+        bottleneck = wanted.get(network.bottleneck, ())
+        running = _Traffic(network, experiment, bottleneck, first_port, channel, sample_hz)
         _follow(running, watch, setup, wanted, environment)
     finally:
         if running is not None:

@@ -30,66 +30,28 @@ Chain = tuple[Qdisc, ...]
 """From the root down: each is the parent of the next."""
 
 
-@dataclass(frozen=True)
-class Way:
-    """What one direction of the path does to packets, in base units."""
-
-    rate: float | None = None
-    delay: float = 0.0
-    jitter: float = 0.0
-    shape: str = "uniform"
-    loss: float = 0.0
-    burst: float = 1.0
-    loss_correlation: float = 0.0
-    duplicate: float = 0.0
-    reorder: float = 0.0
-    queue: int = 150_000
-    bucket: int | None = None
-    """bytes that may leave at once"""
-    qdisc: str = "fifo"
-    ecn: bool = False
-
-    @property
-    def needs_netem(self) -> bool:
-        return bool(self.delay or self.jitter or self.loss or self.duplicate or self.reorder)
+def forward(path: Path) -> Path:
+    """The data's way: what a firewall drops, the way does not."""
+    return msgspec.structs.replace(path, loss=0.0) if path.loss_by == "firewall" else path
 
 
-def forward(path: Path) -> Way:
-    """The data's way."""
-    return Way(
-        rate=path.rate,
-        delay=path.delay,
-        jitter=path.jitter,
-        shape=path.jitter_shape,
-        loss=path.loss if path.loss_by == "netem" else 0.0,
-        burst=path.loss_burst,
-        loss_correlation=path.loss_correlation,
-        duplicate=path.duplicate,
-        reorder=path.reorder,
-        queue=path.queue,
-        bucket=path.burst,
-        qdisc=path.qdisc,
-        ecn=path.ecn,
-    )
-
-
-def backward(path: Path) -> Way:
-    """The acknowledgements' way."""
-    return Way(
+def backward(path: Path) -> Path:
+    """The acknowledgements' way, as a path of its own."""
+    return Path(
         rate=path.reverse_rate, delay=path.reverse_delay, loss=path.reverse_loss, queue=path.reverse_queue
     )
 
 
-def access(path: Path, pair: int) -> Way:
-    """A pair's own link behind the second switch."""
-    return Way(delay=path.pair_delays[pair % len(path.pair_delays)] if path.pair_delays else 0.0)
+def access(path: Path, pair: int) -> Path:
+    """A pair's own link behind the second switch, as a path of its own."""
+    return Path(delay=path.pair_delays[pair % len(path.pair_delays)] if path.pair_delays else 0.0)
 
 
-def chain(way: Way, mtu: int, seed: int, always_netem: bool = False) -> Chain:
-    """The queue disciplines that do it."""
+def chain(way: Path, mtu: int, seed: int, always_netem: bool = False) -> Chain:
+    """The queue disciplines that do it, in one direction."""
     frame = mtu + ETHERNET_HEADER
     found = []
-    if way.needs_netem or always_netem:
+    if always_netem or way.delay or way.jitter or way.loss or way.duplicate or way.reorder:
         found.append(Qdisc("netem", _netem(way, frame, seed)))
     if way.rate is not None:
         found.append(Qdisc("tbf", _tbf(way, frame)))
@@ -98,14 +60,14 @@ def chain(way: Way, mtu: int, seed: int, always_netem: bool = False) -> Chain:
     return tuple(found)
 
 
-def _netem(way: Way, frame: int, seed: int) -> dict[str, Any]:
+def _netem(way: Path, frame: int, seed: int) -> dict[str, Any]:
     in_flight = (way.rate or _UNSHAPED) * (way.delay + way.jitter) / 8 / frame
     return {
         "latency": round(way.delay * 1e9),
         "jitter": round(way.jitter * 1e9),
-        "shape": way.shape,
+        "shape": way.jitter_shape,
         "loss": way.loss,
-        "burst": way.burst,
+        "burst": way.loss_burst,
         "loss_correlation": way.loss_correlation,
         "duplicate": way.duplicate,
         "reorder": way.reorder,
@@ -117,17 +79,17 @@ def _netem(way: Way, frame: int, seed: int) -> dict[str, Any]:
     }
 
 
-def _tbf(way: Way, frame: int) -> dict[str, Any]:
+def _tbf(way: Path, frame: int) -> dict[str, Any]:
     assert way.rate is not None
     return {
         "rate": round(way.rate / 8),
         # A millisecond of the rate, so that a late timer costs nothing, and at least ten frames.
-        "burst": way.bucket or max(round(way.rate / 8 / 1000), 10 * frame),
+        "burst": way.burst or max(round(way.rate / 8 / 1000), 10 * frame),
         "limit": way.queue,
     }
 
 
-def _inner(way: Way, frame: int) -> dict[str, Any]:
+def _inner(way: Path, frame: int) -> dict[str, Any]:
     assert way.rate is not None
     packets = max(10, round(way.queue / frame))
     match way.qdisc:

@@ -6,6 +6,7 @@ files of format 1, which kept them as rows, are read as well.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import zlib
@@ -33,7 +34,8 @@ def save(run: Run, path: Path) -> None:
         beside.write_bytes(gzip.compress(_encoder.encode(run), compresslevel=6, mtime=0))
         beside.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # there may not even be a folder
+            beside.unlink(missing_ok=True)
         raise TutorError(
             f"cannot write {path}: {error.strerror}: free some space or give another place"
         ) from error

@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from tcptutor import places, units
+from tcptutor.backends.ending import run_until_signal
 from tcptutor.course.experiments import Catalogue
 from tcptutor.errors import LabError, TutorError
 from tcptutor.sweep import cluster, place, plot, pool, said
@@ -78,7 +79,7 @@ def _fill(request: Request, store: Store, whole: Sequence[Cell], where: Place) -
         )
     if missing:
         _announce(request, missing, where, done=len(whole) - len(missing))
-        problem = pool.run_until_signal(_run(request, store, missing, where, len(whole)))
+        problem = run_until_signal(_run(request, store, missing, where, len(whole)))
     else:
         problem = None
     if not (store.table.rows or store.table.failures):

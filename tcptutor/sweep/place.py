@@ -38,7 +38,7 @@ async def find(experiments: Sequence[Experiment], backend: str, clock: str, jobs
     Raises LabUnavailable or KernelLacks when none can run here, UsageError for `jobs` in real time.
     """
     chosen, lacking = None, None
-    for experiment in {(one.qdiscs, one.hosts.algorithm): one for one in experiments}.values():
+    for experiment in {(one.qdiscs, one.congestion_controls): one for one in experiments}.values():
         try:
             found = await choose(experiment, backend, clock)
         except KernelLacks as error:

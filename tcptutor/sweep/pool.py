@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-from collections.abc import AsyncGenerator, Coroutine, Sequence
-from typing import Any, TypeVar
+from collections.abc import AsyncGenerator, Sequence
 
 from tcptutor.backends.lab import Lab
 from tcptutor.errors import KernelLacks, LabError, TutorError
@@ -14,7 +12,6 @@ from tcptutor.spec import Experiment
 from tcptutor.sweep.cell import play
 from tcptutor.sweep.place import Place
 
-_T = TypeVar("_T")
 Result = tuple[int, Run | TutorError]
 
 
@@ -58,25 +55,3 @@ async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerato
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.gather(*(lab.close() for lab in labs))
-
-
-def run_until_signal(main: Coroutine[Any, Any, _T]) -> _T:
-    """`asyncio.run`, cancelled by the first SIGINT, SIGTERM or SIGHUP; the ones after it do not disturb the end."""
-
-    async def watched() -> _T:
-        task = asyncio.create_task(main)
-        loop = asyncio.get_running_loop()
-        asked = False
-
-        def stop() -> None:
-            nonlocal asked
-            if not asked:
-                asked = True
-                task.cancel()
-
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-                loop.add_signal_handler(number, stop)
-        return await task
-
-    return asyncio.run(watched())

@@ -14,6 +14,7 @@ import msgspec
 
 from tcptutor import units
 from tcptutor.analysis import document
+from tcptutor.backends.ending import run_until_signal
 from tcptutor.errors import LabError, TutorError
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
@@ -38,7 +39,7 @@ def run_repeated(
         click.echo(f"{experiments[0].name}: {experiments[0].title}")
         runs = f"{said.count(len(experiments), 'run')}, {where.backend}, {where.clock} clock, {where.why}"
         click.echo(f"  {runs}: about {said.duration(place.expected_seconds(experiments, where))}")
-    problem = pool.run_until_signal(repeats.run(where))
+    problem = run_until_signal(repeats.run(where))
     if repeats.rows:
         repeats.tell()
     if problem is not None:
