@@ -129,6 +129,26 @@ def run(
 
 
 @main.command()
+@click.argument("host", default="h1")
+@click.option(
+    "--experiment",
+    metavar="MODULE/EXPERIMENT",
+    help="Set the lab up as this one has it. Default: a network without delay, loss or rate.",
+)
+@_set("settings", "Set the lab up so, such as rate=100Mbit/s, delay=20ms or pairs=2.")
+@_SCALE
+@_BACKEND
+def shell(host: str, experiment: str | None, settings: dict[str, str], scale: str, backend: str) -> None:
+    """A shell on a lab host (h1, h2, ... s1, s2), in real time: the commands of the lab manuals work as printed.
+
+    What you send with iperf3 or anything else is kept as a run and explained when the shell ends.
+    """
+    from tcptutor.shell import open_shell  # noqa: PLC0415
+
+    sys.exit(open_shell(host, experiment, settings, scale, backend))
+
+
+@main.command()
 @click.argument("experiment", metavar="MODULE/EXPERIMENT")
 @click.option(
     "--grid",

@@ -90,7 +90,7 @@ async def _run(
         await lab.close()
 
 
-def _store(run: Run, files: RunFiles) -> Path | None:
+def store(run: Run, files: RunFiles) -> Path | None:
     """Keep the run; None, with a line that says why, when it cannot be kept."""
     try:
         file = files.finish(run)
@@ -114,11 +114,11 @@ def run_experiment(
     files = RunFiles(places.runs())
     files.recover()
     run, problem = run_until_signal(_run(experiment, backend, clock, files))
-    path = _store(run, files)
+    path = store(run, files)
     if as_json:
         print(json.dumps(document(run, str(path) if path else None), allow_nan=False))
     else:
-        _print(run, report(run), path)
+        print_report(run, report(run), path)
     if problem is not None:
         kept = f"; {run.experiment_s:.1f} s of it are kept" if path else ""
         print(f"tcptutor: {problem}{kept}", file=sys.stderr)
@@ -143,10 +143,11 @@ def repeat_experiment(
     others = [course.experiment(name, settings, first.seed + step, scale=scale) for step in range(1, repeat)]
     files = RunFiles(places.runs())
     files.recover()
-    return run_repeated([first, *others], backend, clock, as_json, lambda run: _store(run, files))
+    return run_repeated([first, *others], backend, clock, as_json, lambda run: store(run, files))
 
 
-def _print(run: Run, result: Report, path: Path | None) -> None:
+def print_report(run: Run, result: Report, path: Path | None) -> None:
+    """What came out of `run`, for people."""
     experiment, environment = run.experiment, run.environment
     print(f"{experiment.name}: {experiment.title}")
     where = (

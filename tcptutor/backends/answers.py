@@ -14,7 +14,7 @@ from tcptutor.lab.protocol import Event, Failed
 
 async def next_event(
     readline: Callable[[], Awaitable[bytes]],
-    timeout: float,
+    timeout: float | None,
     who: str,
     last_words: Callable[[], Awaitable[str]],
 ) -> Event:

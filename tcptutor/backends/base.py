@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
+from tcptutor.backends.session import Session
 from tcptutor.lab.protocol import Event
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
@@ -21,6 +23,13 @@ class Backend(Protocol):
         """Run it. The last event is Finished; a failure raises LabError and what came before it stays true.
 
         Closing the iterator early (`aclose`, or cancelling the task) stops the run in the lab.
+        """
+        ...
+
+    def session(self, experiment: Experiment) -> AbstractAsyncContextManager[Session]:
+        """The lab set up as `experiment` says, in somebody's own hands and in real time, for the length of the block.
+
+        Raises LabUnavailable where there is none, LabError or KernelLacks when it cannot be set up.
         """
         ...
 

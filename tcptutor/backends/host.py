@@ -12,13 +12,15 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 
 from tcptutor.backends import processes
 from tcptutor.backends.answers import failure, next_event
+from tcptutor.backends.session import Session
 from tcptutor.errors import LabUnavailable, MissingTool
 from tcptutor.lab import protocol
-from tcptutor.lab.protocol import Event, Failed, Finished, Hello, Quit, Ready, RunExperiment
+from tcptutor.lab.protocol import Event, Failed, Finished, Hello, OpenSession, Quit, Ready, RunExperiment
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
@@ -123,7 +125,7 @@ class HostBackend:
         assert self._process.stdin is not None
         self._process.stdin.write(protocol.line(request))
 
-    async def _event(self, timeout: float) -> Event:
+    async def _event(self, timeout: float | None) -> Event:
         assert self._process is not None
         assert self._process.stdout is not None
         return await next_event(self._process.stdout.readline, timeout, "the lab's agent", self._last_words)
@@ -152,6 +154,19 @@ class HostBackend:
             if not done:
                 # Stopped or dead: the next run gets a new agent, and with it a clean network.
                 await self._kill()
+
+    @asynccontextmanager
+    async def session(self, experiment: Experiment) -> AsyncIterator[Session]:
+        await self.open()
+        session = Session(experiment, self._send, lambda: self._event(None))
+        try:
+            self._send(OpenSession(experiment))
+            await session.begin()
+            yield session
+        finally:
+            # What was started there by hand, and what was changed, ends with the agent's namespaces.
+            await session.abandon()
+            await self._kill()
 
     async def _kill(self) -> None:
         process, self._process, self._environment = self._process, None, None

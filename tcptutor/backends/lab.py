@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,6 +16,7 @@ from tcptutor.spec import Experiment, Path
 
 if TYPE_CHECKING:
     from tcptutor.backends.choice import Choice
+    from tcptutor.backends.session import Session
 
 _USUAL = Experiment(name="usual", path=Path(rate=1e8, delay=0.02, loss=0.001))
 """What most of the course needs of a kernel."""
@@ -67,6 +68,25 @@ class Lab:
                 if isinstance(event, Ready):
                     self.environment = event.environment  # each recorded run has its own
                 yield event
+
+    @asynccontextmanager
+    async def session(self, experiment: Experiment) -> AsyncIterator[tuple[Session, Environment]]:
+        """The lab set up as `experiment` says, in somebody's own hands, and where it is; beside what is warm.
+
+        Raises LabUnavailable, LabError or KernelLacks.
+        """
+        from tcptutor.backends.choice import choose  # noqa: PLC0415
+
+        choice = await choose(experiment, self._backend, "real")
+        try:
+            environment = await choice.backend.open()
+            environment = msgspec.structs.replace(environment, reason=choice.reason)
+            async with choice.backend.session(experiment) as session:
+                yield session, environment
+        except SetupError as error:
+            raise LabUnavailable(str(error)) from error
+        finally:
+            await choice.backend.close()
 
     async def close(self) -> None:
         """End it; leaves nothing behind. Never raises."""

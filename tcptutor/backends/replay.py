@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Iterator
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 
@@ -111,6 +112,9 @@ class ReplayBackend:
 
     def _without(self, what: str) -> LabUnavailable:
         return LabUnavailable(what if self._reason == ASKED else f"{self._reason}; and {what}")
+
+    def session(self, experiment: Experiment) -> NoReturn:
+        raise self._without(f"a recording of {experiment.name} has no terminal")
 
     async def close(self) -> None:
         """There is nothing to end."""

@@ -16,7 +16,8 @@ from tcptutor.lab import protocol
 from tcptutor.lab.channel import Channel, to_descriptor
 from tcptutor.lab.environment import environment
 from tcptutor.lab.network import Network
-from tcptutor.lab.protocol import Failed, Hello, Phase, Ready, RunExperiment
+from tcptutor.lab.protocol import Failed, Hello, OpenSession, Phase, Ready, RunExperiment
+from tcptutor.lab.session.serve import Session
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
@@ -47,7 +48,9 @@ class Agent:
                     case Hello():
                         self.channel.send(Ready(protocol.VERSION, self.start()))
                     case RunExperiment() as request:
-                        self._run(request)
+                        self._answer(request)
+                    case OpenSession() as request:
+                        self._answer(request)
                     case _:
                         pass  # Stop without a run: it has just ended by itself
         except TutorError as error:
@@ -77,23 +80,30 @@ class Agent:
                     f"this kernel has no {kind}: run the experiment in the guest (--backend guest)"
                 )
 
-    def _run(self, request: RunExperiment) -> None:
-        experiment = request.experiment
+    def _answer(self, request: RunExperiment | OpenSession) -> None:
         try:
-            self._require(experiment)
-            if self.network.pairs != experiment.pairs:
-                self.channel.send(Phase("network", "building the network"))
-                self.network.stop()
-                self.network = Network(experiment.pairs)
-                self.network.start()
+            here = self._prepare(request.experiment)
+            if isinstance(request, OpenSession):
+                Session(self.network, request, self.channel, here).serve()
+                return
             # Each run takes other ports: those of the last one may still wait in TIME_WAIT.
             first_port = _FIRST_PORT + _PORTS_A_RUN * (self._runs % _PORT_BLOCKS)
             self._runs += 1
-            runner.run(self.network, experiment, self.channel, first_port, request.sample_hz, self.start())
+            runner.run(self.network, request.experiment, self.channel, first_port, request.sample_hz, here)
         except KernelLacks as error:
             self.channel.send(Failed(str(error), "kernel"))
         except TutorError as error:
             self.channel.send(Failed(str(error)))
+
+    def _prepare(self, experiment: Experiment) -> Environment:
+        """The network that `experiment` needs. Raises KernelLacks or LabError."""
+        self._require(experiment)
+        if self.network.pairs != experiment.pairs:
+            self.channel.send(Phase("network", "building the network"))
+            self.network.stop()
+            self.network = Network(experiment.pairs)
+            self.network.start()
+        return self.start()
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -37,17 +37,36 @@ class Channel:
         """The next request; None after `timeout` seconds or when the input has ended."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
-            while b"\n" in self._buffer:
-                line, self._buffer = self._buffer.split(b"\n", 1)
-                request = self._decode(line)
-                if request is not None:
-                    return request
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if self.closed or not select.select([self._read_fd], [], [], left)[0]:
-                return None
-            data = os.read(self._read_fd, 65536)
-            self._buffer += data
-            self.closed = not data
+            request, _ = self.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+            over = self.closed or (deadline is not None and time.monotonic() >= deadline)
+            if request is not None or over:
+                return request
+
+    def wait(self, timeout: float | None, others: Sequence[int] = ()) -> tuple[Request | None, list[int]]:
+        """The next request, if one has come, and those of the file descriptors `others` that can be read.
+
+        Returns when there is either, after `timeout` seconds, or when something came that was no whole request.
+        """
+        if (request := self._next()) is not None:
+            return request, []
+        if self.closed:
+            return None, []
+        ready = select.select([self._read_fd, *others], [], [], timeout)[0]
+        if self._read_fd not in ready:
+            return None, ready
+        ready.remove(self._read_fd)
+        data = os.read(self._read_fd, 65536)
+        self._buffer += data
+        self.closed = not data
+        return self._next(), ready
+
+    def _next(self) -> Request | None:
+        """The first whole request that is waiting here."""
+        while b"\n" in self._buffer:
+            line, self._buffer = self._buffer.split(b"\n", 1)
+            if (request := self._decode(line)) is not None:
+                return request
+        return None
 
     def _decode(self, line: bytes) -> Request | None:
         try:

@@ -236,7 +236,8 @@ def _follow(
     network, experiment, channel = running.network, running.experiment, running.channel
     seconds, complete = 0.0, False
     channel.send(Phase("check", "checking the path"))
-    watch.settings(network, wanted)
+    watch.settings(wanted)
+    watch.offloads(network)
     watch.invalid += setup.problems()
     if environment is not None:
         watch.clock(environment.hz)

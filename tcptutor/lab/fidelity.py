@@ -43,13 +43,16 @@ class Watch:
 
     # Before
 
-    def settings(self, network: Network, wanted: dict[Interface, Chain]) -> None:
-        """Does the kernel hold what was asked for, are the offloads as they should be?"""
+    def settings(self, wanted: dict[Interface, Chain]) -> None:
+        """Does the kernel hold what was asked for?"""
         for interface, chain in wanted.items():
             self.invalid += [
                 f"{interface.name}: {problem}"
                 for problem in shaping.differences(chain, shaping.held(interface))
             ]
+
+    def offloads(self, network: Network) -> None:
+        """Are the offloads as they should be?"""
         asked = self.experiment.hosts.offloads
         wrong = [
             f"{interface.name} {name}"

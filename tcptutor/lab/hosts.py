@@ -15,7 +15,7 @@ from tcptutor.lab.network import Host, Interface, Network
 from tcptutor.spec import Experiment
 
 _SIOCETHTOOL = 0x8946
-_SIOCSIFMTU = 0x8922
+_SIOCGIFMTU, _SIOCSIFMTU = 0x8921, 0x8922
 # linux/ethtool.h: the commands that read and set one offload each.
 _OFFLOADS = {"tso": (0x1E, 0x1F), "gso": (0x23, 0x24), "gro": (0x2B, 0x2C)}
 _BUFFER_MAX = 6 << 20
@@ -64,6 +64,15 @@ def set_mtu(network: Network, mtu: int) -> None:
         # One ioctl instead of a netlink socket each: on an emulated processor that is half of a run's start.
         with network_of(interface.pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
             fcntl.ioctl(sock, _SIOCSIFMTU, struct.pack("16si", interface.name.encode(), mtu).ljust(40, b"\0"))
+
+
+def mtu(interface: Interface) -> int:
+    """What `interface` takes, bytes of an IP packet."""
+    with network_of(interface.pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        held = fcntl.ioctl(
+            sock, _SIOCGIFMTU, struct.pack("16sI", interface.name.encode(), 0).ljust(40, b"\0")
+        )
+        return int(struct.unpack_from("16sI", held)[1])
 
 
 class Firewall:

@@ -112,6 +112,10 @@ class Network:
         """The second switch's interface that faces the receiver of `pair`."""
         return Interface("s2-eth2" if self.pairs == 1 else f"s2-eth{pair + 2}", None)
 
+    def near(self, pair: int) -> Interface:
+        """The first switch's interface that faces the sender of `pair`."""
+        return Interface("s1-eth1" if self.pairs == 1 else f"s1-eth{pair + 2}", None)
+
     @property
     def shaped(self) -> list[Interface]:
         """Every interface on which the lab puts queue disciplines."""

@@ -39,7 +39,49 @@ class Quit(msgspec.Struct, frozen=True, tag="quit"):
     """Take everything down and end."""
 
 
-Request: TypeAlias = Hello | RunExperiment | Stop | Quit
+class OpenSession(msgspec.Struct, frozen=True, tag="session"):
+    """Set path and hosts up as `experiment` says, send nothing, and leave the rest to somebody's hands.
+
+    Answered by Seen; then come Found, Samples ... Finished for each run that is found, and SessionEnded after Stop.
+    """
+
+    experiment: Experiment
+    sample_hz: float = 100.0
+
+
+class OpenTerminal(msgspec.Struct, frozen=True, tag="open-terminal"):
+    """A shell on `host` (h1 ... h8, s1, s2), called `terminal` from now on; within a session."""
+
+    terminal: int
+    host: str
+    rows: int = 24
+    columns: int = 80
+
+
+class Typed(msgspec.Struct, frozen=True, tag="typed"):
+    """Bytes for a terminal's input."""
+
+    terminal: int
+    data: bytes
+
+
+class Resized(msgspec.Struct, frozen=True, tag="resized"):
+    """A terminal has another size now."""
+
+    terminal: int
+    rows: int
+    columns: int
+
+
+class CloseTerminal(msgspec.Struct, frozen=True, tag="close-terminal"):
+    """Hang up."""
+
+    terminal: int
+
+
+Request: TypeAlias = (
+    Hello | RunExperiment | Stop | Quit | OpenSession | OpenTerminal | Typed | Resized | CloseTerminal
+)
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
@@ -87,7 +129,30 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """lab, kernel (a feature is missing), usage, or protocol."""
 
 
-Event: TypeAlias = Ready | Phase | Samples | Finished | Failed
+class Wrote(msgspec.Struct, frozen=True, tag="wrote"):
+    """Bytes from a terminal; empty when its shell has ended."""
+
+    terminal: int
+    data: bytes
+
+
+class Seen(msgspec.Struct, frozen=True, tag="seen"):
+    """The lab as the kernel holds it now, changes made by hand included; in a run's `path.changes`, those during it."""
+
+    experiment: Experiment
+
+
+class Found(msgspec.Struct, frozen=True, tag="found"):
+    """Flows that somebody started: a run begins, of what the kernel holds. Samples and Finished follow."""
+
+    experiment: Experiment
+
+
+class SessionEnded(msgspec.Struct, frozen=True, tag="session-ended"):
+    """Nothing comes any more."""
+
+
+Event: TypeAlias = Ready | Phase | Samples | Finished | Failed | Wrote | Seen | Found | SessionEnded
 
 _encoder = msgspec.json.Encoder()
 request_decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)

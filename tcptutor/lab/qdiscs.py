@@ -126,7 +126,9 @@ class Netem:
             loss = odds / (1 + odds)
         correlation = options.get_attr("TCA_NETEM_CORR") or {"loss_corr": 0}
         reorder = options.get_attr("TCA_NETEM_REORDER") or {"prob_reorder": 0}
+        rate = options.get_attr("TCA_NETEM_RATE") or {"rate": 0}
         return {
+            "rate": options.get_attr("TCA_NETEM_RATE64") or rate["rate"],
             "latency": options.get_attr("TCA_NETEM_LATENCY64"),
             "jitter": options.get_attr("TCA_NETEM_JITTER64"),
             "loss": loss,

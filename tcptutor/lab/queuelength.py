@@ -45,7 +45,10 @@ class QueueLength:
                 socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE
             )
             self._socket.settimeout(_TIMEOUT)
+            self._socket.bind((0, 0))
             index = socket.if_nametoindex(interface.name)
+        self.port: int = self._socket.getsockname()[0]
+        """The sender of what the kernel announces to listeners because of these questions."""
         size = _HEADER.size + _TCMSG.size
         self._request = _HEADER.pack(size, _RTM_GETQDISC, _NLM_F_REQUEST | _NLM_F_ECHO, 1, 0)
         self._request += _TCMSG.pack(socket.AF_UNSPEC, index, handle, 0, 0)

@@ -72,21 +72,32 @@ class LossCounter:
 
 
 class Sampler:
-    """The flows of all groups, asked one by one at their known addresses. Owns the sock_diag sockets."""
+    """Flows, asked one by one at their known addresses. Owns the sock_diag sockets."""
 
     def __init__(self, groups: list[Group]) -> None:
         self._diags: dict[str, SockDiag] = {}
         self.flows: list[Flow] = []
+        """In order of their numbers."""
         self._asked: list[tuple[int, SockDiag, bytes, SockDiag, bytes]] = []
         for group in groups:
             for place, number in enumerate(group.flows):
                 address = Address(
                     group.sender.address, group.first_port + place, group.receiver.address, group.port
                 )
-                self.flows.append(Flow(number, group.pair, address))
-                ends = self._diag(group.sender), request(address)
-                others = self._diag(group.receiver), request(address.other_end)
-                self._asked.append((number, *ends, *others))
+                self.add(Flow(number, group.pair, address), group.sender, group.receiver)
+
+    def add(self, flow: Flow, sender: Host, receiver: Host) -> None:
+        """Ask for this one as well."""
+        self.flows.append(flow)
+        self._asked.append(
+            (
+                flow.number,
+                self._diag(sender),
+                request(flow.address),
+                self._diag(receiver),
+                request(flow.address.other_end),
+            )
+        )
         self.flows.sort()
         self._asked.sort(key=lambda asked: asked[0])
 

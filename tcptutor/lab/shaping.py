@@ -100,20 +100,30 @@ class Held:
     packets: int
     backlog: int
     """bytes waiting"""
+    handle: int = 0
+    """as the kernel has it: the number before the colon times 65536"""
 
 
 def held(interface: Interface) -> tuple[Held, ...]:
-    """Read the disciplines of `interface` that are ours back, from the root down."""
+    """Read the disciplines of `interface` that we know back, each after the one that it is in."""
     found: dict[int, Held] = {}
     with netlink(interface) as (route, index):
         for message in route.get_qdiscs(index=index):
-            kind, number = message.get_attr("TCA_KIND"), message["handle"]
-            if kind not in qdiscs.KINDS or not 0 < number // _HANDLE_STEP < 8:
+            kind = message.get_attr("TCA_KIND")
+            if kind not in qdiscs.KINDS:
                 continue
             options, stats = message.get_attr("TCA_OPTIONS"), message.get_attr("TCA_STATS")
             settings = qdiscs.KINDS[kind].read(options) if options is not None else {}
-            found[number] = Held(Qdisc(kind, settings), stats["drop"], stats["packets"], stats["backlog"])
-    return tuple(found[number] for number in sorted(found))
+            one = Held(
+                Qdisc(kind, settings), stats["drop"], stats["packets"], stats["backlog"], message["handle"]
+            )
+            found[message["parent"] & ~0xFFFF] = one
+    chain: list[Held] = []
+    above = _ROOT & ~0xFFFF
+    while above in found and len(chain) < len(found):
+        chain.append(found[above])
+        above = chain[-1].handle
+    return tuple(chain)
 
 
 def differences(wanted: Chain, found: tuple[Held, ...]) -> list[str]:

@@ -18,16 +18,19 @@ from tcptutor.lab.network import Host
 
 _NETLINK_SOCK_DIAG = 4
 _SOCK_DIAG_BY_FAMILY = 20
-_NLMSG_ERROR = 2
-_NLM_F_REQUEST = 1
-_INET_DIAG_INFO = 2
+_NLMSG_ERROR, _NLMSG_DONE = 2, 3
+_NLM_F_REQUEST, _NLM_F_DUMP = 1, 0x300
+_INET_DIAG_INFO, _INET_DIAG_CONG = 2, 4
 _ESTABLISHED = 1
+_WITH_DATA = 1 << _ESTABLISHED | 1 << 4 | 1 << 8
+"""Established, and the states in which only one side has ended (FIN_WAIT1, CLOSE_WAIT)."""
 _NO_COOKIE = b"\xff" * 8
 
 _HEADER = struct.Struct("=IHHII")
 _KIND = struct.Struct("=H")
-_LONGEST = 2048
-"""Bytes that an answer takes at most; it is some 400."""
+_STATE = struct.Struct("=BBBB")
+_LONGEST, _LONGEST_DUMP = 2048, 1 << 16
+"""Bytes that an answer takes at most; it is some 400, and a dump's part up to 32 KB."""
 _REQUEST = struct.Struct("=BBBBI")
 _ADDRESSES = struct.Struct("!HH4s12x4s12x")
 _DIAG_MESSAGE = 72
@@ -59,6 +62,16 @@ class Address(NamedTuple):
         return Address(self.destination, self.destination_port, self.source, self.source_port)
 
 
+class Connection(NamedTuple):
+    """One end of a connection, as a dump tells of it."""
+
+    address: Address
+    """This end first."""
+    bytes_acked: int
+    """Payload that the other end has acknowledged."""
+    algorithm: str
+
+
 FIELDS: tuple[str, ...] = tuple(
     """
     state ca_state retransmits_now probes backoff options wscale app_limited
@@ -73,8 +86,8 @@ FIELDS: tuple[str, ...] = tuple(
 )
 """struct tcp_info in order, as linux/tcp.h names it (without tcpi_); `app_limited` is a byte of two bit fields."""
 
-_BYTES_RECEIVED = struct.calcsize("=8B 24I 3Q")
-"""Where that counter is in struct tcp_info."""
+_BYTES_ACKED, _BYTES_RECEIVED = struct.calcsize("=8B 24I 2Q"), struct.calcsize("=8B 24I 3Q")
+"""Where those counters are in struct tcp_info."""
 _COUNTER = struct.Struct("=Q")
 
 AT: dict[str, int] = {name: index for index, name in enumerate(FIELDS)}
@@ -126,6 +139,25 @@ class SockDiag:
         count: int = _COUNTER.unpack_from(data, offset + _BYTES_RECEIVED)[0]
         return count
 
+    def connections(self) -> list[Connection]:
+        """Every IPv4 connection of this host that can carry data. A walk through the kernel's table: not for often.
+
+        Raises LabError when the kernel does not answer.
+        """
+        self._socket.send(_DUMP)
+        found: list[Connection] = []
+        while True:
+            data = self._socket.recv(_LONGEST_DUMP)
+            offset = 0
+            while offset + _HEADER.size <= len(data):
+                length, kind, *_ = _HEADER.unpack_from(data, offset)
+                if kind == _NLMSG_DONE:
+                    return found
+                if kind == _NLMSG_ERROR or length < _HEADER.size:
+                    raise LabError("the kernel does not tell its connections: run the experiment again")
+                found.append(_connection(data[offset : offset + length]))
+                offset += (length + 3) & ~3
+
     def _answer(self, asked: bytes) -> tuple[bytes, int, int] | None:
         """The message, and where in it tcp_info is: offset and bytes."""
         self._socket.send(asked)
@@ -152,6 +184,35 @@ class SockDiag:
                 return data, offset + _ATTRIBUTE.size, length - _ATTRIBUTE.size
             offset += (length + 3) & ~3
         return None
+
+
+def _connection(message: bytes) -> Connection:
+    start = _HEADER.size + _STATE.size
+    source_port, destination_port, source, destination = _ADDRESSES.unpack_from(message, start)
+    address = Address(socket.inet_ntoa(source), source_port, socket.inet_ntoa(destination), destination_port)
+    acked, algorithm = 0, ""
+    offset = _HEADER.size + _DIAG_MESSAGE
+    while offset + _ATTRIBUTE.size <= len(message):
+        length, kind = _ATTRIBUTE.unpack_from(message, offset)
+        if length < _ATTRIBUTE.size:
+            break
+        payload = offset + _ATTRIBUTE.size
+        if kind == _INET_DIAG_INFO and length >= _ATTRIBUTE.size + _BYTES_ACKED + _COUNTER.size:
+            acked = _COUNTER.unpack_from(message, payload + _BYTES_ACKED)[0]
+        elif kind == _INET_DIAG_CONG:
+            algorithm = message[payload : offset + length].rstrip(b"\0").decode(errors="replace")
+        offset += (length + 3) & ~3
+    return Connection(address, acked, algorithm)
+
+
+def _dump() -> bytes:
+    wanted = 1 << (_INET_DIAG_INFO - 1) | 1 << (_INET_DIAG_CONG - 1)
+    body = _REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, wanted, 0, _WITH_DATA) + b"\0" * 48
+    size = _HEADER.size + len(body)
+    return _HEADER.pack(size, _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST | _NLM_F_DUMP, 1, 0) + body
+
+
+_DUMP = _dump()
 
 
 def request(address: Address) -> bytes:

@@ -6,7 +6,7 @@ gives the `Experiment` in base units, with what follows from the parameters (que
 
 from tcptutor.spec.build import SCALES, build
 from tcptutor.spec.parameters import PARAMETERS, Parameter, parameter, read, settings
-from tcptutor.spec.parts import ETHERNET_HEADER, Change, Experiment, Flows, Hosts, Path
+from tcptutor.spec.parts import ETHERNET_HEADER, Change, Experiment, Flows, Hosts, Path, host_names
 
 __all__ = [
     "ETHERNET_HEADER",
@@ -19,6 +19,7 @@ __all__ = [
     "Parameter",
     "Path",
     "build",
+    "host_names",
     "parameter",
     "read",
     "settings",

@@ -217,6 +217,11 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         return path.delay + path.reverse_delay + own
 
 
+def host_names(pairs: int) -> tuple[str, ...]:
+    """The hosts and switches of a lab with that many pairs: h1 sends to h2, h3 to h4 and so on."""
+    return (*(f"h{number}" for number in range(1, 2 * pairs + 1)), "s1", "s2")
+
+
 def bdp(rate: float | None, delay: float) -> float | None:
     """Bandwidth-delay product, bytes; None without a rate or a delay."""
     return rate * delay / 8 if rate and delay else None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 
 from tcptutor.backends.answers import failure, next_event
 from tcptutor.backends.guest.machine import Machine
 from tcptutor.backends.guest.snapshots import Manifest, Snapshots
-from tcptutor.errors import ImageDamaged, LabError
+from tcptutor.backends.session import Session
+from tcptutor.errors import ImageDamaged, LabError, LabUnavailable
 from tcptutor.lab import protocol
-from tcptutor.lab.protocol import Event, Failed, Finished, RunExperiment
+from tcptutor.lab.protocol import Event, Failed, Finished, OpenSession, RunExperiment
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
@@ -107,6 +109,31 @@ class GuestBackend:
             # Who leaves early may be about to close the lab: the next machine can wait for the next run.
             if not left_early and self._manifest is not None:
                 self._next = asyncio.create_task(self._restore(self._manifest))
+
+    @asynccontextmanager
+    async def session(self, experiment: Experiment) -> AsyncIterator[Session]:
+        if self.clock == "virtual":
+            raise LabUnavailable("typing takes real time: leave --clock out, or take --clock real")
+        await self.open()
+        assert self._next is not None
+        machine = await self._next
+        self._next = None
+
+        async def last_words() -> str:
+            return machine.last_words()
+
+        session = Session(
+            experiment,
+            lambda request: machine.send(protocol.line(request)),
+            lambda: next_event(machine.readline, None, "the guest", last_words),
+        )
+        try:
+            await machine.hand_in(protocol.line(OpenSession(experiment)))
+            await session.begin()
+            yield session
+        finally:
+            await session.abandon()
+            await self._end(machine)
 
     async def close(self) -> None:
         # Processes first: a machine that is still being made may wait for an answer of its monitor.

@@ -219,6 +219,10 @@ class Machine:
         await asyncio.sleep(max(0.0, self._restored + _SETTLE - time.monotonic()))
         await self.execute("cont")
 
+    def send(self, request: bytes) -> None:
+        """Give a running guest a further request; nothing happens when it is gone."""
+        self._writer.write(request)
+
     async def readline(self) -> bytes:
         """The next line that the agent says; empty when the guest has ended."""
         return await self._output.readline(lambda: self.alive)

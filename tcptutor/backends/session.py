@@ -1,0 +1,142 @@
+"""A session as the app sees it: terminals on lab hosts, and the runs that come of what is typed there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from itertools import count
+
+from tcptutor.backends.answers import failure
+from tcptutor.errors import TutorError, UsageError
+from tcptutor.lab.protocol import (
+    CloseTerminal,
+    Event,
+    Failed,
+    OpenTerminal,
+    Request,
+    Resized,
+    Seen,
+    SessionEnded,
+    Stop,
+    Typed,
+    Wrote,
+)
+from tcptutor.spec import Experiment, host_names
+
+_END = 5.0
+"""Longest wait for what is still to come when a session ends, s."""
+
+
+class Terminal:
+    """A shell on a lab host: bytes both ways."""
+
+    def __init__(self, number: int, send: Callable[[Request], None]) -> None:
+        self._number, self._send = number, send
+        self._arrived: asyncio.Queue[bytes] = asyncio.Queue()
+        self._over = False
+
+    async def read(self) -> bytes:
+        """What it has written since the last call, waiting for something; empty once the shell has ended."""
+        if self._over and self._arrived.empty():
+            return b""
+        return await self._arrived.get()
+
+    def write(self, data: bytes) -> None:
+        """Type into it."""
+        if not self._over:
+            self._send(Typed(self._number, data))
+
+    def resize(self, rows: int, columns: int) -> None:
+        """The screen has another size now, characters."""
+        if not self._over:
+            self._send(Resized(self._number, rows, columns))
+
+    def close(self) -> None:
+        """Hang up; `read` then comes to its end."""
+        if not self._over:
+            self._send(CloseTerminal(self._number))
+
+    def arrived(self, data: bytes) -> None:
+        """For the session: what the agent sent, empty at the end."""
+        self._over = self._over or not data
+        self._arrived.put_nowait(data)
+
+
+class Session:
+    """The lab in somebody's hands, until `leave`.
+
+    Iterating over it gives Seen, Found, Samples and Finished as they come; it ends with the session and raises
+    LabError when the lab does. The backend that opened it takes down what is left.
+    """
+
+    def __init__(
+        self, experiment: Experiment, send: Callable[[Request], None], receive: Callable[[], Awaitable[Event]]
+    ) -> None:
+        self.experiment = experiment
+        self._send, self._receive = send, receive
+        self._terminals: dict[int, Terminal] = {}
+        self._numbers = count(1)
+        self._events: asyncio.Queue[Event | TutorError | None] = asyncio.Queue()
+        self._pump: asyncio.Task[None] | None = None
+
+    async def begin(self) -> None:
+        """Wait until the lab is set up. Raises LabError, or KernelLacks when this kernel cannot be set up so."""
+        while True:
+            event = await self._receive()
+            if isinstance(event, Failed):
+                raise failure(event)
+            self._events.put_nowait(event)
+            if isinstance(event, Seen):
+                break
+        self._pump = asyncio.create_task(self._take())
+
+    async def _take(self) -> None:
+        last: TutorError | None = None
+        try:
+            while True:
+                event = await self._receive()
+                match event:
+                    case Wrote(terminal=number, data=data):
+                        if number in self._terminals:
+                            self._terminals[number].arrived(data)
+                    case SessionEnded():
+                        return
+                    case Failed(kind="lab" | "kernel"):
+                        last = failure(event)
+                        return
+                    case _:
+                        self._events.put_nowait(event)
+        except TutorError as error:
+            last = error
+        finally:
+            for terminal in self._terminals.values():
+                terminal.arrived(b"")
+            self._events.put_nowait(last)
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        while (event := await self._events.get()) is not None:
+            if isinstance(event, TutorError):
+                raise event
+            yield event
+
+    def shell(self, host: str, rows: int = 24, columns: int = 80) -> Terminal:
+        """A shell on `host`: h1 and so on, s1 or s2. Raises UsageError when there is no such host."""
+        known = host_names(self.experiment.pairs)
+        if host not in known:
+            raise UsageError(f"there is no host {host!r}: take one of {', '.join(known)}")
+        number = next(self._numbers)
+        terminal = self._terminals[number] = Terminal(number, self._send)
+        self._send(OpenTerminal(number, host, rows, columns))
+        return terminal
+
+    async def leave(self) -> None:
+        """End it in order: a run that goes on is finished as cut short. Never raises."""
+        if self._pump is not None and not self._pump.done():
+            self._send(Stop())
+            await asyncio.wait([self._pump], timeout=_END)
+
+    async def abandon(self) -> None:
+        """For the backend: nothing will come any more."""
+        if self._pump is not None:
+            self._pump.cancel()
+            await asyncio.wait([self._pump])

@@ -1,0 +1,64 @@
+"""Finds the flows that somebody started: connections between lab hosts that have carried more than a few words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tcptutor.lab.hosts import sysctl
+from tcptutor.lab.network import Host, Network
+from tcptutor.lab.sockdiag import AT, Address, SockDiag, request
+
+_A_FLOW = 16384
+"""Bytes acknowledged from which a connection is a flow; below it are greetings, such as iperf3's control connection."""
+
+
+class Start(NamedTuple):
+    """A flow that was not there before."""
+
+    address: Address
+    """The sending end first."""
+    sender: Host
+    receiver: Host
+    algorithm: str
+    """The sender's congestion control; its host's usual one when only the other end was in the dump."""
+
+
+class Finder:
+    """Owns a sock_diag socket on each host; `close` it."""
+
+    def __init__(self, network: Network) -> None:
+        self._hosts = {host.address: host for host in network.hosts}
+        self._diags = {address: SockDiag(host) for address, host in self._hosts.items()}
+        self._known: set[frozenset[tuple[str, int]]] = set()
+
+    def close(self) -> None:
+        for diag in self._diags.values():
+            diag.close()
+
+    def look(self) -> list[Start]:
+        """The flows that have begun since the last look."""
+        found, alive = [], set()
+        for diag in self._diags.values():
+            for connection in diag.connections():
+                address = connection.address
+                ends = frozenset({address[:2], address[2:]})
+                alive.add(ends)
+                if ends in self._known or address.destination not in self._hosts:
+                    continue
+                # An IPv6 socket that serves IPv4 is in no dump of ours: it is asked by its address.
+                there = self._acked(address.other_end)
+                if max(connection.bytes_acked, there) < _A_FLOW:
+                    continue
+                self._known.add(ends)
+                sends = connection.bytes_acked >= there
+                sending = address if sends else address.other_end
+                sender, receiver = self._hosts[sending.source], self._hosts[sending.destination]
+                usual = sysctl(sender, "net.ipv4.tcp_congestion_control")
+                found.append(Start(sending, sender, receiver, connection.algorithm if sends else usual))
+        # A port may come again with another connection.
+        self._known &= alive
+        return found
+
+    def _acked(self, address: Address) -> int:
+        info = self._diags[address.source].ask(request(address))
+        return info[AT["bytes_acked"]] if info is not None else 0

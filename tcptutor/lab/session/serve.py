@@ -1,0 +1,171 @@
+"""A session: the lab set up as an experiment says, terminals on its hosts, and an eye on what is done there.
+
+One thread waits for all of it: requests, terminals, the kernel's news, the next sample.
+"""
+
+from __future__ import annotations
+
+import time
+
+from tcptutor.errors import LabError, TutorError
+from tcptutor.lab import shaping
+from tcptutor.lab.channel import Channel
+from tcptutor.lab.experiment import chains
+from tcptutor.lab.hosts import Setup
+from tcptutor.lab.network import Network
+from tcptutor.lab.protocol import (
+    CloseTerminal,
+    Failed,
+    OpenSession,
+    OpenTerminal,
+    Request,
+    Resized,
+    Seen,
+    SessionEnded,
+    Stop,
+    Typed,
+    Wrote,
+)
+from tcptutor.lab.session.finder import Finder
+from tcptutor.lab.session.observed import Observed
+from tcptutor.lab.session.settings import Settings
+from tcptutor.lab.session.terminal import Terminal
+from tcptutor.run import Environment
+
+_LOOK = 0.05
+"""How often to look for new flows, s: about the first round trips of a flow that nobody announced."""
+
+
+class Session:
+    """Owns the terminals and what is observed. Not for two at once on one network."""
+
+    def __init__(
+        self, network: Network, request: OpenSession, channel: Channel, environment: Environment
+    ) -> None:
+        self._network, self._request, self._channel = network, request, channel
+        self._environment = environment
+        self._terminals: dict[int, Terminal] = {}
+        self._observed: Observed | None = None
+        self._finder: Finder
+        self._settings: Settings
+
+    def serve(self) -> None:
+        """Until Stop or the end of the input. Raises LabError or KernelLacks; leaves the network as it found it.
+
+        What somebody started there and left running is the backend's to end, with the namespaces or the guest.
+        """
+        experiment = self._request.experiment
+        setup, wanted = Setup(self._network, experiment), chains(self._network, experiment)
+        try:
+            setup.start()
+            for interface, chain in wanted.items():
+                shaping.apply(interface, chain)
+            self._finder, self._settings = Finder(self._network), Settings(self._network, experiment)
+            try:
+                self._channel.send(Seen(experiment))
+                self._loop()
+            finally:
+                self._close()
+        finally:
+            for interface in wanted:
+                shaping.clear(interface)
+            setup.stop()
+
+    def _close(self) -> None:
+        if self._observed is not None:
+            self._observed.close()
+        for terminal in self._terminals.values():
+            terminal.close()
+        self._finder.close()
+        self._settings.close()
+
+    def _loop(self) -> None:
+        look = 0.0
+        while not self._channel.closed:
+            now = time.monotonic()
+            if now >= look:
+                look = now + _LOOK
+                self._find()
+            if self._observed is not None and now >= self._observed.due and not self._observed.sample():
+                self._finish(complete=True)
+            due = min(look, self._observed.due) if self._observed is not None else look
+            if not self._wait(max(0.0, due - time.monotonic())):
+                break
+        if self._observed is not None:
+            self._finish(complete=False)
+        self._channel.send(SessionEnded())
+
+    def _wait(self, seconds: float) -> bool:
+        """Do what comes in that time at most; false when it is time to end."""
+        for terminal in self._terminals.values():
+            terminal.write()
+        terminals = {terminal.descriptor: number for number, terminal in self._terminals.items()}
+        # While a run is observed, asking for its queue is news a hundred times a second: it looks for itself.
+        news = self._settings.descriptors if self._observed is None else []
+        request, ready = self._channel.wait(seconds, [*terminals, *news])
+        if request is not None and not self._answer(request):
+            return False
+        for descriptor in ready:
+            if descriptor in terminals:
+                self._read(terminals[descriptor])
+        if any(descriptor in ready for descriptor in news) and self._settings.changed():
+            self._channel.send(Seen(self._settings.experiment(self._settings.path())))
+        return True
+
+    def _answer(self, request: Request) -> bool:
+        match request:
+            case Stop():
+                return False
+            case OpenTerminal(terminal=number, host=host, rows=rows, columns=columns):
+                try:
+                    self._terminals[number] = Terminal(self._network, host, rows, columns)
+                except TutorError as error:
+                    self._channel.send(Wrote(number, f"{error}\r\n".encode()))
+                    self._channel.send(Wrote(number, b""))
+            case Typed(terminal=number, data=data) if number in self._terminals:
+                self._terminals[number].write(data)
+            case Resized(terminal=number, rows=rows, columns=columns) if number in self._terminals:
+                self._terminals[number].resize(rows, columns)
+            case CloseTerminal(terminal=number) if number in self._terminals:
+                self._hang_up(number)
+            case Typed() | Resized() | CloseTerminal():
+                pass  # its shell has just ended
+            case _:
+                self._channel.send(Failed("a session is open: end it first", "protocol"))
+        return True
+
+    def _read(self, number: int) -> None:
+        data = self._terminals[number].read()
+        if data:
+            self._channel.send(Wrote(number, data))
+        else:
+            self._hang_up(number)
+
+    def _hang_up(self, number: int) -> None:
+        self._terminals.pop(number).close()
+        self._channel.send(Wrote(number, b""))
+
+    def _find(self) -> None:
+        starts = self._finder.look()
+        if not starts:
+            return
+        if self._observed is not None:
+            self._observed.add(starts)
+        else:
+            self._observed = Observed(
+                self._network,
+                self._settings,
+                self._channel,
+                starts,
+                self._environment,
+                self._request.sample_hz,
+            )
+
+    def _finish(self, complete: bool) -> None:
+        assert self._observed is not None
+        observed, self._observed = self._observed, None
+        try:
+            observed.finish(complete)
+        except LabError as error:
+            # Somebody took away what it rested on: the next run may be sound.
+            self._channel.send(Failed(str(error), "run"))

@@ -1,0 +1,127 @@
+"""A shell on a lab host, in a pseudo-terminal: the bytes of a student's own keyboard and screen."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
+
+from tcptutor.errors import LabError, UsageError
+from tcptutor.lab.network import Network
+from tcptutor.spec import host_names
+
+_AT_ONCE = 16384
+"""Bytes taken from a terminal at a time, so that a flood of text leaves time for the samples."""
+
+_RC = r"""
+PS1='\[\e[1m\]'$TCPTUTOR_HOST'\[\e[0m\]:\w# '
+unset HISTFILE
+# The manuals write sudo; whoever types here is root already, in the lab and nowhere else.
+sudo() { "$@"; }
+# `h2 iperf3 -s &` runs a command on h2, `h2` alone opens a shell there.
+_on() {
+    local host=$1 enter=$2
+    shift 2
+    [ "$1" != sudo ] || shift
+    if [ $# -gt 0 ]; then $enter "$@"; else TCPTUTOR_HOST=$host $enter bash --rcfile <(echo "$TCPTUTOR_RC") -i; fi
+}
+"""
+"""What each shell reads first. It comes through the environment: a file could be left behind."""
+
+
+def _startup(network: Network) -> tuple[str, dict[str, str]]:
+    """The commands that lead to each host, and each host's address as a variable of its name."""
+    lines, addresses = [_RC], {}
+    for host in network.hosts:
+        lines.append(f'{host.name}() {{ _on {host.name} "mnexec -a {host.pid}" "$@"; }}')
+        addresses[host.name] = host.address
+    # The switches are where the agent is.
+    lines += [f'{name}() {{ _on {name} "mnexec -a {os.getpid()}" "$@"; }}' for name in ("s1", "s2")]
+    return "\n".join(lines), addresses
+
+
+class Terminal:
+    """Owns the pseudo-terminal and the shell in it; `close` hangs up."""
+
+    def __init__(self, network: Network, host: str, rows: int, columns: int) -> None:
+        """Raises UsageError when there is no such host, LabError when the shell does not start."""
+        known = host_names(network.pairs)
+        if host not in known:
+            raise UsageError(f"there is no host {host!r}: take one of {', '.join(known)}")
+        startup, addresses = _startup(network)
+        pid = next((one.pid for one in network.hosts if one.name == host), os.getpid())
+        environment = {
+            **os.environ,
+            **addresses,
+            "TERM": os.environ.get("TCPTUTOR_TERM", "xterm-256color"),
+            "TCPTUTOR_HOST": host,
+            "TCPTUTOR_RC": startup,
+        }
+        self.descriptor, inside = pty.openpty()
+        os.set_blocking(self.descriptor, False)
+        self._waiting = b""
+        self.resize(rows, columns)
+        command = 'exec bash --rcfile <(echo "$TCPTUTOR_RC") -i'
+        try:
+            self._process = subprocess.Popen(
+                ["mnexec", "-a", str(pid), "bash", "-c", command],
+                stdin=inside,
+                stdout=inside,
+                stderr=inside,
+                env=environment,
+                start_new_session=True,
+                # The agent has one thread, so this is safe; job control needs a terminal of the session's own.
+                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
+            )
+        except OSError as error:
+            os.close(self.descriptor)
+            raise LabError(f"no shell on {host}: {error.strerror}") from error
+        finally:
+            os.close(inside)
+
+    def read(self) -> bytes:
+        """What the shell has written; empty when it has ended. Call it when `descriptor` can be read."""
+        try:
+            return os.read(self.descriptor, _AT_ONCE)
+        except OSError as error:
+            if error.errno == errno.EIO:  # nobody has the other side open any more
+                return b""
+            raise
+
+    def write(self, data: bytes = b"") -> None:
+        """Give the shell input; what it does not take now waits for the next call, without any as well."""
+        self._waiting += data
+        if not self._waiting:
+            return
+        try:
+            self._waiting = self._waiting[os.write(self.descriptor, self._waiting) :]
+        except BlockingIOError:
+            pass
+        except OSError:  # it has just ended
+            self._waiting = b""
+
+    def resize(self, rows: int, columns: int) -> None:
+        """Tell it the size of the screen."""
+        size = struct.pack("HHHH", rows, columns, 0, 0)
+        with contextlib.suppress(OSError):
+            fcntl.ioctl(self.descriptor, termios.TIOCSWINSZ, size)
+
+    def close(self) -> None:
+        """Hang up on the shell and what runs in its foreground; safe to call twice."""
+        if self.descriptor < 0:
+            return
+        os.close(self.descriptor)
+        self.descriptor = -1
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGHUP)
+        try:
+            self._process.wait(1)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()

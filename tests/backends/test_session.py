@@ -1,0 +1,268 @@
+"""The lab in a student's own hands: shells on its hosts, what is sent there, what is changed there."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import pytest
+
+from tcptutor.backends.base import Backend
+from tcptutor.backends.guest.backend import GuestBackend
+from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.backends.host import HostBackend
+from tcptutor.backends.recording import Recording
+from tcptutor.backends.replay import ASKED, ReplayBackend
+from tcptutor.backends.session import Session, Terminal
+from tcptutor.errors import AgentDied, LabUnavailable, UsageError
+from tcptutor.lab.protocol import Event, Finished, Found, Samples, Seen
+from tcptutor.run import Environment, Run
+from tcptutor.spec import Experiment
+from tests import leftovers
+from tests.conftest import Build
+
+
+class Hands:
+    """A session that is typed into. `events` are all that came of it."""
+
+    def __init__(self, session: Session, environment: Environment) -> None:
+        self.session, self._environment = session, environment
+        self.events: list[Event] = []
+        self._screens: dict[Terminal, str] = {}
+        self._news = asyncio.Condition()
+        self.following = asyncio.create_task(self._follow())
+
+    async def _follow(self) -> None:
+        async for event in self.session:
+            self.events.append(event)
+            async with self._news:
+                self._news.notify_all()
+
+    async def until(self, holds: Callable[[], bool], seconds: float = 30) -> None:
+        """Wait for events until that holds."""
+        async with asyncio.timeout(seconds), self._news:
+            await self._news.wait_for(holds)
+
+    def count(self, kind: type) -> int:
+        return sum(isinstance(event, kind) for event in self.events)
+
+    def shell(self, host: str = "h1") -> Terminal:
+        terminal = self.session.shell(host, 24, 100)
+        self._screens[terminal] = ""
+        return terminal
+
+    async def type(self, terminal: Terminal, line: str, until: str, seconds: float = 30) -> str:
+        """Type a line, and give what was shown from then until a match of `until` in it."""
+        terminal.write(line.encode() + b"\n")
+        seen = ""
+        async with asyncio.timeout(seconds):
+            while not re.search(until, seen):
+                data = await terminal.read()
+                assert data, f"the shell ended: {seen}"
+                # Without the colours of the prompt, and without the echo of what was typed.
+                seen += re.sub(r"\x1b\[[?\d;]*[a-zA-Z]", "", data.decode(errors="replace"))
+                seen = seen.replace(line, "")
+        return seen
+
+    async def run(self, number: int = 1, seconds: float = 40) -> Run:
+        """The run of that number, once it has ended."""
+        await self.until(lambda: self.count(Finished) >= number, seconds)
+        recording = None
+        for event in self.events:
+            if isinstance(event, Found):
+                number -= 1
+                if number == 0:
+                    recording = Recording(event.experiment, self._environment)
+            if recording is not None:
+                recording.take(event)
+                if isinstance(event, Finished):
+                    return recording.run
+        raise AssertionError("no run")
+
+    def seen(self) -> Experiment:
+        """The last that was told of the settings."""
+        return next(event.experiment for event in reversed(self.events) if isinstance(event, Seen))
+
+
+@asynccontextmanager
+async def hands(backend: Backend, experiment: Experiment) -> AsyncIterator[Hands]:
+    environment = await backend.open()
+    async with backend.session(experiment) as session:
+        one = Hands(session, environment)
+        yield one
+        await session.leave()
+        async with asyncio.timeout(10):
+            await one.following
+
+
+@pytest.fixture(
+    params=[pytest.param("host", marks=pytest.mark.host), pytest.param("guest", marks=pytest.mark.guest)]
+)
+async def backend(request: pytest.FixtureRequest, mark: str) -> AsyncIterator[Backend]:
+    one: Backend = (
+        HostBackend()
+        if request.param == "host"
+        else GuestBackend("real", request.getfixturevalue("snapshots"))
+    )
+    yield one
+    await one.close()
+    assert leftovers.wait_until_none(mark) == []
+
+
+async def test_what_is_sent_by_hand_is_a_run_like_any_other(backend: Backend, build: Build) -> None:
+    async with hands(backend, build(rate="8 Mbit/s", algorithm="reno")) as lab:
+        shell = lab.shell()
+        await lab.type(shell, "h2 iperf3 -s -D; sleep 1; iperf3 -c $h2 -t 3 -P 2 -C reno", "iperf Done")
+        run = await lab.run()
+    assert run.complete
+    assert run.experiment.path.rate == 8e6
+    assert (run.experiment.hosts.algorithm, run.experiment.flows.streams) == ("reno", 2)
+    assert [flow.algorithm for flow in run.flows] == ["reno", "reno"]
+    assert run.experiment.flows.duration == pytest.approx(3, abs=0.7)
+    assert sum(flow.throughput_bps for flow in run.flows) == pytest.approx(7.65e6, rel=0.12)
+    # Sampled from its first round trips on, as often as an experiment's own flows, with the bottleneck's queue.
+    assert len(run.samples) > 2 * 3 * 50
+    assert next(iter(run.samples)).bytes_acked < 400_000
+    assert max(sample.bytes for sample in run.queue) > 10_000
+    assert "link" not in run.fidelity.status
+
+
+async def test_settings_changed_by_hand_are_seen(backend: Backend, build: Build) -> None:
+    async with hands(backend, build()) as lab:
+        shell = lab.shell("s1")
+        await lab.type(
+            shell,
+            "tc qdisc add dev s1-eth2 root handle 10: tbf rate 6mbit burst 20000 limit 60000; echo done=$?",
+            "done=0",
+        )
+        await lab.until(lambda: lab.seen().path.rate is not None)
+        assert (lab.seen().path.rate, lab.seen().path.queue) == (6e6, 60_000)
+        await lab.type(shell, "h1 sudo sysctl -w net.ipv4.tcp_wmem='4096 65536 131072'", "131072")
+        await lab.type(shell, "h2 iperf3 -s -D; sleep 1; h1 iperf3 -c $h2 -t 4 > /dev/null & sleep 3", r"# $")
+        await lab.type(
+            shell,
+            "tc qdisc change dev s1-eth2 root handle 10: tbf rate 3mbit burst 20000 limit 60000; echo done=$?",
+            "done=0",
+        )
+        run = await lab.run()
+    assert run.experiment.path.rate == 6e6
+    assert run.experiment.hosts.sysctls == {"tcp_wmem": "4096 65536 131072"}
+    (change,) = run.experiment.path.changes
+    assert (change.name, change.value) == ("rate", 3e6)
+    assert 0.5 < change.at < 4
+
+
+@pytest.mark.guest
+async def test_what_somebody_does_to_netem_is_seen_and_doubted(
+    mark: str, snapshots: Snapshots, build: Build
+) -> None:
+    """A queue of three packets drops what nobody planned to lose."""
+    backend = GuestBackend("real", snapshots)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(backend.close)
+        lab = await stack.enter_async_context(hands(backend, build(rate="8 Mbit/s")))
+        shell = lab.shell()
+        await lab.type(
+            shell, "tc qdisc add dev h1-eth0 root netem delay 30ms loss 0%; echo done=$?", "done=0"
+        )
+        await lab.type(
+            shell, "s2 tc qdisc add dev s2-eth2 root netem delay 20ms limit 3; echo done=$?", "done=0"
+        )
+        await lab.type(shell, "h2 iperf3 -s -D; sleep 1; iperf3 -c $h2 -t 3", "iperf Done")
+        run = await lab.run()
+        assert run.experiment.path.delay == pytest.approx(0.05, abs=1e-5)
+        assert run.fidelity.status == "valid" or "queue" not in str(run.fidelity.reasons)
+        # The same at the bottleneck, where the lab counts on its own netem.
+        await lab.type(
+            shell,
+            "s1 tc qdisc replace dev s1-eth2 root handle 1: netem delay 20ms limit 3;"
+            " s1 tc qdisc add dev s1-eth2 parent 1:1 handle 2: tbf rate 8mbit burst 20000 limit 60000; echo done=$?",
+            "done=0",
+        )
+        await lab.type(shell, "iperf3 -c $h2 -t 3", "iperf Done")
+        run = await lab.run(2)
+    assert run.fidelity.status == "invalid"
+    assert any("its queue is too short" in reason for reason in run.fidelity.reasons)
+
+
+async def test_a_terminal_has_a_size_and_job_control(backend: Backend, build: Build) -> None:
+    async with hands(backend, build()) as lab:
+        shell = lab.shell("h2")
+        assert "24 100" in await lab.type(shell, "stty size", r"\d+ \d+")
+        shell.resize(40, 132)
+        assert "40 132" in await lab.type(shell, "stty size", r"\d+ \d+")
+        shell.write(b"sleep 1000\n")
+        await asyncio.sleep(0.5)
+        shell.write(b"\x03")
+        assert "130" in await lab.type(shell, "echo done=$?", r"done=\d+")
+        assert "10.0.0.2" in await lab.type(shell, "ip -br address show h2-eth0", r"10\.\S+")
+        # Bytes, not text: what is no UTF-8 arrives as well.
+        other = lab.shell("h1")
+        other.write(b"printf '\\377\\001'; exit\n")
+        data = b""
+        async with asyncio.timeout(20):
+            while part := await other.read():
+                data += part
+        assert b"\xff\x01" in data
+        assert await other.read() == b""
+        shell.close()
+        async with asyncio.timeout(10):
+            while await shell.read():
+                pass
+
+
+async def test_a_session_that_is_left_keeps_the_run_that_goes_on(backend: Backend, build: Build) -> None:
+    async with hands(backend, build(rate="8 Mbit/s")) as lab:
+        shell = lab.shell()
+        shell.write(b"h2 iperf3 -s -D; sleep 1; iperf3 -c $h2 -t 60\n")
+        await lab.until(lambda: lab.count(Samples) >= 5)
+        await lab.session.leave()
+        run = await lab.run()
+    assert not run.complete
+    assert run.flows[0].throughput_bps > 5e6
+
+
+@pytest.mark.host
+async def test_an_agent_that_is_killed_ends_the_session_with_a_reason(mark: str, build: Build) -> None:
+    backend = HostBackend()
+    await backend.open()
+    async with backend.session(build()) as session:
+        shell = session.shell("h1")
+        await shell.read()
+        agent = next(
+            line for line in leftovers.marked(mark) if "python" in line and "tcptutor.lab.agent" in line
+        )
+        os.kill(int(agent.split()[0]), signal.SIGKILL)
+        with pytest.raises(AgentDied, match="run the experiment again"):
+            async for _ in session:
+                pass
+        async with asyncio.timeout(5):
+            while await shell.read():
+                pass
+        shell.write(b"nobody listens\n")
+    await backend.close()
+
+
+@pytest.mark.host
+async def test_only_a_host_that_is_there_has_a_shell(mark: str, build: Build) -> None:
+    backend = HostBackend()
+    async with backend.session(build()) as session:
+        with pytest.raises(UsageError, match="no host 'h3': take one of h1, h2, s1, s2"):
+            session.shell("h3")
+    await backend.close()
+
+
+async def test_there_is_no_typing_on_a_clock_that_jumps_nor_in_a_recording(
+    snapshots: Snapshots, build: Build
+) -> None:
+    for backend in (GuestBackend("virtual", snapshots), ReplayBackend(ASKED)):
+        with pytest.raises(LabUnavailable, match=r"real time|no terminal"):
+            async with backend.session(build()):
+                pass
+        with contextlib.suppress(Exception):
+            await backend.close()
