@@ -18,6 +18,8 @@ export PYTHONPATH=/agent PYTHONDONTWRITEBYTECODE=1 PYTHON_COLORS=0
 # Packages were extracted, not installed: what Debian's alternatives would link (which, awk) comes from busybox.
 /usr/bin/mkdir -p /agent/bin && busybox --install -s /agent/bin
 ip link set lo up
+# Where bash looks for what it reads from another command.
+ln -s /proc/self/fd /dev/fd
 # Applications may ask for buffers as large as the documents print them.
 for way in r w; do echo 1073741824 > /proc/sys/net/core/${way}mem_max; done
 for word in $(cat /proc/cmdline); do case $word in tcptutor.clock=*) clock=${word#*=};; esac; done

@@ -5,6 +5,8 @@ One thread waits for all of it: requests, terminals, the kernel's news, the next
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 
 from tcptutor.errors import LabError, TutorError
@@ -35,6 +37,8 @@ from tcptutor.run import Environment
 _LOOK = 0.05
 """How often to look for new flows, s: about the first round trips of a flow that nobody announced."""
 
+_PRIORITY = -10
+
 
 class Session:
     """Owns the terminals and what is observed. Not for two at once on one network."""
@@ -56,6 +60,9 @@ class Session:
         """
         experiment = self._request.experiment
         setup, wanted = Setup(self._network, experiment), chains(self._network, experiment)
+        with contextlib.suppress(PermissionError):
+            # Where the processor is shared with all that is started here, looking must not wait for it.
+            os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
         try:
             setup.start()
             for interface, chain in wanted.items():
@@ -70,6 +77,8 @@ class Session:
             for interface in wanted:
                 shaping.clear(interface)
             setup.stop()
+            with contextlib.suppress(PermissionError):
+                os.setpriority(os.PRIO_PROCESS, 0, 0)
 
     def _close(self) -> None:
         if self._observed is not None:
@@ -97,8 +106,11 @@ class Session:
 
     def _wait(self, seconds: float) -> bool:
         """Do what comes in that time at most; false when it is time to end."""
-        for terminal in self._terminals.values():
+        for number, terminal in list(self._terminals.items()):
             terminal.write()
+            if terminal.over:
+                self._read(number)
+                self._hang_up(number)
         terminals = {terminal.descriptor: number for number, terminal in self._terminals.items()}
         # While a run is observed, asking for its queue is news a hundred times a second: it looks for itself.
         news = self._settings.descriptors if self._observed is None else []
@@ -106,7 +118,7 @@ class Session:
         if request is not None and not self._answer(request):
             return False
         for descriptor in ready:
-            if descriptor in terminals:
+            if terminals.get(descriptor) in self._terminals:
                 self._read(terminals[descriptor])
         if any(descriptor in ready for descriptor in news) and self._settings.changed():
             self._channel.send(Seen(self._settings.experiment(self._settings.path())))
@@ -135,11 +147,8 @@ class Session:
         return True
 
     def _read(self, number: int) -> None:
-        data = self._terminals[number].read()
-        if data:
+        if data := self._terminals[number].read():
             self._channel.send(Wrote(number, data))
-        else:
-            self._hang_up(number)
 
     def _hang_up(self, number: int) -> None:
         self._terminals.pop(number).close()

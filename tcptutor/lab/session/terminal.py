@@ -46,6 +46,13 @@ def _startup(network: Network) -> tuple[str, dict[str, str]]:
     return "\n".join(lines), addresses
 
 
+def _own_terminal() -> None:
+    """Job control needs a terminal of the session's own; and what runs there has the usual priority."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, 0)
+
+
 class Terminal:
     """Owns the pseudo-terminal and the shell in it; `close` hangs up."""
 
@@ -76,8 +83,7 @@ class Terminal:
                 stderr=inside,
                 env=environment,
                 start_new_session=True,
-                # The agent has one thread, so this is safe; job control needs a terminal of the session's own.
-                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
+                preexec_fn=_own_terminal,  # noqa: PLW1509  (the agent has one thread, so this is safe)
             )
         except OSError as error:
             os.close(self.descriptor)
@@ -85,12 +91,17 @@ class Terminal:
         finally:
             os.close(inside)
 
+    @property
+    def over(self) -> bool:
+        """Whether the shell has ended; what it started in the background may still hold the terminal open."""
+        return self._process.poll() is not None
+
     def read(self) -> bytes:
-        """What the shell has written; empty when it has ended. Call it when `descriptor` can be read."""
+        """What has been written there since the last call."""
         try:
             return os.read(self.descriptor, _AT_ONCE)
         except OSError as error:
-            if error.errno == errno.EIO:  # nobody has the other side open any more
+            if error.errno in (errno.EIO, errno.EAGAIN):  # nobody has the other side open any more; nothing yet
                 return b""
             raise
 
