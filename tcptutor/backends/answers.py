@@ -20,7 +20,9 @@ async def next_event(
 ) -> Event:
     """The agent's next event. Raises AgentDied when `who` is silent for `timeout` seconds, or has ended."""
     try:
-        return protocol.event_decoder.decode(await asyncio.wait_for(readline(), timeout))
+        # Not wait_for: before Python 3.12 it loses a cancellation that comes together with the line.
+        async with asyncio.timeout(timeout):
+            return protocol.event_decoder.decode(await readline())
     except TimeoutError:
         raise AgentDied(f"{who} does not answer any more: run the experiment again") from None
     except (msgspec.MsgspecError, ConnectionError):

@@ -134,7 +134,8 @@ class HostBackend:
         assert self._process is not None
         assert self._process.stderr is not None
         with contextlib.suppress(TimeoutError):
-            said = await asyncio.wait_for(self._process.stderr.read(65536), 1)
+            async with asyncio.timeout(1):
+                said = await self._process.stderr.read(65536)
             lines = said.decode(errors="replace").strip().splitlines()
             return lines[-1] if lines else ""
         return ""
@@ -182,5 +183,6 @@ class HostBackend:
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ConnectionError, TimeoutError, AssertionError):
                 self._send(Quit())
-                await asyncio.wait_for(self._process.wait(), 3)
+                async with asyncio.timeout(3):
+                    await self._process.wait()
         await self._kill()

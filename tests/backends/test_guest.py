@@ -10,6 +10,7 @@ import signal
 from contextlib import aclosing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tcptutor import theory
@@ -18,7 +19,6 @@ from tcptutor.backends.guest.machine import MEMORY_MIB
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import AgentDied, ImageDamaged, KernelLacks
 from tcptutor.lab.protocol import Samples
-from tcptutor.run import Run
 from tests import leftovers
 from tests.backends.play import play, total_bps
 from tests.conftest import Build
@@ -108,7 +108,12 @@ async def test_every_algorithm_of_the_lessons_runs(guest: GuestBackend, build: B
 
 
 async def test_the_same_seed_gives_the_same_run(guest: GuestBackend, build: Build) -> None:
-    """Equal to the byte as a rule; what is promised is the same losses, and throughput within 0.5 %."""
+    """Equal to the byte as a rule; what is promised is throughput and loss within 0.5 %, on a busy machine as well.
+
+    The exception is QEMU's: its main loop may let the guest's idle time pass while the guest's last instructions
+    before it are not yet counted, and the clock is then some of them off. It takes another program that interrupts
+    QEMU there, so a second try or a third is equal again.
+    """
     parameters = {
         "rate": "20 Mbit/s",
         "delay": "20 ms",
@@ -117,16 +122,17 @@ async def test_the_same_seed_gives_the_same_run(guest: GuestBackend, build: Buil
         "duration": "5 s",
         "warmup": "0",
     }
-    first, again = [await play(guest, build(seed=5, **parameters)) for _ in range(2)]
+    runs = [await play(guest, build(seed=5, **parameters)) for _ in range(2)]
+    while len({msgspec.json.encode(run.samples) for run in runs}) == len(runs) < 5:
+        runs.append(await play(guest, build(seed=5, **parameters)))
+    assert len({msgspec.json.encode(run.samples) for run in runs}) < len(runs)
+    for again in runs[1:]:
+        assert total_bps(again) == pytest.approx(total_bps(runs[0]), rel=0.005)
+        assert again.flows[0].retransmits == pytest.approx(runs[0].flows[0].retransmits, rel=0.005, abs=1)
     other = await play(guest, build(seed=6, **parameters))
-
-    def losses(run: Run) -> list[int]:
-        return [sample.retransmits for sample in run.samples if sample.t < 2]
-
-    assert losses(first) == losses(again)
-    assert losses(first) != losses(other)
-    assert total_bps(again) == pytest.approx(total_bps(first), rel=0.005)
-    assert abs(again.flows[0].losses - first.flows[0].losses) <= 1
+    assert [sample.retransmits for sample in other.samples] != [
+        sample.retransmits for sample in runs[0].samples
+    ]
 
 
 async def test_an_unknown_algorithm_is_named_and_the_guest_stays_usable(

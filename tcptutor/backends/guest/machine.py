@@ -134,7 +134,8 @@ class Machine:
         self._console_task = asyncio.create_task(self._read_console())
         _, self._writer = await asyncio.open_unix_connection(sock=agent)
         try:
-            await asyncio.wait_for(self._monitor.connect(monitor), 20)
+            async with asyncio.timeout(20):
+                await self._monitor.connect(monitor)
         except (QMPError, TimeoutError, OSError) as error:
             raise LabError(f"QEMU does not start: {self.last_words() or error}") from error
 

@@ -150,7 +150,8 @@ class Snapshots:
 async def _ready(machine: Machine, timeout: float) -> Environment:
     """Wait for the booted agent's Ready."""
     try:
-        line = await asyncio.wait_for(machine.readline(), timeout)
+        async with asyncio.timeout(timeout):
+            line = await machine.readline()
     except TimeoutError:
         raise LabError(
             f"not ready after {timeout:.0f} s; its last words: {machine.last_words() or 'none'}"

@@ -81,7 +81,7 @@ class Observed:
 
     def _look_at_settings(self) -> None:
         """Has somebody changed the path meanwhile?"""
-        if not self._settings.changed(self._queue_length.port if self._queue_length is not None else 0):
+        if not self._settings.changed(self._queue_length.port if self._queue_length is not None else -1):
             return
         at, now = time.monotonic() - self._began, self._settings.path(self._pair)
         self._changes += changes(self._path, now, at)

@@ -171,7 +171,7 @@ class Settings:
         """Readable when something may have changed: call `changed` then."""
         return self._news.descriptors
 
-    def changed(self, own: int = 0) -> bool:
+    def changed(self, own: int = -1) -> bool:
         """Whether a path is another one now; what netlink port `own` has asked is no reason to read it again."""
         return self._news.news(own) and self.look()
 

@@ -101,7 +101,10 @@ class Terminal:
         try:
             return os.read(self.descriptor, _AT_ONCE)
         except OSError as error:
-            if error.errno in (errno.EIO, errno.EAGAIN):  # nobody has the other side open any more; nothing yet
+            if error.errno in (
+                errno.EIO,
+                errno.EAGAIN,
+            ):  # nobody has the other side open any more; nothing yet
                 return b""
             raise
 
