@@ -18,6 +18,11 @@ def positive(name: str, value: float, reason: str) -> None:
     require(math.isfinite(value) and value > 0, name, value, "above 0", reason)
 
 
+def at_least(name: str, value: float, least: float, reason: str) -> None:
+    """Raise ParameterError unless `value` is a finite number of `least` or more."""
+    require(math.isfinite(value) and value >= least, name, value, f"{least:g} or above", reason)
+
+
 def loss_rate(value: float, *, certain: bool = True) -> None:
     """Raise ParameterError unless `value` is above 0 and at most 1; below 1 when it must not be `certain`."""
     reason = "loss events per segment; without losses no loss model applies"

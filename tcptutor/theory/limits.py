@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tcptutor.theory.domain import positive, require
+from tcptutor.theory.domain import at_least, positive, require
 
 EMULATED_FRAMING = 14
 """Bytes that tbf and netem count beside the IP packet: the Ethernet header, no FCS, no preamble."""
@@ -40,7 +40,7 @@ def bdp(rate: float, rtt: float) -> float:
     Raises ParameterError outside the domain.
     """
     positive("rate", rate, "a link without a rate has no bandwidth-delay product")
-    require(math.isfinite(rtt) and rtt >= 0, "rtt", rtt, "0 or above", "a round trip takes time, in seconds")
+    at_least("rtt", rtt, 0, "a round trip takes time, in seconds")
     return rate * rtt / 8
 
 
@@ -60,8 +60,20 @@ def goodput_ratio(mtu: float, timestamps: bool = True, framing: float = EMULATED
         f"above {headers}",
         "the headers need that many bytes",
     )
-    require(framing >= 0, "framing", framing, "0 or above", "bytes that a frame adds to the packet")
+    at_least("framing", framing, 0, "bytes that a frame adds to the packet")
     return (mtu - headers) / (mtu + framing)
+
+
+def link_limited(
+    rate: float, mtu: float, timestamps: bool = True, framing: float = EMULATED_FRAMING
+) -> float:
+    """Throughput of a flow that fills the link, bit/s of payload: rate * goodput_ratio(mtu).
+
+    rate: bit/s that the link carries with all headers, above 0. The others, the source and the errors as
+    `goodput_ratio`.
+    """
+    positive("rate", rate, "a link without a rate carries nothing")
+    return rate * goodput_ratio(mtu, timestamps, framing)
 
 
 def slow_start_duration(window: float, rtt: float, initial: float = INITIAL_WINDOW) -> float:
