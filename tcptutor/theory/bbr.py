@@ -19,7 +19,7 @@ BBR_CWND_GAIN = 2.0
 BBR_LEAST_WINDOW = 4.0
 """Segments that it always keeps in flight, and all that it keeps while it measures the empty path's RTT."""
 
-BBR_LOSS_LIMIT = 1 - 1 / max(BBR_PACING_CYCLE)
+BBR_LOSS_LIMIT = (max(BBR_PACING_CYCLE) - 1) / max(BBR_PACING_CYCLE)
 """0.2: with more loss not even the probe at 1.25 delivers the link's rate, and the estimate falls."""
 
 

@@ -10,7 +10,8 @@ from tcptutor.errors import ParameterError
 def require(ok: bool, name: str, value: object, bound: str, reason: str) -> None:
     """Raise ParameterError that names the parameter, its bound and the reason, unless `ok`."""
     if not ok:
-        raise ParameterError(f"{name}: {value} is out of bounds: {bound}: {reason}")
+        shown = f"{value:.12g}" if isinstance(value, float) else value
+        raise ParameterError(f"{name}: {shown} is out of bounds: {bound}: {reason}")
 
 
 def positive(name: str, value: float, reason: str) -> None:

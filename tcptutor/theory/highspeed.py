@@ -8,11 +8,7 @@ from tcptutor.theory.aimd import reno_window
 from tcptutor.theory.domain import loss_rate, positive
 
 _LOW_WINDOW, _HIGH_WINDOW = 38.0, 83000.0
-_LOW_LOSS, _HIGH_LOSS = 1e-3, 1e-7
 _HIGH_DECREASE = 0.1
-# RFC 3649, section 5: response function and decrease are straight lines in log(window) between the two points.
-_DECADES = math.log(_HIGH_WINDOW / _LOW_WINDOW)
-_EXPONENT = math.log(_HIGH_LOSS / _LOW_LOSS) / _DECADES
 
 
 def highspeed_decrease(window: float) -> float:
@@ -29,8 +25,9 @@ def highspeed_decrease(window: float) -> float:
 def highspeed_growth(window: float) -> float:
     """Growth of HighSpeed TCP, a(w), segments a round trip: w^2 * p(w) * 2 * b(w) / (2 - b(w)), at least 1.
 
-    p(w) = 0.078 / w^1.2 is the loss rate at which `window` is the mean. window: segments, above 0. Source:
-    RFC 3649, section 5, the equation for a(w), and appendix B. Raises ParameterError outside the domain.
+    p(w) = 0.078 / w^1.2 is the loss rate at which `window` is the mean, rounded as in the RFC. window:
+    segments, above 0. Source: RFC 3649, section 5, the equation for a(w), and appendix B. Raises
+    ParameterError outside the domain.
     """
     positive("window", window, "the congestion window in segments")
     return growth(window)
@@ -38,15 +35,14 @@ def highspeed_growth(window: float) -> float:
 
 def decrease(window: float) -> float:
     """`highspeed_decrease` of a window that is known to be one."""
-    along = min(1.0, max(0.0, math.log(window / _LOW_WINDOW) / _DECADES))
+    along = min(1.0, max(0.0, math.log(window / _LOW_WINDOW) / math.log(_HIGH_WINDOW / _LOW_WINDOW)))
     return 0.5 + (_HIGH_DECREASE - 0.5) * along
 
 
 def growth(window: float) -> float:
     """`highspeed_growth` of a window that is known to be one."""
     b = decrease(window)
-    loss = _LOW_LOSS * math.pow(window / _LOW_WINDOW, _EXPONENT)
-    return max(1.0, window**2 * loss * 2 * b / (2 - b))
+    return max(1.0, 0.078 * math.pow(window, 0.8) * 2 * b / (2 - b))
 
 
 def highspeed_window(loss: float) -> float:

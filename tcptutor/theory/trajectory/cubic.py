@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tcptutor.theory.cubic import CUBIC_BETA, CUBIC_C, CUBIC_RENO_ALPHA, cubic_k
 from tcptutor.theory.trajectory.law import LossBased
 
@@ -24,13 +26,18 @@ class Cubic(LossBased):
         self._last_peak = 0.0
         self._begin()
 
-    def enough(self, rtt: float, filled: float) -> bool:
+    def enough(self, rtt: float, filled: float) -> float:
         threshold = min(_DELAY_MOST, max(_DELAY_LEAST, self.base * _DELAY_SHARE))
-        late = filled >= _TRAIN or rtt - self.base >= threshold
-        if self.window < _HYSTART_LEAST or not late:
-            return False
+        if rtt - self.base >= threshold:
+            return max(_HYSTART_LEAST, self.window)
+        if filled >= _TRAIN:
+            # So many of this round trip's acknowledgements make the train, and each has let the window grow.
+            return max(_HYSTART_LEAST, self.window * (1 + _TRAIN / filled))
+        return math.inf
+
+    def leave_slow_start(self) -> None:
+        super().leave_slow_start()
         self._begin()
-        return True
 
     def grow(self, dt: float, rtt: float) -> None:
         self._elapsed += dt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 LEAST_WINDOW = 2.0
@@ -41,8 +42,11 @@ class LossBased(Law):
     def pass_time(self, dt: float, rtt: float, rate: float, filled: float) -> None:  # noqa: ARG002
         if self.slow_start:
             # RFC 5681, section 3.1: one segment more for each that is acknowledged.
+            limit = self.enough(rtt, filled)
             self.window *= 2 ** (dt / rtt)
-            self.slow_start = not self.enough(rtt, filled)
+            if self.window >= limit:
+                self.window = limit
+                self.leave_slow_start()
         else:
             self.grow(dt, rtt)
         self.window = self.flight = min(self.window, self.most)
@@ -51,9 +55,12 @@ class LossBased(Law):
         self.slow_start = False
         self.window = self.flight = max(LEAST_WINDOW, self.window * self.cut(full=room < 1))
 
-    def enough(self, rtt: float, filled: float) -> bool:  # noqa: ARG002
-        """Whether slow start ends before a loss."""
-        return False
+    def enough(self, rtt: float, filled: float) -> float:  # noqa: ARG002
+        """The window at which slow start ends before a loss, segments."""
+        return math.inf
+
+    def leave_slow_start(self) -> None:
+        self.slow_start = False
 
     @abstractmethod
     def grow(self, dt: float, rtt: float) -> None:

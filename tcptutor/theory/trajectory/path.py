@@ -6,6 +6,7 @@ import bisect
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from tcptutor.theory.domain import at_least, path, positive, require
 
@@ -64,6 +65,17 @@ class Source:
             at_least("window", self.window, 1, "the receiver's window in segments")
 
 
+class Point(NamedTuple):
+    """A flow at one moment."""
+
+    cwnd: float
+    """Segments."""
+    rtt: float
+    """Seconds."""
+    throughput: float
+    """Bit/s."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
     """One flow over time: columns of equal length, straight lines between the points.
@@ -98,12 +110,10 @@ class Trajectory:
         """Bit/s, the mean over time likewise."""
         return self._mean(self.throughput, after)
 
-    def at(self, moments: tuple[float, ...]) -> tuple[float, ...]:
-        """The windows at these moments, segments: what the last point before each says; 0 before the first."""
-        return tuple(
-            self.cwnd[index - 1] if (index := bisect.bisect_right(self.t, moment)) else 0.0
-            for moment in moments
-        )
+    def at(self, moment: float) -> Point | None:
+        """The last point until `moment` seconds; None before the flow has begun."""
+        index = bisect.bisect_right(self.t, moment) - 1
+        return None if index < 0 else Point(self.cwnd[index], self.rtt[index], self.throughput[index])
 
     def _mean(self, values: tuple[float, ...], after: float) -> float:
         end = self.t[-1] if self.t else 0.0

@@ -26,6 +26,8 @@ from tcptutor.theory.trajectory.path import MOST_ROUNDS, Bottleneck, Source, Tra
 LARGEST_WINDOW = 2.0**30
 """Bytes that a TCP receiver can announce (RFC 7323, section 2.3)."""
 
+_CLOSE = 1e-9  # relative: what is as near as this is the same moment
+
 LAWS: dict[str, Callable[[float, float, float, int], Law]] = {
     "reno": lambda rtt, initial, most, _: AIMD(rtt, initial, most),
     "cubic": lambda rtt, initial, most, _: Cubic(rtt, initial, most),
@@ -83,19 +85,25 @@ class _Player:
     def next_loss(self, t: float) -> float:
         """When the next of its own losses is due, seconds; those of a round trip that it has answered are not."""
         given = self._given[-1] if self._given else math.inf
-        counted = t + self._left / self.rate if self._left < math.inf else math.inf
-        return max(self.deaf, min(given, counted))
+        if self._left == math.inf:
+            return given
+        counted, apart = t + self._left / self.rate, self._every / self.rate
+        if counted < self.deaf:
+            counted += apart * math.ceil((self.deaf - counted) / apart)
+        return min(given, counted)
 
     def loses(self, t: float, dt: float) -> bool:
         """Whether one of its own losses is due at the end of the `dt` seconds up to `t`."""
-        due = False
+        due = bool(self._given) and self._given[-1] <= t
+        if due:
+            self._given.pop()
         if self._left < math.inf:
             self._left -= self.rate * dt
-            if self._left <= 1e-9 * self._every:
-                self._left, due = self._every + min(0.0, math.fmod(self._left, self._every)), True
-        while self._given and self._given[-1] <= t:
-            self._given.pop()
-            due = True
+            if self._left <= _CLOSE * self._every:
+                passed = -self._left % self._every
+                now = min(passed, self._every - passed) <= _CLOSE * self._every
+                self._left = self._every if now else self._every - passed
+                due = due or now
         return due
 
     def lose(self, t: float, room: float) -> None:
@@ -103,7 +111,9 @@ class _Player:
             return
         self.losses.append(t)
         self.law.lose(room)
-        self.deaf = t + self.rtt * (1 - 1e-9)
+        self.deaf = t + self.rtt * (1 - _CLOSE)
+        while self._given and self._given[-1] < self.deaf:
+            self._given.pop()
 
     def trajectory(self) -> Trajectory:
         t, cwnd, rtt, rate = zip(*self.points, strict=True) if self.points else ((), (), (), ())
