@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcptutor import theory
+from tcptutor import run, theory
 from tcptutor.errors import ParameterError
+from tcptutor.run.samples import CA_STATES
 from tcptutor.theory import LAWS, Bottleneck, Source, Trajectory, trajectories
 from tcptutor.theory.trajectory.cubic import Cubic
 
@@ -181,6 +183,23 @@ def test_a_late_flow_gets_its_share() -> None:
     assert early.at(10) is not None
     shares = [flow.mean_throughput(120) / RATE for flow in (early, late)]
     assert shares == pytest.approx([0.5, 0.5], abs=0.05)
+
+
+@pytest.mark.parametrize("name", ["full-link", "short-queue"])
+def test_linux_draws_the_same_sawtooth(name: str) -> None:
+    """Runs of the real lab that are kept for the analysis: one Reno flow over one BDP of queue, and a quarter."""
+    kept = run.load(Path(__file__).parents[1] / "analysis" / "runs" / f"{name}.tcprun")
+    path, payload = kept.experiment.path, theory.goodput_ratio(1500)
+    assert path.rate is not None
+    expected = one(Bottleneck(rate=path.rate * payload, rtt=path.delay, queue=path.queue * payload), 50)
+    windows = [sample.cwnd for sample in kept.samples if sample.t > 10]
+    late = [cwnd for t, cwnd in zip(expected.t, expected.cwnd, strict=True) if t > 10]
+    assert sum(windows) / len(windows) == pytest.approx(expected.mean_cwnd(10), rel=0.04)
+    assert max(windows) == pytest.approx(max(late), rel=0.03)
+    assert min(windows) == pytest.approx(min(late), rel=0.04)
+    recovering = [sample.ca_state == CA_STATES.index("recovery") for sample in kept.samples if sample.t > 10]
+    cuts = sum(later and not now for now, later in pairwise(recovering))
+    assert cuts == pytest.approx(sum(loss > 10 for loss in expected.losses), rel=0.1)
 
 
 @settings(max_examples=40, deadline=None)
