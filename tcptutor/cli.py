@@ -212,6 +212,20 @@ def setup(yes: bool, again: bool) -> None:
 
 
 @main.command()
+@click.argument("name", metavar="[NAME]", required=False)
+@click.argument("settings", metavar="[KEY=VALUE]...", nargs=-1)
+@_JSON
+def model(name: str | None, settings: tuple[str, ...], as_json: bool) -> None:
+    """Compute a model, such as `mathis mss=1448 rtt=20ms loss=0.1%`, with units in and out.
+
+    Without a name it lists the models, without values it explains one. `trajectory` gives a window over time.
+    """
+    from tcptutor.calculator import run_model  # noqa: PLC0415
+
+    sys.exit(run_model(name, settings, as_json))
+
+
+@main.command()
 @_JSON
 def doctor(as_json: bool) -> None:
     """Tell what works on this machine and what does not, each with its remedy."""

@@ -4,25 +4,69 @@ Bytes, seconds and probabilities in; bit/s, segments or ratios out. Outside its 
 ParameterError that names the parameter, the bound and the reason.
 """
 
-from tcptutor.theory.aimd import aimd_window, reno_window, sawtooth_utilisation
+from tcptutor.theory.aimd import (
+    aimd_window,
+    reno_window,
+)
+from tcptutor.theory.bbr import (
+    BBR_CWND_GAIN,
+    BBR_LOSS_LIMIT,
+    BBR_PACING_CYCLE,
+    BBR_STARTUP_GAIN,
+    bbr_throughput,
+    bbr_window,
+)
+from tcptutor.theory.buffers import (
+    buffer_rule,
+    queueing_delay,
+    sawtooth_peak,
+    sawtooth_period,
+    sawtooth_utilisation,
+)
+from tcptutor.theory.completion import (
+    completion_time,
+)
 from tcptutor.theory.cubic import (
     CUBIC_BETA,
     CUBIC_C,
     CUBIC_RANDOM,
     CUBIC_RENO_ALPHA,
     CUBIC_RENO_RANDOM,
+    cubic_curve,
+    cubic_k,
     cubic_region_window,
     cubic_window,
 )
-from tcptutor.theory.fairness import coefficient_of_variation, jain_index
-from tcptutor.theory.highspeed import highspeed_window
-from tcptutor.theory.htcp import HTCP_BETA, HTCP_RANDOM, htcp_alpha, htcp_window
+from tcptutor.theory.ecn import (
+    ABE_BETA,
+    dctcp_marking,
+    dctcp_window,
+    ecn_window,
+)
+from tcptutor.theory.fairness import (
+    coefficient_of_variation,
+    jain_index,
+)
+from tcptutor.theory.highspeed import (
+    highspeed_decrease,
+    highspeed_growth,
+    highspeed_window,
+)
+from tcptutor.theory.htcp import (
+    HTCP_BETA,
+    HTCP_RANDOM,
+    htcp_alpha,
+    htcp_beta,
+    htcp_growth,
+    htcp_window,
+)
 from tcptutor.theory.limits import (
     EMULATED_FRAMING,
     INITIAL_WINDOW,
     WIRE_FRAMING,
     bdp,
     goodput_ratio,
+    link_limited,
     slow_start_duration,
     window_limited,
 )
@@ -34,10 +78,31 @@ from tcptutor.theory.loss import (
     MATHIS_RANDOM_DELAYED,
     mathis,
 )
-from tcptutor.theory.many import Stream, aggregate, shared_utilisation
-from tcptutor.theory.padhye import padhye, padhye_full
+from tcptutor.theory.many import (
+    Stream,
+    aggregate,
+    rtt_shares,
+    shared_utilisation,
+)
+from tcptutor.theory.padhye import (
+    padhye,
+    padhye_full,
+    tfrc,
+)
+from tcptutor.theory.trajectory import (
+    LAWS,
+    Bottleneck,
+    Source,
+    Trajectory,
+    trajectories,
+)
 
 __all__ = [
+    "ABE_BETA",
+    "BBR_CWND_GAIN",
+    "BBR_LOSS_LIMIT",
+    "BBR_PACING_CYCLE",
+    "BBR_STARTUP_GAIN",
     "CUBIC_BETA",
     "CUBIC_C",
     "CUBIC_RANDOM",
@@ -47,30 +112,54 @@ __all__ = [
     "HTCP_BETA",
     "HTCP_RANDOM",
     "INITIAL_WINDOW",
+    "LAWS",
     "MATHIS_MANUAL",
     "MATHIS_PERIODIC",
     "MATHIS_PERIODIC_DELAYED",
     "MATHIS_RANDOM",
     "MATHIS_RANDOM_DELAYED",
     "WIRE_FRAMING",
+    "Bottleneck",
+    "Source",
     "Stream",
+    "Trajectory",
     "aggregate",
     "aimd_window",
+    "bbr_throughput",
+    "bbr_window",
     "bdp",
+    "buffer_rule",
     "coefficient_of_variation",
+    "completion_time",
+    "cubic_curve",
+    "cubic_k",
     "cubic_region_window",
     "cubic_window",
+    "dctcp_marking",
+    "dctcp_window",
+    "ecn_window",
     "goodput_ratio",
+    "highspeed_decrease",
+    "highspeed_growth",
     "highspeed_window",
     "htcp_alpha",
+    "htcp_beta",
+    "htcp_growth",
     "htcp_window",
     "jain_index",
+    "link_limited",
     "mathis",
     "padhye",
     "padhye_full",
+    "queueing_delay",
     "reno_window",
+    "rtt_shares",
+    "sawtooth_peak",
+    "sawtooth_period",
     "sawtooth_utilisation",
     "shared_utilisation",
     "slow_start_duration",
+    "tfrc",
+    "trajectories",
     "window_limited",
 ]

@@ -1,4 +1,4 @@
-"""Additive increase, multiplicative decrease: the mean window under loss, and the sawtooth over a buffer."""
+"""Additive increase, multiplicative decrease: the mean window under loss."""
 
 from __future__ import annotations
 
@@ -32,18 +32,3 @@ def reno_window(loss: float) -> float:
     Source: Mathis 1997, section 2. Raises ParameterError outside the domain.
     """
     return aimd_window(loss, 1, 0.5)
-
-
-def sawtooth_utilisation(buffer_ratio: float) -> float:
-    """Share of a bottleneck that one Reno flow uses, a ratio: 3/4 * (1+x)^2 / (1 + x + x^2), 1 from x = 1 on.
-
-    buffer_ratio: x, the bottleneck's buffer over the bandwidth-delay product, 0 or above. Without a buffer
-    3/4; with one BDP the link never runs dry. The round trip grows with the queue, which the formula
-    includes. Source: the sawtooth from (1+x)/2 to (1+x) BDP; the rule of one BDP is Villamizar and Song, CCR
-    24(5), 1994. Raises ParameterError outside the domain.
-    """
-    x = buffer_ratio
-    require(x >= 0, "buffer_ratio", x, "0 or above", "buffer over bandwidth-delay product")
-    if x >= 1:
-        return 1.0
-    return 0.75 * (1 + x) ** 2 / (1 + x + x**2)

@@ -10,12 +10,18 @@ from tcptutor.errors import ParameterError
 def require(ok: bool, name: str, value: object, bound: str, reason: str) -> None:
     """Raise ParameterError that names the parameter, its bound and the reason, unless `ok`."""
     if not ok:
-        raise ParameterError(f"{name}: {value} is out of bounds: {bound}: {reason}")
+        shown = f"{value:.12g}" if isinstance(value, float) else value
+        raise ParameterError(f"{name}: {shown} is out of bounds: {bound}: {reason}")
 
 
 def positive(name: str, value: float, reason: str) -> None:
     """Raise ParameterError unless `value` is a finite number above 0."""
     require(math.isfinite(value) and value > 0, name, value, "above 0", reason)
+
+
+def at_least(name: str, value: float, least: float, reason: str) -> None:
+    """Raise ParameterError unless `value` is a finite number of `least` or more."""
+    require(math.isfinite(value) and value >= least, name, value, f"{least:g} or above", reason)
 
 
 def loss_rate(value: float, *, certain: bool = True) -> None:

@@ -25,7 +25,8 @@ def jain_index(rates: Iterable[float]) -> float:
 def coefficient_of_variation(samples: Iterable[float]) -> float:
     """Standard deviation over mean, a ratio: 0 for equal samples. The population's, so divided by n.
 
-    samples: at least one, each 0 or above, not all 0; any unit. Raises ParameterError outside the domain.
+    samples: at least one, each 0 or above, not all 0; any unit. Source: the definition, as Jain, Chiu, Hawe
+    1984 relate it to their index. Raises ParameterError outside the domain.
     """
     values = _values("samples", samples)
     largest = max(values)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from tcptutor.theory.aimd import decrease_factor
-from tcptutor.theory.domain import loss_rate, positive, require
+from tcptutor.theory.domain import at_least, loss_rate, positive
 
 HTCP_RANDOM = 1.25
 """Mean window under independent random loss over the one under periodic loss, once losses are a second apart.
@@ -14,6 +12,9 @@ From a simulation; below a second H-TCP is Reno, and the factor is 1.07."""
 
 HTCP_BETA = 0.5
 """What Linux leaves of the window after a loss unless throughput is steady, and the least it ever does."""
+
+HTCP_BETA_MOST = 0.8
+"""The most that is left of the window after a loss."""
 
 _LOW_SPEED = 1.0
 """Seconds after a loss during which H-TCP grows as Reno does."""
@@ -26,20 +27,54 @@ def htcp_alpha(elapsed: float, beta: float = HTCP_BETA) -> float:
     above. beta: what was left of the window after the loss, 0 to below 1. Source: Leith, Shorten: H-TCP,
     PFLDnet 2004; draft-leith-tcp-htcp-06, section 3. Raises ParameterError outside the domain.
     """
-    ok = math.isfinite(elapsed) and elapsed >= 0
-    require(ok, "elapsed", elapsed, "0 or above", "seconds since the last loss")
+    at_least("elapsed", elapsed, 0, "seconds since the last loss")
     decrease_factor(beta)
+    return 2 * (1 - beta) * speed_up(elapsed)
+
+
+def htcp_growth(elapsed: float, rtt: float, beta: float = HTCP_BETA) -> float:
+    """The growth of Linux's H-TCP, segments a round trip: htcp_alpha scaled by the round-trip time.
+
+    htcp_alpha times rtt / 100 ms within 0.1 and 2, and never below 2 * (1-beta). elapsed, beta: as
+    `htcp_alpha`. rtt: seconds without queue, above 0. Source: `htcp_alpha_update` of net/ipv4/tcp_htcp.c,
+    without its rounding to whole steps. Raises ParameterError outside the domain.
+    """
+    positive("rtt", rtt, "a round trip takes time, in seconds")
+    at_least("elapsed", elapsed, 0, "seconds since the last loss")
+    decrease_factor(beta)
+    return 2 * (1 - beta) * max(1.0, rtt_scale(rtt) * speed_up(elapsed))
+
+
+def speed_up(elapsed: float) -> float:
+    """How many times as fast as Reno it grows, where the round trip is 100 ms."""
     d = max(0.0, elapsed - _LOW_SPEED)
-    return 2 * (1 - beta) * (1 + 10 * d + (d / 2) ** 2)
+    return 1 + 10 * d + (d / 2) ** 2
+
+
+def rtt_scale(rtt: float) -> float:
+    """Linux's scaling by the round trip, a ratio."""
+    return min(2.0, max(0.1, rtt / 0.1))
+
+
+def htcp_beta(rtt: float, longest: float) -> float:
+    """What H-TCP leaves of its window after a loss when throughput is steady, a ratio: rtt / longest.
+
+    Within 0.5 and 0.8: it drains the queue and no more. rtt: seconds without queue, above 0. longest:
+    seconds with the queue full, `rtt` or above. Linux does so only if rtt is above 10 ms and throughput has
+    changed by less than 20 % since the last loss, else it leaves half. Source: Leith, Shorten 2004, section 2;
+    `htcp_beta_update` of net/ipv4/tcp_htcp.c. Raises ParameterError outside the domain.
+    """
+    positive("rtt", rtt, "a round trip takes time, in seconds")
+    at_least("longest", longest, rtt, "the round trip with a queue takes no less than without")
+    return min(HTCP_BETA_MOST, max(HTCP_BETA, rtt / longest))
 
 
 def htcp_window(loss: float, rtt: float) -> float:
     """Mean congestion window of Linux's H-TCP, segments, with a loss every 1/loss segments and beta 0.5.
 
     The time between losses solves: segments sent in it = 1/loss, where the window grows from half its peak by
-    htcp_alpha over max(1, alpha * rtt/100 ms) segments a round trip (rtt/100 ms within 0.1 and 2, as in
-    Linux). loss: loss events per segment, above 0 and at most 1. rtt: seconds, above 0. Source: Leith,
-    Shorten 2004 and net/ipv4/tcp_htcp.c. Raises ParameterError outside the domain.
+    `htcp_growth` segments a round trip. loss: loss events per segment, above 0 and at most 1. rtt: seconds,
+    above 0. Source: Leith, Shorten 2004 and net/ipv4/tcp_htcp.c. Raises ParameterError outside the domain.
     """
     loss_rate(loss)
     positive("rtt", rtt, "a round trip takes time, in seconds")
@@ -54,11 +89,11 @@ def htcp_window(loss: float, rtt: float) -> float:
 
 def _sent(seconds: float, rtt: float, steps: int = 100) -> float:
     """Segments sent between two losses that are `seconds` apart."""
-    scale = min(2.0, max(0.1, rtt / 0.1))
     dt = seconds / steps
+    scale = rtt_scale(rtt)
     grown = area = 0.0
     for step in range(steps):
-        growth = max(1.0, scale * htcp_alpha((step + 0.5) * dt)) * dt / rtt
+        growth = 2 * (1 - HTCP_BETA) * max(1.0, scale * speed_up((step + 0.5) * dt)) * dt / rtt
         area += (grown + growth / 2) * dt
         grown += growth
     # The window begins at beta of its peak, so at beta / (1 - beta) of what it grows by: the same for 0.5.

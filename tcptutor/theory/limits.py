@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tcptutor.theory.domain import positive, require
+from tcptutor.theory.domain import at_least, positive, require
 
 EMULATED_FRAMING = 14
 """Bytes that tbf and netem count beside the IP packet: the Ethernet header, no FCS, no preamble."""
@@ -25,8 +25,8 @@ INITIAL_WINDOW = 10
 def window_limited(window: float, rtt: float) -> float:
     """Throughput of a flow that may have `window` bytes in flight, bit/s: 8 * window / rtt.
 
-    window: bytes of payload, above 0. rtt: seconds, above 0. One window a round trip: RFC 7323, section 1.1.
-    Raises ParameterError outside the domain.
+    window: bytes of payload, above 0. rtt: seconds, above 0. Source: RFC 7323, section 1.1, one
+    window a round trip. Raises ParameterError outside the domain.
     """
     positive("window", window, "with no byte in flight nothing is sent")
     positive("rtt", rtt, "a round trip takes time, in seconds")
@@ -36,11 +36,11 @@ def window_limited(window: float, rtt: float) -> float:
 def bdp(rate: float, rtt: float) -> float:
     """Bandwidth-delay product, bytes: rate * rtt / 8, what must be in flight to fill the path.
 
-    rate: bit/s, above 0. rtt: seconds, 0 or above. Defined so in RFC 7323, section 1.1.
+    rate: bit/s, above 0. rtt: seconds, 0 or above. Source: RFC 7323, section 1.1.
     Raises ParameterError outside the domain.
     """
     positive("rate", rate, "a link without a rate has no bandwidth-delay product")
-    require(math.isfinite(rtt) and rtt >= 0, "rtt", rtt, "0 or above", "a round trip takes time, in seconds")
+    at_least("rtt", rtt, 0, "a round trip takes time, in seconds")
     return rate * rtt / 8
 
 
@@ -60,15 +60,27 @@ def goodput_ratio(mtu: float, timestamps: bool = True, framing: float = EMULATED
         f"above {headers}",
         "the headers need that many bytes",
     )
-    require(framing >= 0, "framing", framing, "0 or above", "bytes that a frame adds to the packet")
+    at_least("framing", framing, 0, "bytes that a frame adds to the packet")
     return (mtu - headers) / (mtu + framing)
+
+
+def link_limited(
+    rate: float, mtu: float, timestamps: bool = True, framing: float = EMULATED_FRAMING
+) -> float:
+    """Throughput of a flow that fills the link, bit/s of payload: rate * goodput_ratio(mtu).
+
+    rate: bit/s that the link carries with all headers, above 0. The others as `goodput_ratio`. Source: its.
+    Raises ParameterError outside the domain.
+    """
+    positive("rate", rate, "a link without a rate carries nothing")
+    return rate * goodput_ratio(mtu, timestamps, framing)
 
 
 def slow_start_duration(window: float, rtt: float, initial: float = INITIAL_WINDOW) -> float:
     """Seconds of slow start until the congestion window is `window` segments: rtt * log2(window / initial).
 
     window, initial: segments, above 0; a window within the initial one takes no time. rtt: seconds, above 0.
-    The window doubles each round trip: RFC 5681, section 3.1, without delayed ACKs as Linux counts segments.
+    Source: RFC 5681, section 3.1: it doubles each round trip, without delayed ACKs as Linux counts segments.
     Raises ParameterError outside the domain.
     """
     positive("window", window, "a window is at least part of a segment")

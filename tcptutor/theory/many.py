@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tcptutor.theory.aimd import decrease_factor
-from tcptutor.theory.domain import positive, require
+from tcptutor.theory.domain import at_least, positive, require
 from tcptutor.theory.loss import MATHIS_PERIODIC, mathis
 
 
@@ -46,10 +46,42 @@ def shared_utilisation(flows: float, beta: float) -> float:
     """Share of a bottleneck without a buffer that `flows` AIMD flows use, a ratio below 1.
 
     1 - 1 / (1 + flows * (1+beta) / (1-beta)). flows: 1 or above; one flow loses at a time. beta: what is left
-    of a window after a loss, 0 to below 1. One Reno flow gets 3/4, four 12/13. Source: Altman, Barman,
+    of a window after a loss, 0 to below 1. One Reno flow gets 3/4, four 12/13. It is exact when it is always
+    the flow with the largest window that loses. Source: Altman, Barman,
     Tuffin, Vojnovic: Parallel TCP Sockets: Simple Model, Throughput and Validation, INFOCOM 2006.
     Raises ParameterError outside the domain.
     """
-    require(math.isfinite(flows) and flows >= 1, "flows", flows, "1 or above", "flows that share the link")
+    at_least("flows", flows, 1, "flows that share the link")
     decrease_factor(beta)
     return 1 - 1 / (1 + flows * (1 + beta) / (1 - beta))
+
+
+def rtt_shares(
+    rtts: Iterable[float], sizes: Iterable[float] | None = None, power: float = 1
+) -> tuple[float, ...]:
+    """What each Reno flow gets of a bottleneck that they share, ratios that add up to 1: as mss / rtt^power.
+
+    rtts: round-trip times with the queue, seconds, at least one, each above 0. sizes: payload bytes of each
+    one's segments, as many, each above 0; None when they do not differ. power: 1 to 2. It is 1 when all see the
+    same loss rate (Mathis 1997, eq. 3), and 2 when all lose at the same moments, since the window then grows
+    as 1/rtt and the rate is the window over the rtt. Source: Lakshman and Madhow: The Performance of TCP/IP
+    for Networks with High Bandwidth-Delay Products and Random Loss, ToN 5(3), 1997, section 4 (between the
+    two). Raises ParameterError outside the domain.
+    """
+    times = list(rtts)
+    require(bool(times), "rtts", "none", "at least one", "without a flow nothing is shared")
+    for rtt in times:
+        positive("rtts", rtt, "a round trip takes time, in seconds")
+    lengths = [1.0] * len(times) if sizes is None else list(sizes)
+    reason = "one segment size for each flow"
+    require(len(lengths) == len(times), "sizes", len(lengths), f"{len(times)} of them", reason)
+    for size in lengths:
+        positive("sizes", size, "payload bytes of a full segment")
+    require(1 <= power <= 2, "power", power, "1 to 2", "1 at equal loss rates, 2 when all lose together")
+    # By the shortest and largest, so that no power leaves the range of a float.
+    shortest, largest = min(times), max(lengths)
+    weights = [
+        length / largest * (shortest / rtt) ** power for rtt, length in zip(times, lengths, strict=True)
+    ]
+    total = math.fsum(weights)
+    return tuple(weight / total for weight in weights)

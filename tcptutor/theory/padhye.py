@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tcptutor.theory.domain import loss_rate, path, positive, require
+from tcptutor.theory.domain import at_least, loss_rate, path, positive, require
 
 
 def padhye(
@@ -18,7 +18,7 @@ def padhye(
     loss events per segment, above 0 and below 1. b: segments acknowledged by one ACK, 1 or above; 1 is Linux,
     which counts segments. max_window: the receiver's window in segments, 1 or above; None for no limit.
     Source: Padhye, Firoiu, Towsley, Kurose: Modeling TCP Throughput, SIGCOMM 1998, the approximate model; the
-    bracket that Hacker 2001, eq. 1, loses is here. RFC 5348, section 3.1, has it without the inner min.
+    bracket that Hacker 2001, eq. 1, loses is here. `tfrc` is RFC 5348's form of it.
     Raises ParameterError outside the domain.
     """
     _check(mss, rtt, loss, rto, b, max_window)
@@ -34,23 +34,44 @@ def padhye_full(
 ) -> float:
     """Throughput of one Reno flow with timeouts, bit/s, by the full model. Arguments and errors as `padhye`.
 
-    Source: the same paper, the full model, without and with the receiver's window as the limit.
+    Source: the same paper, the full model, without and with the receiver's window as the limit; its mean
+    window, timeout_share and backoff are eq. 23, 17 and 19 of Cardwell, Savage, Anderson, INFOCOM 2000.
     """
     _check(mss, rtt, loss, rto, b, max_window)
     kept = 1 - loss
-    third = (2 + b) / (3 * b)
-    window = third + math.sqrt(8 * kept / (3 * b * loss) + third**2)
+    window = mean_peak(loss, b)
     if max_window is None or window < max_window:
         rounds = b * window / 2 + 1
     else:
         window = max_window
         rounds = b * window / 8 + kept / (loss * window) + 2
-    timeout = _timeout_share(window, kept)
+    timeout = timeout_share(window, kept)
     sent = kept / loss + window + timeout / kept
-    return 8 * mss * sent / (rtt * rounds + timeout * rto * _backoff(loss) / kept)
+    return 8 * mss * sent / (rtt * rounds + timeout * rto * backoff(loss) / kept)
 
 
-def _timeout_share(window: float, kept: float) -> float:
+def tfrc(mss: float, rtt: float, loss: float, b: float = 1) -> float:
+    """Throughput that a sender which wants to be fair to Reno allows itself, bit/s: RFC 5348's Padhye.
+
+    8 * mss / (rtt*sqrt(2bp/3) + 4*rtt * 3*sqrt(3bp/8)*p*(1 + 32p^2)). mss: payload bytes, above 0. rtt:
+    seconds, above 0. loss: loss events per segment, above 0 and at most 1. b: 1 or above, as `padhye`, from
+    which it differs by the timeout of four round trips and by having no upper bound on the timeouts' share.
+    Source: RFC 5348, section 3.1. Raises ParameterError outside the domain.
+    """
+    path(mss, rtt)
+    loss_rate(loss)
+    at_least("b", b, 1, "segments acknowledged by one ACK")
+    timeouts = 4 * rtt * 3 * math.sqrt(3 * b * loss / 8) * loss * (1 + 32 * loss**2)
+    return 8 * mss / (rtt * math.sqrt(2 * b * loss / 3) + timeouts)
+
+
+def mean_peak(loss: float, b: float) -> float:
+    """E[W]: segments of the window at which a loss is found, on average."""
+    third = (2 + b) / (3 * b)
+    return third + math.sqrt(8 * (1 - loss) / (3 * b * loss) + third**2)
+
+
+def timeout_share(window: float, kept: float) -> float:
     """Q(w): chance that a loss in a window of `window` segments is found by a timeout."""
     # Powers by logarithms: 1 - kept**window loses all digits when loss is tiny.
     log = math.log(kept)
@@ -59,7 +80,7 @@ def _timeout_share(window: float, kept: float) -> float:
     return min(1.0, three * (1 + kept**3 * -math.expm1((window - 3) * log)) / all_lost)
 
 
-def _backoff(p: float) -> float:
+def backoff(p: float) -> float:
     """f(p): timeouts in a row, each twice as long as the one before, up to 64 times the first."""
     return 1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6
 
@@ -68,6 +89,6 @@ def _check(mss: float, rtt: float, loss: float, rto: float, b: float, max_window
     path(mss, rtt)
     loss_rate(loss, certain=False)
     positive("rto", rto, "a retransmission timeout in seconds")
-    require(math.isfinite(b) and b >= 1, "b", b, "1 or above", "segments acknowledged by one ACK")
+    at_least("b", b, 1, "segments acknowledged by one ACK")
     if max_window is not None:
         require(max_window >= 1, "max_window", max_window, "1 or above", "the receiver's window in segments")

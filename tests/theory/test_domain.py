@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 
 import pytest
 
 from tcptutor import theory
 from tcptutor.errors import ParameterError
+from tcptutor.theory.catalogue import MODELS, Model
 
 REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("mss: 0", lambda: theory.mathis(0, 0.05, 1e-3)),
@@ -43,6 +45,22 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("rates: all 0", lambda: theory.jain_index([0, 0])),
     ("rates: -1", lambda: theory.jain_index([1, -1])),
     ("samples: inf", lambda: theory.coefficient_of_variation([1, float("inf")])),
+    ("framing: inf", lambda: theory.goodput_ratio(1500, framing=float("inf"))),
+    ("loss: 0.21", lambda: theory.bbr_throughput(1e8, 0.21)),
+    ("gain: 0.9", lambda: theory.bbr_window(1e8, 0.05, 1448, gain=0.9)),
+    ("marking: 0", lambda: theory.dctcp_window(0)),
+    ("marking: 1.1", lambda: theory.ecn_window(1.1)),
+    ("window: 1", lambda: theory.dctcp_marking(1)),
+    ("start: 101", lambda: theory.cubic_k(100, 101)),
+    ("start: 0", lambda: theory.cubic_curve(1, 100, 0)),
+    ("longest: 0.01", lambda: theory.htcp_beta(0.02, 0.01)),
+    ("flows: 0.5", lambda: theory.buffer_rule(1e8, 0.05, 0.5)),
+    ("loss: 1", lambda: theory.completion_time(1e6, 1448, 0.05, loss=1)),
+    ("initial: 0.5", lambda: theory.completion_time(1e6, 1448, 0.05, initial=0.5)),
+    ("power: 2.5", lambda: theory.rtt_shares([0.1], power=2.5)),
+    ("rtts: none", lambda: theory.rtt_shares([])),
+    ("sizes: 1", lambda: theory.rtt_shares([0.1, 0.2], [1448])),
+    ("loss: 1.1", lambda: theory.tfrc(1448, 0.05, 1.1)),
 ]
 
 
@@ -58,13 +76,58 @@ def test_a_value_outside_the_domain_is_refused_by_name(begins: str, call: Callab
     assert "\n" not in message
 
 
+USUAL = {
+    "alpha": 1, "b": 1, "beta": 0.5, "buffer": 1e5, "buffer_ratio": 0.5, "c": 1, "elapsed": 2, "flows": 2,
+    "framing": 14, "gain": 2, "initial": 10, "link": 1e8, "longest": 0.1, "loss": 0.001, "marking": 0.05,
+    "max_window": 64, "mss": 1448, "mtu": 1500, "peak": 100, "power": 1, "rate": 1e8, "rates": [1.0, 2.0],
+    "rto": 0.25, "rtt": 0.05, "rtts": [0.05, 0.1], "samples": [1.0, 2.0], "size": 1e6, "sizes": [1448, 1448],
+    "start": 70, "step": True, "streams": [(1448, 0.05, 0.001)], "timestamps": True, "window": 100,
+}  # fmt: skip
+SWITCHES = {"step", "timestamps"}
+NUMBERS = [
+    (model, parameter.name)
+    for model in MODELS.values()
+    for parameter in model.parameters
+    if parameter.name not in SWITCHES
+]
+
+
+@pytest.mark.parametrize("outside", [-1.0, float("nan")], ids=["negative", "nan"])
+@pytest.mark.parametrize(("model", "name"), NUMBERS, ids=[f"{model.name}-{name}" for model, name in NUMBERS])
+def test_every_parameter_of_every_model_has_a_bound(model: Model, name: str, outside: float) -> None:
+    usual = {parameter.name: USUAL[parameter.name] for parameter in model.parameters}
+    model.function(**usual)
+    given = usual[name]
+    broken: object = outside
+    named = name
+    if name == "streams":
+        broken, named = [(1448, outside, 0.001)], "rtt"
+    elif isinstance(given, list):
+        broken = [outside, *given[1:]]
+    with pytest.raises(ParameterError, match=f"^{named}: .* is out of bounds: .*: "):
+        model.function(**(usual | {name: broken}))
+
+
 PROMISED = {
     "mathis", "padhye", "padhye_full", "window_limited", "bdp", "goodput_ratio", "aimd_window", "reno_window",
     "cubic_window", "htcp_alpha", "highspeed_window", "aggregate", "shared_utilisation",
-    "sawtooth_utilisation", "slow_start_duration", "jain_index", "coefficient_of_variation",
+    "sawtooth_utilisation", "slow_start_duration", "jain_index", "coefficient_of_variation", "bbr_throughput",
+    "bbr_window", "ecn_window", "dctcp_window", "queueing_delay", "completion_time", "rtt_shares",
+    "buffer_rule", "cubic_k", "trajectories",
 }  # fmt: skip
 
 
 def test_everything_promised_is_exported() -> None:
     assert set(theory.__all__) >= PROMISED
     assert all(callable(getattr(theory, name)) for name in PROMISED)
+
+
+def test_every_public_function_is_in_the_catalogue_and_says_where_it_comes_from() -> None:
+    public = {name for name in theory.__all__ if inspect.isfunction(getattr(theory, name))}
+    assert set(MODELS) == public - {"trajectories"}
+    for model in MODELS.values():
+        assert model.formula
+        assert model.source
+        said = inspect.getdoc(model.function) or ""
+        assert "Source:" in said or "as `padhye`" in said, model.name
+        assert "ParameterError" in said or "rrors as" in said or model.name == "cubic_region_window"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -122,3 +123,142 @@ def test_htcp_is_at_least_reno(loss: float, rtt: float) -> None:
 def test_goodput_is_part_of_the_rate(mtu: float, rate: float) -> None:
     assert 0 < theory.goodput_ratio(mtu) < theory.goodput_ratio(mtu, timestamps=False) < 1
     assert theory.window_limited(theory.bdp(rate, 0.05), 0.05) == pytest.approx(rate)
+
+
+@given(losses, losses, rtts)
+def test_more_loss_or_marks_leave_a_smaller_window(loss: float, other: float, rtt: float) -> None:
+    low, high = sorted((loss, other))
+    assert theory.htcp_window(high, rtt) <= theory.htcp_window(low, rtt) * (1 + 1e-6)
+    assert theory.cubic_region_window(high, rtt) <= theory.cubic_region_window(low, rtt)
+    for step in (True, False):
+        assert theory.dctcp_window(high, step) <= theory.dctcp_window(low, step)
+    assert theory.ecn_window(high) == theory.reno_window(high) <= theory.ecn_window(low)
+
+
+@given(losses, rtts, rtts)
+def test_cubics_window_grows_with_the_round_trip_and_renos_does_not(
+    loss: float, one: float, other: float
+) -> None:
+    short, long = sorted((one, other))
+    assert theory.cubic_window(loss, short) <= theory.cubic_window(loss, long)
+
+
+@given(losses, st.floats(0.01, 10), betas, betas)
+def test_who_adds_more_or_keeps_more_has_a_larger_window(
+    loss: float, alpha: float, one: float, other: float
+) -> None:
+    low, high = sorted((one, other))
+    assert theory.aimd_window(loss, alpha, low) <= theory.aimd_window(loss, alpha, high)
+    assert theory.aimd_window(loss, alpha, low) <= theory.aimd_window(loss, 2 * alpha, low)
+
+
+@given(sizes, rtts, losses)
+def test_tfrc_is_padhye_with_four_round_trips_where_timeouts_are_bounded(
+    mss: float, rtt: float, loss: float
+) -> None:
+    padhye = theory.padhye(mss, rtt, loss, rto=4 * rtt)
+    assert theory.tfrc(mss, rtt, loss) <= padhye * (1 + 1e-12)
+    if 3 * math.sqrt(3 * loss / 8) <= 1:
+        assert theory.tfrc(mss, rtt, loss) == pytest.approx(padhye)
+
+
+@given(st.floats(2, 1e9), st.booleans())
+def test_dctcps_marks_and_window_say_the_same(window: float, step: bool) -> None:
+    marking = theory.dctcp_marking(window, step)
+    assert 0 < marking <= 1
+    assert theory.dctcp_window(marking, step) == pytest.approx(window)
+
+
+@given(st.floats(1e3, 1e12), st.floats(0, 0.2), rtts, sizes)
+def test_bbr_follows_the_link_not_the_losses(rate: float, loss: float, rtt: float, mss: float) -> None:
+    assert 0.8 * rate * (1 - 1e-12) <= theory.bbr_throughput(rate, loss) <= rate
+    window = theory.bbr_window(rate, rtt, mss)
+    assert window >= max(4, 2 * theory.bdp(rate, rtt) / mss * (1 - 1e-12))
+
+
+@given(st.floats(1e3, 1e12), rtts, st.floats(1, 1e6))
+def test_the_rule_of_a_buffer_waits_one_round_trip_for_one_flow(
+    rate: float, rtt: float, flows: float
+) -> None:
+    assert theory.queueing_delay(theory.buffer_rule(rate, rtt), rate) == pytest.approx(rtt)
+    assert theory.buffer_rule(rate, rtt, flows) == pytest.approx(theory.bdp(rate, rtt) / math.sqrt(flows))
+
+
+@given(st.floats(1e4, 1e11), rtts, sizes, st.floats(0, 4))
+def test_sawtooth_period_and_peak_give_its_utilisation(rate: float, rtt: float, mss: float, x: float) -> None:
+    buffer = x * theory.bdp(rate, rtt)
+    peak = theory.sawtooth_peak(rate, rtt, mss, buffer)
+    sent = 3 / 8 * peak**2 * 8 * mss / theory.sawtooth_period(rate, rtt, mss, buffer)
+    assert sent / rate == pytest.approx(theory.sawtooth_utilisation(x))
+
+
+@given(st.floats(1, 1e9), sizes, rtts, st.floats(1e4, 1e11), losses)
+def test_a_transfer_is_no_faster_than_its_limits(
+    size: float, mss: float, rtt: float, rate: float, loss: float
+) -> None:
+    endless = theory.completion_time(size, mss, rtt)
+    linked = theory.completion_time(size, mss, rtt, rate)
+    assert endless == pytest.approx(rtt * round(endless / rtt))
+    assert linked >= max(endless, 8 * size / rate + rtt) * (1 - 1e-9)
+    assert linked <= 8 * size / rate + endless + 8 * mss / rate * (endless / rtt)
+    assert theory.completion_time(size, mss, rtt, rate, loss=loss) >= linked
+    assert theory.completion_time(size * 2, mss, rtt, rate) >= linked
+    assert theory.completion_time(size, mss, rtt, rate, initial=20) <= linked * (1 + 1e-9)
+
+
+@given(st.floats(0.01, 0.3), sizes, st.floats(1e-5, 1e-2))
+def test_a_long_transfer_gets_what_padhye_says(rtt: float, mss: float, loss: float) -> None:
+    size = mss * 1e9
+    throughput = 8 * size / theory.completion_time(size, mss, rtt, loss=loss)
+    # What arrives, not what is sent; and half a window of it.
+    assert throughput == pytest.approx(theory.padhye_full(mss, rtt, loss, rtt + 0.2), rel=0.1)
+
+
+@given(st.lists(rtts, min_size=1, max_size=20), st.floats(1, 2))
+def test_shares_add_up_and_fall_with_the_round_trip(times: list[float], power: float) -> None:
+    shares = theory.rtt_shares(times, power=power)
+    assert sum(shares) == pytest.approx(1)
+    ordered = [share for _, share in sorted(zip(times, shares, strict=True))]
+    assert all(later <= share * (1 + 1e-9) for share, later in pairwise(ordered))
+
+
+@given(st.floats(1, 1e6), st.floats(0.01, 1), st.floats(0, 100))
+def test_cubics_curve_rises_from_start_through_its_peak(peak: float, kept: float, elapsed: float) -> None:
+    start = kept * peak
+    k = theory.cubic_k(peak, start)
+    window = theory.cubic_curve(elapsed, peak, start)
+    assert window >= start * (1 - 1e-9) - 1e-9
+    assert (window >= peak) or elapsed < k
+    assert theory.cubic_curve(elapsed + 1, peak, start) >= window
+
+
+@given(st.floats(1, 1e6), st.floats(1, 1e6))
+def test_highspeed_grows_faster_and_shrinks_less_the_larger_it_is(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert 1 <= theory.highspeed_growth(low) <= theory.highspeed_growth(high) * (1 + 1e-9)
+    assert 0.1 - 1e-12 <= theory.highspeed_decrease(high) <= theory.highspeed_decrease(low) <= 0.5
+
+
+@given(st.floats(0, 100), rtts, betas)
+def test_linux_never_lets_htcp_grow_slower_than_it_began(elapsed: float, rtt: float, beta: float) -> None:
+    begin = theory.htcp_growth(0, rtt, beta)
+    assert begin <= theory.htcp_growth(elapsed, rtt, beta)
+    assert theory.htcp_growth(elapsed, 0.1, beta) == pytest.approx(theory.htcp_alpha(elapsed, beta))
+
+
+@given(rtts, st.floats(1, 100))
+def test_htcp_keeps_between_a_half_and_four_fifths(rtt: float, queue: float) -> None:
+    assert 0.5 <= theory.htcp_beta(rtt, rtt * queue) <= 0.8
+
+
+@given(st.floats(1e3, 1e11), st.floats(100, 64000))
+def test_a_link_carries_its_share_of_payload(rate: float, mtu: float) -> None:
+    assert theory.link_limited(rate, mtu) == pytest.approx(rate * theory.goodput_ratio(mtu))
+
+
+@given(st.floats(1, 1e6), rtts, st.floats(1, 100))
+def test_slow_start_needs_one_round_trip_to_double(window: float, rtt: float, initial: float) -> None:
+    takes = theory.slow_start_duration(window, rtt, initial)
+    assert takes >= 0
+    if window >= initial:
+        assert theory.slow_start_duration(2 * window, rtt, initial) == pytest.approx(takes + rtt)

@@ -1,0 +1,126 @@
+"""What a trajectory is computed from, and what comes out: frozen data."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from tcptutor.theory.domain import at_least, path, positive, require
+
+MOST_ROUNDS = 1_000_000
+"""Round trips of all flows together that one call computes; each takes some four microseconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bottleneck:
+    """The path that all flows share: a link, a drop-tail queue before it, and the way there and back."""
+
+    rate: float | None
+    """Bit/s of payload that the link carries, above 0; None for no limit, so no queue and no overflow."""
+    rtt: float
+    """Seconds without queue, above 0."""
+    queue: float = math.inf
+    """Bytes of payload that wait at most, 0 or above; without end when not given."""
+    mss: float = 1448
+    """Payload bytes of a full segment, above 0."""
+
+    def __post_init__(self) -> None:
+        if self.rate is not None:
+            positive("rate", self.rate, "a link without a rate carries nothing")
+        path(self.mss, self.rtt)
+        require(self.queue >= 0, "queue", self.queue, "0 or above", "bytes that wait at the bottleneck")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One flow: its algorithm, and what happens to it apart from the queue."""
+
+    algorithm: str = "reno"
+    """A name in LAWS: reno, cubic, htcp, highspeed, bbr."""
+    start: float = 0.0
+    """Seconds after the beginning, 0 or above."""
+    losses: tuple[float, ...] = ()
+    """Moments at which it loses a segment, seconds, 0 or above."""
+    loss: float = 0.0
+    """It also loses every 1/loss-th segment that it sends, 0 to 1; 0 for none."""
+    rtt: float | None = None
+    """Its own round trip without queue, seconds, above 0; None for the path's."""
+    initial: float = 10.0
+    """Segments of the first window, 1 or above."""
+    window: float | None = None
+    """The receiver's window in segments, 1 or above; None for the largest that TCP can announce, 1 GiB."""
+
+    def __post_init__(self) -> None:
+        at_least("start", self.start, 0, "seconds after the beginning")
+        for loss in self.losses:
+            at_least("losses", loss, 0, "seconds after the beginning")
+        require(0 <= self.loss <= 1, "loss", self.loss, "0 to 1", "losses per segment")
+        if self.rtt is not None:
+            positive("rtt", self.rtt, "a round trip takes time, in seconds")
+        at_least("initial", self.initial, 1, "segments that may be sent at once")
+        if self.window is not None:
+            at_least("window", self.window, 1, "the receiver's window in segments")
+
+
+class Point(NamedTuple):
+    """A flow at one moment."""
+
+    cwnd: float
+    """Segments."""
+    rtt: float
+    """Seconds."""
+    throughput: float
+    """Bit/s."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trajectory:
+    """One flow over time: columns of equal length, straight lines between the points.
+
+    Where the window is cut there are two points at the same moment, before and after.
+    """
+
+    source: Source
+    t: tuple[float, ...]
+    """Seconds after the beginning, rising."""
+    cwnd: tuple[float, ...]
+    """Congestion window, segments."""
+    rtt: tuple[float, ...]
+    """Round trip with the queue of that moment, seconds."""
+    throughput: tuple[float, ...]
+    """Payload that arrives, bit/s."""
+    losses: tuple[float, ...]
+    """Moments at which the sender noticed a loss, seconds; those of one round trip count once."""
+
+    def mean_cwnd(self, after: float = 0.0) -> float:
+        """Segments, the mean over time from the step in which `after` seconds lie to the end.
+
+        Raises ParameterError unless `after` lies before the flow's last moment.
+        """
+        return self._mean(self.cwnd, after)
+
+    def mean_rtt(self, after: float = 0.0) -> float:
+        """Seconds, the mean over time likewise."""
+        return self._mean(self.rtt, after)
+
+    def mean_throughput(self, after: float = 0.0) -> float:
+        """Bit/s, the mean over time likewise."""
+        return self._mean(self.throughput, after)
+
+    def at(self, moment: float) -> Point | None:
+        """The last point until `moment` seconds; None before the flow has begun."""
+        index = bisect.bisect_right(self.t, moment) - 1
+        return None if index < 0 else Point(self.cwnd[index], self.rtt[index], self.throughput[index])
+
+    def _mean(self, values: tuple[float, ...], after: float) -> float:
+        end = self.t[-1] if self.t else 0.0
+        require(0 <= after < end, "after", after, f"0 to below {end:g}", "the flow's last moment")
+        area = span = 0.0
+        for (t, value), (then, later) in pairwise(zip(self.t, values, strict=True)):
+            if then > after:
+                area += (value + later) / 2 * (then - t)
+                span += then - t
+        return area / span

@@ -1,0 +1,173 @@
+"""`tcptutor model`: the calculator, as a user types it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tcptutor import theory
+from tcptutor.cli import main
+from tcptutor.theory.catalogue import MODELS
+
+
+def model(command: str) -> Result:
+    return CliRunner().invoke(main, ["model", *shlex.split(command)], catch_exceptions=False)
+
+
+def document(command: str) -> dict[str, object]:
+    done = model(f"{command} --json")
+    assert done.exit_code == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def test_without_a_name_it_lists_every_model_in_80_columns() -> None:
+    done = model("")
+    assert done.exit_code == 0
+    names = {line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ") and line.strip()}
+    assert names >= set(MODELS) | {"trajectory"}
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert {each["model"] for each in document("")["models"]} == set(MODELS) | {"trajectory"}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", [*MODELS, "trajectory"])
+def test_every_model_explains_itself_and_its_example_works(name: str) -> None:
+    done = model(name)
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith("  source ") for line in lines)
+    example = lines[-1].strip()
+    assert example.startswith(f"tcptutor model {name}")
+    computed = model(example.removeprefix("tcptutor model "))
+    assert computed.exit_code == 0, computed.stderr
+    assert max(map(len, computed.stdout.splitlines())) <= 80
+    result = document(example.removeprefix("tcptutor model "))
+    assert result["model"] == name
+    assert result["formula"]
+    assert result["source"]
+
+
+def test_units_in_and_out() -> None:
+    done = model("mathis mss=1448 rtt=50ms loss=0.1%")
+    assert done.stdout.splitlines()[0] == "mathis: 8.973 Mbit/s"
+    assert document("mathis mss=1448 rtt=50ms loss=0.1%") == {
+        "model": "mathis",
+        "parameters": {"mss": 1448, "rtt": 0.05, "loss": 0.001, "c": theory.MATHIS_PERIODIC},
+        "result": {"value": pytest.approx(theory.mathis(1448, 0.05, 1e-3)), "unit": "bit/s"},
+        "formula": "8 mss c / (rtt √loss)",
+        "source": "Mathis, Semke, Mahdavi, Ott 1997, eq. 3",
+    }
+
+
+@pytest.mark.parametrize(
+    ("command", "first"),
+    [
+        ("bdp rate=10Gbit/s rtt=20ms", "bdp: 25 MB"),
+        ("window_limited window=64KiB rtt=100ms", "window_limited: 5.243 Mbit/s"),
+        ("goodput-ratio mtu=1500", "goodput_ratio: 95.64 %"),
+        ("goodput_ratio mtu=1500 framing=38", "goodput_ratio: 94.15 %"),
+        ("goodput_ratio mtu=1500 timestamps=no", "goodput_ratio: 96.43 %"),
+        ("reno_window loss=1e-4", "reno_window: 122.5 segments"),
+        ("slow_start_duration window=160 rtt=50ms", "slow_start_duration: 200 ms"),
+        ("dctcp_window marking=5%", "dctcp_window: 800 segments"),
+        ("dctcp_window marking=5% step=no", "dctcp_window: 40 segments"),
+        ("htcp_alpha elapsed=3s", "htcp_alpha: 22 segments/RTT"),
+        ("jain_index rates=1Mbit/s,3Mbit/s", "jain_index: 0.8"),
+        ("jain_index rates=1,3", "jain_index: 0.8"),
+        ("rtt_shares rtts=10ms,40ms", "rtt_shares: 80 %, 20 %"),
+        ("aggregate streams=4418:70ms:0.01%,4418:70ms:0.01% c=1", "aggregate: 101 Mbit/s"),
+        ("aggregate streams=4418:70ms:0.01% link=10Mbit/s", "aggregate: 10 Mbit/s"),
+        ("padhye mss=1448 rtt=50ms loss=0.1% rto=250ms max_window=none", "padhye: 8.873 Mbit/s"),
+    ],
+)
+def test_what_it_answers(command: str, first: str) -> None:
+    done = model(command)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines()[0] == first
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("mathsi", "no model 'mathsi': did you mean mathis?"),
+        ("zzzz", "no model 'zzzz': `tcptutor model` lists them all"),
+        (
+            "mathis mss=1448 rtt=20ms",
+            "loss: mathis needs it, loss events per segment: write it like loss=0.1%",
+        ),
+        ("mathis rrt=20ms", "rrt: mathis takes mss, rtt, loss, c: did you mean rtt"),
+        ("mathis rtt=20", "rtt: '20' has no unit, a time is written like '20 ms'"),
+        ("mathis rtt=20Mbit/s", "rtt: '20Mbit/s' has the unit 'mbit/s', a time is written like '20 ms'"),
+        (
+            "mathis mss=1448 rtt=-20ms loss=1%",
+            "rtt: -0.02 is out of bounds: above 0: a round trip takes time",
+        ),
+        ("mathis mss=1448 rtt=20ms loss=200%", "loss: 2 is out of bounds: above 0, at most 1: loss events"),
+        ("mathis mss", "'mss' is not NAME=VALUE: write it like rtt=20ms"),
+        ("mathis rtt=1s rtt=2s", "rtt: given twice"),
+        ("mathis mss=1448 rtt=1e-300s loss=1e-300", "mss, rtt, loss, c: mathis of these is no finite number"),
+        ("goodput_ratio mtu=1500 timestamps=perhaps", "timestamps: 'perhaps' is neither yes nor no"),
+        ("aggregate streams=1448:20ms", "streams: '1448:20ms' is not MSS:RTT:LOSS"),
+        ("trajectory rate=1Mbit/s", "rtt: trajectory needs it"),
+        ("trajectory rtt=20ms", "rate: with no rate, no loss and no window nothing ends the growth"),
+        (
+            "trajectory rtt=20ms rate=1Mbit/s algorithm=vegas",
+            "algorithm: vegas is out of bounds: one of reno,",
+        ),
+        ("trajectory rtt=20ms rate=1Mbit/s flows=0", "flows: 0 is out of bounds: 1 to 1000: "),
+        (
+            "trajectory rtt=20ms rate=1Mbit/s duration=1000000s",
+            "duration: 1e+06 is out of bounds: at most 20000",
+        ),
+        ("trajectory rtt=20ms loss=1% queue=1BDP", "queue: nothing waits where the link has no rate"),
+    ],
+)
+def test_what_cannot_be_computed_is_said_in_one_line(command: str, said: str) -> None:
+    done = model(command)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"tcptutor: {said}")
+
+
+CUBIC = "trajectory algorithm=cubic rate=100Mbit/s rtt=20ms queue=1BDP duration=30s"
+
+
+def test_a_trajectory_as_a_table() -> None:
+    done = model(CUBIC)
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    head = next(row for row, line in enumerate(lines) if line.split() == ["t", "cubic", "RTT", "total"])
+    assert lines[head + 1].split()[:3] == ["0", "s", "10.0"]
+    assert len(lines) < 40
+    assert max(map(len, lines)) <= 80
+    assert "of the link" in done.stdout
+
+
+def test_a_trajectory_whole() -> None:
+    out = document(CUBIC + " flows=2")
+    assert out["parameters"]["queue"] == 250_000  # type: ignore[index]
+    flows = out["flows"]
+    assert isinstance(flows, list)
+    assert [flow["algorithm"] for flow in flows] == ["cubic", "cubic"]
+    for flow in flows:
+        assert (
+            len(flow["t_s"])
+            == len(flow["cwnd_segments"])
+            == len(flow["rtt_s"])
+            == len(flow["series_bps"])
+            > 1000
+        )
+        assert flow["losses_s"]
+    assert out["aggregate"]["throughput_bps"] == pytest.approx(100e6, rel=0.02)  # type: ignore[index]
+
+
+def test_several_algorithms_take_turns() -> None:
+    out = document("trajectory algorithm=reno,bbr flows=3 rate=100Mbit/s rtt=20ms duration=5s")
+    assert [flow["algorithm"] for flow in out["flows"]] == ["reno", "bbr", "reno"]  # type: ignore[attr-defined]
+    many = model("trajectory flows=8 rate=100Mbit/s rtt=20ms duration=5s")
+    assert "mean of 8" in many.stdout
+    assert max(map(len, many.stdout.splitlines())) <= 80
