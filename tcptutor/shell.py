@@ -24,8 +24,10 @@ from tcptutor.journal.runs import RunFiles
 from tcptutor.lab.protocol import Finished, Found
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment, build, host_names
+from tcptutor.spec import settings as described
 
-_END_OF_INPUT = b"\x04"
+_END_OF_INPUT = b"exit\n"
+"""Not Ctrl-D: a shell that is not yet reading would never see it."""
 
 
 def open_shell(
@@ -88,6 +90,8 @@ class _Kept:
         """What came of it, on standard output."""
         self.finish("the lab ended during it")
         for run, path in self._kept:
+            # What it turned out to be an experiment of.
+            print(", ".join(f"{name} {value}" for name, value in described(run.experiment).items()))
             headless.print_report(run, report(run), path)
 
 
@@ -98,7 +102,7 @@ async def _session(experiment: Experiment, host: str, backend: str, kept: _Kept)
         terminal = session.shell(host, size.lines, size.columns)
         following = asyncio.create_task(kept.follow(session, environment))
         try:
-            print(_greeting(experiment, environment), file=sys.stderr)
+            print(_greeting(host, experiment, environment), file=sys.stderr)
             await _attached(terminal)
             await session.leave()
             await following
@@ -108,13 +112,12 @@ async def _session(experiment: Experiment, host: str, backend: str, kept: _Kept)
                 await following
 
 
-def _greeting(experiment: Experiment, environment: Environment) -> str:
-    others = ", ".join(host_names(experiment.pairs))
-    return (
-        f"tcptutor: {environment.backend}, Linux {environment.kernel}; `exit` ends it. `h2 iperf3 -s &` runs a command"
-        f" on h2, `h2` alone\nopens a shell there (hosts: {others}); $h2 is its address. Flows that you start are kept"
-        " as runs."
-    )
+def _greeting(host: str, experiment: Experiment, environment: Environment) -> str:
+    return f"""\
+tcptutor: a shell on {host} ({environment.backend}, Linux {environment.kernel}); `exit` ends it
+  iperf3 -c $h2     $h2 is the address of h2; there are {", ".join(host_names(experiment.pairs))}
+  h2 iperf3 -s &    runs a command on h2; h2 alone opens a shell there
+  what you send is kept as runs, and explained when you leave"""
 
 
 async def _attached(terminal: Terminal) -> None:

@@ -94,8 +94,8 @@ each is a `--set`, on any experiment:
 
 What is left out has its default. Host pairs are `pairs` of the experiment file. Where a setting has several values,
 each is a run; several lists in one line go together, first with first. *Shell* is what a student types in a shell of a
-host and what sets nothing of an experiment. At paper scale (`--scale paper`) the values in the last column replace
-those beside them, the others stay; – where the document prints no values of its own.
+host (`tcptutor shell h1`) and what sets nothing of an experiment. At paper scale (`--scale paper`) the values in the
+last column replace those beside them, the others stay; – where the document prints no values of its own.
 """
 
 _SCALES = """## How the values at bench scale are chosen

@@ -22,6 +22,8 @@ from tcptutor.spec import Change, Experiment
 
 _BATCH = 0.2
 """Lab time that one Samples event covers, s."""
+_TOGETHER = 0.1
+"""Flows found within this time began together, s."""
 _IDLE = 3.0
 """Without an acknowledged byte for so long, a run is over even if its connections stay open, s."""
 
@@ -71,7 +73,7 @@ class Observed:
         for start in starts:
             flow = Flow(len(self._starts), self._pair_of(start), start.address)
             self._sampler.add(flow, start.sender, start.receiver)
-            self._starts.append((round(at, 3), start))
+            self._starts.append((round(at, 2), start))
         self._progress = at
 
     def add(self, starts: list[Start]) -> None:
@@ -105,9 +107,9 @@ class Observed:
         flows = msgspec.structs.replace(
             seen.flows,
             streams=len(self._starts),
-            duration=round(max(seconds, self._period), 6),
+            duration=round(max(seconds, self._period), 2),
             warmup=0.0,
-            starts=times if any(times) else (),
+            starts=times if max(times) > _TOGETHER else (),
             directions=ways if "reverse" in ways else (),
         )
         return msgspec.structs.replace(seen, hosts=hosts, flows=flows, pairs=1)

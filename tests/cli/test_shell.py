@@ -1,0 +1,85 @@
+"""`tcptutor shell`, as a user types it: into a terminal, from a file, and wrongly."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import TCPTUTOR, tcptutor
+from tests.terminal.tmux import Tmux
+
+pytestmark = pytest.mark.host
+
+
+@pytest.fixture
+def terminal(mark: str, tmp_path: Path, without_state: Path) -> Iterator[Tmux]:
+    one = Tmux(
+        f"{TCPTUTOR} shell --backend host --set rate=5Mbit/s; stty -a | grep -c ' echo '; cat",
+        tmp_path,
+        100,
+        30,
+    )
+    yield one
+    one.close()
+
+
+@pytest.mark.terminal
+def test_the_terminal_is_the_hosts_until_its_shell_ends(terminal: Tmux) -> None:
+    terminal.wait_for(r"h1:\S+#\s*$")
+    terminal.keys("tput lines; tput cols", "Enter")
+    terminal.wait_for(r"\n30\s*\n100")
+    terminal.resize(80, 24)
+    terminal.keys("clear; tput lines; tput cols", "Enter")
+    terminal.wait_for(r"24\s*\n80")
+    terminal.keys("clear; h2 iperf3 -s > /dev/null &", "Enter", "iperf3 -c $h2 -t 30", "Enter")
+    terminal.wait_for(r"2\.00-3\.0")
+    terminal.keys("C-c")  # for iperf3, not for tcptutor
+    terminal.wait_for("interrupt")
+    terminal.keys("clear", "Enter", "s1", "Enter")
+    terminal.wait_for(r"s1:\S+#")
+    terminal.keys("tc qdisc show dev s1-eth2", "Enter")
+    terminal.wait_for(r"tbf 1: .* rate 5Mbit")
+    terminal.keys("exit", "Enter", "exit", "Enter")
+    terminal.wait_for(r"measured +\S+ Mbit/s")
+    terminal.wait_for(r"\.tcprun")
+    # The server that was left in the background does not hold it, and the terminal is as it was.
+    terminal.wait_for(r"\n1\s*$")
+
+
+def test_commands_from_a_file_make_runs(mark: str, tmp_path: Path, without_state: Path) -> None:
+    commands = tmp_path / "commands"
+    commands.write_text(
+        "h2 iperf3 -s -D\nsleep 1\niperf3 -c $h2 -t 2\nsleep 1\niperf3 -c $h2 -t 2 -P 2\nsleep 1\n"
+    )
+    with commands.open() as source:
+        done = subprocess.run(
+            [TCPTUTOR, "shell", "--backend", "host", "--set", "rate=5Mbit/s"],
+            stdin=source, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    files = re.findall(r"file +(\S+\.tcprun)", done.stdout)
+    streams = [len(json.loads(tcptutor("show", file, "--json").stdout)["flows"]) for file in files]
+    assert streams == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["h9"], 2, "there is no host 'h9': take one of h1, h2, s1, s2"),
+        (["--experiment", "no/such"], 2, "no/such"),
+        (["--set", "rate=fast"], 2, "rate"),
+        (["--set", "pairs=9"], 2, "pairs"),
+        (["--backend", "replay"], 3, "has no terminal"),
+    ],
+)
+def test_what_cannot_be_opened_is_said_in_one_line(words: list[str], code: int, says: str) -> None:
+    done = tcptutor("shell", *words)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert says in done.stderr
+    assert done.stderr.startswith("tcptutor: ")
+    assert len(done.stderr.splitlines()) <= 2
