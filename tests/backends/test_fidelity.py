@@ -5,20 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tcptutor.backends.guest.backend import GuestBackend
-from tcptutor.run import Run
-from tests.backends.play import play
+from tests.backends.play import doubt, play
 from tests.conftest import Build
 
 pytestmark = pytest.mark.guest
 
 BASE = {"rate": "10 Mbit/s", "delay": "20 ms", "algorithm": "reno", "duration": "2 s", "warmup": "0 s"}
-
-
-def _doubt(run: Run, words: str) -> str:
-    """The reason with these words; fails when there is none."""
-    found = [reason for reason in run.fidelity.reasons if words in reason]
-    assert found, (run.fidelity.reasons, run.fidelity.checks)
-    return found[0]
 
 
 async def test_a_run_without_fault_is_valid_and_says_what_it_looked_at(
@@ -35,7 +27,7 @@ async def test_a_run_without_fault_is_valid_and_says_what_it_looked_at(
 async def test_too_few_losses(guest: GuestBackend, build: Build) -> None:
     run = await play(guest, build(**BASE, loss="0.1 %"))
     assert run.fidelity.status == "suspect"
-    _doubt(run, "loss events")
+    doubt(run, "loss events")
 
 
 async def test_super_packets(guest: GuestBackend, build: Build) -> None:
@@ -46,7 +38,7 @@ async def test_super_packets(guest: GuestBackend, build: Build) -> None:
             **BASE | {"rate": "none", "delay": "10 ms", "loss": "0.5 %", "offloads": "on", "duration": "6 s"}
         ),
     )
-    _doubt(run, "offloads send many as one packet")
+    doubt(run, "offloads send many as one packet")
 
 
 async def test_a_bucket_too_small_for_the_rate(guest: GuestBackend, build: Build) -> None:
@@ -59,13 +51,13 @@ async def test_packets_dropped_at_the_senders_own_interface(guest: GuestBackend,
     """A UDP socket with a large buffer hands fq more than the hundred packets that it keeps of a flow."""
     udp = {"streams": "0", "udp_streams": "1", "udp_rate": "9 Mbit/s", "buffer": "2 MiB"}
     run = await play(guest, build(**BASE | udp | {"maxrate": "100 kbit/s"}))
-    _doubt(run, "local congestion")
+    doubt(run, "local congestion")
 
 
 async def test_a_window_that_is_not_what_was_asked_for(guest: GuestBackend, build: Build) -> None:
     """A receive window cannot be larger than the application lets the buffer be: here a sysctl bounds it."""
     run = await play(guest, build(**BASE | {"window": "256 KiB", "tcp_window_scaling": "0", "rate": "none"}))
-    _doubt(run, "the receiver advertised")
+    doubt(run, "the receiver advertised")
 
 
 async def test_a_processor_that_cannot_follow(guest: GuestBackend, build: Build) -> None:
@@ -74,4 +66,4 @@ async def test_a_processor_that_cannot_follow(guest: GuestBackend, build: Build)
         guest, build(**BASE | {"rate": "10 Gbit/s", "delay": "1 ms", "streams": "4", "duration": "1 s"})
     )
     assert run.fidelity.status == "suspect"
-    _doubt(run, "take a lower rate")
+    doubt(run, "take a lower rate")
