@@ -16,6 +16,8 @@ from tcptutor.sweep.points import QUANTITIES, Point, points
 from tcptutor.sweep.table import Table
 
 SUFFIXES = (".svg", ".pdf", ".png")
+USUAL = "throughput"
+"""The quantity that is drawn when none is asked for."""
 _MAX_LINES = 20
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito: told apart by colour-blind readers too; the markers differ as well."""
@@ -66,7 +68,7 @@ def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: 
     return chosen
 
 
-def draw(table: Table, x: str | None, path: Path, y: str = "throughput", group: str | None = None) -> None:
+def draw(table: Table, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> None:
     """Draw quantity `y` over axis `x` (None: the first with numbers) into `path`, a line for each other setting.
 
     Lines with the same value of axis `group` have one colour. An axis whose values have about equal ratios is
