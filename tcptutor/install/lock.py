@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tcptutor.errors import SetupError
+from tcptutor.errors import SetupError, refused
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def only_one(folder: Path, waiting: Callable[[], None]) -> Iterator[None]:
         handle = (folder / "setup.lock").open("w")
     except OSError as error:
         raise SetupError(
-            f"cannot write in {folder}: {error.strerror}: set XDG_CACHE_HOME to a folder of yours"
+            f"cannot write in {folder}: {refused(error, 'set XDG_CACHE_HOME to a folder of yours')}"
         ) from error
     with handle:
         try:

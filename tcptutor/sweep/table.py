@@ -16,7 +16,7 @@ from types import TracebackType
 import msgspec
 
 from tcptutor import __version__
-from tcptutor.errors import TutorError, UsageError
+from tcptutor.errors import TutorError, UsageError, refused
 from tcptutor.sweep.cell import Failed, Outcome, Row
 from tcptutor.sweep.grid import Axis, Cell
 
@@ -226,9 +226,7 @@ class Store:
             raise self._unwritable(error) from None
 
     def _unwritable(self, error: OSError) -> TutorError:
-        return TutorError(
-            f"cannot write {self.path}: {error.strerror}: free some space or give another place with -o"
-        )
+        return TutorError(f"cannot write {self.path}: {refused(error, 'give another place with -o')}")
 
     def close(self) -> None:
         os.close(self._file)

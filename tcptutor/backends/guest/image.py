@@ -24,7 +24,7 @@ from pathlib import Path
 from tcptutor.backends.guest import cpio, tools
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.bytecode import Bytecode
-from tcptutor.errors import ImageDamaged, SetupError
+from tcptutor.errors import ImageDamaged, SetupError, refused
 
 SUITE = "trixie"
 PACKAGES = (
@@ -119,6 +119,9 @@ for folder in tmp run var/tmp agent; do /bin/busybox mount -t tmpfs none /root/$
 exec /bin/busybox switch_root /root /bin/sh /agent/start
 """
 
+ELSEWHERE = "set XDG_CACHE_HOME to a folder on another disk"
+"""How a user gives the guest another place."""
+
 Progress = Callable[[float, str], None]
 """Told how far a part has come (0 to 1) and what it does now."""
 
@@ -187,7 +190,7 @@ class Image:
             beside.rename(self.folder)
         except OSError as error:
             raise SetupError(
-                f"the guest image cannot be built: {error.strerror}: {error.filename or beside}"
+                f"the guest image cannot be built: {error.filename or beside}: {refused(error, ELSEWHERE)}"
             ) from error
         finally:
             shutil.rmtree(beside, ignore_errors=True)

@@ -18,9 +18,9 @@ import msgspec
 from tcptutor import places
 from tcptutor.backends.guest import layer, leftovers, tools
 from tcptutor.backends.guest.architecture import Architecture, chosen
-from tcptutor.backends.guest.image import Image, Progress
+from tcptutor.backends.guest.image import ELSEWHERE, Image, Progress
 from tcptutor.backends.guest.machine import Machine, command, kernel_command
-from tcptutor.errors import ImageDamaged, LabError, LabUnavailable, SetupError
+from tcptutor.errors import ImageDamaged, LabError, LabUnavailable, SetupError, refused
 from tcptutor.lab.protocol import Failed, Ready, event_decoder
 from tcptutor.run import Environment
 
@@ -137,7 +137,7 @@ class Snapshots:
             return manifest
         except OSError as error:
             raise SetupError(
-                f"the snapshot cannot be written: {error.strerror}: free some space in {self.folder}"
+                f"the snapshot cannot be written in {self.folder}: {refused(error, ELSEWHERE)}"
             ) from error
         except LabError as error:
             raise SetupError(f"the guest does not start: {error}") from error
