@@ -18,7 +18,7 @@ from tcptutor.lab.load import Busy
 from tcptutor.lab.network import Interface, Network
 from tcptutor.lab.plan import Chain
 from tcptutor.lab.shaping import Held
-from tcptutor.run import Fidelity, FlowResult, QueueSample, Sample, Status
+from tcptutor.run import Fidelity, FlowResult, QueueSample, SampleTable, Status
 from tcptutor.spec import ETHERNET_HEADER, Experiment
 
 _RTT_SLACK = 0.001
@@ -277,6 +277,6 @@ class Watch:
         return Fidelity(status=status, reasons=(*self.invalid, *self.suspect), checks=self.checks)
 
 
-def largest_window(samples: Iterable[Sample]) -> int:
+def largest_window(samples: SampleTable) -> int:
     """The largest window that a receiver advertised, bytes; 0 where the kernel does not tell."""
-    return max((sample.snd_wnd for sample in samples), default=0)
+    return max(samples.column("snd_wnd"), default=0)
