@@ -128,6 +128,15 @@ def run(
     sys.exit(run_experiment(experiment, settings, seed, scale, backend, clock, as_json))
 
 
+_X = click.option(
+    "--x", metavar="NAME", help="A sweep's plot: its x axis. Default: the first axis with numbers."
+)
+_Y = click.option("--y", metavar="QUANTITY", help="A sweep's plot: what it shows. Default: throughput.")
+_GROUP = click.option(
+    "--group", metavar="NAME", help="A sweep's plot: the axis whose values have one colour each."
+)
+
+
 @main.command()
 @click.argument("host", default="h1")
 @click.option(
@@ -176,9 +185,9 @@ def shell(host: str, experiment: str | None, settings: dict[str, str], scale: st
 @click.option(
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw into this .svg, .pdf or .png."
 )
-@click.option("--x", metavar="NAME", help="The plot's x axis, the first axis with numbers if not given.")
-@click.option("--y", metavar="QUANTITY", default="throughput", show_default=True, help="What the plot shows.")
-@click.option("--group", metavar="NAME", help="The axis whose values have one colour each in the plot.")
+@_X
+@_Y
+@_GROUP
 @click.option(
     "--dry-run", is_flag=True, help="Check the grid, tell its cells and the time they take, and end."
 )
@@ -288,7 +297,7 @@ def export(runs: tuple[str, ...], kind: str, output: str | None, as_json: bool) 
 
 
 @main.command()
-@click.argument("runs", metavar="FILE|ID...", nargs=-1, required=True)
+@click.argument("files", metavar="FILE|ID...", nargs=-1, required=True)
 @click.option(
     "-o", "--output", required=True, metavar="PATH", help="What to write; it ends in .svg, .pdf or .png."
 )
@@ -296,14 +305,25 @@ def export(runs: tuple[str, ...], kind: str, output: str | None, as_json: bool) 
     "--what",
     metavar="NAMES",
     default="",
-    help="Of cwnd, rtt, throughput, retransmissions, bytes, queue, parted by commas. Default: all.",
+    help="Of runs: cwnd, rtt, throughput, retransmissions, bytes, queue, parted by commas. Default: all.",
 )
+@_X
+@_Y
+@_GROUP
 @_JSON
-def plot(runs: tuple[str, ...], output: str, what: str, as_json: bool) -> None:
-    """Plot a stored run, or several over each other to compare them."""
-    from tcptutor.headless import plot_runs  # noqa: PLC0415
+def plot(
+    files: tuple[str, ...],
+    output: str,
+    what: str,
+    x: str | None,
+    y: str | None,
+    group: str | None,
+    as_json: bool,
+) -> None:
+    """Plot a stored run, several over each other to compare them, or the file of a sweep (--x, --y and --group)."""
+    from tcptutor.headless import plot_files  # noqa: PLC0415
 
-    sys.exit(plot_runs(runs, output, what, as_json))
+    sys.exit(plot_files(files, output, what, {"x": x, "y": y, "group": group}, as_json))
 
 
 @main.command("import")

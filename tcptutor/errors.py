@@ -18,6 +18,8 @@ TutorError                  anything we tell the user in one line; exit code 1
 
 from __future__ import annotations
 
+import errno
+
 
 class TutorError(Exception):
     """Base of all errors we raise on purpose. `str(error)` is the one line the user reads."""
@@ -75,3 +77,25 @@ class JournalError(TutorError):
 
 class SetupError(TutorError):
     pass
+
+
+_REMEDIES = {
+    errno.ENOSPC: "free some space, or {elsewhere}",
+    errno.EDQUOT: "free some space, or {elsewhere}",
+    errno.EACCES: "make it writable for you, or {elsewhere}",
+    errno.EPERM: "make it writable for you, or {elsewhere}",
+    errno.EISDIR: "give the name of a file in it",
+    errno.ENAMETOOLONG: "give a shorter name",
+}
+
+
+def refused(error: OSError, elsewhere: str = "give another place") -> str:
+    """Why something could not be written and what to do about it, such as "No space left on device: free some ...".
+
+    `elsewhere` is how the user would give another place; often nothing else helps.
+    """
+    reason = error.strerror or str(error)
+    if error.errno == errno.EEXIST:  # said of a folder that is to be made and is a file
+        reason = "Not a directory"
+    remedy = _REMEDIES.get(error.errno or 0, "{elsewhere}")
+    return f"{reason}: {remedy.format(elsewhere=elsewhere)}"

@@ -253,14 +253,47 @@ def export_runs(names: Sequence[str], kind: str, output: str | None, as_json: bo
     return 0
 
 
-def plot_runs(names: Sequence[str], output: str, what: str, as_json: bool) -> int:
-    """`tcptutor plot`: the exit code. Raises TutorError."""
-    from tcptutor.exchange.plot import plot  # noqa: PLC0415
+def plot_files(
+    names: Sequence[str], output: str, what: str, across: Mapping[str, str | None], as_json: bool
+) -> int:
+    """`tcptutor plot`: the exit code. `across` is a sweep's x, y and group. Raises TutorError."""
+    from tcptutor.sweep.table import is_sweep  # noqa: PLC0415
 
-    quantities = [name.strip() for name in what.split(",") if name.strip()]
-    plot([exchange.open_run(name)[0] for name in names], Path(output), quantities)
-    _print_files([Path(output)], as_json)
+    target = Path(output)
+    sweeps = [name for name in names if is_sweep(Path(name))]
+    if sweeps:
+        if len(names) > len(sweeps):
+            raise UsageError(f"{sweeps[0]} is a sweep, and others are not: plot runs and sweeps one by one")
+        if len(sweeps) > 1:
+            raise UsageError(f"{len(sweeps)} sweeps do not go into one plot: give one")
+        if what:
+            raise UsageError("--what is for runs: say with --y what a sweep's plot shows")
+        _plot_sweep(Path(sweeps[0]), target, across)
+    else:
+        from tcptutor.exchange.plot import plot  # noqa: PLC0415
+
+        if given := [f"--{name}" for name, value in across.items() if value is not None]:
+            raise UsageError(
+                f"{given[0]} is for the file of a sweep: say with --what which parts of a run to plot"
+            )
+        quantities = [name.strip() for name in what.split(",") if name.strip()]
+        plot([exchange.open_run(name)[0] for name in names], target, quantities)
+    _print_files([target], as_json)
     return 0
+
+
+def _plot_sweep(file: Path, target: Path, across: Mapping[str, str | None]) -> None:
+    from tcptutor.sweep import plot, said  # noqa: PLC0415
+    from tcptutor.sweep.table import load  # noqa: PLC0415
+
+    table = load(file)
+    if table.damaged:
+        lines = said.count(table.damaged, "damaged line")
+        print(
+            f"tcptutor: {lines} in {file} left out: the sweep runs {'it' if table.damaged == 1 else 'them'} again",
+            file=sys.stderr,
+        )
+    plot.draw(table, across["x"], target, across["y"] or plot.USUAL, across["group"])
 
 
 def import_file(file: str, output: str | None, path: Mapping[str, str], as_json: bool) -> int:

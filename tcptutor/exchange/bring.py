@@ -35,7 +35,7 @@ def bring(file: Path, path: Mapping[str, str] | None = None) -> Run:
 def keep(run: Run, target: Path | None = None) -> Path:
     """Write the run to `target`, by default among the user's runs, and give its path. Raises TutorError."""
     path = target or places.runs() / f"{run.id}.tcprun"
-    save(run, path)
+    save(run, path, "give another place with -o")
     return path
 
 

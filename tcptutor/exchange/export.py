@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tcptutor.analysis import document
-from tcptutor.errors import TutorError
+from tcptutor.errors import TutorError, refused
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, Table
 
 FORMATS = ("csv", "json")
@@ -111,5 +111,5 @@ def _write(path: Path, text: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     except OSError as error:
-        raise TutorError(f"cannot write {path}: {error.strerror}: give another place with -o") from error
+        raise TutorError(f"cannot write {path}: {refused(error, 'give another place with -o')}") from error
     return path

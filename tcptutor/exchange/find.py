@@ -10,12 +10,19 @@ from tcptutor.journal.parts import recover
 from tcptutor.run import Run, load
 
 _SHOWN = 3
+_SWEEP = b'{"type":"tcpsweep"'
+"""How `tcptutor sweep` begins its file."""
 
 
 def open_run(name: str) -> tuple[Run, Path]:
     """The run that `name` means, and its file. Raises UsageError for no or several, TutorError for a damaged one."""
     path = find(name)
-    if _foreign(path):
+    begins = _beginning(path)
+    if begins.startswith(_SWEEP):
+        raise UsageError(
+            f"{path} is the file of a sweep, not of a run: `tcptutor plot {path} -o x.svg` draws it"
+        )
+    if path.name.endswith(".flent.gz") or begins.lstrip().startswith(b"{"):
         raise UsageError(f"{path} is not a run file: `tcptutor import {path}` makes one of it")
     return load(path), path
 
@@ -44,10 +51,10 @@ def find(name: str) -> Path:
     )
 
 
-def _foreign(path: Path) -> bool:
-    """Whether the file begins as iperf3's or names itself flent's; False for one that cannot be read."""
+def _beginning(path: Path) -> bytes:
+    """Enough of the file to tell what it is; nothing of one that cannot be read."""
     try:
         with path.open("rb") as file:
-            return path.name.endswith(".flent.gz") or file.read(64).lstrip().startswith(b"{")
+            return file.read(64)
     except OSError:
-        return False
+        return b""

@@ -6,6 +6,7 @@ the same bytes: no date, and ids from a fixed salt.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcptutor import units
 from tcptutor.analysis import flow_results
-from tcptutor.errors import TutorError, UsageError
+from tcptutor.errors import TutorError, UsageError, refused
 from tcptutor.exchange.curves import FEW, QUANTITIES, Curve
 from tcptutor.run import Run
 from tcptutor.spec import settings
@@ -87,11 +88,11 @@ def plot(runs: Sequence[Run], target: Path, what: Sequence[str] = ()) -> None:
     # The defaults as well: a matplotlibrc of the user's must not change what a run looks like.
     style: Any = {**mpl.rcParamsDefault, **_STYLE}
     with mpl.rc_context(style):
-        _save(_figure(runs, what), target)
+        save(_figure(runs, what), target)
 
 
-def _save(figure: Figure, target: Path) -> None:
-    """Whole or not at all."""
+def save(figure: Figure, target: Path, elsewhere: str = "give another place with -o") -> None:
+    """Write it whole or not at all; the same figure gives the same bytes. Raises TutorError."""
     kind = target.suffix.lower()
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
@@ -99,8 +100,9 @@ def _save(figure: Figure, target: Path) -> None:
         figure.savefig(beside, format=kind[1:], dpi=150, metadata=SUFFIXES[kind])
         beside.replace(target)
     except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise TutorError(f"cannot write {target}: {error.strerror}: give another place with -o") from error
+        with contextlib.suppress(OSError):  # there may not even be a folder
+            beside.unlink(missing_ok=True)
+        raise TutorError(f"cannot write {target}: {refused(error, elsewhere)}") from error
 
 
 def _figure(runs: Sequence[Run], what: Sequence[str]) -> Figure:

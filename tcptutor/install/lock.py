@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tcptutor.errors import SetupError
+from tcptutor.backends import locks
+from tcptutor.errors import SetupError, refused
 
 
 @contextmanager
@@ -16,17 +16,11 @@ def only_one(folder: Path, waiting: Callable[[], None]) -> Iterator[None]:
 
     Raises SetupError when `folder` cannot be written.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = (folder / "setup.lock").open("w")
-    except OSError as error:
-        raise SetupError(
-            f"cannot write in {folder}: {error.strerror}: set XDG_CACHE_HOME to a folder of yours"
-        ) from error
-    with handle:
+    with ExitStack() as stack:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            waiting()
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            stack.enter_context(locks.held(folder / "setup.lock", waiting))
+        except OSError as error:
+            raise SetupError(
+                f"cannot write in {folder}: {refused(error, 'set XDG_CACHE_HOME to a folder of yours')}"
+            ) from error
         yield

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tcptutor.errors import JournalError, TutorError
 from tcptutor.journal import parts
+from tcptutor.journal.store import ELSEWHERE
 from tcptutor.lab.protocol import Event
 from tcptutor.run import Run, load, save
 
@@ -43,7 +44,7 @@ class RunFiles:
         kept = bool(run.samples) or run.complete
         if kept:
             try:
-                save(run, file)
+                save(run, file, ELSEWHERE)
             except TutorError as error:
                 raise JournalError(
                     f"the run could not be saved, {error}; what is on the screen stays"

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
 
 from tcptutor.errors import LabError
-from tcptutor.lab.sampler import Flow, LossCounter
+from tcptutor.lab.sampler import Flow
 from tcptutor.lab.traffic import COOKIE, Group
-from tcptutor.run import FlowResult, Sample, SampleTable
+from tcptutor.run import CA_STATES, FlowResult, SampleTable
 from tcptutor.spec import Experiment
+
+_CA_CWR = CA_STATES.index("cwr")
+"""States of congestion avoidance from this one on have reduced the window and not yet recovered."""
 
 
 def receiver_rates(groups: list[Group]) -> dict[int, float]:
@@ -31,60 +38,90 @@ def receiver_rates(groups: list[Group]) -> dict[int, float]:
     return rates
 
 
-def flow_result(
-    flow: Flow, samples: list[Sample], losses: int, experiment: Experiment, receiver: float | None
+class _Series:
+    """One flow's samples in order of time: some of their columns, without a row being made."""
+
+    def __init__(self, samples: SampleTable, rows: list[int]) -> None:
+        # With one index alone itemgetter gives no tuple.
+        pick: Callable[[array[Any]], tuple[Any, ...]] = (
+            itemgetter(*rows) if len(rows) > 1 else lambda column: tuple(column[row] for row in rows)
+        )
+        self.t, self.cwnd, self.rtt = (pick(samples.column(name)) for name in ("t", "cwnd", "rtt"))
+        self.bytes_acked, self.segs_out, self.retransmits, self.mss = (
+            pick(samples.column(name)) for name in ("bytes_acked", "segs_out", "retransmits", "mss")
+        )
+        self.ssthresh, self.ca_state = (pick(samples.column(name)) for name in ("ssthresh", "ca_state"))
+
+    def losses(self, start: int) -> int:
+        """Loss events from sample `start` on, however many segments each retransmits.
+
+        An event lowers ssthresh, or, where it lowers it to the same value again, begins to retransmit outside of a
+        recovery. A sample shows only what is there when it is taken: two events between two samples count as one.
+        """
+        first = max(start, 1)
+        before, now = slice(first - 1, -1), slice(first, None)
+        return sum(
+            later != earlier or (sent > sent_before and state < _CA_CWR)
+            for earlier, later, sent_before, sent, state in zip(
+                self.ssthresh[before],
+                self.ssthresh[now],
+                self.retransmits[before],
+                self.retransmits[now],
+                self.ca_state[before],
+                strict=True,
+            )
+        )
+
+
+def _result(
+    flow: Flow, samples: _Series, experiment: Experiment, receiver: float | None
 ) -> FlowResult | None:
-    """The figures of one flow from its samples in order of time; None with fewer than two after the warm-up."""
-    start = bisect_left(samples, experiment.flows.warmup, key=lambda sample: sample.t)
-    window = samples[start:]
-    if len(window) < 2:
+    """The figures of one flow; None with fewer than two samples after the warm-up."""
+    first = bisect_left(samples.t, experiment.flows.warmup)
+    end = len(samples.t)
+    if end - first < 2:
         return None
-    first, last = window[0], window[-1]
+    losses = samples.losses(first)
+    completion = None
     amount = experiment.flows.bytes
     if amount is not None:
         # A flow that has sent all is idle: its mean is taken up to the last acknowledgement.
-        end = bisect_left(window, amount + COOKIE, key=lambda sample: sample.bytes_acked)
-        window = window[: max(2, end + 1)]
-        last = window[-1]
+        done = bisect_left(samples.bytes_acked, amount + COOKIE)
+        if done < end:
+            completion = round(samples.t[done] - samples.t[0], 6)
+        end = min(end, max(first + 2, done + 1))
+    last = end - 1
     return FlowResult(
         flow=flow.number,
         pair=flow.pair,
-        throughput_bps=8 * (last.bytes_acked - first.bytes_acked) / (last.t - first.t),
-        retransmits=last.retransmits - first.retransmits,
+        throughput_bps=8
+        * (samples.bytes_acked[last] - samples.bytes_acked[first])
+        / (samples.t[last] - samples.t[first]),
+        retransmits=samples.retransmits[last] - samples.retransmits[first],
         losses=losses,
-        segments=last.segs_out - first.segs_out,
-        mean_rtt_s=sum(sample.rtt for sample in window) / len(window),
-        mean_cwnd_segments=sum(sample.cwnd for sample in window) / len(window),
-        mss=last.mss,
+        segments=samples.segs_out[last] - samples.segs_out[first],
+        mean_rtt_s=sum(samples.rtt[first:end]) / (end - first),
+        mean_cwnd_segments=sum(samples.cwnd[first:end]) / (end - first),
+        mss=samples.mss[last],
         algorithm=experiment.algorithm(flow.number),
         receiver_bps=receiver,
-        completion_s=_completion(samples, amount),
+        completion_s=completion,
     )
-
-
-def _completion(samples: list[Sample], amount: int | None) -> float | None:
-    """Seconds from the flow's first sample to the one that sees all bytes acknowledged."""
-    if amount is None:
-        return None
-    end = next((sample for sample in samples if sample.bytes_acked >= amount + COOKIE), None)
-    return round(end.t - samples[0].t, 6) if end is not None else None
 
 
 def flow_results(
     groups: list[Group], flows: list[Flow], samples: SampleTable, experiment: Experiment
 ) -> list[FlowResult]:
-    """The figures of every flow that was measured, in order."""
+    """The figures of every flow that was measured, in order.
+
+    By columns: making rows of a long run again would take an emulated guest seconds.
+    """
     receivers = receiver_rates(groups) if experiment.flows.bytes is None else {}
-    by_flow: dict[int, list[Sample]] = {}
-    for sample in samples:
-        by_flow.setdefault(sample.flow, []).append(sample)
-    results = []
-    for flow in flows:
-        mine = by_flow.get(flow.number, [])
-        counter = LossCounter(experiment.flows.warmup)
-        for sample in mine:
-            counter.add(sample)
-        result = flow_result(flow, mine, counter.events, experiment, receivers.get(flow.number))
-        if result is not None:
-            results.append(result)
-    return results
+    rows: dict[int, list[int]] = {flow.number: [] for flow in flows}
+    for row, number in enumerate(samples.column("flow")):
+        rows[number].append(row)
+    found = (
+        _result(flow, _Series(samples, rows[flow.number]), experiment, receivers.get(flow.number))
+        for flow in flows
+    )
+    return [result for result in found if result is not None]

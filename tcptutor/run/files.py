@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor.errors import TutorError
+from tcptutor.errors import TutorError, refused
 from tcptutor.run import tables
 from tcptutor.run.record import FORMAT_VERSION, Run
 
@@ -26,8 +26,11 @@ class _Header(msgspec.Struct):
     format_version: int
 
 
-def save(run: Run, path: Path) -> None:
-    """Write `run` to `path`, whole or not at all. Raises TutorError when it cannot be written."""
+def save(run: Run, path: Path, elsewhere: str = "give another place") -> None:
+    """Write `run` to `path`, whole or not at all. Raises TutorError when it cannot be written.
+
+    `elsewhere` says in the error how the user would give another place.
+    """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -36,9 +39,7 @@ def save(run: Run, path: Path) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):  # there may not even be a folder
             beside.unlink(missing_ok=True)
-        raise TutorError(
-            f"cannot write {path}: {error.strerror}: free some space or give another place"
-        ) from error
+        raise TutorError(f"cannot write {path}: {refused(error, elsewhere)}") from error
 
 
 def load(path: Path) -> Run:
@@ -53,6 +54,8 @@ def load(path: Path) -> Run:
         run = _decoder.decode(data)
     except FileNotFoundError:
         raise TutorError(f"no run file {path}: `tcptutor list` names the experiments you can run") from None
+    except (PermissionError, IsADirectoryError) as error:
+        raise TutorError(f"cannot read {path}: {error.strerror}: give a run file that you may read") from None
     except (OSError, EOFError, zlib.error, msgspec.MsgspecError, ValueError) as error:
         raise TutorError(
             f"{path} is not a run file, or damaged ({error}): run the experiment again"

@@ -21,7 +21,7 @@ from tcptutor.sweep.cell import Outcome, Row, failed, row
 from tcptutor.sweep.grid import Cell, cells, parameter_name, read_axes
 from tcptutor.sweep.place import Place
 from tcptutor.sweep.progress import Bar
-from tcptutor.sweep.table import Definition, Store, define
+from tcptutor.sweep.table import SUFFIX, Definition, Store, define
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str | None = None
     plot: Path | None = None
     x: str | None = None
-    y: str = "throughput"
+    y: str | None = None
     group: str | None = None
     as_json: bool = False
     dry_run: bool = False
@@ -49,7 +49,7 @@ def run_sweep(request: Request) -> int:
     """The exit code. Raises TutorError; what is in the file then stays there."""
     axes = read_axes(request.grid)
     if request.plot is not None:
-        plot.check(axes, request.x, request.y, request.group, request.plot)
+        plot.check(axes, request.x, request.y or plot.USUAL, request.group, request.plot)
     settings = {parameter_name(name): value for name, value in request.settings.items()}
     whole = cells(
         Catalogue(places.lessons()), request.experiment, settings, axes, request.seed, request.scale
@@ -65,7 +65,7 @@ def run_sweep(request: Request) -> int:
     if request.dry_run:
         _announce(request, whole, where)
         return 0
-    path = request.output or Path(f"{request.experiment.replace('/', '-')}.tcpsweep")
+    path = request.output or Path(request.experiment.replace("/", "-") + SUFFIX)
     with Store(path, definition) as store:
         return _fill(request, store, whole, where)
 
@@ -91,7 +91,7 @@ def _fill(request: Request, store: Store, whole: Sequence[Cell], where: Place) -
             click.echo(line)
         click.echo(f"file  {store.path}")
     if request.plot is not None and store.table.rows:
-        plot.draw(store.table, request.x, request.plot, request.y, request.group)
+        plot.draw(store.table, request.x, request.plot, request.y or plot.USUAL, request.group)
         if not request.as_json:
             click.echo(f"plot  {request.plot}")
     return _end(store, problem, store.table.definition)

@@ -10,12 +10,14 @@ from typing import Any
 
 from tcptutor import spec
 from tcptutor.errors import MissingTool, TutorError, UsageError
+from tcptutor.exchange.plot import SUFFIXES, save
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import SEED, Axis, parameter_name
 from tcptutor.sweep.points import QUANTITIES, Point, points
 from tcptutor.sweep.table import Table
 
-SUFFIXES = (".svg", ".pdf", ".png")
+USUAL = "throughput"
+"""The quantity that is drawn when none is asked for."""
 _MAX_LINES = 20
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito: told apart by colour-blind readers too; the markers differ as well."""
@@ -41,7 +43,7 @@ _LABELS = {
 
 def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: Path) -> str:
     """The axis that goes along x. Raises UsageError, or MissingTool without matplotlib, before anything is run."""
-    if path.suffix not in SUFFIXES:
+    if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{path}: a plot's name ends in {', '.join(SUFFIXES)}")
     if y not in QUANTITIES:
         raise UsageError(f"no quantity {y!r} to draw: the quantities are {', '.join(QUANTITIES)}")
@@ -66,7 +68,7 @@ def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: 
     return chosen
 
 
-def draw(table: Table, x: str | None, path: Path, y: str = "throughput", group: str | None = None) -> None:
+def draw(table: Table, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> None:
     """Draw quantity `y` over axis `x` (None: the first with numbers) into `path`, a line for each other setting.
 
     Lines with the same value of axis `group` have one colour. An axis whose values have about equal ratios is
@@ -88,14 +90,7 @@ def draw(table: Table, x: str | None, path: Path, y: str = "throughput", group: 
         _draw_lines(plot, found, across, y, parameter_name(group) if group else None)
         _draw_axes(plot, found, across, y)
         plot.set_title(_title(table), fontsize="medium")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            undated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-            figure.savefig(path, metadata=undated.get(path.suffix))
-        except OSError as error:
-            raise TutorError(
-                f"cannot write {path}: {error.strerror}: free some space or give another place"
-            ) from None
+        save(figure, path, "give another place")
 
 
 class _Across:

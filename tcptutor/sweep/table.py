@@ -16,11 +16,12 @@ from types import TracebackType
 import msgspec
 
 from tcptutor import __version__
-from tcptutor.errors import TutorError, UsageError
+from tcptutor.errors import TutorError, UsageError, refused
 from tcptutor.sweep.cell import Failed, Outcome, Row
 from tcptutor.sweep.grid import Axis, Cell
 
 FORMAT_VERSION = 1
+SUFFIX = ".tcpsweep"
 _MAGIC = b'{"type":"tcpsweep"'
 
 
@@ -114,6 +115,17 @@ def define(
     )
 
 
+def is_sweep(path: Path) -> bool:
+    """Whether `path` is meant for a sweep's file: it is named so, or begins as one."""
+    if path.suffix == SUFFIX:
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
 def load(path: Path) -> Table:
     """The table in `path`. Raises TutorError when it is missing, not a sweep's, or of a newer format."""
     try:
@@ -122,16 +134,19 @@ def load(path: Path) -> Table:
         raise TutorError(f"no sweep file {path}: `tcptutor sweep` makes one") from None
     except OSError as error:
         raise TutorError(f"cannot read {path}: {error.strerror}: give the file of a sweep") from None
-    table = _parse(data, path)
+    table = _parse(data, path, "give one that `tcptutor sweep` has written")
     if table is None:
         raise TutorError(f"{path} has nothing in it: run its sweep again")
     return table
 
 
-def _parse(data: bytes, path: Path) -> Table | None:
-    """The table in the whole lines of `data`; None when the first one was never finished."""
+def _parse(data: bytes, path: Path, otherwise: str) -> Table | None:
+    """The table in the whole lines of `data`; None when the first one was never finished.
+
+    `otherwise` says what to do about a file that is not a sweep's.
+    """
     if not data.startswith(_MAGIC) and not _MAGIC.startswith(data):
-        raise UsageError(f"{path} is not the file of a sweep: give another place with -o")
+        raise UsageError(f"{path} is not the file of a sweep: {otherwise}")
     first, newline, rest = data.partition(b"\n")
     if not newline:
         return None
@@ -183,7 +198,7 @@ class Store:
                 f"another sweep is writing {self.path}: wait for it, or give another place with -o"
             ) from None
         data = self.path.read_bytes()
-        table = _parse(data, self.path)
+        table = _parse(data, self.path, "give another place with -o")
         if table is None:
             os.ftruncate(self._file, 0)
             self._write(Header(format_version=FORMAT_VERSION, tcptutor=__version__, definition=definition))
@@ -211,9 +226,7 @@ class Store:
             raise self._unwritable(error) from None
 
     def _unwritable(self, error: OSError) -> TutorError:
-        return TutorError(
-            f"cannot write {self.path}: {error.strerror}: free some space or give another place with -o"
-        )
+        return TutorError(f"cannot write {self.path}: {refused(error, 'give another place with -o')}")
 
     def close(self) -> None:
         os.close(self._file)

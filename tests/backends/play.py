@@ -1,4 +1,4 @@
-"""One run through a backend, collected."""
+"""One run through a backend, collected, and what the lab thinks of it."""
 
 from __future__ import annotations
 
@@ -20,3 +20,10 @@ async def play(backend: Backend, experiment: Experiment) -> Run:
 
 def total_bps(run: Run) -> float:
     return sum(flow.throughput_bps for flow in run.flows)
+
+
+def doubt(run: Run, words: str) -> str:
+    """The reason with these words for which the run is doubted; fails when there is none."""
+    found = [reason for reason in run.fidelity.reasons if words in reason]
+    assert found, (run.fidelity.reasons, run.fidelity.checks)
+    return found[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
@@ -12,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from tcptutor.backends.host import HostBackend
+from tcptutor.backends.recording import Recording
 from tcptutor.errors import KernelLacks, LabError
 from tcptutor.lab.protocol import Samples
 from tcptutor.theory import goodput_ratio
 from tests import leftovers
-from tests.backends.play import play, total_bps
+from tests.backends.play import doubt, play, total_bps
 from tests.conftest import Build
 
 pytestmark = pytest.mark.host
@@ -117,6 +119,32 @@ async def test_a_killed_part_ends_the_run_with_one_line(
     assert "\n" not in str(caught.value)
     await host.close()
     assert await asyncio.to_thread(leftovers.wait_until_none, mark) == []
+
+
+async def test_samples_that_are_missing_are_told(host: HostBackend, build: Build, mark: str) -> None:
+    """The agent stands still for half a second, as on a machine that has no time for it; the traffic goes on."""
+    recording = Recording(
+        build(rate="20 Mbit/s", algorithm="reno", duration="2 s", warmup="0"), await host.open()
+    )
+    agents = [
+        int(line.split()[0])
+        for line in leftovers.marked(mark)
+        if line.split()[1] == sys.executable and "tcptutor.lab.agent" in line
+    ]
+    assert len(agents) == 1
+    async with aclosing(host.run(recording.run.experiment)) as events:
+        async for event in events:
+            recording.take(event)
+            if isinstance(event, Samples) and agents and event.t > 0.5:
+                agent = agents.pop()
+                os.kill(agent, signal.SIGSTOP)
+                try:
+                    await asyncio.sleep(0.5)
+                finally:
+                    os.kill(agent, signal.SIGCONT)
+    assert recording.run.fidelity.status == "suspect"
+    doubt(recording.run, "no samples for 0.")
+    assert 0.4 < float(recording.run.fidelity.checks["longest sampling gap"]) < 1
 
 
 async def test_two_labs_at_once_do_not_disturb_each_other(host: HostBackend, build: Build) -> None:

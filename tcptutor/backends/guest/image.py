@@ -21,10 +21,11 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from tcptutor.backends import locks
 from tcptutor.backends.guest import cpio, tools
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.bytecode import Bytecode
-from tcptutor.errors import ImageDamaged, SetupError
+from tcptutor.errors import ImageDamaged, SetupError, refused
 
 SUITE = "trixie"
 PACKAGES = (
@@ -119,6 +120,13 @@ for folder in tmp run var/tmp agent; do /bin/busybox mount -t tmpfs none /root/$
 exec /bin/busybox switch_root /root /bin/sh /agent/start
 """
 
+ELSEWHERE = "set XDG_CACHE_HOME to a folder on another disk"
+"""How a user gives the guest another place."""
+
+WAITING = "another tcptutor is building it: waiting"
+"""The progress of who waits."""
+_BUILT = "image built"
+
 Progress = Callable[[float, str], None]
 """Told how far a part has come (0 to 1) and what it does now."""
 
@@ -146,6 +154,7 @@ class Image:
         self.folder, self.architecture = folder, architecture
         self.kernel = folder / "vmlinuz"
         self.base = folder / "base.cpio"
+        self.lock = folder.with_name(f"{folder.name}.lock")
         self._manifest = folder / "image.json"
 
     def check(self) -> None:
@@ -173,7 +182,29 @@ class Image:
         return sum(path.stat().st_size for path in (self.kernel, self.base, self._manifest) if path.exists())
 
     def build(self, progress: Progress) -> None:
-        """Build it beside its place and move it there whole. Raises SetupError."""
+        """Build it beside its place and move it there whole. Raises SetupError.
+
+        What another builds meanwhile is waited for and taken.
+        """
+        try:
+            with locks.held(self.lock, lambda: progress(0.0, WAITING)) as waited:
+                if waited and self._whole():
+                    progress(1.0, _BUILT)
+                else:
+                    self._build(progress)
+        except OSError as error:
+            raise SetupError(
+                f"the guest image cannot be built: {error.filename or self.folder}: {refused(error, ELSEWHERE)}"
+            ) from error
+
+    def _whole(self) -> bool:
+        try:
+            self.check()
+        except ImageDamaged:
+            return False
+        return True
+
+    def _build(self, progress: Progress) -> None:
         beside = self.folder.with_name(f"{self.folder.name}.{os.getpid()}.part")
         try:
             beside.mkdir(parents=True)
@@ -185,10 +216,6 @@ class Image:
             made._manifest.write_text(json.dumps(built))
             shutil.rmtree(self.folder, ignore_errors=True)
             beside.rename(self.folder)
-        except OSError as error:
-            raise SetupError(
-                f"the guest image cannot be built: {error.strerror}: {error.filename or beside}"
-            ) from error
         finally:
             shutil.rmtree(beside, ignore_errors=True)
 
@@ -217,7 +244,7 @@ class _Build:
         root.unlink()
         shutil.rmtree(self.modules)
         shutil.rmtree(self.bytecode.folder)
-        self.progress(1.0, "image built")
+        self.progress(1.0, _BUILT)
         return self.version
 
     def _lib(self) -> Path:

@@ -10,21 +10,24 @@ import contextlib
 import hashlib
 import os
 import subprocess
+from contextlib import AsyncExitStack
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from tcptutor import places
+from tcptutor.backends import locks
 from tcptutor.backends.guest import layer, leftovers, tools
 from tcptutor.backends.guest.architecture import Architecture, chosen
-from tcptutor.backends.guest.image import Image, Progress
+from tcptutor.backends.guest.image import ELSEWHERE, WAITING, Image, Progress
 from tcptutor.backends.guest.machine import Machine, command, kernel_command
-from tcptutor.errors import ImageDamaged, LabError, LabUnavailable, SetupError
+from tcptutor.errors import ImageDamaged, LabError, LabUnavailable, SetupError, refused
 from tcptutor.lab.protocol import Failed, Ready, event_decoder
 from tcptutor.run import Environment
 
 CLOCKS = ("virtual", "real")
+_BUILT = "snapshot ready"
 _BOOT_TIMEOUT = 300.0
 _KVM_TIMEOUT = 15.0
 """A working KVM boots in a few seconds; one that does not work stalls."""
@@ -100,8 +103,32 @@ class Snapshots:
     async def build(self, clock: str, progress: Progress) -> Manifest:
         """Boot the image, let the agent get ready, and write the snapshot; nothing half-written is ever used.
 
-        The real clock takes hardware virtualisation when it works here. Raises SetupError.
+        What another builds meanwhile is waited for and taken. The real clock takes hardware virtualisation when it
+        works here. Raises SetupError.
         """
+
+        def waiting() -> None:
+            progress(0.0, WAITING)
+
+        async with AsyncExitStack() as stack:
+            try:
+                lock = locks.held_meanwhile(self.folder / f"{clock}.lock", waiting)
+                waited = await stack.enter_async_context(lock)
+                # Nobody puts another image in its place while this one boots.
+                await stack.enter_async_context(locks.held_meanwhile(self.image.lock, waiting, shared=True))
+            except OSError as error:
+                raise self._unwritable(error) from error
+            if waited:
+                with contextlib.suppress(ImageDamaged):
+                    manifest = self.manifest(clock)
+                    progress(1.0, _BUILT)
+                    return manifest
+            return await self._build_once(clock, progress)
+
+    def _unwritable(self, error: OSError) -> SetupError:
+        return SetupError(f"the snapshot cannot be written in {self.folder}: {refused(error, ELSEWHERE)}")
+
+    async def _build_once(self, clock: str, progress: Progress) -> Manifest:
         self.image.check()
         leftovers.remove(self.folder)
         if clock == "real" and self.architecture.native and os.access("/dev/kvm", os.R_OK | os.W_OK):
@@ -133,12 +160,10 @@ class Snapshots:
             self._manifest_file(clock).unlink(missing_ok=True)
             beside.replace(self.file(clock))
             self._manifest_file(clock).write_bytes(msgspec.json.encode(manifest))
-            progress(1.0, "snapshot ready")
+            progress(1.0, _BUILT)
             return manifest
         except OSError as error:
-            raise SetupError(
-                f"the snapshot cannot be written: {error.strerror}: free some space in {self.folder}"
-            ) from error
+            raise self._unwritable(error) from error
         except LabError as error:
             raise SetupError(f"the guest does not start: {error}") from error
         finally:

@@ -1,0 +1,136 @@
+"""Several programs that build the guest at once: one does, the others wait for it and take what it has made."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tcptutor.backends.guest import leftovers as half_built
+from tcptutor.backends.guest.snapshots import Snapshots
+from tests import leftovers
+
+WAITS = "another tcptutor is building it: waiting"
+
+SNAPSHOT = """
+import asyncio, sys
+from pathlib import Path
+from tcptutor.backends.guest.snapshots import Snapshots
+asyncio.run(Snapshots(Path(sys.argv[1])).build("virtual", lambda _share, text: print(text, flush=True)))
+"""
+
+# What fetches and packs is slow, and is not what is tried here.
+IMAGE = """
+import sys, time
+from pathlib import Path
+from tcptutor.backends.guest import image
+from tcptutor.backends.guest.architecture import chosen
+
+def run(self):
+    self.progress(0.02, "booting the guest")
+    time.sleep(2)
+    (self.folder / "vmlinuz").write_bytes(b"kernel")
+    (self.folder / "base.cpio").write_bytes(b"root")
+    self.progress(1.0, "image built")
+    return "6.12"
+
+image._Build.run = run
+made = image.Image(Path(sys.argv[1]) / "image", chosen())
+made.build(lambda _share, text: print(text, flush=True))
+made.check()
+"""
+
+
+class Builder:
+    """A program that builds into `folder`, with what it has said so far."""
+
+    def __init__(self, script: str, folder: Path) -> None:
+        self.said: list[str] = []
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", script, str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def wait_for(self, text: str) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.said.append(line.strip())
+            if self.said[-1] == text:
+                return
+        raise AssertionError(self.said)
+
+    def end(self) -> list[str]:
+        """Wait for it; all that it has said."""
+        output, _ = self.process.communicate(timeout=200)
+        return self.said + output.splitlines()
+
+
+def _the_first_is_killed_and_one_of_two_goes_on(script: str, folder: Path) -> list[str]:
+    """What the two said that had to wait for the first, the one that waited to the end before the one that built."""
+    first = Builder(script, folder)
+    first.wait_for("booting the guest")
+    others = [Builder(script, folder), Builder(script, folder)]
+    for other in others:
+        other.wait_for(WAITS)
+    first.process.kill()
+    first.end()
+    said = sorted((other.end() for other in others), key=len)
+    assert [other.process.returncode for other in others] == [0, 0]
+    assert [len([line for line in each if line == "booting the guest"]) for each in said] == [0, 1]
+    return said[0]
+
+
+@pytest.mark.guest
+def test_a_snapshot_is_built_once(mark: str, snapshots: Snapshots, tmp_path: Path) -> None:
+    own = Snapshots(tmp_path)
+    own.image.folder.symlink_to(snapshots.image.folder)
+    waited = _the_first_is_killed_and_one_of_two_goes_on(SNAPSHOT, tmp_path)
+    assert waited == [WAITS, "snapshot ready"]
+    assert own.manifest("virtual").size == own.size("virtual")
+    names = {"image", "image.lock", "virtual.lock", "virtual.json", "virtual.snapshot"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    # Neither what setup clears away nor what a test finds left.
+    assert half_built.remove(tmp_path) == 0
+    assert leftovers.wait_until_none(mark) == []
+    own.file("virtual").unlink()  # a hundred megabytes
+
+
+def test_an_image_is_built_once(mark: str, tmp_path: Path) -> None:
+    waited = _the_first_is_killed_and_one_of_two_goes_on(IMAGE, tmp_path)
+    assert waited == [WAITS, "image built"]
+    assert {path.name for path in (tmp_path / "image").iterdir()} == {"vmlinuz", "base.cpio", "image.json"}
+
+
+def test_a_snapshot_waits_for_the_image_that_it_boots(mark: str, tmp_path: Path) -> None:
+    """It would otherwise take the kernel of one and the root of another."""
+    image = Builder(IMAGE, tmp_path)
+    image.wait_for("booting the guest")
+    began = time.monotonic()
+    snapshot = Builder(SNAPSHOT, tmp_path)
+    snapshot.wait_for(WAITS)
+    assert not (tmp_path / "image").exists()
+    snapshot.wait_for("booting the guest")
+    assert time.monotonic() - began > 1
+    snapshot.process.terminate()
+    snapshot.end()
+    image.end()
+    assert image.process.returncode == 0
+    assert leftovers.wait_until_none(mark) == []
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = subprocess.run(
+        [sys.executable, "-c", SNAPSHOT, tmp_path / "file" / "guest"],
+        capture_output=True, text=True, check=False, env={**os.environ},
+    )  # fmt: skip
+    assert done.stderr.splitlines()[-1].endswith(
+        f"SetupError: the snapshot cannot be written in {tmp_path / 'file' / 'guest'}: Not a directory: "
+        "set XDG_CACHE_HOME to a folder on another disk"
+    )

@@ -1,0 +1,54 @@
+"""Everything that writes a file where the user says, tried in one folder: prints what each says, as JSON.
+
+`python -m tests.faults.writers FOLDER NAME`: the files are called NAME and have each writer's suffix.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from tcptutor import run, spec
+from tcptutor.errors import TutorError
+from tcptutor.exchange import export, plot
+from tcptutor.journal.runs import RunFiles
+from tcptutor.sweep.table import Store
+from tests.sweep.made import definition_of
+
+
+def _run(name: str) -> run.Run:
+    return run.Run(
+        id=name,
+        experiment=spec.build("m/e", {}),
+        environment=run.Environment(backend="host", clock="real", kernel="6.1"),
+        started="2026-01-01T00:00:00+00:00",
+        complete=True,
+    )
+
+
+WRITERS: dict[str, Callable[[Path, str], object]] = {
+    "run": lambda folder, name: run.save(_run(name), folder / f"{name}.tcprun"),
+    "journal": lambda folder, name: RunFiles(folder).finish(_run(name)),
+    "export": lambda folder, name: export.write(_run(name), Path("x"), "json", folder / f"{name}.json"),
+    "plot": lambda folder, name: plot.save(Figure(), folder / f"{name}.svg"),
+    "sweep": lambda folder, name: Store(folder / f"{name}.tcpsweep", definition_of("loss=1%..30%/200")),
+}
+
+
+def main() -> None:
+    folder, name = Path(sys.argv[1]), sys.argv[2]
+    said = {}
+    for writer, write in WRITERS.items():
+        try:
+            write(folder, name)
+        except TutorError as error:
+            said[writer] = str(error)
+    print(json.dumps(said))
+
+
+if __name__ == "__main__":
+    main()

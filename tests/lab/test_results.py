@@ -1,0 +1,73 @@
+"""Each flow's figures are those that its samples give one by one, to the last bit."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tcptutor.lab.results import flow_results
+from tcptutor.lab.sampler import Flow
+from tcptutor.lab.sockdiag import Address
+from tcptutor.run import CA_STATES, FlowResult, Run, Sample, load
+
+RUNS = sorted((Path(__file__).parents[1] / "analysis" / "runs").glob("*.tcprun"))
+COOKIE = 37
+
+
+def _flows(run: Run) -> list[Flow]:
+    address = Address("10.0.0.1", 40000, "10.0.0.2", 5201)
+    return [Flow(number, 0, address) for number in range(run.experiment.total_streams)]
+
+
+def _by_hand(number: int, run: Run) -> FlowResult | None:
+    experiment, amount = run.experiment, run.experiment.flows.bytes
+    mine: list[Sample] = [sample for sample in run.samples if sample.flow == number]
+    measured = [sample for sample in mine if sample.t >= experiment.flows.warmup]
+    if len(measured) < 2:
+        return None
+    losses = sum(
+        now.ssthresh != before.ssthresh
+        or (now.retransmits > before.retransmits and before.ca_state < CA_STATES.index("cwr"))
+        for before, now in pairwise(mine)
+        if now.t >= experiment.flows.warmup
+    )
+    completion = None
+    if amount is not None:
+        sent = [sample for sample in mine if sample.bytes_acked >= amount + COOKIE]
+        completion = round(sent[0].t - mine[0].t, 6) if sent else None
+        before = sum(sample.bytes_acked < amount + COOKIE for sample in measured)
+        measured = measured[: max(2, before + 1)]
+    first, last = measured[0], measured[-1]
+    return FlowResult(
+        flow=number,
+        pair=0,
+        throughput_bps=8 * (last.bytes_acked - first.bytes_acked) / (last.t - first.t),
+        retransmits=last.retransmits - first.retransmits,
+        losses=losses,
+        segments=last.segs_out - first.segs_out,
+        mean_rtt_s=sum(sample.rtt for sample in measured) / len(measured),
+        mean_cwnd_segments=sum(sample.cwnd for sample in measured) / len(measured),
+        mss=last.mss,
+        algorithm=experiment.algorithm(number),
+        completion_s=completion,
+    )
+
+
+@pytest.mark.parametrize("path", RUNS, ids=[path.stem for path in RUNS])
+@pytest.mark.parametrize("amount", [None, 1000, 200_000, 10**9])
+@pytest.mark.parametrize("warmup", [0.0, 1.0, 1e3])
+def test_the_figures_of_a_recorded_run(path: Path, amount: int | None, warmup: float) -> None:
+    run = load(path)
+    run.experiment = replace(run.experiment, flows=replace(run.experiment.flows, bytes=amount, warmup=warmup))
+    flows = _flows(run)
+    expected = [_by_hand(flow.number, run) for flow in flows]
+    assert flow_results([], flows, run.samples, run.experiment) == [one for one in expected if one]
+
+
+def test_a_flow_without_samples_has_no_figures() -> None:
+    run = load(next(path for path in RUNS if path.stem == "four-lossy-streams"))
+    run.samples = type(run.samples)(sample for sample in run.samples if sample.flow != 2 or sample.t == 0)
+    assert [one.flow for one in flow_results([], _flows(run), run.samples, run.experiment)] == [0, 1, 3]

@@ -1,0 +1,66 @@
+"""What the lab says of a network that is not what its experiment asks for: a real one, in namespaces of its own.
+
+And of a bottleneck so slow that its frames can be counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tcptutor.backends import host
+from tcptutor.lab.fidelity import Watch
+from tcptutor.run import QueueSample
+from tests.conftest import Build
+
+
+@pytest.mark.host
+def test_what_is_wrong_with_the_network_is_told(mark: str) -> None:
+    done = subprocess.run(
+        [*host.privilege(), sys.executable, "-m", "tests.lab.wrong_network"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, "PATH": host.PATH},
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    longer = found.pop("longer path")
+    assert longer["invalid"] == []
+    assert longer["suspect"][0].endswith(" ms, not 20 ms: a part of the delay is missing")
+    assert found == {
+        "nothing": {"invalid": [], "suspect": []},
+        "another rate": {
+            "invalid": ["s1-eth2: tbf rate: asked for 1250000, the kernel holds 625000"],
+            "suspect": [],
+        },
+        "no discipline": {
+            "invalid": ["s1-eth2: queue disciplines: asked for tbf, the kernel holds nothing"],
+            "suspect": [],
+        },
+        "offloads": {
+            "invalid": [],
+            "suspect": [
+                "offloads are on (h1-eth0 tso, h1-eth0 gso, h1-eth0 gro): one loss may take 45 segments at once"
+            ],
+        },
+        "no path": {"invalid": ["no answer from h2: the path does not work"], "suspect": []},
+    }
+
+
+@pytest.mark.parametrize(("rate", "told"), [(20e3, ""), (14e3, " Mbit/s, not 0.02: ")])
+def test_frames_that_leave_whole_are_no_wrong_rate(build: Build, rate: float, told: str) -> None:
+    """At 20 kbit/s a frame takes 0.6 s: 13 have left after 8.1 s, and the next is half way."""
+    frame = 1514
+    queue = [
+        QueueSample(t / 100, 9 * frame, 9, 0, frame * int(rate * t / 100 / 8 / frame)) for t in range(811)
+    ]
+    watch = Watch(build(rate="20 kbit/s"))
+    watch.rate(queue)
+    assert watch.checks["rate of the full bottleneck"] == pytest.approx(rate, rel=0.05)
+    assert [told in reason for reason in watch.suspect] == [True] * bool(told)
