@@ -50,6 +50,7 @@ class Watch:
                 f"{interface.name}: {problem}"
                 for problem in shaping.differences(chain, shaping.held(interface))
             ]
+        self._bucket()
 
     def offloads(self, network: Network) -> None:
         """Are the offloads as they should be?"""
@@ -65,7 +66,6 @@ class Watch:
             self.suspect.append(
                 f"offloads are on ({self.checks['offloads']}): one loss may take 45 segments at once"
             )
-        self._bucket()
 
     def _bucket(self) -> None:
         """Does a full frame fit into the bottleneck's bucket? tbf drops what never will."""

@@ -13,8 +13,6 @@ from tcptutor.run import Sample
 _US = 1e-6
 _NO_RTT = 0xFFFFFFFF
 """min_rtt before the first measurement."""
-_CA_CWR = 2
-"""Congestion-avoidance states from this one on have reduced the window and not yet recovered."""
 
 
 class Flow(NamedTuple):
@@ -48,27 +46,6 @@ def sample(flow: int, t: float, info: TcpInfo, received: int) -> Sample:
         bool(app_limited & 1), busy * _US, rwnd_limited * _US, sndbuf_limited * _US, reord_seen, dsack_dups, rto * _US,
         bytes_retrans, delivered, delivered_ce, total_rto, unacked, lost, notsent, received,
     )  # fmt: skip
-
-
-class LossCounter:
-    """Counts a flow's loss events, however many segments each retransmits.
-
-    An event lowers ssthresh, or, where it lowers it to the same value again, begins to retransmit outside of a
-    recovery. A sample shows only what is there when it is taken: two events between two samples count as one.
-    """
-
-    def __init__(self, start: float = 0.0) -> None:
-        self.events = 0
-        self._start = start
-        self._before: Sample | None = None
-
-    def add(self, now: Sample) -> None:
-        """Events before `start` are not counted."""
-        before, self._before = self._before, now
-        if before is None or now.t < self._start:
-            return
-        began = now.retransmits > before.retransmits and before.ca_state < _CA_CWR
-        self.events += now.ssthresh != before.ssthresh or began
 
 
 class Sampler:
