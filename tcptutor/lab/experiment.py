@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from tcptutor.errors import LabError
 from tcptutor.lab import plan, shaping, traffic, window
@@ -43,6 +44,26 @@ def chains(network: Network, experiment: Experiment) -> dict[Interface, Chain]:
         paced = (Qdisc("fq", {"maxrate": round(experiment.hosts.maxrate / 8)}),)
         wanted |= dict.fromkeys((host.interface for host in network.hosts), paced)
     return {interface: chain for interface, chain in wanted.items() if chain}
+
+
+@contextmanager
+def set_up(network: Network, experiment: Experiment) -> Iterator[tuple[Setup, dict[Interface, Chain]]]:
+    """Hosts and path as `experiment` has them, for the length of the block. Raises LabError or KernelLacks."""
+    setup, wanted = Setup(network, experiment), chains(network, experiment)
+    try:
+        setup.start()
+        if experiment.hosts.window is not None:
+            for sender, receiver in zip(network.senders, network.receivers, strict=True):
+                window.bound(sender, receiver, experiment.hosts.window)
+        for interface, chain in wanted.items():
+            shaping.apply(interface, chain)
+        yield setup, wanted
+    finally:
+        if any(change.name == "link" for change in experiment.path.changes):
+            shaping.set_link(network.bottleneck, up=True)
+        for interface in wanted:
+            shaping.clear(interface)
+        setup.stop()
 
 
 class _Traffic:
@@ -203,27 +224,13 @@ def run(
     A Stop request ends the traffic, and Finished tells what was measured so far, with `complete` false.
     `environment` is where it takes place; None for the trial run that comes before it is known.
     """
-    watch, setup = Watch(experiment), Setup(network, experiment)
-    wanted = chains(network, experiment)
-    running: _Traffic | None = None
-    try:
-        setup.start()
-        if experiment.hosts.window is not None:
-            for sender, receiver in zip(network.senders, network.receivers, strict=True):
-                window.bound(sender, receiver, experiment.hosts.window)
-        for interface, chain in wanted.items():
-            shaping.apply(interface, chain)
+    with set_up(network, experiment) as (setup, wanted):
         bottleneck = wanted.get(network.bottleneck, ())
         running = _Traffic(network, experiment, bottleneck, first_port, channel, sample_hz)
-        _follow(running, watch, setup, wanted, environment)
-    finally:
-        if running is not None:
+        try:
+            _follow(running, Watch(experiment), setup, wanted, environment)
+        finally:
             running.stop()
-        if any(change.name == "link" for change in experiment.path.changes):
-            shaping.set_link(network.bottleneck, up=True)
-        for interface in wanted:
-            shaping.clear(interface)
-        setup.stop()
 
 
 def _follow(

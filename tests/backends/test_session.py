@@ -189,6 +189,26 @@ async def test_what_somebody_does_to_netem_is_seen_and_doubted(
     assert any("its queue is too short" in reason for reason in run.fidelity.reasons)
 
 
+@pytest.mark.host
+async def test_a_session_has_the_experiments_window_and_outlives_its_queue(mark: str, build: Build) -> None:
+    backend = HostBackend()
+    async with hands(backend, build(rate="8 Mbit/s", window="16 KiB")) as lab:
+        shell = lab.shell("s1")
+        await lab.type(
+            shell,
+            "h2 iperf3 -s -D; sleep 1; h1 iperf3 -c $h2 -t 4 > /dev/null & sleep 2; echo ready=1",
+            "ready=1",
+        )
+        await lab.type(shell, "tc qdisc del dev s1-eth2 root; echo done=$?", "done=0")
+        run = await lab.run()
+        await lab.until(lambda: lab.seen().path.rate is None)
+    await backend.close()
+    assert max(run.samples.column("snd_wnd")) == pytest.approx(16384, rel=0.1)
+    assert run.complete
+    assert run.queue[-1].t < run.samples[-1].t - 0.3
+    assert run.experiment.path.rate == 8e6
+
+
 async def test_a_terminal_has_a_size_and_job_control(backend: Backend, build: Build) -> None:
     async with hands(backend, build()) as lab:
         shell = lab.shell("h2")

@@ -6,6 +6,7 @@ import time
 
 import msgspec
 
+from tcptutor.errors import LabError
 from tcptutor.lab.channel import Channel
 from tcptutor.lab.fidelity import Watch
 from tcptutor.lab.load import Load
@@ -124,11 +125,7 @@ class Observed:
         self._last = t
         rows = self._sampler.take(t)
         self._rows += rows
-        if self._queue_length is not None:
-            length = self._queue_length.now()
-            self._lengths.append(
-                QueueSample(round(t, 6), length.bytes, length.packets, length.drops, length.sent)
-            )
+        self._sample_queue(t)
         for row in rows:
             if row.bytes_acked > self._acked.get(row.flow, 0):
                 self._acked[row.flow], self._progress = row.bytes_acked, t
@@ -140,6 +137,19 @@ class Observed:
             self._rows, self._lengths, self._sent = [], [], t
             self._look_at_settings()
         return not over
+
+    def _sample_queue(self, t: float) -> None:
+        if self._queue_length is None:
+            return
+        try:
+            length = self._queue_length.now()
+        except LabError:  # somebody has taken it away; what is there instead is read soon
+            self._queue_length.close()
+            self._queue_length = None
+            return
+        self._lengths.append(
+            QueueSample(round(t, 6), length.bytes, length.packets, length.drops, length.sent)
+        )
 
     def finish(self, complete: bool) -> None:
         """Sum it up and send the end of it; `complete` is false when the flows still went on."""

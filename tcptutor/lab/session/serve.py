@@ -8,12 +8,11 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Iterator
 
 from tcptutor.errors import LabError, TutorError
-from tcptutor.lab import shaping
 from tcptutor.lab.channel import Channel
-from tcptutor.lab.experiment import chains
-from tcptutor.lab.hosts import Setup
+from tcptutor.lab.experiment import set_up
 from tcptutor.lab.network import Network
 from tcptutor.lab.protocol import (
     CloseTerminal,
@@ -40,6 +39,18 @@ _LOOK = 0.05
 _PRIORITY = -10
 
 
+@contextlib.contextmanager
+def _first() -> Iterator[None]:
+    """Where the processor is shared with all that is started here, looking must not wait for it."""
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, 0)
+
+
 class Session:
     """Owns the terminals and what is observed. Not for two at once on one network."""
 
@@ -59,26 +70,14 @@ class Session:
         What somebody started there and left running is the backend's to end, with the namespaces or the guest.
         """
         experiment = self._request.experiment
-        setup, wanted = Setup(self._network, experiment), chains(self._network, experiment)
-        with contextlib.suppress(PermissionError):
-            # Where the processor is shared with all that is started here, looking must not wait for it.
-            os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
-        try:
-            setup.start()
-            for interface, chain in wanted.items():
-                shaping.apply(interface, chain)
+        with set_up(self._network, experiment):
             self._finder, self._settings = Finder(self._network), Settings(self._network, experiment)
             try:
-                self._channel.send(Seen(experiment))
-                self._loop()
+                with _first():
+                    self._channel.send(Seen(experiment))
+                    self._loop()
             finally:
                 self._close()
-        finally:
-            for interface in wanted:
-                shaping.clear(interface)
-            setup.stop()
-            with contextlib.suppress(PermissionError):
-                os.setpriority(os.PRIO_PROCESS, 0, 0)
 
     def _close(self) -> None:
         if self._observed is not None:
@@ -121,8 +120,11 @@ class Session:
             if terminals.get(descriptor) in self._terminals:
                 self._read(terminals[descriptor])
         if any(descriptor in ready for descriptor in news) and self._settings.changed():
-            self._channel.send(Seen(self._settings.experiment(self._settings.path())))
+            self._tell_settings()
         return True
+
+    def _tell_settings(self) -> None:
+        self._channel.send(Seen(self._settings.experiment(self._settings.path())))
 
     def _answer(self, request: Request) -> bool:
         match request:
@@ -175,6 +177,7 @@ class Session:
         observed, self._observed = self._observed, None
         try:
             observed.finish(complete)
+            self._tell_settings()  # a run tells those that it began with
         except LabError as error:
             # Somebody took away what it rested on: the next run may be sound.
             self._channel.send(Failed(str(error), "run"))
