@@ -24,6 +24,7 @@ from tcptutor.lab.protocol import Event, Finished, Found, Samples, Seen
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 from tests import leftovers
+from tests.cli.command import SERVER
 from tests.conftest import Build
 
 
@@ -117,7 +118,7 @@ async def backend(request: pytest.FixtureRequest, mark: str) -> AsyncIterator[Ba
 async def test_what_is_sent_by_hand_is_a_run_like_any_other(backend: Backend, build: Build) -> None:
     async with hands(backend, build(rate="8 Mbit/s", algorithm="reno")) as lab:
         shell = lab.shell()
-        await lab.type(shell, "h2 iperf3 -s -D; sleep 1; iperf3 -c $h2 -t 3 -P 2 -C reno", "iperf Done")
+        await lab.type(shell, f"{SERVER}; iperf3 -c $h2 -t 3 -P 2 -C reno", "iperf Done")
         run = await lab.run()
     assert run.complete
     assert run.experiment.path.rate == 8e6
@@ -142,7 +143,7 @@ async def test_settings_changed_by_hand_are_seen(backend: Backend, build: Build)
         await lab.until(lambda: lab.seen().path.rate is not None)
         assert (lab.seen().path.rate, lab.seen().path.queue) == (6e6, 60_000)
         await lab.type(shell, "h1 sudo sysctl -w net.ipv4.tcp_wmem='4096 65536 131072'", "131072")
-        await lab.type(shell, "h2 iperf3 -s -D; sleep 1; h1 iperf3 -c $h2 -t 4 > /dev/null & sleep 3", r"# $")
+        await lab.type(shell, f"{SERVER}; h1 iperf3 -c $h2 -t 4 > /dev/null & sleep 3", r"# $")
         await lab.type(
             shell,
             "tc qdisc change dev s1-eth2 root handle 10: tbf rate 3mbit burst 20000 limit 60000; echo done=$?",
@@ -172,7 +173,7 @@ async def test_what_somebody_does_to_netem_is_seen_and_doubted(
         await lab.type(
             shell, "s2 tc qdisc add dev s2-eth2 root netem delay 20ms limit 3; echo done=$?", "done=0"
         )
-        await lab.type(shell, "h2 iperf3 -s -D; sleep 1; iperf3 -c $h2 -t 3", "iperf Done")
+        await lab.type(shell, f"{SERVER}; iperf3 -c $h2 -t 3", "iperf Done")
         run = await lab.run()
         assert run.experiment.path.delay == pytest.approx(0.05, abs=1e-5)
         # The same at the bottleneck, where the lab counts on its own netem.
@@ -196,7 +197,7 @@ async def test_a_session_has_the_experiments_window_and_outlives_its_queue(mark:
         shell = lab.shell("s1")
         await lab.type(
             shell,
-            "h2 iperf3 -s -D; sleep 1; h1 iperf3 -c $h2 -t 4 > /dev/null & sleep 2; echo ready=1",
+            f"{SERVER}; h1 iperf3 -c $h2 -t 4 > /dev/null & sleep 2; echo ready=1",
             "ready=1",
         )
         await lab.type(shell, "tc qdisc del dev s1-eth2 root; echo done=$?", "done=0")
@@ -238,7 +239,7 @@ async def test_a_terminal_has_a_size_and_job_control(backend: Backend, build: Bu
 async def test_a_session_that_is_left_keeps_the_run_that_goes_on(backend: Backend, build: Build) -> None:
     async with hands(backend, build(rate="8 Mbit/s")) as lab:
         shell = lab.shell()
-        shell.write(b"h2 iperf3 -s -D; sleep 1; iperf3 -c $h2 -t 60\n")
+        shell.write(f"{SERVER}; iperf3 -c $h2 -t 60\n".encode())
         await lab.until(lambda: lab.count(Samples) >= 5)
         await lab.session.leave()
         run = await lab.run()

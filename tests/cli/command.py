@@ -19,3 +19,7 @@ def tcptutor(*arguments: str, timeout: float = 120, **how: object) -> subprocess
         stdin=subprocess.DEVNULL,
         **how,
     )
+
+
+SERVER = "h2 iperf3 -s -D; until h2 ss -tln | grep -q :5201; do sleep 0.1; done"
+"""For a lab host's shell: a server on h2, and wait until it listens."""

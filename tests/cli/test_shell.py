@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import TCPTUTOR, tcptutor
+from tests import leftovers
+from tests.cli.command import SERVER, TCPTUTOR, tcptutor
 from tests.terminal.tmux import Tmux
 
 pytestmark = pytest.mark.host
@@ -53,9 +55,7 @@ def test_the_terminal_is_the_hosts_until_its_shell_ends(terminal: Tmux) -> None:
 
 def test_commands_from_a_file_make_runs(mark: str, tmp_path: Path, without_state: Path) -> None:
     commands = tmp_path / "commands"
-    commands.write_text(
-        "h2 iperf3 -s -D\nsleep 1\niperf3 -c $h2 -t 2\nsleep 1\niperf3 -c $h2 -t 2 -P 2\nsleep 1\n"
-    )
+    commands.write_text(f"{SERVER}\niperf3 -c $h2 -t 2\nsleep 1\niperf3 -c $h2 -t 2 -P 2\nsleep 1\n")
     with commands.open() as source:
         done = subprocess.run(
             [TCPTUTOR, "shell", "--backend", "host", "--set", "rate=5Mbit/s"],
@@ -65,6 +65,29 @@ def test_commands_from_a_file_make_runs(mark: str, tmp_path: Path, without_state
     files = re.findall(r"file +(\S+\.tcprun)", done.stdout)
     streams = [len(json.loads(tcptutor("show", file, "--json").stdout)["flows"]) for file in files]
     assert streams == [1, 2]
+
+
+def test_a_killed_shell_leaves_nothing_and_loses_nothing(mark: str, without_state: Path) -> None:
+    process = subprocess.Popen(
+        [TCPTUTOR, "shell", "--backend", "host", "--set", "rate=5Mbit/s"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"{SERVER}; iperf3 -c $h2 -t 60\n".encode())
+    process.stdin.flush()
+    shown = b""
+    while b"2.00-3.0" not in shown:
+        data = os.read(process.stdout.fileno(), 4096)
+        assert data, shown
+        shown += data
+    process.kill()
+    process.communicate()
+    assert leftovers.wait_until_none(mark) == []
+    (part,) = (without_state / "tcptutor" / "runs").glob("*.part")
+    run = json.loads(tcptutor("show", part.name.removesuffix(".tcprun.part"), "--json").stdout)
+    assert run["complete"] is False
+    assert run["flows"][0]["throughput_bps"] > 4e6
 
 
 @pytest.mark.parametrize(
