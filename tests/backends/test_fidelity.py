@@ -106,7 +106,7 @@ async def test_a_processor_that_cannot_follow(guest: GuestBackend, build: Build)
     doubt(run, "% of the time on packets: take a lower rate")
     doubt(run, "may be the bottleneck: take a lower rate")
     doubt(run, "of the timers were more than 2 ms late")
-    doubt(run, "no samples for 1.")
+    doubt(run, "no samples for ")
 
 
 async def test_a_trace_that_loses_acks(guest: GuestBackend, build: Build) -> None:
