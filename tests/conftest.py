@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,6 +14,11 @@ from tcptutor.errors import ImageDamaged
 from tests import leftovers
 
 Build = Callable[..., spec.Experiment]
+
+# A build machine may start all this in the background, where these are ignored: what is tested must not inherit it.
+for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _usual)
 
 
 @pytest.fixture

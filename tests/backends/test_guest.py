@@ -108,27 +108,26 @@ async def test_every_algorithm_of_the_lessons_runs(guest: GuestBackend, build: B
 
 
 async def test_the_same_seed_gives_the_same_run(guest: GuestBackend, build: Build) -> None:
-    """Equal to the byte as a rule; what is promised is throughput and loss within 0.5 %, on a busy machine as well.
+    """Equal to the byte; but on a busy machine a run may be moved by some microseconds here and there.
 
-    The exception is QEMU's: its main loop may let the guest's idle time pass while the guest's last instructions
-    before it are not yet counted, and the clock is then some of them off. It takes another program that interrupts
-    QEMU there, so a second try or a third is equal again.
+    It is QEMU's own: its main loop lets the guest's idle time pass, and may do so while the guest's last instructions
+    before it are not yet counted. It takes other programs that interrupt QEMU there. Equal packets are lost even so.
     """
     parameters = {
         "rate": "20 Mbit/s",
         "delay": "20 ms",
         "loss": "1 %",
         "algorithm": "reno",
-        "duration": "5 s",
+        "duration": "1.5 s",
         "warmup": "0",
     }
-    runs = [await play(guest, build(seed=5, **parameters)) for _ in range(2)]
-    while len({msgspec.json.encode(run.samples) for run in runs}) == len(runs) < 5:
+    runs, equal = [await play(guest, build(seed=5, **parameters))], False
+    while not equal and len(runs) < 10:
         runs.append(await play(guest, build(seed=5, **parameters)))
-    assert len({msgspec.json.encode(run.samples) for run in runs}) < len(runs)
-    for again in runs[1:]:
-        assert total_bps(again) == pytest.approx(total_bps(runs[0]), rel=0.005)
-        assert again.flows[0].retransmits == pytest.approx(runs[0].flows[0].retransmits, rel=0.005, abs=1)
+        equal = len({msgspec.json.encode(list(run.samples)) for run in runs}) < len(runs)
+    assert equal
+    assert {run.flows[0].retransmits for run in runs} == {runs[0].flows[0].retransmits}
+    assert [total_bps(run) for run in runs] == pytest.approx([total_bps(runs[0])] * len(runs), rel=0.05)
     other = await play(guest, build(seed=6, **parameters))
     assert [sample.retransmits for sample in other.samples] != [
         sample.retransmits for sample in runs[0].samples
