@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tcptutor.lab import experiment as runner
@@ -18,7 +19,7 @@ from tcptutor.lab import protocol
 from tcptutor.lab.agent import Agent
 from tcptutor.lab.channel import Channel
 from tcptutor.lab.protocol import PORT_NAME, Event, Ready, Request
-from tcptutor.lab.ring import in_guest
+from tcptutor.lab.ring import Ring, in_guest
 from tcptutor.spec import Experiment, Flows, Hosts
 from tcptutor.spec import Path as NetworkPath
 
@@ -78,6 +79,26 @@ def _zero_free_memory() -> None:
                 memory[offset] = 0
 
 
+_LOOK = 0.02
+"""How often to look for the first request, s."""
+
+
+class _Guest(Channel):
+    """Takes the first request out of the shared memory, where it is before the guest moves; all others off the port."""
+
+    def __init__(self, port: int, ring: Ring) -> None:
+        super().__init__(port, ring.write)
+        self._ring: Ring | None = ring
+
+    def wait(self, timeout: float | None, others: Sequence[int] = ()) -> tuple[Request | None, list[int]]:
+        if self._ring is not None and (request := self._ring.handed_in()):
+            self._ring = None
+            self._buffer += request
+        if self._ring is not None:
+            timeout = _LOOK if timeout is None else min(timeout, _LOOK)
+        return super().wait(timeout, others)
+
+
 class _Silent(Channel):
     """Takes a run's events to nowhere."""
 
@@ -97,7 +118,7 @@ def main() -> None:
     ring = in_guest()
     if ring is None:
         raise SystemExit("no shared memory: the guest has no way to answer")
-    channel = Channel(port, ring.write)
+    channel = _Guest(port, ring)
     agent = Agent(channel, "guest", clock)
     environment = agent.start()
     trial = Experiment(

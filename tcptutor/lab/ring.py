@@ -1,9 +1,11 @@
-"""The guest's way out: bytes through memory that QEMU shares with the program that runs it.
+"""The guest's way in and out: bytes through memory that QEMU shares with the program that runs it.
 
-A write to the virtio port makes the device answer with an interrupt, at an instant that depends on the other machine.
-Memory answers with nothing, so on the virtual clock a run is not disturbed by being watched.
+A virtio port interrupts the guest at an instant that depends on the other machine. Memory does not: on the virtual
+clock a run is not disturbed by being watched, and a request that is there before the guest moves is found at the same
+instant each time.
 
-Layout: bytes written so far (u64), bytes read so far (u64), then the data, going round.
+Layout: bytes written so far (u64), bytes read so far (u64), bytes of the request (u64), then the data, going round,
+and at the end room for the request.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from pathlib import Path
 SIZE = 16 << 20
 """Of the whole region, bytes."""
 HEADER = 64
-_WRITTEN, _READ = 0, 1
+REQUEST = 1 << 16
+"""The longest request, bytes."""
+_WRITTEN, _READ, _REQUESTED = 0, 1, 2
 _DEVICE = ("0x1af4", "0x1110")
 """PCI vendor and device of QEMU's shared memory (docs/specs/ivshmem-spec)."""
 
@@ -27,7 +31,8 @@ class Ring:
     def __init__(self, memory: mmap.mmap) -> None:
         self._memory = memory
         self._counters = memoryview(memory)[:HEADER].cast("Q")
-        self._data = memoryview(memory)[HEADER:]
+        self._data = memoryview(memory)[HEADER:-REQUEST]
+        self._request = memoryview(memory)[-REQUEST:]
         self._seen_read = 0
 
     def write(self, data: bytes) -> None:
@@ -61,6 +66,17 @@ class Ring:
         self._counters[_READ] = written
         return data
 
+    def hand_in(self, request: bytes) -> None:
+        """Leave a request for the guest, which does not move meanwhile; at most REQUEST bytes."""
+        self._request[: len(request)] = request
+        self._counters[_REQUESTED] = len(request)
+
+    def handed_in(self) -> bytes:
+        """The request that was left, once; empty when there is none."""
+        length = self._counters[_REQUESTED]
+        self._counters[_REQUESTED] = 0
+        return bytes(self._request[:length])
+
     def skip(self) -> None:
         """Take all that is there as read."""
         self._counters[_READ] = self._counters[_WRITTEN]
@@ -69,6 +85,7 @@ class Ring:
         """Give the memory back; safe to call twice."""
         self._counters.release()
         self._data.release()
+        self._request.release()
         self._memory.close()
 
 

@@ -108,10 +108,11 @@ async def test_every_algorithm_of_the_lessons_runs(guest: GuestBackend, build: B
 
 
 async def test_the_same_seed_gives_the_same_run(guest: GuestBackend, build: Build) -> None:
-    """Equal to the byte; but on a busy machine a run may be moved by some microseconds here and there.
+    """Equal to the byte; but on a busy machine a run may be moved by a microsecond here and there.
 
     It is QEMU's own: its main loop lets the guest's idle time pass, and may do so while the guest's last instructions
-    before it are not yet counted. It takes other programs that interrupt QEMU there. Equal packets are lost even so.
+    before it are not yet counted. It takes other programs that interrupt QEMU there. Equal packets are lost even so,
+    and throughput agrees to 0.5 %.
     """
     parameters = {
         "rate": "20 Mbit/s",
@@ -122,12 +123,12 @@ async def test_the_same_seed_gives_the_same_run(guest: GuestBackend, build: Buil
         "warmup": "0",
     }
     runs, equal = [await play(guest, build(seed=5, **parameters))], False
-    while not equal and len(runs) < 10:
+    while not equal and len(runs) < 8:
         runs.append(await play(guest, build(seed=5, **parameters)))
         equal = len({msgspec.json.encode(list(run.samples)) for run in runs}) < len(runs)
     assert equal
     assert {run.flows[0].retransmits for run in runs} == {runs[0].flows[0].retransmits}
-    assert [total_bps(run) for run in runs] == pytest.approx([total_bps(runs[0])] * len(runs), rel=0.05)
+    assert [total_bps(run) for run in runs] == pytest.approx([total_bps(runs[0])] * len(runs), rel=0.005)
     other = await play(guest, build(seed=6, **parameters))
     assert [sample.retransmits for sample in other.samples] != [
         sample.retransmits for sample in runs[0].samples
@@ -153,7 +154,7 @@ async def test_both_clocks_run(mark: str, snapshots: Snapshots, build: Build, cl
     finally:
         await backend.close()
     assert run.environment.clock == clock
-    assert total_bps(run) == pytest.approx(5e6 * theory.goodput_ratio(1500), rel=0.05)
+    assert total_bps(run) == pytest.approx(5e6 * theory.goodput_ratio(1500), rel=0.005)
 
 
 async def test_qemu_killed_during_a_run(guest: GuestBackend, build: Build, mark: str) -> None:

@@ -15,7 +15,7 @@ from tcptutor.lab import ring
 @given(st.lists(st.binary(max_size=300), max_size=60))
 def test_what_is_read_is_what_was_written(parts: list[bytes]) -> None:
     """Far more than fits at a time: the data goes round the 200 bytes."""
-    with mmap.mmap(-1, ring.HEADER + 200) as memory:
+    with mmap.mmap(-1, ring.HEADER + 200 + ring.REQUEST) as memory:
         writer, reader = ring.Ring(memory), ring.Ring(memory)
         got = b""
         for part in parts:
@@ -26,10 +26,11 @@ def test_what_is_read_is_what_was_written(parts: list[bytes]) -> None:
         for end in (writer, reader):
             end._counters.release()
             end._data.release()
+            end._request.release()
 
 
 def test_a_full_ring_waits_for_its_reader() -> None:
-    memory = mmap.mmap(-1, ring.HEADER + 64)
+    memory = mmap.mmap(-1, ring.HEADER + 64 + ring.REQUEST)
     end = ring.Ring(memory)
     sent = bytes(range(256)) * 20
     thread = threading.Thread(target=end.write, args=(sent,))
@@ -45,3 +46,14 @@ def test_a_full_ring_waits_for_its_reader() -> None:
     end.close()
     with pytest.raises(ValueError, match="closed"):
         memory.read(1)
+
+
+def test_a_request_is_taken_once() -> None:
+    memory = mmap.mmap(-1, ring.HEADER + 64 + ring.REQUEST)
+    end = ring.Ring(memory)
+    assert end.handed_in() == b""
+    request = bytes(range(256)) * (ring.REQUEST // 256)
+    end.hand_in(request)
+    assert end.handed_in() == request
+    assert end.handed_in() == b""
+    end.close()

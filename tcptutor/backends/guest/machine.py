@@ -6,11 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import shlex
 import socket
-import struct
-import termios
 import time
 from collections import deque
 from pathlib import Path
@@ -27,8 +24,6 @@ from tcptutor.lab.protocol import PORT_NAME
 from tcptutor.lab.ring import SIZE
 
 MEMORY_MIB = 384
-_HAND_IN = 0.5
-"""Longest wait for QEMU to take a request in, s; it takes some 2 ms."""
 _SETTLE = 0.3
 """Shortest time from a restore to going on, s. QEMU tidies up behind a restore, and what that takes from the guest
 depends on the moment: without it the first of several equal runs was another one, with it 9 of 9 were equal."""
@@ -206,17 +201,7 @@ class Machine:
         The request is in the guest's memory before the guest moves: it finds it at the same instant each time.
         Raises AgentDied when QEMU is gone.
         """
-        self._writer.write(request)
-        waiting = bytearray(4)
-        deadline = time.monotonic() + _HAND_IN
-        while time.monotonic() < deadline:
-            try:
-                fcntl.ioctl(self._sockets[0], termios.TIOCOUTQ, waiting)
-            except (ValueError, OSError) as error:  # closed, because the other side is gone
-                raise AgentDied("the guest has ended: run the experiment again") from error
-            if not struct.unpack("i", waiting)[0]:
-                break
-            await asyncio.sleep(0.001)
+        self._output.hand_in(request)
         await asyncio.sleep(max(0.0, self._restored + _SETTLE - time.monotonic()))
         await self.execute("cont")
 

@@ -1,4 +1,4 @@
-"""What the guest says, line by line, out of the memory that it shares with us."""
+"""What the guest is given and what it says, through the memory that it shares with us."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ class Output:
         self._lines: list[bytes] = []
         self._rest = b""
         self._closed = False
+
+    def hand_in(self, request: bytes) -> None:
+        """Leave a request for a guest that does not move."""
+        self._ring.hand_in(request)
 
     def skip(self) -> None:
         """Forget what was said before: a snapshot brings the memory that it was taken with."""
