@@ -1,0 +1,162 @@
+"""The samples of one flow by column, and parts of them: no row is made, so that long runs of many flows stay quick."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any
+
+from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, SampleTable
+
+OPEN, DISORDER, CWR, RECOVERY, LOSS = range(len(CA_STATES))
+"""The kernel's congestion-avoidance states; CWR and those after it answer a loss event."""
+
+_STALL = 0.15
+"""Seconds without an acknowledged byte that are no longer a round trip: Linux's least timeout is 0.2 s."""
+
+
+class Trace:
+    """One flow's samples in order of time. Counters are cumulative: differences count."""
+
+    def __init__(self, flow: int, samples: SampleTable, rows: list[int]) -> None:
+        self.flow = flow
+        self._samples, self._rows = samples, rows
+        self._columns: dict[str, Sequence[Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def column(self, name: str) -> Sequence[Any]:
+        """The numbers of one field of Sample."""
+        if name not in self._columns:
+            whole: array[Any] = self._samples.column(name)
+            # With one index alone itemgetter gives no tuple.
+            several = len(self._rows) > 1
+            self._columns[name] = (
+                itemgetter(*self._rows)(whole) if several else tuple(whole[row] for row in self._rows)
+            )
+        return self._columns[name]
+
+    @cached_property
+    def loss_events(self) -> tuple[int, ...]:
+        """The samples at which ssthresh had changed or the sender begun to recover; two between two count as one.
+
+        A regular sawtooth sets ssthresh to what it was, so that alone would miss every event. An exit of HyStart
+        sets it as well, from infinity and without a loss.
+        """
+        exits = set(self.hystart_exits)
+        thresholds, states = self.column("ssthresh"), self.column("ca_state")
+        found = []
+        for at, (before, now) in enumerate(pairwise(zip(thresholds, states, strict=True)), start=1):
+            if now == before:
+                continue
+            if (now[0] != before[0] or before[1] < CWR <= now[1]) and at not in exits:
+                found.append(at)
+        return tuple(found)
+
+    @cached_property
+    def hystart_exits(self) -> tuple[int, ...]:
+        """The samples at which ssthresh had fallen from infinity though nothing was lost or marked."""
+        thresholds = self.column("ssthresh")
+        states, sent, marks = (self.column(name) for name in ("ca_state", "retransmits", "delivered_ce"))
+        return tuple(
+            at
+            for at, (before, now) in enumerate(pairwise(thresholds), start=1)
+            if before >= SSTHRESH_INFINITE > now
+            and max(states[at - 1], states[at]) < CWR
+            and sent[at] == sent[at - 1]
+            and marks[at] == marks[at - 1]
+        )
+
+    @cached_property
+    def stalls(self) -> tuple[tuple[float, float], ...]:
+        """Start and end of the times in the loss state, or longer than a round trip without an acknowledged byte.
+
+        Only with data under way: a flow that has nothing to send does not wait for a timeout.
+        """
+        times, acked, states, busy = (self.column(name) for name in ("t", "bytes_acked", "ca_state", "busy"))
+        rtts, last = self.column("rtt"), len(times) - 1
+        patience = max(_STALL, 2 * math.fsum(rtts) / len(rtts))
+        spans = []
+        still = 0
+        for at in range(1, last + 1):
+            if states[at] == LOSS or acked[at] > acked[at - 1]:
+                spans.append((still, at - 1, patience))
+                if states[at] == LOSS:
+                    spans.append((at - 1, at, 0.0))
+                still = at
+        spans.append((still, last, patience))
+        found = [
+            (times[start], times[end])
+            for start, end, least in spans
+            if times[end] - times[start] > least
+            and (busy[last] == 0 or busy[end] - busy[start] > 0.5 * (times[end] - times[start]))
+        ]
+        return tuple(_joined(found))
+
+
+class Window:
+    """A part of a trace, from sample `first` up to, and without, sample `end`."""
+
+    def __init__(self, trace: Trace, first: int, end: int) -> None:
+        self.trace, self.flow = trace, trace.flow
+        self.first, self.end = first, end
+
+    @property
+    def seconds(self) -> float:
+        """Between its first sample and its last; the first closes what went before it."""
+        times = self.trace.column("t")
+        return float(times[self.end - 1] - times[self.first])
+
+    def column(self, name: str) -> Sequence[Any]:
+        return self.trace.column(name)[self.first : self.end]
+
+    def grown(self, column: str) -> float:
+        """How much a counter grew; 0 or above."""
+        values = self.trace.column(column)
+        return max(0.0, float(values[self.end - 1] - values[self.first]))
+
+    def mean(self, column: str) -> float:
+        """Mean over the samples, which come at a steady rate."""
+        return math.fsum(self.column(column)) / (self.end - self.first)
+
+    @property
+    def throughput(self) -> float:
+        """Payload acknowledged, bit/s."""
+        return 8 * self.grown("bytes_acked") / self.seconds
+
+    @property
+    def loss_events(self) -> int:
+        """Of `Trace.loss_events`, those within."""
+        events = self.trace.loss_events
+        return bisect_left(events, self.end) - bisect_left(events, self.first + 1)
+
+    @property
+    def stalled(self) -> float:
+        """Seconds of `Trace.stalls` within."""
+        times = self.trace.column("t")
+        start, end = times[self.first], times[self.end - 1]
+        return math.fsum(max(0.0, min(end, to) - max(start, since)) for since, to in self.trace.stalls)
+
+
+def traces(run: Run) -> list[Trace]:
+    """One for each flow that was seen, in order of their numbers."""
+    rows: dict[int, list[int]] = {}
+    for row, flow in enumerate(run.samples.column("flow")):
+        rows.setdefault(flow, []).append(row)
+    return [Trace(flow, run.samples, mine) for flow, mine in sorted(rows.items())]
+
+
+def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    joined: list[tuple[float, float]] = []
+    for start, end in spans:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], end
+        else:
+            joined.append((start, end))
+    return joined
