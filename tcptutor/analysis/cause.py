@@ -13,6 +13,9 @@ from tcptutor.theory import goodput_ratio
 MOSTLY = 0.5
 """Share of the busy time from which a window or buffer is what limits."""
 
+SHORT = 0.3
+"""Share of the time with nothing to send from which a full send buffer is what keeps it from having more."""
+
 BUSY = 0.8
 """Share of the time with data to send below which the application is what limits."""
 
@@ -46,7 +49,7 @@ def cause(experiment: Experiment, seen: Evidence, kind: LossKind | None, flows: 
     """
     used = seen.link_used or 0.0
     full = used >= FULL or (used >= QUEUED and seen.standing_queue)
-    windowed, buffered = receiver_limits(seen), seen.sndbuf_limited >= MOSTLY
+    windowed, buffered = receiver_limits(seen), sender_limits(experiment, seen)
     # Others fill the link, and this one does not get its part of it.
     own = flows > 1 and seen.link_share is not None and seen.link_share * flows < CROWDED
     gains = full and (seen.standing_queue or used >= SATURATED)
@@ -93,3 +96,14 @@ def receiver_limits(seen: Evidence) -> bool:
     window = seen.receiver_window_bytes
     filled = 0 < window < seen.cwnd_bytes and seen.in_flight_bytes >= 0.8 * window
     return seen.rwnd_limited >= MOSTLY or (filled and seen.rwnd_limited >= 0.1)
+
+
+def sender_limits(experiment: Experiment, seen: Evidence) -> bool:
+    """By the kernel's own count, or because a sender that was given a small buffer keeps it filled and runs dry.
+
+    The kernel counts only from a segment that leaves while the application waits for room; iperf3's large writes leave
+    before it waits.
+    """
+    asked = experiment.hosts.send_buffer or experiment.flows.buffer
+    filled = asked is not None and seen.send_buffer_bytes >= 0.5 * asked and seen.app_limited >= SHORT
+    return seen.sndbuf_limited >= MOSTLY or filled

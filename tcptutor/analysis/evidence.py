@@ -31,14 +31,17 @@ class Evidence:
     """Share of the busy time; so is the next."""
     sndbuf_limited: float = 0.0
     app_limited: float = 0.0
+    """Share of the time in which the sender had sent all it had."""
     stalled: float = 0.0
     """Waiting for a timeout or recovering from one."""
     cwnd_growth: float = 1.0
     """Mean window of the last quarter over that of the first."""
     cwnd_bytes: float = 0.0
-    """Mean of one flow's window; so is the next."""
+    """Mean of one flow's window; so are the next."""
     receiver_window_bytes: float = 0.0
     """0 where the kernel does not tell."""
+    send_buffer_bytes: float = 0.0
+    """What one flow's send buffer holds, the mean; 0 where the kernel does not tell."""
     in_flight_bytes: float = 0.0
     """Of one flow, by throughput times RTT."""
     reordered: int = 0
@@ -129,11 +132,12 @@ def sampled(known: Evidence, found: Sequence[Window], duplicates: bool = False) 
         busy=min(1.0, busy / seconds) if busy > 0 or known.flow_bps == 0 else 1.0,
         rwnd_limited=of_busy("rwnd_limited"),
         sndbuf_limited=of_busy("sndbuf_limited"),
-        app_limited=_mean(window.mean("app_limited") for window in found),
+        app_limited=_mean(window.starved for window in found),
         stalled=math.fsum(window.stalled for window in found) / seconds,
         cwnd_growth=_growth(found),
         cwnd_bytes=_mean(window.mean("cwnd") * window.mean("mss") for window in found),
         receiver_window_bytes=_mean(window.mean("snd_wnd") for window in found),
+        send_buffer_bytes=_mean(window.held_bytes for window in found),
         in_flight_bytes=known.flow_bps * _mean(window.mean("rtt") for window in found) / 8,
         reordered=together("reord_seen") + (0 if duplicates else together("dsack_dups")),
         timeouts=together("total_rto"),

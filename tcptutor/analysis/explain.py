@@ -11,13 +11,13 @@ from tcptutor.analysis.cause import LossKind, cause, is_lossy
 from tcptutor.analysis.evidence import Evidence, gather, sampled
 from tcptutor.analysis.fairness import converged, fairness
 from tcptutor.analysis.link import Bottleneck
-from tcptutor.analysis.losses import losses
+from tcptutor.analysis.losses import Events, losses
 from tcptutor.analysis.measure import Measured, measure
 from tcptutor.analysis.model import FlowVerdict, LimitedBy, Second, Verdict
 from tcptutor.analysis.phases import phases
 from tcptutor.analysis.seconds import seconds
 from tcptutor.analysis.sentence import flow_sentence, sentence
-from tcptutor.analysis.trace import Window, traces
+from tcptutor.analysis.trace import Window
 from tcptutor.run import Run
 
 _ORDER: tuple[LimitedBy, ...] = (
@@ -39,13 +39,17 @@ def explain(run: Run) -> Verdict:
 
 def verdict(run: Run, measured: Measured) -> Verdict:
     """The same, when it has been measured already."""
-    flows = _flows(run, measured)
+    events = {
+        trace.flow: losses(run, trace, Bottleneck(run, run.experiment.reversed(trace.flow)))
+        for trace in measured.traces
+    }
+    flows = _flows(run, measured, events)
     shared = fairness(flows)
     seen = gather(run, measured)
     if seen is None:
         said = "nothing was measured" if run.complete else "cut short before anything could be measured"
         return Verdict(limited_by="growing", sentence=said, evidence={}, flows=flows, fairness=shared)
-    whole = cause(run.experiment, seen, _kind(run, seen, measured.windows))
+    whole = cause(run.experiment, seen, _kind(run, seen, measured.windows, events))
     name = _chosen(whole, _together(flow.shares for flow in flows))
     return Verdict(
         limited_by=name,
@@ -57,20 +61,19 @@ def verdict(run: Run, measured: Measured) -> Verdict:
     )
 
 
-def _flows(run: Run, measured: Measured) -> tuple[FlowVerdict, ...]:
+def _flows(run: Run, measured: Measured, events: Events) -> tuple[FlowVerdict, ...]:
     """Each flow that was seen long enough, by itself."""
-    found = traces(run)
-    by_flow = seconds(run, found)
+    by_flow = seconds(run, measured.traces, events)
     windows = {window.flow: window for window in measured.windows}
     made = []
-    for trace in found:
+    for trace in measured.traces:
         mine = by_flow[trace.flow]
         if not mine:
             continue
         shares = _shares(run, mine)
         window = windows.get(trace.flow, Window(trace, 0, len(trace)))
         seen = _of_flow(run, window)
-        name = _chosen(cause(run.experiment, seen, _kind(run, seen, [window])), shares)
+        name = _chosen(cause(run.experiment, seen, _kind(run, seen, [window], events)), shares)
         made.append(
             FlowVerdict(
                 flow=trace.flow,
@@ -106,13 +109,13 @@ def _of_flow(run: Run, window: Window) -> Evidence:
     return sampled(known, [window], run.experiment.path.duplicate > 0)
 
 
-def _kind(run: Run, seen: Evidence, windows: Iterable[Window]) -> LossKind | None:
+def _kind(run: Run, seen: Evidence, windows: Iterable[Window], events: Events) -> LossKind | None:
     """What most losses of the measured time came from; None without any."""
     found: Counter[LossKind] = Counter()
     for window in windows:
-        times = window.column("t")
-        link = Bottleneck(run, run.experiment.reversed(window.flow))
-        found.update(loss.kind for loss in losses(run, window.trace, link) if times[0] < loss.t <= times[-1])
+        times = window.trace.column("t")
+        start, end = times[window.first], times[window.end - 1]
+        found.update(loss.kind for loss in events[window.flow] if start < loss.t <= end)
     if found:
         return max(sorted(found), key=lambda kind: found[kind])
     if not is_lossy(seen):

@@ -42,7 +42,7 @@ class Bottleneck:
         if not rate or last <= first:
             return None
         sent = self._sent[last] - self._sent[first]
-        return max(0.0, 8 * sent / (self._t[last] - self._t[first]) / rate)
+        return float(max(0.0, 8 * sent / (self._t[last] - self._t[first]) / rate))
 
     def drops(self, start: float, end: float) -> int:
         """Packets that its queue dropped between two times."""

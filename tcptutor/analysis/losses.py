@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tcptutor.analysis.cause import LossKind
@@ -23,6 +23,10 @@ class Loss:
     kind: LossKind
     cwnd: float
     """Before it, segments."""
+
+
+Events = Mapping[int, Sequence[Loss]]
+"""The losses of each flow, by its number."""
 
 
 def losses(run: Run, trace: Trace, link: Bottleneck) -> list[Loss]:

@@ -22,13 +22,16 @@ class Measured:
     flows: tuple[FlowResult, ...]
     windows: tuple[Window, ...]
     """Of the flows with samples enough; empty for a run that was kept without them."""
+    traces: tuple[Trace, ...]
+    """All samples of every flow that was seen."""
 
 
 def measure(run: Run) -> Measured:
     """Each flow over the measured time: as the lab gives it, or from the samples of a run cut short."""
-    windows = _windows(run)
+    found = traces(run)
+    windows = _windows(run, found)
     flows = run.flows or [_result(run, window) for window in windows]
-    return Measured(tuple(flows), tuple(windows))
+    return Measured(tuple(flows), tuple(windows), tuple(found))
 
 
 def flow_results(run: Run) -> tuple[FlowResult, ...]:
@@ -36,10 +39,10 @@ def flow_results(run: Run) -> tuple[FlowResult, ...]:
     return measure(run).flows
 
 
-def _windows(run: Run) -> list[Window]:
+def _windows(run: Run, found: list[Trace]) -> list[Window]:
     """The measured time of each flow; flows without two samples far enough apart in it are left out."""
     warmup = run.experiment.flows.warmup
-    windows = [_measured_time(run, trace) for trace in traces(run)]
+    windows = [_measured_time(run, trace) for trace in found]
     return [one for one in windows if one.seconds >= _ENOUGH and one.column("t")[-1] > warmup]
 
 

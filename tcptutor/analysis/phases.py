@@ -39,17 +39,18 @@ def phases(trace: Trace, algorithm: str) -> tuple[Phase, ...]:
 
 
 def _names(trace: Trace, bbr: bool) -> list[PhaseName]:
-    columns = (trace.column(name) for name in ("cwnd", "ssthresh", "ca_state", "total_rto"))
-    names: list[PhaseName] = []
-    before = trace.column("total_rto")[0]
-    for cwnd, ssthresh, state, timeouts in zip(*columns, strict=True):
-        if state >= LOSS or timeouts > before:
-            names.append("timeout")
-        elif state >= CWR:
-            names.append("recovery")
-        elif ssthresh >= SSTHRESH_INFINITE or (cwnd < ssthresh and not bbr):
-            names.append("slow-start")
-        else:
-            names.append("congestion-avoidance")
-        before = timeouts
-    return names
+    finite = 0 if bbr else SSTHRESH_INFINITE
+    cwnds, thresholds, states, timeouts = (
+        trace.column(name) for name in ("cwnd", "ssthresh", "ca_state", "total_rto")
+    )
+    columns = zip(cwnds, thresholds, states, timeouts, (timeouts[0], *timeouts), strict=False)
+    return [
+        "timeout"
+        if state >= LOSS or count > before
+        else "recovery"
+        if state >= CWR
+        else "slow-start"
+        if ssthresh >= SSTHRESH_INFINITE or cwnd < ssthresh < finite
+        else "congestion-avoidance"
+        for cwnd, ssthresh, state, count, before in columns
+    ]

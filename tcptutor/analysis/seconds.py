@@ -15,7 +15,7 @@ from itertools import pairwise
 from tcptutor.analysis.cause import cause
 from tcptutor.analysis.evidence import Evidence, sampled
 from tcptutor.analysis.link import Bottleneck
-from tcptutor.analysis.losses import holding, losses
+from tcptutor.analysis.losses import Events, Loss, holding
 from tcptutor.analysis.model import LimitedBy, Second
 from tcptutor.analysis.trace import Trace, Window
 from tcptutor.run import Run
@@ -29,13 +29,13 @@ _SLACK = 1e-3
 _SOFT: frozenset[LimitedBy] = frozenset({"random-loss", "bottleneck", "reordering", "growing"})
 
 
-def seconds(run: Run, flows: Sequence[Trace]) -> dict[int, tuple[Second, ...]]:
+def seconds(run: Run, flows: Sequence[Trace], events: Events) -> dict[int, tuple[Second, ...]]:
     """By flow number, of the whole run, warm-up included; nothing for a flow that was hardly seen."""
     parts = {trace.flow: _cut(trace, run.experiment.flows.warmup) for trace in flows}
     links = {reverse: Bottleneck(run, reverse) for reverse in (False, True)}
     loads = _loads(run, parts.values())
     return {
-        trace.flow: _judged(run, trace, parts[trace.flow], links[reverse], loads[reverse])
+        trace.flow: _judged(run, parts[trace.flow], events[trace.flow], links[reverse], loads[reverse])
         for trace in flows
         for reverse in [run.experiment.reversed(trace.flow)]
     }
@@ -77,14 +77,17 @@ def _number(window: Window) -> int:
 
 
 def _judged(
-    run: Run, trace: Trace, windows: Sequence[Window], link: Bottleneck, loads: dict[int, _Load]
+    run: Run,
+    windows: Sequence[Window],
+    events: Sequence[Loss],
+    link: Bottleneck,
+    loads: dict[int, _Load],
 ) -> tuple[Second, ...]:
-    times = trace.column("t")
-    events = losses(run, trace, link)
     found = []
     for window in windows:
         load = loads[_number(window)]
         seen = _evidence(run, window, link, load)
+        times = window.trace.column("t")
         start, end = times[window.first], times[window.end - 1]
         kind = holding(events, start, end, window.mean("cwnd"), times[-1])
         found.append((cause(run.experiment, seen, kind, len(load.flows)), seen))

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from tcptutor import units
-from tcptutor.analysis.cause import FULL, MOSTLY, RISING, is_lossy, pacing
+from tcptutor.analysis.cause import BUSY, FULL, MOSTLY, RISING, is_lossy, pacing
 from tcptutor.analysis.evidence import Evidence
 from tcptutor.analysis.model import FlowVerdict, LimitedBy
 from tcptutor.spec import Change, Experiment
 
 LONGEST = 110
 """Characters: what does not fit is left out, the least important first."""
+
+_QUEUE_NAMES = {"codel": "CoDel", "fq_codel": "FQ-CoDel", "cake": "CAKE", "red": "RED"}
+"""Disciplines that drop before they must."""
 
 _STRETCHES = 3
 """More than that many causes in turn are not a story."""
@@ -39,8 +42,10 @@ def sentence(experiment: Experiment, cause: LimitedBy, seen: Evidence, flows: Se
     changed = _changed(experiment)
     wordings = (
         f"{changed}{reason}{told}{used}",
-        f"{reason}{told}{used}",
         f"{changed}{reason}{told}",
+        f"{changed}{reason}{used}",
+        f"{changed}{reason}",
+        f"{reason}{told}{used}",
         f"{reason}{told}",
         f"{reason}{used}",
     )
@@ -114,17 +119,13 @@ def _change(change: Change) -> str:
 def _reason(cause: LimitedBy, experiment: Experiment, seen: Evidence) -> str:  # noqa: PLR0911  (one for each cause)
     match cause:
         case "application":
-            busy = min(seen.busy, 1 - seen.app_limited)
-            return f"the application had data to send {_percent(busy)} of the time"
+            if seen.busy < BUSY:
+                return f"the application had data to send {_percent(seen.busy)} of the time"
+            return f"the application writes too slowly, TCP waited for data {_percent(seen.app_limited)} of the time"
         case "receive-window":
-            # What was asked for, as the student wrote it: the kernel rounds it by the window scale.
-            window = experiment.hosts.window or seen.receiver_window_bytes
-            size = f", {units.size(window)}," if window else ""
-            if seen.rwnd_limited >= MOSTLY:
-                return f"the receiver's window{size} was full {_percent(seen.rwnd_limited)} of the time"
-            return f"the receiver's window{size} is full"
+            return _window(experiment, seen)
         case "send-buffer":
-            return f"the send buffer was full {_percent(seen.sndbuf_limited)} of the time"
+            return _buffer(experiment, seen)
         case "pacing":
             by = "fq" if experiment.flows.pacing is None else "the application"
             return f"{by} paces each flow at {units.rate(_bound(experiment))}"
@@ -141,6 +142,22 @@ def _reason(cause: LimitedBy, experiment: Experiment, seen: Evidence) -> str:  #
         case "timeout":
             times = f" ({seen.timeouts} of them)" if seen.timeouts else ""
             return f"waiting for timeouts{times} took {_percent(seen.stalled)} of the time"
+
+
+def _window(experiment: Experiment, seen: Evidence) -> str:
+    # What was asked for, as the student wrote it: the kernel rounds it by the window scale.
+    window = experiment.hosts.window or seen.receiver_window_bytes
+    size = f", {units.size(window)}," if window else ""
+    if seen.rwnd_limited >= MOSTLY:
+        return f"the receiver's window{size} was full {_percent(seen.rwnd_limited)} of the time"
+    return f"the receiver's window{size} is full"
+
+
+def _buffer(experiment: Experiment, seen: Evidence) -> str:
+    if seen.sndbuf_limited >= MOSTLY:
+        return f"the send buffer was full {_percent(seen.sndbuf_limited)} of the time"
+    asked = experiment.hosts.send_buffer or experiment.flows.buffer or seen.send_buffer_bytes
+    return f"the send buffer, {units.size(asked)}, was full: it has no room for more on its way"
 
 
 def _bound(experiment: Experiment) -> float:
@@ -170,6 +187,9 @@ def _bottleneck(experiment: Experiment, seen: Evidence) -> str:
         return f"the bottleneck is full, its queue adds {units.seconds(seen.queueing_s, 2)}{marked}"
     if seen.marks:
         return f"the bottleneck is full, its queue marks {seen.marks} segments before it must drop any"
+    if is_lossy(seen) and experiment.path.qdisc in _QUEUE_NAMES:
+        name = _QUEUE_NAMES[experiment.path.qdisc]
+        return f"the bottleneck is full, {name} drops some ({seen.queue_drops}) to keep its queue short"
     if is_lossy(seen) and (seen.link_used or 0) < FULL:
         return f"the bottleneck's short queue overflows, {seen.retransmits} segments were sent again"
     return "the bottleneck is full"

@@ -27,6 +27,10 @@ class Trace:
         self.flow = flow
         self._samples, self._rows = samples, rows
         self._columns: dict[str, Sequence[Any]] = {}
+        step = rows[1] - rows[0] if len(rows) > 1 else 1
+        even = range(rows[0], rows[-1] + 1, step)
+        # Flows that are sampled in turn from the start to the end stand at equal distances.
+        self._slice = slice(even.start, even.stop, step) if rows == list(even) else None
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -35,11 +39,8 @@ class Trace:
         """The numbers of one field of Sample."""
         if name not in self._columns:
             whole: array[Any] = self._samples.column(name)
-            # With one index alone itemgetter gives no tuple.
-            several = len(self._rows) > 1
-            self._columns[name] = (
-                itemgetter(*self._rows)(whole) if several else tuple(whole[row] for row in self._rows)
-            )
+            # With one index alone itemgetter gives no tuple, but one row is a slice.
+            self._columns[name] = whole[self._slice] if self._slice else itemgetter(*self._rows)(whole)
         return self._columns[name]
 
     @cached_property
@@ -51,13 +52,12 @@ class Trace:
         """
         exits = set(self.hystart_exits)
         thresholds, states = self.column("ssthresh"), self.column("ca_state")
-        found = []
-        for at, (before, now) in enumerate(pairwise(zip(thresholds, states, strict=True)), start=1):
-            if now == before:
-                continue
-            if (now[0] != before[0] or before[1] < CWR <= now[1]) and at not in exits:
-                found.append(at)
-        return tuple(found)
+        beside = zip(thresholds, thresholds[1:], states, states[1:], strict=False)
+        return tuple(
+            at
+            for at, (before, now, state_before, state) in enumerate(beside, start=1)
+            if (now != before or state_before < CWR <= state) and at not in exits
+        )
 
     @cached_property
     def hystart_exits(self) -> tuple[int, ...]:
@@ -74,6 +74,21 @@ class Trace:
         )
 
     @cached_property
+    def starved(self) -> tuple[bool, ...]:
+        """For each sample whether the sender has nothing more to send, though its window would allow it.
+
+        The kernel's flag alone stays on until all that was sent before has arrived, a round trip or more.
+        """
+        flags = self.column("app_limited")
+        if not any(flags):
+            return (False,) * len(self)
+        columns = (self.column(name) for name in ("notsent", "mss", "unacked", "cwnd"))
+        return tuple(
+            bool(flag) and waiting < max(1, mss) and unacked < max(1, cwnd)
+            for flag, waiting, mss, unacked, cwnd in zip(flags, *columns, strict=True)
+        )
+
+    @cached_property
     def stalls(self) -> tuple[tuple[float, float], ...]:
         """Start and end of the times in the loss state, or longer than a round trip without an acknowledged byte.
 
@@ -82,18 +97,19 @@ class Trace:
         times, acked, states, busy = (self.column(name) for name in ("t", "bytes_acked", "ca_state", "busy"))
         rtts, last = self.column("rtt"), len(times) - 1
         patience = max(_STALL, 2 * math.fsum(rtts) / len(rtts))
-        spans = []
-        still = 0
-        for at in range(1, last + 1):
-            if states[at] == LOSS or acked[at] > acked[at - 1]:
-                spans.append((still, at - 1, patience))
-                if states[at] == LOSS:
-                    spans.append((at - 1, at, 0.0))
-                still = at
-        spans.append((still, last, patience))
+        beside = zip(acked, acked[1:], states[1:], strict=False)
+        moves = [
+            at for at, (before, now, state) in enumerate(beside, start=1) if now > before or state == LOSS
+        ]
+        spans = [
+            (before, now - 1, patience)
+            for before, now in pairwise([0, *moves, last + 1])
+            if now > before + 1  # an acknowledgement with every sample, as most are
+        ]
+        spans += [(at - 1, at, 0.0) for at in moves if states[at] == LOSS]
         found = [
             (times[start], times[end])
-            for start, end, least in spans
+            for start, end, least in sorted(spans)
             if times[end] - times[start] > least
             and (busy[last] == 0 or busy[end] - busy[start] > 0.5 * (times[end] - times[start]))
         ]
@@ -123,7 +139,8 @@ class Window:
 
     def mean(self, column: str) -> float:
         """Mean over the samples, which come at a steady rate."""
-        return math.fsum(self.column(column)) / (self.end - self.first)
+        values = self.trace.column(column)[self.first : self.end]
+        return float(sum(values)) / len(values)
 
     @property
     def throughput(self) -> float:
@@ -137,6 +154,16 @@ class Window:
         return bisect_left(events, self.end) - bisect_left(events, self.first + 1)
 
     @property
+    def starved(self) -> float:
+        """Share of the samples of `Trace.starved` within."""
+        return sum(self.trace.starved[self.first : self.end]) / (self.end - self.first)
+
+    @property
+    def held_bytes(self) -> float:
+        """Mean of what the send buffer holds: sent and not acknowledged, or waiting for its turn."""
+        return self.mean("unacked") * self.mean("mss") + self.mean("notsent")
+
+    @property
     def stalled(self) -> float:
         """Seconds of `Trace.stalls` within."""
         times = self.trace.column("t")
@@ -146,9 +173,10 @@ class Window:
 
 def traces(run: Run) -> list[Trace]:
     """One for each flow that was seen, in order of their numbers."""
-    rows: dict[int, list[int]] = {}
-    for row, flow in enumerate(run.samples.column("flow")):
-        rows.setdefault(flow, []).append(row)
+    numbers = run.samples.column("flow")
+    rows: dict[int, list[int]] = {flow: [] for flow in set(numbers)}
+    for row, flow in enumerate(numbers):
+        rows[flow].append(row)
     return [Trace(flow, run.samples, mine) for flow, mine in sorted(rows.items())]
 
 
