@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import msgspec
+
 from tcptutor.analysis.measure import measure
 from tcptutor.analysis.report import report_of
 from tcptutor.run import Run
@@ -60,6 +62,9 @@ def document(run: Run, file: str | None) -> dict[str, object]:
             "limited_by": result.verdict.limited_by,
             "sentence": result.verdict.sentence,
             "evidence": result.verdict.evidence,
+            "flows": [msgspec.to_builtins(flow, str_keys=True) for flow in result.verdict.flows],
+            "fairness": [msgspec.to_builtins(one, str_keys=True) for one in result.verdict.fairness],
+            "converged_s": result.verdict.converged_s,
         },
         "fidelity": {"status": fidelity.status, "reasons": list(fidelity.reasons)},
         "note": result.note or run.note,
