@@ -88,11 +88,18 @@ class Trace:
             for flag, waiting, mss, unacked, cwnd in zip(flags, *columns, strict=True)
         )
 
+    @property
+    def _timeouts(self) -> Sequence[Any]:
+        """A counter that grows with each timeout; that of retransmissions where the kernel tells of no timeout."""
+        tells = self.column("delivered")[-1] > 0 or LOSS in self.column("ca_state")
+        return self.column("total_rto" if tells else "retransmits")
+
     @cached_property
     def stalls(self) -> tuple[tuple[float, float], ...]:
-        """Start and end of the times in the loss state, or longer than a round trip without an acknowledged byte.
+        """Start and end of the times in the loss state, or waiting for a timeout longer than a round trip.
 
-        Only with data under way: a flow that has nothing to send does not wait for a timeout.
+        Only with data under way, and where a timeout ended it: a flow that has nothing to send does not wait for one,
+        and a slow path is no timeout.
         """
         times, acked, states, busy = (self.column(name) for name in ("t", "bytes_acked", "ca_state", "busy"))
         rtts, last = self.column("rtt"), len(times) - 1
@@ -107,11 +114,15 @@ class Trace:
             if now > before + 1  # an acknowledgement with every sample, as most are
         ]
         spans += [(at - 1, at, 0.0) for at in moves if states[at] == LOSS]
+        counter = self._timeouts
         found = [
             (times[start], times[end])
             for start, end, least in sorted(spans)
             if times[end] - times[start] > least
             and (busy[last] == 0 or busy[end] - busy[start] > 0.5 * (times[end] - times[start]))
+            and (
+                LOSS in states[start : min(end, last - 1) + 2] or counter[min(end + 1, last)] > counter[start]
+            )
         ]
         return tuple(_joined(found))
 
