@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -75,7 +76,10 @@ def test_a_queue_that_drops_tells_an_overflow_from_a_random_loss() -> None:
 
 
 def test_marks_are_the_bottleneck_s_though_the_path_loses_as_well() -> None:
-    marked: dict[str, Value] = {"ssthresh": lambda t: 20 + int(t / 2) % 2, "delivered_ce": lambda t: int(t / 2)}
+    marked: dict[str, Value] = {
+        "ssthresh": lambda t: 20 + int(t / 2) % 2,
+        "delivered_ce": lambda t: int(t / 2),
+    }
     run = run_of(experiment(loss="0.1 %"), 80e6, **marked)
     verdict = explain(run)
     assert verdict.limited_by == "bottleneck"
@@ -209,10 +213,10 @@ def test_a_real_run_is_told_without_gaps(file: Path) -> None:
     run = load(file)
     for flow in explain(run).flows:
         assert sum(flow.shares.values()) == pytest.approx(1)
-        for before, now in zip(flow.seconds, flow.seconds[1:], strict=False):
+        for before, now in pairwise(flow.seconds):
             assert now.start == before.end
         lasting = [phase for phase in flow.phases if phase.name != "hystart-exit"]
-        for phase, after in zip(lasting, lasting[1:], strict=False):
+        for phase, after in pairwise(lasting):
             assert after.start == phase.end
             assert after.name != phase.name
     shown = document(run, None)["verdict"]
