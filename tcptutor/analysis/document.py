@@ -62,8 +62,8 @@ def document(run: Run, file: str | None) -> dict[str, object]:
             "limited_by": result.verdict.limited_by,
             "sentence": result.verdict.sentence,
             "evidence": result.verdict.evidence,
-            "flows": [msgspec.to_builtins(flow, str_keys=True) for flow in result.verdict.flows],
-            "fairness": [msgspec.to_builtins(one, str_keys=True) for one in result.verdict.fairness],
+            "flows": _brief(result.verdict.flows),
+            "fairness": _brief(result.verdict.fairness),
             "converged_s": result.verdict.converged_s,
         },
         "fidelity": {"status": fidelity.status, "reasons": list(fidelity.reasons)},
@@ -74,6 +74,20 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "file": file,
     }
     return {key: _plain(value) for key, value in whole.items()}
+
+
+def _brief(value: object) -> object:
+    """`value` as plain data with six decimals, microseconds: many flows have many seconds."""
+    plain = msgspec.to_builtins(value, str_keys=True)
+
+    def rounded(inner: object) -> object:
+        if isinstance(inner, float):
+            return round(inner, 6) if math.isfinite(inner) else None
+        if isinstance(inner, dict):
+            return {key: rounded(each) for key, each in inner.items()}
+        return [rounded(each) for each in inner] if isinstance(inner, (list, tuple)) else inner
+
+    return rounded(plain)
 
 
 def _plain(value: object) -> object:
