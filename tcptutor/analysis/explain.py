@@ -78,7 +78,7 @@ def _flows(run: Run, measured: Measured, events: Events) -> tuple[FlowVerdict, .
             FlowVerdict(
                 flow=trace.flow,
                 limited_by=name,
-                sentence=flow_sentence(run.experiment, name, seen),
+                sentence=flow_sentence(run.experiment, name, seen) if path_known(run) else _UNKNOWN_PATH,
                 shares=shares,
                 seconds=mine,
                 phases=phases(trace, run.experiment.algorithm(trace.flow)),
