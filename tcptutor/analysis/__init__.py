@@ -5,17 +5,34 @@ from tcptutor.analysis.document import document
 from tcptutor.analysis.expect import expect
 from tcptutor.analysis.explain import explain
 from tcptutor.analysis.measure import flow_results
-from tcptutor.analysis.model import Compared, Expectation, LimitedBy, Prediction, Report, Verdict
+from tcptutor.analysis.model import (
+    Compared,
+    Expectation,
+    FairnessSecond,
+    FlowVerdict,
+    LimitedBy,
+    Phase,
+    PhaseName,
+    Prediction,
+    Report,
+    Second,
+    Verdict,
+)
 from tcptutor.analysis.report import report
 from tcptutor.analysis.series import Points, Throughput, throughput_series
 
 __all__ = [
     "Compared",
     "Expectation",
+    "FairnessSecond",
+    "FlowVerdict",
     "LimitedBy",
+    "Phase",
+    "PhaseName",
     "Points",
     "Prediction",
     "Report",
+    "Second",
     "Throughput",
     "Verdict",
     "document",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import msgspec
+
 from tcptutor.analysis.measure import measure
 from tcptutor.analysis.report import report_of
 from tcptutor.run import Run
@@ -60,6 +62,9 @@ def document(run: Run, file: str | None) -> dict[str, object]:
             "limited_by": result.verdict.limited_by,
             "sentence": result.verdict.sentence,
             "evidence": result.verdict.evidence,
+            "flows": _brief(result.verdict.flows),
+            "fairness": _brief(result.verdict.fairness),
+            "converged_s": result.verdict.converged_s,
         },
         "fidelity": {"status": fidelity.status, "reasons": list(fidelity.reasons)},
         "note": result.note or run.note,
@@ -69,6 +74,20 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "file": file,
     }
     return {key: _plain(value) for key, value in whole.items()}
+
+
+def _brief(value: object) -> object:
+    """`value` as plain data with six decimals, microseconds: many flows have many seconds."""
+    plain = msgspec.to_builtins(value, str_keys=True)
+
+    def rounded(inner: object) -> object:
+        if isinstance(inner, float):
+            return round(inner, 6) if math.isfinite(inner) else None
+        if isinstance(inner, dict):
+            return {key: rounded(each) for key, each in inner.items()}
+        return [rounded(each) for each in inner] if isinstance(inner, (list, tuple)) else inner
+
+    return rounded(plain)
 
 
 def _plain(value: object) -> object:

@@ -1,20 +1,15 @@
-"""The numbers that a verdict rests on, gathered over all flows of a run's measured time."""
+"""The numbers that a verdict rests on, gathered over all flows of a run's measured time, or over one flow's second."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
 
-from tcptutor.analysis.case import case_of
-from tcptutor.analysis.measure import Measured, Window
-from tcptutor.run import CA_STATES, Run
-
-_STALL = 0.15
-"""Seconds without an acknowledged byte that are no longer a round trip: Linux's least timeout is 0.2 s."""
-
-_LOSS = CA_STATES.index("loss")
+from tcptutor.analysis.link import Bottleneck
+from tcptutor.analysis.measure import Measured
+from tcptutor.analysis.trace import Window
+from tcptutor.run import FlowResult, Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,18 +31,31 @@ class Evidence:
     """Share of the busy time; so is the next."""
     sndbuf_limited: float = 0.0
     app_limited: float = 0.0
+    """Share of the time in which the sender had sent all it had."""
     stalled: float = 0.0
     """Waiting for a timeout or recovering from one."""
     cwnd_growth: float = 1.0
     """Mean window of the last quarter over that of the first."""
     cwnd_bytes: float = 0.0
-    """Mean of one flow's window; so is the next."""
+    """Mean of one flow's window; so are the next."""
     receiver_window_bytes: float = 0.0
     """0 where the kernel does not tell."""
+    send_buffer_bytes: float = 0.0
+    """What one flow's send buffer holds, the mean; 0 where the kernel does not tell."""
     in_flight_bytes: float = 0.0
     """Of one flow, by throughput times RTT."""
     reordered: int = 0
-    """Reorderings seen, and duplicates that the receiver reports."""
+    """Reorderings seen, and duplicates that the receiver reports where the path itself makes none."""
+    timeouts: int = 0
+    """0 where the kernel does not tell."""
+    marks: int = 0
+    """Segments that arrived with an ECN mark."""
+    queue_drops: int = 0
+    """Packets that the bottleneck's queue dropped; 0 where it was not measured."""
+    flow_bps: float = 0.0
+    """Payload of one flow, the mean of several, bit/s."""
+    link_share: float | None = None
+    """Of the link's goodput, by one flow; None when the link is not shaped."""
 
     @property
     def queueing_s(self) -> float:
@@ -72,58 +80,69 @@ def gather(run: Run, measured: Measured) -> Evidence | None:
         return None
     throughput = math.fsum(flow.throughput_bps for flow in flows)
     segments, losses = sum(flow.segments for flow in flows), sum(flow.losses for flow in flows)
-    link = case_of(run.experiment).link
+    used, drops = _link(run, flows, found)
     known = Evidence(
         throughput_bps=throughput,
-        link_used=throughput / link if link else None,
+        link_used=used,
         loss_events=losses,
         retransmits=sum(flow.retransmits for flow in flows),
         loss_rate=losses / segments if segments > 0 else 0.0,
         mean_rtt_s=_mean(flow.mean_rtt_s for flow in flows),
+        queue_drops=drops,
+        flow_bps=throughput / len(flows),
+        link_share=None if used is None else used / len(flows),
     )
-    return _sampled(known, found, throughput / len(flows)) if found else known
+    return sampled(known, found, run.experiment.path.duplicate > 0) if found else known
 
 
-def _sampled(known: Evidence, found: Sequence[Window], throughput: float) -> Evidence:
-    """`known` with what only samples tell. `throughput` is one flow's, bit/s."""
+def _link(run: Run, flows: Sequence[FlowResult], found: Sequence[Window]) -> tuple[float | None, int]:
+    """The share of the link that the flows used, of both directions together when they go both ways; its drops."""
+    start = run.experiment.flows.warmup
+    end = max((window.column("t")[-1] for window in found), default=run.experiment.seconds)
+    links = [
+        Bottleneck(run, reverse) for reverse in sorted({run.experiment.reversed(flow.flow) for flow in flows})
+    ]
+    carried = [link.goodput(start, end) for link in links]
+    drops = sum(link.drops(start, end) for link in links)
+    if None in carried:
+        return None, drops
+    used = math.fsum(flow.throughput_bps for flow in flows) / math.fsum(each or 0.0 for each in carried)
+    # UDP takes its part of the link as well.
+    if run.experiment.flows.udp_streams and len(links) == 1:
+        used = max(used, links[0].used(start, end) or 0.0)
+    return used, drops
+
+
+def sampled(known: Evidence, found: Sequence[Window], duplicates: bool = False) -> Evidence:
+    """`known` with what only samples tell. `duplicates`: whether the path itself makes some."""
     seconds = math.fsum(window.seconds for window in found)
     busy = math.fsum(window.grown("busy") for window in found)
-    minima = [rtt for window in found for rtt in window.column("min_rtt") if rtt > 0]
+    minima = [rtt for window in found if (rtt := min(window.column("min_rtt"))) > 0]
 
     def of_busy(column: str) -> float:
         return min(1.0, math.fsum(window.grown(column) for window in found) / busy) if busy > 0 else 0.0
+
+    def together(column: str) -> int:
+        return round(sum(window.grown(column) for window in found))
 
     return replace(
         known,
         min_rtt_s=min(minima, default=0.0),
         # Bytes that were acknowledged had to be sent: without busy time the kernel does not count it.
-        busy=min(1.0, busy / seconds) if busy > 0 or throughput == 0 else 1.0,
+        busy=min(1.0, busy / seconds) if busy > 0 or known.flow_bps == 0 else 1.0,
         rwnd_limited=of_busy("rwnd_limited"),
         sndbuf_limited=of_busy("sndbuf_limited"),
-        app_limited=_mean(window.mean("app_limited") for window in found),
-        stalled=math.fsum(_stalled(window) for window in found) / seconds,
+        app_limited=_mean(window.starved for window in found),
+        stalled=math.fsum(window.stalled for window in found) / seconds,
         cwnd_growth=_growth(found),
         cwnd_bytes=_mean(window.mean("cwnd") * window.mean("mss") for window in found),
         receiver_window_bytes=_mean(window.mean("snd_wnd") for window in found),
-        in_flight_bytes=throughput * _mean(window.mean("rtt") for window in found) / 8,
-        reordered=round(sum(window.grown("reord_seen") + window.grown("dsack_dups") for window in found)),
+        send_buffer_bytes=_mean(window.held_bytes for window in found),
+        in_flight_bytes=known.flow_bps * _mean(window.mean("rtt") for window in found) / 8,
+        reordered=together("reord_seen") + (0 if duplicates else together("dsack_dups")),
+        timeouts=together("total_rto"),
+        marks=together("delivered_ce"),
     )
-
-
-def _stalled(window: Window) -> float:
-    """Seconds in the loss state, or longer than a round trip without an acknowledged byte."""
-    times, acked, states = (window.column(name) for name in ("t", "bytes_acked", "ca_state"))
-    patience = max(_STALL, 2 * window.mean("rtt"))
-    total = still = 0.0
-    for (start, before, _), (end, now, state) in pairwise(zip(times, acked, states, strict=True)):
-        if now > before and state != _LOSS:
-            total += still if still > patience else 0.0
-            still = 0.0
-        elif state == _LOSS:
-            total, still = total + still + end - start, 0.0
-        else:
-            still += end - start
-    return total + (still if still > patience else 0.0)
 
 
 def _growth(found: Sequence[Window]) -> float:

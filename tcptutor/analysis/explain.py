@@ -1,36 +1,33 @@
-"""Why the flows of a run were no faster: one cause, in a sentence for the student, with its evidence."""
+"""Why the flows of a run were no faster: for each second, for each flow, and for all in one sentence."""
 
 from __future__ import annotations
 
-from tcptutor import units
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
 from tcptutor.analysis.case import path_known
-from tcptutor.analysis.evidence import Evidence, gather
-from tcptutor.analysis.lossy import LOSS_BLIND
+from tcptutor.analysis.cause import LossKind, cause, is_lossy
+from tcptutor.analysis.evidence import Evidence, gather, sampled
+from tcptutor.analysis.fairness import converged, fairness
+from tcptutor.analysis.link import Bottleneck
+from tcptutor.analysis.losses import Events, losses
 from tcptutor.analysis.measure import Measured, measure
-from tcptutor.analysis.model import LimitedBy, Verdict
+from tcptutor.analysis.model import FlowVerdict, LimitedBy, Second, Verdict
+from tcptutor.analysis.phases import phases
+from tcptutor.analysis.seconds import seconds
+from tcptutor.analysis.sentence import flow_sentence, sentence
+from tcptutor.analysis.trace import Window
 from tcptutor.run import Run
-from tcptutor.spec import Experiment
 
-MOSTLY = 0.5
-"""Share of the busy time from which a window or buffer is what limits."""
+_ORDER: tuple[LimitedBy, ...] = (
+    "application", "timeout", "pacing", "bottleneck", "receive-window", "send-buffer", "reordering", "random-loss",
+    "growing",
+)  # fmt: skip
+"""Of two causes with equal shares of the time the first."""
 
-BUSY = 0.8
-"""Share of the time with data to send below which the application is what limits."""
-
-STALLED = 0.3
-"""Share of the time lost to timeouts from which they are what limits."""
-
-FULL = 0.95
-"""Share of its goodput from which a link is full, queue or not."""
-
-SATURATED = 0.98
-"""Share of its goodput from which more window or buffer would gain nothing."""
-
-QUEUED = 0.85
-"""Share of its goodput from which a link with a standing queue is full most of the time."""
-
-RISING = 1.1
-"""Growth of the window over the measured time from which a flow is still growing."""
+_WHOLE: frozenset[LimitedBy] = frozenset({"application", "timeout"})
+"""What limits a flow by the time that it takes in all, though no single second may be full of it."""
 
 _UNKNOWN_PATH = "its path is not known: import it with --set rate=... to compare it"
 
@@ -42,106 +39,119 @@ def explain(run: Run) -> Verdict:
 
 def verdict(run: Run, measured: Measured) -> Verdict:
     """The same, when it has been measured already."""
+    events = {
+        trace.flow: losses(run, trace, Bottleneck(run, run.experiment.reversed(trace.flow)))
+        for trace in measured.traces
+    }
+    flows = _flows(run, measured, events)
+    shared = fairness(flows)
     seen = gather(run, measured)
     if seen is None:
-        sentence = "nothing was measured" if run.complete else "cut short before anything could be measured"
-        return Verdict(limited_by="growing", sentence=sentence, evidence={})
-    cause = _cause(run.experiment, seen)
-    sentence = _sentence(cause, run.experiment, seen) if path_known(run) else _UNKNOWN_PATH
-    return Verdict(limited_by=cause, sentence=sentence, evidence=seen.as_dict())
-
-
-def _cause(experiment: Experiment, seen: Evidence) -> LimitedBy:
-    """The first that holds: what keeps the sender from sending comes before what the network does to it."""
-    used = seen.link_used or 0.0
-    full = used >= FULL or (used >= QUEUED and seen.standing_queue)
-    windowed, buffered = _receiver_limits(seen), seen.sndbuf_limited >= MOSTLY
-    rules: tuple[tuple[LimitedBy, bool], ...] = (
-        ("application", seen.busy < BUSY),
-        ("timeout", seen.stalled >= STALLED and seen.retransmits > 0),
-        ("pacing", _paced(experiment, seen) and not (full and seen.standing_queue)),
-        # A window of just the path's size fills the link without a queue, and is still the limit.
-        ("bottleneck", full and (seen.standing_queue or used >= SATURATED or not (windowed or buffered))),
-        ("receive-window", windowed),
-        ("send-buffer", buffered),
-        ("application", seen.app_limited >= MOSTLY),
-        ("bottleneck", used >= 0.8 and experiment.hosts.algorithm in LOSS_BLIND),
-        ("reordering", seen.reordered >= max(3, seen.loss_events)),
-        ("random-loss", _lossy(seen) and experiment.path.loss > 0),
-        ("bottleneck", _lossy(seen)),
-        ("growing", seen.cwnd_growth >= RISING),
-        ("bottleneck", used >= QUEUED or experiment.path.rate is None),
+        said = "nothing was measured" if run.complete else "cut short before anything could be measured"
+        return Verdict(limited_by="growing", sentence=said, evidence={}, flows=flows, fairness=shared)
+    whole = cause(run.experiment, seen, _kind(run, seen, measured.windows, events))
+    name = _chosen(whole, _together(flow.shares for flow in flows))
+    return Verdict(
+        limited_by=name,
+        sentence=sentence(run.experiment, name, seen, flows) if path_known(run) else _UNKNOWN_PATH,
+        evidence=seen.as_dict(),
+        flows=flows,
+        fairness=shared,
+        converged_s=converged(shared),
     )
-    return next((cause for cause, holds in rules if holds), "growing")
 
 
-def _lossy(seen: Evidence) -> bool:
-    return seen.loss_events > 0 or seen.retransmits > 0
+def _flows(run: Run, measured: Measured, events: Events) -> tuple[FlowVerdict, ...]:
+    """Each flow that was seen long enough, by itself."""
+    by_flow = seconds(run, measured.traces, events)
+    windows = {window.flow: window for window in measured.windows}
+    made = []
+    for trace in measured.traces:
+        mine = by_flow[trace.flow]
+        if not mine:
+            continue
+        shares = _shares(run, mine)
+        window = windows.get(trace.flow, Window(trace, 0, len(trace)))
+        seen = _of_flow(run, window)
+        name = _chosen(cause(run.experiment, seen, _kind(run, seen, [window], events)), shares)
+        made.append(
+            FlowVerdict(
+                flow=trace.flow,
+                limited_by=name,
+                sentence=flow_sentence(run.experiment, name, seen) if path_known(run) else _UNKNOWN_PATH,
+                shares=shares,
+                seconds=mine,
+                phases=phases(trace, run.experiment.algorithm(trace.flow)),
+            )
+        )
+    return tuple(made)
 
 
-def _pacing(experiment: Experiment) -> float | None:
-    """The largest rate that each flow may have, bit/s, by the application or by fq; None when nothing paces it."""
-    rates = [rate for rate in (experiment.flows.pacing, experiment.hosts.maxrate) if rate is not None]
-    return min(rates) if rates else None
+def _of_flow(run: Run, window: Window) -> Evidence:
+    """One flow over the measured time. The link's use is its own: that of all is the run's."""
+    times = window.trace.column("t")
+    start, end = times[window.first], times[window.end - 1]
+    link = Bottleneck(run, run.experiment.reversed(window.flow))
+    goodput, throughput = link.goodput(start, end), window.throughput
+    segments, events = window.grown("segs_out"), window.loss_events
+    share = throughput / goodput if goodput else None
+    known = Evidence(
+        throughput_bps=throughput,
+        link_used=share,
+        loss_events=events,
+        retransmits=round(window.grown("retransmits")),
+        loss_rate=events / segments if segments else 0.0,
+        mean_rtt_s=window.mean("rtt"),
+        queue_drops=link.drops(start, end),
+        flow_bps=throughput,
+        link_share=share,
+    )
+    return sampled(known, [window], run.experiment.path.duplicate > 0)
 
 
-def _paced(experiment: Experiment, seen: Evidence) -> bool:
-    """Whether the flows go as fast as the application lets them."""
-    pacing = _pacing(experiment)
-    return pacing is not None and seen.throughput_bps >= 0.9 * pacing * experiment.total_streams
+def _kind(run: Run, seen: Evidence, windows: Iterable[Window], events: Events) -> LossKind | None:
+    """What most losses of the measured time came from; None without any."""
+    found: Counter[LossKind] = Counter()
+    for window in windows:
+        times = window.trace.column("t")
+        start, end = times[window.first], times[window.end - 1]
+        found.update(loss.kind for loss in events[window.flow] if start < loss.t <= end)
+    if found:
+        return max(sorted(found), key=lambda kind: found[kind])
+    if not is_lossy(seen):
+        return None
+    return "random-loss" if run.experiment.path.loss > 0 else "bottleneck"
 
 
-def _receiver_limits(seen: Evidence) -> bool:
-    """By the kernel's own count, or because a window's worth is in flight and cwnd would allow more."""
-    window = seen.receiver_window_bytes
-    filled = 0 < window < seen.cwnd_bytes and seen.in_flight_bytes >= 0.8 * window
-    return seen.rwnd_limited >= MOSTLY or (filled and seen.rwnd_limited >= 0.1)
+def _shares(run: Run, found: Sequence[Second]) -> dict[LimitedBy, float]:
+    """Of the measured time; of all the time for a flow that ended in the warm-up."""
+    warmup = run.experiment.flows.warmup
+    for since in (warmup, 0.0):
+        took: dict[LimitedBy, float] = {}
+        for second in found:
+            length = second.end - max(second.start, since)
+            if length > 0.05:
+                took[second.limited_by] = took.get(second.limited_by, 0.0) + length
+        if took:
+            return _ordered(took)
+    return {}
 
 
-def _sentence(cause: LimitedBy, experiment: Experiment, seen: Evidence) -> str:
-    text = _reason(cause, experiment, seen)
-    if seen.link_used is not None:
-        text += f"; the link is {_percent(seen.link_used)} used"
-    return text
+def _together(shares: Iterable[dict[LimitedBy, float]]) -> dict[LimitedBy, float]:
+    """The mean over the flows."""
+    took: dict[LimitedBy, float] = {}
+    for one in shares:
+        for name, share in one.items():
+            took[name] = took.get(name, 0.0) + share
+    return _ordered(took)
 
 
-def _reason(cause: LimitedBy, experiment: Experiment, seen: Evidence) -> str:  # noqa: PLR0911  (one for each cause)
-    match cause:
-        case "application":
-            busy = min(seen.busy, 1 - seen.app_limited)
-            return f"the application had data to send {_percent(busy)} of the time"
-        case "receive-window":
-            # What was asked for, as the student wrote it: the kernel rounds it by the window scale.
-            window = experiment.hosts.window or seen.receiver_window_bytes
-            return "the receiver's window" + (f", {units.size(window)}," if window else "") + " is full"
-        case "send-buffer":
-            return f"the send buffer was full {_percent(seen.sndbuf_limited)} of the time"
-        case "pacing":
-            by = "fq" if experiment.flows.pacing is None else "the application"
-            return f"{by} paces each flow at {units.rate(_pacing(experiment) or 0)}"
-        case "random-loss":
-            return f"random loss, {units.percent(experiment.path.loss)}"
-        case "bottleneck":
-            return _bottleneck(experiment, seen)
-        case "growing" if seen.cwnd_growth >= RISING:
-            return f"the window was still growing, {seen.cwnd_growth:.2g}-fold in this run"
-        case "growing":
-            return "nothing limited it yet: run for longer"
-        case "reordering":
-            return f"segments arrived out of order {seen.reordered} times, and TCP took some for lost"
-        case "timeout":
-            return f"waiting for timeouts took {_percent(seen.stalled)} of the time"
+def _ordered(took: dict[LimitedBy, float]) -> dict[LimitedBy, float]:
+    total = math.fsum(took.values())
+    ranked = sorted(took, key=lambda name: (-round(took[name], 6), _ORDER.index(name)))
+    return {name: took[name] / total for name in ranked}
 
 
-def _bottleneck(experiment: Experiment, seen: Evidence) -> str:
-    if experiment.path.rate is None:
-        return "no rate is set: this computer is the bottleneck"
-    if seen.standing_queue:
-        return f"the bottleneck is full, its queue adds {units.seconds(seen.queueing_s, 2)}"
-    if _lossy(seen) and (seen.link_used or 0) < FULL:
-        return f"the bottleneck's short queue overflows, {seen.retransmits} segments were sent again"
-    return "the bottleneck is full"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1g} %" if 0 < share < 0.01 else f"{round(100 * share)} %"
+def _chosen(whole: LimitedBy, shares: dict[LimitedBy, float]) -> LimitedBy:
+    """The cause that took the most time, unless all the time together says what no second can."""
+    return whole if whole in _WHOLE or not shares else next(iter(shares))

@@ -19,6 +19,9 @@ LimitedBy = Literal[
 ]
 
 
+PhaseName = Literal["slow-start", "hystart-exit", "congestion-avoidance", "recovery", "timeout"]
+
+
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     """What one model says about the aggregate throughput of an experiment."""
 
@@ -54,6 +57,77 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
         return self.predictions[0]
 
 
+class Phase(msgspec.Struct, frozen=True, kw_only=True):
+    """What a flow's congestion control was doing for a while. Times are seconds since the traffic began."""
+
+    start: float
+    end: float
+    """The start itself for what is only a mark: an exit of HyStart."""
+    name: PhaseName
+
+
+class Second(msgspec.Struct, frozen=True, kw_only=True):
+    """What limited one flow in one second, with the numbers that say so. Shares are 0 to 1."""
+
+    start: float
+    end: float
+    """A second later, or less where a flow or the measured time begins or ends."""
+    limited_by: LimitedBy
+    throughput_bps: float
+    """Payload acknowledged."""
+    busy: float
+    """Share of the time with data to send."""
+    rwnd_limited: float
+    """Share of the busy time; so is the next."""
+    sndbuf_limited: float
+    app_limited: float
+    """Share of the time in which the sender ran out of data."""
+    stalled: float
+    """Share of the time spent waiting for a timeout or recovering from one."""
+    loss_events: int
+    retransmits: int
+    timeouts: int
+    """0 where the kernel does not tell."""
+    marks: int
+    """Segments that arrived with an ECN mark."""
+    reordered: int
+    queue_drops: int
+    """Packets of all flows that the bottleneck's queue dropped; 0 where it was not measured."""
+    rtt_s: float
+    """Mean; the next is the least that was ever measured."""
+    min_rtt_s: float
+    cwnd_segments: float
+    link_share: float | None
+    """Of the link's goodput, by this flow; None when the link is not shaped. The next: by all flows."""
+    link_used: float | None
+
+
+class FlowVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What limited one flow."""
+
+    flow: int
+    limited_by: LimitedBy
+    """Over the measured time."""
+    sentence: str
+    shares: dict[LimitedBy, float]
+    """Share of the measured time of each cause, the longest first."""
+    seconds: tuple[Second, ...]
+    """Of the whole run, warm-up included."""
+    phases: tuple[Phase, ...]
+    """Of the whole run."""
+
+
+class FairnessSecond(msgspec.Struct, frozen=True, kw_only=True):
+    """How evenly the flows shared what they got in one second."""
+
+    t: float
+    """Its end, s."""
+    jain_index: float
+    """1 when all get the same, 1/n when one of n gets all."""
+    shares: dict[int, float]
+    """By flow number, of the throughput of all that were there."""
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What limited the flows of a run, with the evidence."""
 
@@ -62,6 +136,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """For the student: one sentence, at most about 100 characters."""
     evidence: dict[str, float | int | str]
     """The numbers that it rests on, by name."""
+    flows: tuple[FlowVerdict, ...] = ()
+    """Each flow by itself; empty without samples."""
+    fairness: tuple[FairnessSecond, ...] = ()
+    """Second by second for more than one flow; empty for one."""
+    converged_s: float | None = None
+    """From when on the flows had equal shares to the end (Jain's index of 0.9 or more); None if they had not."""
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):

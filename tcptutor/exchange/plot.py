@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcptutor import units
-from tcptutor.analysis import flow_results
+from tcptutor.analysis import explain, flow_results
 from tcptutor.errors import TutorError, UsageError, refused
 from tcptutor.exchange.curves import FEW, QUANTITIES, Curve
 from tcptutor.run import Run
@@ -59,6 +59,12 @@ _TITLES = {
     "bytes": "Payload acknowledged so far",
     "queue": "Queue at the bottleneck",
 }
+_PHASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "slow-start": ("slow start", {"facecolor": "none", "edgecolor": "#C9D3DC", "hatch": "//"}),
+    "recovery": ("recovery", {"facecolor": "#F6E3C8"}),
+    "timeout": ("timeout", {"facecolor": "none", "edgecolor": "#D9A7A0", "hatch": "xx"}),
+}
+"""Name and look of the phases that are shaded; congestion avoidance stays white."""
 _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "cwnd": ((1.0, "segments"),),
     "rtt": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
@@ -156,6 +162,21 @@ def _panel(axis: Axes, name: str, runs: Sequence[Run], curves: Sequence[Sequence
     if warmup and all(run.experiment.flows.warmup == warmup for run in runs):
         axis.axvspan(0, warmup, color="#EEF1F4", zorder=0, linewidth=0, label="warm-up, not in the means")
     _cut_off(axis, runs, curves, scale)
+    if name == "cwnd" and len(runs) == 1 and runs[0].experiment.total_streams == 1:
+        _phases(axis, runs[0])
+
+
+def _phases(axis: Axes, run: Run) -> None:
+    """What the one flow's congestion control was doing, behind its window; by hatching, so never by colour alone."""
+    for flow in explain(run).flows:
+        for phase in flow.phases:
+            if phase.name in _PHASES:
+                label, look = _PHASES[phase.name]
+                axis.axvspan(phase.start, phase.end, label=label, zorder=0.5, linewidth=0, **look)
+            elif phase.name == "hystart-exit":
+                axis.axvline(
+                    phase.start, color="#5B6770", linewidth=1.2, linestyle="-.", label="HyStart exit"
+                )
 
 
 def _cut_off(axis: Axes, runs: Sequence[Run], curves: Sequence[Sequence[Curve]], scale: float) -> None:

@@ -7,7 +7,16 @@ import random
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
-from tcptutor.analysis.model import Compared, Expectation, Prediction, Report, Verdict
+from tcptutor.analysis.model import (
+    Compared,
+    Expectation,
+    FlowVerdict,
+    Prediction,
+    Report,
+    Second,
+    Verdict,
+)
+from tcptutor.analysis.model import Phase as TcpPhase
 from tcptutor.errors import TutorError
 from tcptutor.lab.protocol import Event, Finished, Phase, Samples
 from tcptutor.run import Environment, Fidelity, FlowResult, Run, Sample
@@ -158,8 +167,38 @@ def report(run: Run) -> Report:
             limited_by="random-loss",
             sentence="random loss, 0.1 %: the link is mostly idle",
             evidence={"losses": 30},
+            flows=tuple(
+                flow_verdict(flow, run.experiment.seconds) for flow in range(run.experiment.total_streams)
+            ),
         ),
     )
+
+
+def flow_verdict(flow: int, seconds: float) -> FlowVerdict:
+    """A flow that grows for 3 s and is then held by random loss, one every 4 s."""
+    parts = [("growing", second) if second < 3 else ("random-loss", second) for second in range(int(seconds))]
+    phases = [TcpPhase(start=0, end=2.6, name="slow-start")]
+    for loss in range(3, int(seconds), 4):
+        phases += [
+            TcpPhase(start=phases[-1].end, end=loss, name="congestion-avoidance"),
+            TcpPhase(start=loss, end=loss + 0.1, name="recovery"),
+        ]
+    return FlowVerdict(
+        flow=flow,
+        limited_by="random-loss",
+        sentence="random loss, 0.1 %",
+        shares={"random-loss": 0.95, "growing": 0.05},
+        seconds=tuple(
+            Second(
+                start=second, end=second + 1, limited_by=name, throughput_bps=9e6, busy=1, rwnd_limited=0,
+                sndbuf_limited=0, app_limited=0, stalled=0, loss_events=1, retransmits=1, timeouts=0, marks=0,
+                reordered=0, queue_drops=0, rtt_s=0.05, min_rtt_s=0.05, cwnd_segments=38, link_share=0.1,
+                link_used=0.8,
+            )
+            for name, second in parts
+        ),
+        phases=(*phases, TcpPhase(start=phases[-1].end, end=seconds, name="congestion-avoidance")),
+    )  # fmt: skip
 
 
 class Throughput:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -12,7 +14,7 @@ from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.pace import Pace
-from tcptutor.ui.widgets.bench import comparison, legend, network, result, sparklines
+from tcptutor.ui.widgets.bench import comparison, legend, network, result, sparklines, strips
 from tcptutor.ui.widgets.bench.chart import Chart
 
 DRAW_S = 0.5
@@ -39,6 +41,9 @@ class RunPanel(Vertical):
         yield Chart()
         yield Static(id="throughput", markup=False)
         yield Static(id="rtt", markup=False)
+        yield Static(id="causes", markup=False)
+        yield Static(id="phases", markup=False)
+        yield Static(id="marks", markup=False)
         yield Static(id="status", markup=False)
         yield Static(id="comparison", markup=False)
         yield Static(id="why", markup=False)
@@ -90,13 +95,29 @@ class RunPanel(Vertical):
         self._text("rtt", sparklines.rtt(live, width))
         self._text("status", result.status(live), layout=live.state == "ended")
         if live.state != "ended":
+            self._show_strips(())
             return
         if live.report:
             write = comparison.line if self._small else comparison.table
             self._text("comparison", write(live.report, self._own, self._own_is_rate), layout=True)
         else:
             self._text("comparison", Content(""), layout=True)
+        self._strips(live, width)
         self._text("why", result.why(live), layout=True)
+
+    def _strips(self, live: Live, width: int) -> None:
+        """What limited it over time; the phases where there are lines enough."""
+        texts = {"causes": strips.causes(live, width)}
+        if not self._small:
+            texts["phases"] = strips.phases(live, width)
+        texts["marks"] = strips.key(live, width, with_phases=not self._small)
+        for name, text in texts.items():
+            self._text(name, text)
+        self._show_strips([name for name, text in texts.items() if text.plain])
+
+    def _show_strips(self, names: Collection[str]) -> None:
+        for name in ("causes", "phases", "marks"):
+            self.query_one(f"#{name}", Static).display = name in names
 
     def _text(self, name: str, content: Content, layout: bool = False) -> None:
         # Drawing what has not changed, or a layout where no height changes, costs bytes and shows nothing.

@@ -13,8 +13,8 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.traces import rounded_up
 
 BLOCKS = "▁▂▃▄▅▆▇█"
-LABEL_WIDTH, NUMBER_WIDTH = 11, 13
-"""Columns of the names, and of the longest number with its blanks: fixed, so that the lines do not jump."""
+LABEL_WIDTH, SCALE_WIDTH, NUMBER_WIDTH = 11, 15, 13
+"""Columns of the names, of the scale, and of the longest number with its blanks: fixed, so that no line jumps."""
 
 Points = list[tuple[float, float]]
 """(s, value), each standing for the time up to it."""
@@ -86,7 +86,7 @@ def sparkline(points: Points, seconds: float, columns: int, full: float) -> str:
 def _line(name: str, live: Live, width: int, points: Points, full: float, top: str, number: str) -> Content:
     label = name.ljust(LABEL_WIDTH)
     if width >= 60:
-        label += f"0–{top} ".ljust(15)
+        label += f"0–{top} ".ljust(SCALE_WIDTH)
     columns = width - len(label) - NUMBER_WIDTH
     blocks = sparkline(points, live.run.experiment.seconds, columns, full)
     number = number if points else ""

@@ -1,0 +1,201 @@
+"""The samples of one flow by column, and parts of them: no row is made, so that long runs of many flows stay quick."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any
+
+from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, SampleTable
+
+OPEN, DISORDER, CWR, RECOVERY, LOSS = range(len(CA_STATES))
+"""The kernel's congestion-avoidance states; CWR and those after it answer a loss event."""
+
+_STALL = 0.15
+"""Seconds without an acknowledged byte that are no longer a round trip: Linux's least timeout is 0.2 s."""
+
+
+class Trace:
+    """One flow's samples in order of time. Counters are cumulative: differences count."""
+
+    def __init__(self, flow: int, samples: SampleTable, rows: list[int]) -> None:
+        self.flow = flow
+        self._samples, self._rows = samples, rows
+        self._columns: dict[str, Sequence[Any]] = {}
+        step = rows[1] - rows[0] if len(rows) > 1 else 1
+        even = range(rows[0], rows[-1] + 1, step)
+        # Flows that are sampled in turn from the start to the end stand at equal distances.
+        self._slice = slice(even.start, even.stop, step) if rows == list(even) else None
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def column(self, name: str) -> Sequence[Any]:
+        """The numbers of one field of Sample."""
+        if name not in self._columns:
+            whole: array[Any] = self._samples.column(name)
+            # With one index alone itemgetter gives no tuple, but one row is a slice.
+            self._columns[name] = whole[self._slice] if self._slice else itemgetter(*self._rows)(whole)
+        return self._columns[name]
+
+    @cached_property
+    def loss_events(self) -> tuple[int, ...]:
+        """The samples at which ssthresh had changed or the sender begun to recover; two between two count as one.
+
+        A regular sawtooth sets ssthresh to what it was, so that alone would miss every event. An exit of HyStart
+        sets it as well, from infinity and without a loss.
+        """
+        exits = set(self.hystart_exits)
+        thresholds, states = self.column("ssthresh"), self.column("ca_state")
+        beside = zip(thresholds, thresholds[1:], states, states[1:], strict=False)
+        return tuple(
+            at
+            for at, (before, now, state_before, state) in enumerate(beside, start=1)
+            if (now != before or state_before < CWR <= state) and at not in exits
+        )
+
+    @cached_property
+    def hystart_exits(self) -> tuple[int, ...]:
+        """The samples at which ssthresh had fallen from infinity though nothing was lost or marked."""
+        thresholds = self.column("ssthresh")
+        states, sent, marks = (self.column(name) for name in ("ca_state", "retransmits", "delivered_ce"))
+        return tuple(
+            at
+            for at, (before, now) in enumerate(pairwise(thresholds), start=1)
+            if before >= SSTHRESH_INFINITE > now
+            and max(states[at - 1], states[at]) < CWR
+            and sent[at] == sent[at - 1]
+            and marks[at] == marks[at - 1]
+        )
+
+    @cached_property
+    def starved(self) -> tuple[bool, ...]:
+        """For each sample whether the sender has nothing more to send, though its window would allow it.
+
+        The kernel's flag alone stays on until all that was sent before has arrived, a round trip or more.
+        """
+        flags = self.column("app_limited")
+        if not any(flags):
+            return (False,) * len(self)
+        columns = (self.column(name) for name in ("notsent", "mss", "unacked", "cwnd"))
+        return tuple(
+            bool(flag) and waiting < max(1, mss) and unacked < max(1, cwnd)
+            for flag, waiting, mss, unacked, cwnd in zip(flags, *columns, strict=True)
+        )
+
+    @property
+    def _timeouts(self) -> Sequence[Any]:
+        """A counter that grows with each timeout; that of retransmissions where the kernel tells of no timeout."""
+        tells = self.column("delivered")[-1] > 0 or LOSS in self.column("ca_state")
+        return self.column("total_rto" if tells else "retransmits")
+
+    @cached_property
+    def stalls(self) -> tuple[tuple[float, float], ...]:
+        """Start and end of the times in the loss state, or waiting for a timeout longer than a round trip.
+
+        Only with data under way, and where a timeout ended it: a flow that has nothing to send does not wait for one,
+        and a slow path is no timeout.
+        """
+        times, acked, states, busy = (self.column(name) for name in ("t", "bytes_acked", "ca_state", "busy"))
+        rtts, last = self.column("rtt"), len(times) - 1
+        patience = max(_STALL, 2 * math.fsum(rtts) / len(rtts))
+        beside = zip(acked, acked[1:], states[1:], strict=False)
+        moves = [
+            at for at, (before, now, state) in enumerate(beside, start=1) if now > before or state == LOSS
+        ]
+        spans = [
+            (before, now - 1, patience)
+            for before, now in pairwise([0, *moves, last + 1])
+            if now > before + 1  # an acknowledgement with every sample, as most are
+        ]
+        spans += [(at - 1, at, 0.0) for at in moves if states[at] == LOSS]
+        counter = self._timeouts
+        found = [
+            (times[start], times[end])
+            for start, end, least in sorted(spans)
+            if times[end] - times[start] > least
+            and (busy[last] == 0 or busy[end] - busy[start] > 0.5 * (times[end] - times[start]))
+            and (
+                LOSS in states[start : min(end, last - 1) + 2] or counter[min(end + 1, last)] > counter[start]
+            )
+        ]
+        return tuple(_joined(found))
+
+
+class Window:
+    """A part of a trace, from sample `first` up to, and without, sample `end`."""
+
+    def __init__(self, trace: Trace, first: int, end: int) -> None:
+        self.trace, self.flow = trace, trace.flow
+        self.first, self.end = first, end
+
+    @property
+    def seconds(self) -> float:
+        """Between its first sample and its last; the first closes what went before it."""
+        times = self.trace.column("t")
+        return float(times[self.end - 1] - times[self.first])
+
+    def column(self, name: str) -> Sequence[Any]:
+        return self.trace.column(name)[self.first : self.end]
+
+    def grown(self, column: str) -> float:
+        """How much a counter grew; 0 or above."""
+        values = self.trace.column(column)
+        return max(0.0, float(values[self.end - 1] - values[self.first]))
+
+    def mean(self, column: str) -> float:
+        """Mean over the samples, which come at a steady rate."""
+        values = self.trace.column(column)[self.first : self.end]
+        return float(sum(values)) / len(values)
+
+    @property
+    def throughput(self) -> float:
+        """Payload acknowledged, bit/s."""
+        return 8 * self.grown("bytes_acked") / self.seconds
+
+    @property
+    def loss_events(self) -> int:
+        """Of `Trace.loss_events`, those within."""
+        events = self.trace.loss_events
+        return bisect_left(events, self.end) - bisect_left(events, self.first + 1)
+
+    @property
+    def starved(self) -> float:
+        """Share of the samples of `Trace.starved` within."""
+        return sum(self.trace.starved[self.first : self.end]) / (self.end - self.first)
+
+    @property
+    def held_bytes(self) -> float:
+        """Mean of what the send buffer holds: sent and not acknowledged, or waiting for its turn."""
+        return self.mean("unacked") * self.mean("mss") + self.mean("notsent")
+
+    @property
+    def stalled(self) -> float:
+        """Seconds of `Trace.stalls` within."""
+        times = self.trace.column("t")
+        start, end = times[self.first], times[self.end - 1]
+        return math.fsum(max(0.0, min(end, to) - max(start, since)) for since, to in self.trace.stalls)
+
+
+def traces(run: Run) -> list[Trace]:
+    """One for each flow that was seen, in order of their numbers."""
+    numbers = run.samples.column("flow")
+    rows: dict[int, list[int]] = {flow: [] for flow in set(numbers)}
+    for row, flow in enumerate(numbers):
+        rows[flow].append(row)
+    return [Trace(flow, run.samples, mine) for flow, mine in sorted(rows.items())]
+
+
+def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    joined: list[tuple[float, float]] = []
+    for start, end in spans:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], end
+        else:
+            joined.append((start, end))
+    return joined
