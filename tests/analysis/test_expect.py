@@ -194,8 +194,8 @@ def test_mean_window_of_a_full_link() -> None:
     reno, cubic = (
         expect(experiment(algorithm=name, queue="1 BDP")).cwnd_segments for name in ("reno", "cubic")
     )
-    # Peak two BDP of 431 frames each; Reno's mean is 3/4 of the peak.
-    assert reno == pytest.approx(0.75 * 2 * 625_000 / 1514, rel=0.02)
+    # Peak two BDP of 413 frames each; Reno's mean over time is 7/9 of the peak, as round trips grow with the queue.
+    assert reno == pytest.approx(7 / 9 * 2 * 625_000 / 1514, rel=0.01)
     assert cubic is not None
     assert reno is not None
     assert cubic > reno
