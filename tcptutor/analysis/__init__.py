@@ -5,12 +5,14 @@ from tcptutor.analysis.document import document
 from tcptutor.analysis.expect import expect
 from tcptutor.analysis.explain import explain
 from tcptutor.analysis.measure import flow_results
-from tcptutor.analysis.model import Compared, Expectation, LimitedBy, Prediction, Report, Verdict
+from tcptutor.analysis.model import Compared, Course, Expectation, LimitedBy, Prediction, Report, Verdict
 from tcptutor.analysis.report import report
 from tcptutor.analysis.series import Points, Throughput, throughput_series
+from tcptutor.analysis.together import together
 
 __all__ = [
     "Compared",
+    "Course",
     "Expectation",
     "LimitedBy",
     "Points",
@@ -25,4 +27,5 @@ __all__ = [
     "path_known",
     "report",
     "throughput_series",
+    "together",
 ]

@@ -77,6 +77,14 @@ def unsettled(case: Case, throughput: float) -> float:
     return min(1.0, missing / flows.duration)
 
 
+def start_seconds(case: Case, throughput: float) -> float:
+    """How long a flow takes to its part of `throughput` bit/s, s: slow start, for CUBIC also what follows HyStart."""
+    window = throughput / max(1, case.number) * case.rtt / 8 / case.mss
+    begin = theory.slow_start_duration(max(window, 1e-9), case.rtt)
+    later = math.cbrt(window / 2 / theory.CUBIC_C) if case.algorithm == "cubic" else 0.0
+    return begin + (later if window > theory.INITIAL_WINDOW else 0.0)
+
+
 def _after_hystart(window: float, settled: float) -> float:
     """Seconds' worth of the rate that is missing when CUBIC leaves slow start at half of `window` and goes on by t³."""
     until = math.cbrt(window / 2 / theory.CUBIC_C)
