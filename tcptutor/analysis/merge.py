@@ -18,9 +18,9 @@ _Part = tuple[Case, Sequence[Candidate], Candidate]
 
 
 def merged(parts: Sequence[_Part]) -> list[Candidate]:
-    """Each model of any stretch over all of the time; where a stretch has it not, its binding one stands in.
+    """Each model over all of the time; where a stretch has it not, the binding one stands in, if it is always the same.
 
-    The mean of the binding ones is itself a model when they differ, and then the only one that is the best.
+    When the binding ones differ, their mean is a model of its own, and below all the others.
     """
     whole = _span([case for case, _, _ in parts])
     weights = [case.seconds / whole for case, _, _ in parts]
@@ -28,17 +28,14 @@ def merged(parts: Sequence[_Part]) -> list[Candidate]:
     bindings = {binding.model for _, _, binding in parts}
     found = []
     for name in names:
-        answers = [
-            next((one for one in candidates if one.model == name), binding)
-            for _, candidates, binding in parts
-        ]
-        if any(math.isinf(one.throughput) for one in answers):
-            continue
-        own = max((one for one in answers if one.model == name), key=lambda one: one.throughput)
-        made = _mean(parts, weights, answers, own)
-        # A model that binds everywhere is the mean itself; one that never binds is above it.
-        best = all(one.best for one in answers)
-        found.append(replace(made, best=best))
+        given = [next((one for one in candidates if one.model == name), None) for _, candidates, _ in parts]
+        if len(bindings) > 1 and not all(given):
+            continue  # with another model's figures in it, it would be neither
+        answers = [one or binding for one, (_, _, binding) in zip(given, parts, strict=True)]
+        if all(math.isfinite(one.throughput) for one in answers):
+            largest = max((one for one in given if one), key=lambda one: one.throughput)
+            made = _mean(parts, weights, answers, largest)
+            found.append(replace(made, best=all(one.best for one in answers)))
     if len(bindings) > 1:
         answers = [binding for _, _, binding in parts]
         longest = max(range(len(parts)), key=lambda place: weights[place] * answers[place].throughput)

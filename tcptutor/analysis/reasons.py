@@ -146,7 +146,9 @@ def timed_out(prediction: Prediction, seen: Seen) -> str:
     if ratio >= 1 or max(share / 2, stalled) < 0.1:
         return ""
     if stalled >= 0.1:
-        return f"waiting for timeouts took {units.percent(stalled, 2)} of the time, which this model leaves out"
+        return (
+            f"waiting for timeouts took {units.percent(stalled, 2)} of the time, which this model leaves out"
+        )
     return "timeouts count here, which this model leaves out"
 
 
@@ -206,7 +208,13 @@ def udp_share(prediction: Prediction, seen: Seen) -> str:
 def short_buffer(prediction: Prediction, seen: Seen) -> str:
     """The link runs dry after each loss, as the queue does not hold what the window falls below the BDP."""
     x, case = buffer_ratio(seen.case), seen.case
-    if prediction.model != "link" or x is None or x >= 1 or case.loss_rate or seen.verdict.limited_by != "bottleneck":
+    if (
+        prediction.model != "link"
+        or x is None
+        or x >= 1
+        or case.loss_rate
+        or seen.verdict.limited_by != "bottleneck"
+    ):
         return ""
     if seen.binding == "link" and case.algorithm == "reno":
         return ""

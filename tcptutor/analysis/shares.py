@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from tcptutor.analysis.candidate import Candidate
-from tcptutor.analysis.case import Case
+from tcptutor.analysis.case import Case, FlowCase
 from tcptutor.analysis.queues import buffer
 from tcptutor.theory import rtt_shares
 
@@ -30,12 +30,12 @@ def shares(case: Case, believed: Sequence[Candidate], total: float) -> tuple[flo
     if math.fsum(limits) <= total * (1 + 1e-9):
         return limits
     weights = _weights(case)
-    if weights is None:
-        return ()
     got, left, open_ = [0.0] * case.number, total, set(range(case.number))
     while open_:
         whole = math.fsum(weights[place] for place in open_)
         small = {place for place in open_ if limits[place] <= left * weights[place] / whole}
+        if not small and _fights({case.flows[place] for place in open_}, case):
+            return ()
         for place in small or open_:
             got[place] = limits[place] if small else left * weights[place] / whole
         if not small:
@@ -45,10 +45,14 @@ def shares(case: Case, believed: Sequence[Candidate], total: float) -> tuple[flo
     return tuple(got)
 
 
-def _weights(case: Case) -> tuple[float, ...] | None:
-    if len(case.kinds) == 1 or case.fair:
+def _weights(case: Case) -> tuple[float, ...]:
+    if len(case.kinds) == 1 or case.fair or case.algorithm != "reno":
         return (1.0,) * case.number
-    if case.algorithm != "reno":
-        return None
     queued = 8 * buffer(case) / case.rate / 2 if case.rate else 0.0
     return rtt_shares((flow.rtt + queued for flow in case.flows), power=_SYNCHRONY)
+
+
+def _fights(flows: set[FlowCase], case: Case) -> bool:
+    """Whether it is for the algorithms to fight out what each of `flows` gets."""
+    kinds = {(flow.algorithm, flow.rtt) for flow in flows}
+    return len(kinds) > 1 and not case.fair and {flow.algorithm for flow in flows} != {"reno"}

@@ -15,7 +15,7 @@ from tcptutor.spec import Experiment
 MOST_POINTS = 500
 """Of one flow: a chart is not wider."""
 
-MOST_ROUNDS = 6000
+MOST_ROUNDS = 5000
 """Round trips of all flows together that are played; some 30 ms."""
 
 _STEADY = frozenset({"rate", "delay", "jitter", "loss", "queue", "link"})
@@ -75,6 +75,20 @@ def _play(case: Case, flows: tuple[int, ...], parts: int) -> tuple[list[tuple[fl
     return tuple(_points(one, case) for one in made)
 
 
+def _in_slow_start(trajectory: theory.Trajectory, place: int) -> float:
+    """The kernel's cwnd where a window or pacing holds the flow back before its first loss, segments.
+
+    The model's window is what is in flight. In slow start Linux lets cwnd grow to twice that (tcp_is_cwnd_limited).
+    """
+    source, cwnd = trajectory.source, trajectory.cwnd[place]
+    lost = trajectory.losses and trajectory.t[place] >= trajectory.losses[0]
+    if source.window is None or cwnd < source.window or lost or source.algorithm == "bbr":
+        return cwnd
+    rounds = (trajectory.t[place] - source.start) / (source.rtt or trajectory.rtt[place])
+    grown = source.initial * 2 ** min(rounds, 40.0)
+    return max(source.initial, min(2 * source.window, grown))
+
+
 def _window(case: Case, rtt: float) -> float | None:
     """What windows and pacing let a flow have in flight, segments."""
     limits = [size / case.mss for size in [in_flight(case)] if size is not None]
@@ -85,7 +99,10 @@ def _window(case: Case, rtt: float) -> float | None:
 
 def _points(trajectory: theory.Trajectory, case: Case) -> list[tuple[float, float]]:
     """Up to where a fixed amount has been sent."""
-    pairs = list(zip(trajectory.t, trajectory.cwnd, strict=True))
+    # Rounded, so that flows which are alike are equal.
+    pairs = [
+        (round(t, 6), round(_in_slow_start(trajectory, place), 3)) for place, t in enumerate(trajectory.t)
+    ]
     size = case.experiment.flows.bytes
     if size is None:
         return pairs

@@ -27,7 +27,7 @@ class Curve:
     flow: int | None
     """None for what belongs to all flows together."""
     role: str = "value"
-    """value, ssthresh, together or mean; limit and expected, with a name, for what is not measured."""
+    """value, ssthresh, together or mean; limit, expected and course, with a name, for what is not measured."""
     name: str = ""
 
 
@@ -51,7 +51,8 @@ def cwnd(run: Run, overlaid: bool) -> list[Curve]:
     curves = _each(flows, "cwnd", overlaid)
     if overlaid or len(flows) > FEW:
         return curves
-    curves += _expected(run, lambda expectation: expectation.cwnd_segments) if curves else []
+    if curves:
+        curves += _expected(run, lambda expectation: expectation.cwnd_segments) + _course(run)
     for flow, values in flows.items():
         pairs = zip(values["t"], values["ssthresh"], strict=True)
         points = [(t, float(value)) for t, value in pairs if value != SSTHRESH_INFINITE]
@@ -121,6 +122,15 @@ def _expected(run: Run, value: Callable[[Expectation], float | None]) -> list[Cu
     start, end = run.experiment.flows.warmup, run.experiment.seconds
     return [
         Curve([(start, level), (end, level)], None, "expected", f"expected ({expectation.binding.label})")
+    ]
+
+
+def _course(run: Run) -> list[Curve]:
+    """The window over time that the models expect, one curve for flows that are alike."""
+    expected = expect(run.experiment).trajectory if path_known(run) else ()
+    name = "expected course" if len(set(expected)) < 2 else "expected course of each"
+    return [
+        Curve(thinned(list(course)), None, "course", name) for course in dict.fromkeys(expected) if course
     ]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcptutor import units
-from tcptutor.analysis import flow_results
+from tcptutor.analysis import together
 from tcptutor.errors import TutorError, UsageError, refused
 from tcptutor.exchange.curves import FEW, QUANTITIES, Curve
 from tcptutor.run import Run
@@ -191,6 +191,13 @@ def _line(curve: Curve, run: int | None, flows: int) -> dict[str, Any]:
         },
         "limit": {"color": "#D55E00", "linewidth": 1.6, "linestyle": (0, (6, 3)), "label": curve.name},
         "expected": {"color": "#009E73", "linewidth": 1.6, "linestyle": (0, (6, 3)), "label": curve.name},
+        "course": {
+            "color": "#009E73",
+            "linewidth": 1.1,
+            "linestyle": (0, (2, 2)),
+            "zorder": 1.5,
+            "label": curve.name,
+        },
     }
     return by_role[curve.role]
 
@@ -245,7 +252,7 @@ def _where(run: Run) -> str:
 
 
 def _rate(run: Run) -> str:
-    return units.rate(math.fsum(flow.throughput_bps for flow in flow_results(run)))
+    return units.rate(together(run))
 
 
 def _names(runs: Sequence[Run]) -> list[str]:

@@ -25,12 +25,17 @@ def legend(live: Live, width: int) -> Content:
         flows = Content.assemble(
             ("⡠⠊", "$secondary 70%"), " each flow   ", (plot.MEAN * 2, "$primary"), " their mean   "
         )
+    course = Content("")
+    if live.expectation and live.expectation.trajectory:
+        course = Content.assemble((plot.COURSE * 3, "$accent 60%"), " expected course")
     if live.expectation is None or not live.expectation.cwnd_segments:
-        return flows
+        return flows + course
     expected = f" expected mean {live.expectation.cwnd_segments:.3g}"
     model, measured = f" ({live.expectation.binding.label})", _measured(live)
     for text in (expected + model + measured, expected + measured, expected):
-        whole = flows + Content.assemble((plot.EXPECTED * 2, "$accent"), text)
+        whole = flows + Content.assemble(
+            (plot.EXPECTED * 2, "$accent"), text, "   " if course else "", course
+        )
         if whole.cell_length <= width:
             break
     return whole
