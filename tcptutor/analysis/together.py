@@ -25,14 +25,15 @@ def throughput(run: Run, measured: Measured) -> float:
     """
     plain = math.fsum(flow.throughput_bps for flow in measured.flows)
     spans = flow_spans(run, measured)
-    if len(spans) < 2 or any(flow.flow not in spans for flow in measured.flows):
+    fixed = run.experiment.flows.bytes is not None
+    if (len(spans) < 2 and not fixed) or not spans or any(flow.flow not in spans for flow in measured.flows):
         return plain
     start, end = min(span[0] for span in spans.values()), max(span[1] for span in spans.values())
     slack = max(_SLACK * (end - start), _LEAST_SLACK)
-    if all(span[0] - start <= slack and end - span[1] <= slack for span in spans.values()):
+    alike = all(span[0] - start <= slack and end - span[1] <= slack for span in spans.values())
+    if (alike and not fixed) or end <= start:
         return plain
-    bits = (flow.throughput_bps * (spans[flow.flow][1] - spans[flow.flow][0]) for flow in measured.flows)
-    return math.fsum(bits) / (end - start)
+    return 8 * math.fsum(window.grown("bytes_acked") for window in measured.windows) / (end - start)
 
 
 def flow_spans(run: Run, measured: Measured) -> dict[int, tuple[float, float]]:

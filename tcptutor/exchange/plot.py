@@ -162,7 +162,7 @@ def _cut_off(axis: Axes, runs: Sequence[Run], curves: Sequence[Sequence[Curve]],
     """Slow start may overshoot twenty times what counts: such a peak in the warm-up is told, not drawn."""
     later = early = 0.0
     for run, each in zip(runs, curves, strict=True):
-        for curve in each:
+        for curve in (one for one in each if one.role != "course"):
             for t, value in curve.points:
                 if t < run.experiment.flows.warmup:
                     early = max(early, value / scale)
