@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from tcptutor import theory, units
 from tcptutor.analysis.candidate import Candidate
@@ -72,7 +73,7 @@ def _windows(case: Case) -> Iterator[Candidate]:
         error = WINDOW_ERROR + min(0.5, case.mss / window)
         yield _by_window(case, "window", "receiver's window", window, error, "receive-window")
     if (chunk := _sent_at_once(case)) is not None:
-        yield _by_window(case, "send-buffer", "send buffer", chunk, BUFFER_ERROR, "send-buffer")
+        yield _send_buffer(case, chunk)
     if buffer is not None:
         # The kernel doubles what is asked for, and about half of that is payload.
         yield _by_window(case, "socket-buffer", "socket buffers", buffer, BUFFER_ERROR, "receive-window")
@@ -98,6 +99,26 @@ def _sent_at_once(case: Case) -> int | None:
     """What a fixed send buffer lets a flow have under way, bytes."""
     size = case.experiment.hosts.send_buffer
     return None if size is None else max(SEND_CHUNK, size)
+
+
+def _send_buffer(case: Case, chunk: int) -> Candidate:
+    """A chunk leaves as one burst, of which a segment waits for half at the bottleneck, on average."""
+    wait = 4 * chunk / case.room if case.room else 0.0
+
+    def one(rtt: float) -> float:
+        return window_limited(chunk, rtt + wait)
+
+    start = f"{units.size(chunk)} / ({units.seconds(wait)} + " if wait > 0.01 * case.rtt else ""
+    made = _summed(
+        case,
+        "send-buffer",
+        "send buffer",
+        one,
+        start or f"{units.size(chunk)} / ",
+        BUFFER_ERROR,
+        "send-buffer",
+    )
+    return replace(made, formula=f"{made.formula})") if start else made
 
 
 def _by_window(

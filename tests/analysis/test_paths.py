@@ -97,7 +97,16 @@ def test_a_send_buffer_holds_one_chunk_however_small() -> None:
     expectation = expect(experiment(send_buffer="10 kB"))
     assert expectation.binding.model == "send-buffer"
     assert expectation.binding.limited_by == "send-buffer"
-    assert expectation.binding.throughput_bps == pytest.approx(8 * 65536 / 0.0501)
+    wait = 4 * 65536 / LINK
+    assert expectation.binding.throughput_bps == pytest.approx(8 * 65536 / (0.0501 + wait))
+    assert expectation.binding.formula == "64 KiB / (2.74 ms + 50 ms)"
+
+
+def test_a_send_buffers_bursts_wait_at_a_slow_link() -> None:
+    # 20 kB, 10 Mbit/s, 50 ms on a real kernel: 7.41 Mbit/s and an RTT of 75 ms.
+    binding = expect(experiment(send_buffer="20 kB", rate="10 Mbit/s")).binding
+    assert binding.model == "send-buffer"
+    assert binding.throughput_bps == pytest.approx(7.41e6, rel=0.1)
 
 
 def test_socket_buffers_and_sysctls_are_windows() -> None:
