@@ -27,6 +27,12 @@ KERNEL_BUFFER_ERROR = 0.5
 SEND_CHUNK = 65536
 """Bytes that the kernel takes from the application at a time, if there is any room in the send buffer."""
 
+SOCKET_SHARE = 1.15
+"""Window over the socket buffer that an application asks for: the kernel doubles it, and 0.58 of that is payload.
+
+Measured on Linux 6.12 with segments of 1448 bytes: 20 kB make a window of 23.1 kB.
+"""
+
 UNSCALED_WINDOW = 65535
 """The largest window without window scaling, bytes."""
 
@@ -51,7 +57,7 @@ def receive_window(case: Case) -> int | None:
 
 def in_flight(case: Case) -> float | None:
     """What a flow may have in flight by the windows and buffers that the experiment fixes, bytes; None for none."""
-    given = [receive_window(case), _sent_at_once(case), case.experiment.flows.buffer]
+    given = [receive_window(case), _sent_at_once(case), _socket_window(case)]
     fixed = [float(size) for size in given if size is not None]
     return min(fixed) if fixed else None
 
@@ -67,7 +73,7 @@ def paced(case: Case) -> float | None:
 
 
 def _windows(case: Case) -> Iterator[Candidate]:
-    window, buffer, largest = receive_window(case), case.experiment.flows.buffer, kernel_buffer(case)
+    window, buffer, largest = receive_window(case), _socket_window(case), kernel_buffer(case)
     if window is not None:
         # Only full segments are sent, so up to one may find no room.
         error = WINDOW_ERROR + min(0.5, case.mss / window)
@@ -75,7 +81,6 @@ def _windows(case: Case) -> Iterator[Candidate]:
     if (chunk := _sent_at_once(case)) is not None:
         yield _send_buffer(case, chunk)
     if buffer is not None:
-        # The kernel doubles what is asked for, and about half of that is payload.
         yield _by_window(case, "socket-buffer", "socket buffers", buffer, BUFFER_ERROR, "receive-window")
     told = {"tcp_rmem", "tcp_wmem"} & set(case.experiment.hosts.sysctls)
     if (case.rate is None and window is None and buffer is None) or told:
@@ -99,6 +104,12 @@ def _sent_at_once(case: Case) -> int | None:
     """What a fixed send buffer lets a flow have under way, bytes."""
     size = case.experiment.hosts.send_buffer
     return None if size is None else max(SEND_CHUNK, size)
+
+
+def _socket_window(case: Case) -> int | None:
+    """The window that goes with socket buffers which the application asks for, bytes."""
+    size = case.experiment.flows.buffer
+    return None if size is None else round(SOCKET_SHARE * size)
 
 
 def _send_buffer(case: Case, chunk: int) -> Candidate:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from itertools import pairwise
 
 import pytest
 
@@ -110,7 +112,10 @@ def test_a_send_buffers_bursts_wait_at_a_slow_link() -> None:
 
 
 def test_socket_buffers_and_sysctls_are_windows() -> None:
-    assert expect(experiment(buffer="100 kB")).binding.model == "socket-buffer"
+    # 20 kB over 10 Mbit/s and 50 ms on a real kernel: a window of 23.1 kB, 3.65 Mbit/s.
+    sockets = expect(experiment(buffer="20 kB", rate="10 Mbit/s")).binding
+    assert sockets.model == "socket-buffer"
+    assert sockets.throughput_bps == pytest.approx(3.65e6, rel=0.02)
     assert expect(experiment(tcp_rmem="4096 87380 400000")).binding.throughput_bps == pytest.approx(
         8 * 200_000 / 0.0501
     )
@@ -131,6 +136,9 @@ def test_an_aqm_keeps_a_shorter_queue_than_its_buffer() -> None:
     assert (codel.binding.model, fifo.binding.model) == ("aqm", "link")
     assert codel.binding.label == "Reno, codel"
     assert 0.75 * LINK < codel.binding.throughput_bps < LINK
+    # 10 Mbit/s, fq_codel, 50 ms on a real kernel: 8.29 Mbit/s.
+    slow = expect(experiment(rate="10 Mbit/s", qdisc="fq_codel", queue="2 BDP")).binding
+    assert slow.throughput_bps == pytest.approx(8.29e6, rel=slow.tolerance)
     assert expect(experiment(qdisc="red", queue="1 BDP")).binding.model == "aqm"
     # Marks or drops: Reno answers both alike.
     assert expect(experiment(qdisc="codel", ecn="on")).binding.throughput_bps == codel.binding.throughput_bps
@@ -255,6 +263,9 @@ def test_a_fixed_amount_takes_its_time() -> None:
     assert expectation.binding.model == "completion"
     assert expectation.binding.limited_by == "growing"
     assert expectation.binding.throughput_bps == pytest.approx(8e6 / took)
+    # Over 10 Mbit/s on a real kernel: 7.70 Mbit/s.
+    slow = expect(experiment(bytes="1 MB", warmup="0 s", rate="10 Mbit/s")).binding
+    assert slow.throughput_bps == pytest.approx(7.70e6, rel=slow.tolerance)
     large = expect(experiment(bytes="50 MB", warmup="0 s"))
     assert large.binding.limited_by == "bottleneck"
 
@@ -341,3 +352,47 @@ def test_no_mean_window_where_something_else_holds_the_flow_back() -> None:
 def test_means_are_finite() -> None:
     assert sawtooth_mean(0) == 0.75
     assert math.isclose(sawtooth_mean(1), sawtooth_mean(1 - 1e-9), rel_tol=1e-6)
+
+
+# Over time
+
+
+@pytest.mark.parametrize("algorithm", sorted(theory.LAWS))
+def test_every_law_has_a_course(algorithm: str) -> None:
+    (course,) = expect(experiment(algorithm=algorithm, queue="0.5 BDP")).trajectory
+    times = [t for t, _ in course]
+    assert times == sorted(times)
+    assert times[-1] == pytest.approx(12)
+    assert len(course) <= 500
+
+
+def test_the_course_has_the_models_mean() -> None:
+    for made in (experiment(loss="0.1 %", duration="60 s"), experiment(queue="0.25 BDP", duration="60 s")):
+        expectation = expect(made)
+        (course,) = expectation.trajectory
+        late = [(t, cwnd) for t, cwnd in course if t > 10]
+        area = sum((b - a) * (v + w) / 2 for (a, v), (b, w) in pairwise(late))
+        # Losses at even distances keep the window 7 % below that of random ones.
+        mean = area / (late[-1][0] - late[0][0])
+        assert mean == pytest.approx(expectation.cwnd_segments, rel=0.1)
+
+
+def test_no_course_without_a_law_or_with_a_path_that_changes() -> None:
+    assert expect(experiment(algorithm="vegas")).trajectory == ()
+    assert expect(experiment(changes="5 s rate=1 Mbit/s")).trajectory == ()
+    assert expect(experiment(rate="none")).trajectory == ()
+    # So many round trips that a chart would show a band.
+    assert expect(experiment(delay="100 us", duration="60 s")).trajectory == ()
+
+
+def test_a_held_window_is_drawn_as_the_kernel_shows_it() -> None:
+    # In slow start cwnd grows to twice what is in flight: 90 segments with 64 KiB, on a real kernel.
+    (course,) = expect(experiment(rate="40 Mbit/s", delay="40 ms", window="64 KiB")).trajectory
+    assert course[-1][1] == pytest.approx(90, rel=0.02)
+
+
+def test_an_expectation_and_its_course_are_there_at_once() -> None:
+    began = time.process_time()
+    for streams in ("1", "4", "8"):
+        assert expect(experiment(loss="0.1 %", streams=streams, duration="60 s")).trajectory
+    assert (time.process_time() - began) / 3 < 0.2  # 0.03 s here; a busy machine takes longer
