@@ -81,7 +81,6 @@ class Lossy:
 def lossy(case: Case, algorithm: str, rtt: float, window: int | None) -> Lossy:
     """A flow of `case`, with its numbers as the laws take them."""
     rto = case.rto + rtt - case.rtt
-    # A chance of 1 or more leaves the domain of every law; spec allows 0.9 at most.
     return Lossy(algorithm, case.mss, rtt, rto, case.loss_rate, case.rtt_text(rtt), window)
 
 

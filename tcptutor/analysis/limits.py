@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tcptutor import theory, units
+from tcptutor import units
 from tcptutor.analysis.candidate import Candidate
 from tcptutor.analysis.case import Case
 from tcptutor.analysis.model import LimitedBy
@@ -174,8 +174,3 @@ def _pacing(case: Case) -> Iterator[Candidate]:
         each = (maxrate * case.ratio,) * case.number
         formula = f"{case.times}{units.rate(maxrate)} × {case.share_text}"
         yield Candidate("fq", f"{case.times}fq maxrate", math.fsum(each), formula, sure, "pacing", each=each)
-
-
-def slow_start_seconds(case: Case, rate: float, rtt: float) -> float:
-    """Slow start up to `rate` bit/s of one flow, s."""
-    return theory.slow_start_duration(max(rate * rtt / 8 / case.mss, 1e-9), rtt)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tcptutor import theory, units
 from tcptutor.analysis.case import Case
 from tcptutor.analysis.laws import LOSS_BLIND, MATHIS_CONSTANTS, MODELLED
+from tcptutor.analysis.limits import receive_window
 from tcptutor.analysis.lossy import ACKS_MATTER, all_acks_lost, timeouts
 from tcptutor.analysis.model import LimitedBy, Prediction, Verdict
 from tcptutor.analysis.notes import ENOUGH_LOSSES
@@ -83,6 +84,14 @@ def super_packets(prediction: Prediction, seen: Seen) -> str:
         return ""
     many = f"{each:.0f} segments" if each > _SUPER_PACKET else "many segments"
     return f"offloads: one loss takes a packet of {many}, and the model counts each one"
+
+
+def other_window(prediction: Prediction, seen: Seen) -> str:
+    """The kernel rounds a window by its scale, and gives a buffer at least."""
+    asked, got = receive_window(seen.case), seen.evidence("receiver_window_bytes")
+    if prediction.model != "window" or not asked or not got or not seen.explained(prediction, got / asked):
+        return ""
+    return f"the receiver advertised {units.size(got)}, not {units.size(asked)}"
 
 
 def queueing(prediction: Prediction, seen: Seen) -> str:
@@ -269,6 +278,7 @@ RULES: tuple[Callable[[Prediction, Seen], str], ...] = (
     super_packets,
     other_times,
     not_modelled,
+    other_window,
     queueing,
     more_losses,
     lost_acks,

@@ -18,8 +18,6 @@ MOST_POINTS = 500
 MOST_ROUNDS = 5000
 """Round trips of all flows together that are played; some 30 ms."""
 
-_STEADY = frozenset({"rate", "delay", "jitter", "loss", "queue", "link"})
-
 
 def courses(experiment: Experiment, mss: int | None = None) -> tuple[Course, ...]:
     """(s, segments) of each flow, by `theory.trajectories` with losses at even distances; () where it has no law.
@@ -32,7 +30,7 @@ def courses(experiment: Experiment, mss: int | None = None) -> tuple[Course, ...
     whole = case_of(experiment, mss)
     if not whole.flows or not whole.algorithms <= set(theory.LAWS):
         return ()
-    if any(change.name in _STEADY for change in experiment.path.changes) or len(_ways(experiment)) > 1:
+    if experiment.path.changes or len(_ways(experiment)) > 1:
         return ()
     case = replace(whole, backward=True) if True in _ways(experiment) else whole
     if case.rate is None and in_flight(case) is None and case.loss_rate == 0:

@@ -126,12 +126,16 @@ def _expected(run: Run, value: Callable[[Expectation], float | None]) -> list[Cu
 
 
 def _course(run: Run) -> list[Curve]:
-    """The window over time that the models expect, one curve for flows that are alike."""
-    expected = expect(run.experiment).trajectory if path_known(run) else ()
-    name = "expected course" if len(set(expected)) < 2 else "expected course of each"
-    return [
-        Curve(thinned(list(course)), None, "course", name) for course in dict.fromkeys(expected) if course
-    ]
+    """The window over time that the models expect: one curve for flows that are alike, their mean."""
+    experiment = run.experiment
+    expected = expect(experiment).trajectory if path_known(run) else ()
+    kinds: dict[object, list[list[Point]]] = {}
+    for flow, course in enumerate(expected):
+        kind = experiment.algorithm(flow), experiment.delay(flow), experiment.start(flow)
+        kinds.setdefault(kind, []).append(list(course))
+    name = "expected course" if len(kinds) < 2 else "expected course of each kind"
+    means = (each[0] if len(each) == 1 else mean(each) for each in kinds.values() if all(each))
+    return [Curve(thinned(points), None, "course", name) for points in means]
 
 
 def _each(flows: dict[int, dict[str, Sequence[Any]]], name: str, overlaid: bool) -> list[Curve]:
