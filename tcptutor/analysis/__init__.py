@@ -7,6 +7,7 @@ from tcptutor.analysis.explain import explain
 from tcptutor.analysis.measure import flow_results
 from tcptutor.analysis.model import (
     Compared,
+    Course,
     Expectation,
     FairnessSecond,
     FlowVerdict,
@@ -20,9 +21,11 @@ from tcptutor.analysis.model import (
 )
 from tcptutor.analysis.report import report
 from tcptutor.analysis.series import Points, Throughput, throughput_series
+from tcptutor.analysis.together import together
 
 __all__ = [
     "Compared",
+    "Course",
     "Expectation",
     "FairnessSecond",
     "FlowVerdict",
@@ -42,4 +45,5 @@ __all__ = [
     "path_known",
     "report",
     "throughput_series",
+    "together",
 ]

@@ -55,6 +55,8 @@ def document(run: Run, file: str | None) -> dict[str, object]:
                 "ratio": one.ratio,
                 "tolerance": one.prediction.tolerance,
                 "within": one.within,
+                "difference": one.difference,
+                "reason": one.reason,
             }
             for one in result.compared
         ],

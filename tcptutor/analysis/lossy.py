@@ -1,154 +1,114 @@
-"""Predictions under random loss: Mathis with three constants, Padhye, CUBIC, H-TCP, HighSpeed.
+"""Predictions under random loss, for all flows together: so many times one, or each by its own model.
 
-Each gives all flows together as so many times one (Hacker 2001, eq. 5). At most one is the best for an
-algorithm.
+K like flows get K times one (Hacker 2001, eq. 5), unlike ones the sum (eq. 3). At most one model is the best.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from tcptutor import theory, units
-from tcptutor.analysis.case import Candidate, Case
+from tcptutor import units
+from tcptutor.analysis.candidate import Candidate
+from tcptutor.analysis.case import Case
+from tcptutor.analysis.laws import LOSS_BLIND, MODELLED, Law, laws, lossy, timeout_share
+from tcptutor.analysis.limits import receive_window
 
-MATHIS_ERROR = 0.05
-"""Seen against a real kernel at 0.1 and 1 %, 20 to 100 ms, where losses were many."""
-
-PADHYE_ERROR = 0.1
-
-CUBIC_ERROR = 0.12
-"""Where the Reno-friendly and the cubic region meet the window is above both."""
-
-STEEP_ERROR = 0.2
-"""H-TCP keeps more of the window when throughput is steady, which no closed form has; HighSpeed is a fit."""
-
-UNMODELLED_ERROR = 0.5
-"""Reno's model for an algorithm that is not Reno and has none here."""
+__all__ = ["LOSS_BLIND", "MODELLED", "TIMEOUTS_COUNT", "loss_candidates", "timeouts"]
 
 TIMEOUTS_COUNT = 1 / 3
 """Share that Padhye's timeouts would take from Mathis from which on the student is told."""
 
-LOSS_BLIND = frozenset({"bbr"})
-"""Algorithms that do not take a loss for congestion: no loss model binds them."""
+CORRELATED_ERROR = 1.0
+"""netem's correlated losses are much rarer than their rate says, and no formula has them."""
 
-MODELLED = frozenset({"reno", "cubic", "htcp", "highspeed"}) | LOSS_BLIND
+ACKS_MATTER = 0.01
+"""Chance that all acknowledgements of a window are lost from which on it counts."""
 
-# Relative standard deviation of throughput times the square root of the losses, from simulation. For Reno it
-# is the 1/2 of p^(-1/2); the steeper curve and longer memory of the others makes theirs larger.
-_RENO_SPREAD, _CUBIC_SPREAD, _HTCP_SPREAD = 0.5, 1.1, 0.9
-
-
-@dataclass(frozen=True)
-class _Law:
-    """One model for one flow."""
-
-    model: str
-    label: str
-    throughput: float
-    """Of one flow, bit/s."""
-    formula: str
-    """What follows "1448 B"."""
-    error: float
-    """The model's own, relative."""
-    spread: float
-    best: bool
+_ACK_EVERY = 2
+"""Segments that one acknowledgement stands for (RFC 1122, section 4.2.3.2)."""
 
 
 def loss_candidates(case: Case) -> Iterator[Candidate]:
     """Every loss model of `case`; none without random loss."""
-    if case.loss <= 0:
+    if case.loss_rate <= 0 or not case.flows:
         return
-    for law in (*_OWN.get(case.experiment.hosts.algorithm, _no_laws)(case), *_reno(case)):
-        total = case.flows * law.throughput
-        # Twice the standard error is what chance explains.
-        chance = 2 * law.spread / math.sqrt(max(case.loss_events(total), 1e-9))
-        yield Candidate(
-            model=law.model,
-            label=f"{case.times}{law.label}",
-            throughput=total,
-            formula=f"{case.times}{case.mss} B {law.formula}",
-            tolerance=math.hypot(law.error, chance),
-            limited_by="random-loss",
-            best=law.best,
-        )
+    kinds = [(_laws(case, flow.algorithm, flow.rtt), number) for flow, number in case.kinds]
+    if len(kinds) == 1:
+        yield from (_alike(case, law) for law in kinds[0][0])
+        return
+    for law in kinds[0][0]:
+        same = [next((one for one in found if one.model == law.model), None) for found, _ in kinds]
+        if all(same):
+            yield _unlike(case, law.model, law.label, [one for one in same if one])
+    best = [next((one for one in found if one.best), None) for found, _ in kinds]
+    if len({one.model if one else "" for one in best}) > 1:
+        yield _unlike(case, "own", "own models", best)
 
 
-def timeout_share(case: Case) -> float:
-    """Share of Mathis's throughput that Padhye's timeouts would take, 0 to below 1; 0 without loss."""
-    if case.loss <= 0:
-        return 0.0
-    without = theory.mathis(case.mss, case.rtt, case.loss, theory.MATHIS_PERIODIC)
-    return max(0.0, 1 - theory.padhye(case.mss, case.rtt, case.loss, case.rto) / without)
+def timeouts(case: Case) -> float:
+    """The largest share of Mathis's throughput that Padhye's timeouts would take from a flow; 0 without loss."""
+    each = [timeout_share(lossy(case, flow.algorithm, flow.rtt, None)) for flow, _ in case.kinds]
+    return max(each, default=0.0)
 
 
-def _reno(case: Case) -> Iterator[_Law]:
-    """Reno's models; for another algorithm they say what Reno would get."""
-    algorithm = case.experiment.hosts.algorithm
-    best = algorithm == "reno" or algorithm not in MODELLED
-    p, share = units.percent(case.loss), timeout_share(case)
-    # Mathis leaves timeouts out; Linux, with RACK and tail loss probes, avoids half of Padhye's or more.
-    error = max(MATHIS_ERROR, share / 2) + (0 if algorithm in MODELLED else UNMODELLED_ERROR)
-    for model, label, c in (
-        ("mathis", "Mathis", theory.MATHIS_RANDOM),
-        ("mathis-periodic", "Mathis, periodic", theory.MATHIS_PERIODIC),
-        ("mathis-manual", "Mathis, manual C=1", theory.MATHIS_MANUAL),
-    ):
-        throughput = theory.mathis(case.mss, case.rtt, case.loss, c)
-        formula = f"× {c:.3g} / ({case.rtt_text} × √{p})"
-        # The other constants are for other patterns of loss: their bias is known.
-        bias = theory.MATHIS_RANDOM / c - 1
-        own = best and model == "mathis"
-        yield _Law(model, label, throughput, formula, error + bias, _RENO_SPREAD, own)
-    window = case.experiment.hosts.window
-    limit = max(1.0, window / case.mss) if window else None
-    throughput = theory.padhye(case.mss, case.rtt, case.loss, case.rto, max_window=limit)
-    formula = f"/ ({case.rtt_text} × √(2p/3) + {units.seconds(case.rto)} × 3√(3p/8) p), p = {p}"
-    error = max(PADHYE_ERROR, share / (1 - share))
-    yield _Law("padhye", "Padhye", throughput, formula, error, _RENO_SPREAD, best=False)
+def all_acks_lost(case: Case, window: float) -> float:
+    """Chance that every acknowledgement of a window of so many segments is lost: then only a timeout goes on."""
+    return math.pow(case.ack_loss, max(1.0, window / _ACK_EVERY))
 
 
-def _cubic(case: Case) -> Iterator[_Law]:
-    """RFC 9438's mean window under periodic loss, and what independent losses make of it."""
-    curve, friendly = theory.cubic_region_window(case.loss, case.rtt), theory.reno_window(case.loss)
-    random = max(theory.CUBIC_RANDOM * curve, theory.CUBIC_RENO_RANDOM * friendly)
-    periodic = theory.cubic_window(case.loss, case.rtt)
-    p = units.percent(case.loss)
-    for model, label, window in (("cubic", "CUBIC", random), ("cubic-periodic", "CUBIC, periodic", periodic)):
-        on_curve = window > theory.CUBIC_RENO_RANDOM * friendly
-        if on_curve:
-            constant = window / math.pow(case.rtt / case.loss, 0.75)
-            formula = f"× {constant:.3g} × ({case.rtt:.3g} s / {p})^¾ / {case.rtt_text}"
-        else:
-            formula = f"× {window * math.sqrt(case.loss):.3g} / ({case.rtt_text} × √{p})"
-        throughput = theory.window_limited(window * case.mss, case.rtt)
-        spread = _CUBIC_SPREAD if on_curve else _RENO_SPREAD
-        error = CUBIC_ERROR + random / window - 1
-        yield _Law(model, label, throughput, formula, error, spread, best=model == "cubic")
+def _laws(case: Case, algorithm: str, rtt: float) -> tuple[Law, ...]:
+    return laws(lossy(case, algorithm, rtt, receive_window(case)))
 
 
-def _htcp(case: Case) -> Iterator[_Law]:
-    """H-TCP: Reno while losses are less than a second apart."""
-    periodic = theory.htcp_window(case.loss, case.rtt)
-    seconds_apart = case.rtt / (case.loss * periodic)
-    factor = theory.HTCP_RANDOM if seconds_apart > 1 else theory.MATHIS_RANDOM / theory.MATHIS_PERIODIC
-    yield _steep(case, "htcp", "H-TCP", factor * periodic, _HTCP_SPREAD)
+def _alike(case: Case, law: Law) -> Candidate:
+    total = case.number * law.throughput
+    return Candidate(
+        model=law.model,
+        label=f"{case.times}{law.label}",
+        throughput=total,
+        formula=f"{case.times}{case.mss} B {law.formula}",
+        sure=_sure(case, law.error, law.spread, total),
+        limited_by="random-loss",
+        best=law.best,
+        each=(law.throughput,) * case.number,
+    )
 
 
-def _highspeed(case: Case) -> Iterator[_Law]:
-    factor = theory.MATHIS_RANDOM / theory.MATHIS_PERIODIC
-    yield _steep(case, "highspeed", "HighSpeed", factor * theory.highspeed_window(case.loss), _CUBIC_SPREAD)
+def _unlike(case: Case, model: str, label: str, by_kind: list[Law | None]) -> Candidate:
+    """The sum over flows of several kinds; None is a kind that goes on whatever is lost."""
+    by = {(flow.algorithm, flow.rtt): law for (flow, _), law in zip(case.kinds, by_kind, strict=True)}
+    found = [by[flow.algorithm, flow.rtt] for flow in case.flows]
+    each = tuple(law.throughput if law else math.inf for law in found)
+    known = [law for law in by_kind if law]
+    texts = [
+        f"{number} × {units.rate(law.throughput)} ({flow.algorithm}, {case.rtt_text(flow.rtt)})"
+        for (flow, number), law in zip(case.kinds, by_kind, strict=True)
+        if law
+    ]
+    total = math.fsum(each)
+    error, spread = max(law.error for law in known), max(law.spread for law in known)
+    return Candidate(
+        model=model,
+        label=f"{case.times}{label}",
+        throughput=total,
+        formula=" + ".join(texts[:3]) + (" + …" if len(texts) > 3 else ""),
+        sure=_sure(case, error, spread, total if math.isfinite(total) else 0.0),
+        limited_by="random-loss",
+        best=model == "own" or all(law is not None and law.best for law in by_kind),
+        each=each,
+    )
 
 
-def _steep(case: Case, model: str, label: str, window: float, spread: float) -> _Law:
-    throughput = theory.window_limited(window * case.mss, case.rtt)
-    formula = f"× {window:.3g} / {case.rtt_text}"
-    return _Law(model, label, throughput, formula, STEEP_ERROR, spread, best=True)
-
-
-def _no_laws(_case: Case) -> Iterator[_Law]:
-    return iter(())
-
-
-_OWN = {"cubic": _cubic, "htcp": _htcp, "highspeed": _highspeed}
+def _sure(case: Case, error: float, spread: float, total: float) -> dict[str, float]:
+    # Twice the standard error is what chance explains.
+    chance = 2 * spread / math.sqrt(max(case.loss_events(total), 1e-9))
+    sure = {"model": error, "losses": chance}
+    if not case.backward and case.path.loss_correlation:
+        sure["correlation"] = CORRELATED_ERROR
+    if case.ack_loss:
+        window = total / max(1, case.number) * case.rtt / 8 / case.mss
+        stalls = all_acks_lost(case, window)
+        if stalls >= ACKS_MATTER:
+            sure["lost ACKs"] = stalls * case.rto / case.rtt
+    return sure

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 
-from tcptutor import units
-from tcptutor.analysis.case import path_known
+from tcptutor.analysis import reasons
+from tcptutor.analysis.case import case_of, path_known
 from tcptutor.analysis.expect import ENOUGH_LOSSES, expect
 from tcptutor.analysis.explain import verdict
 from tcptutor.analysis.measure import Measured, measure
 from tcptutor.analysis.model import Compared, Expectation, Report, Verdict
+from tcptutor.analysis.together import flow_spans
+from tcptutor.analysis.together import throughput as together
 from tcptutor.run import FlowResult, Run
 from tcptutor.theory import jain_index
 
@@ -22,19 +24,30 @@ def report(run: Run) -> Report:
 def report_of(run: Run, measured: Measured) -> Report:
     """The same, when it has been measured already."""
     flows = measured.flows
-    throughput = math.fsum(flow.throughput_bps for flow in flows)
+    throughput = together(run, measured)
     segments, losses = sum(flow.segments for flow in flows), sum(flow.losses for flow in flows)
     expectation = expect(run.experiment, _mss(flows), _rto(measured))
     why = verdict(run, measured)
+    loss_rate = losses / segments if segments > 0 else 0.0
+    seen = reasons.Seen(
+        run=run,
+        case=case_of(run.experiment, _mss(flows), _rto(measured)),
+        throughput=throughput,
+        loss_rate=loss_rate,
+        loss_events=losses,
+        verdict=why,
+        spans=flow_spans(run, measured),
+        binding=expectation.binding.model,
+    )
     compared = tuple(
         Compared(
             prediction=prediction,
             ratio=(ratio := throughput / prediction.throughput_bps),
             within=bool(flows) and abs(ratio - 1) <= prediction.tolerance,
+            reason=reasons.reason(prediction, seen),
         )
         for prediction in (expectation.predictions if path_known(run) else ())
     )
-    loss_rate = losses / segments if segments > 0 else 0.0
     return Report(
         throughput_bps=throughput,
         # Flows that got nothing at all are all equal.
@@ -44,7 +57,7 @@ def report_of(run: Run, measured: Measured) -> Report:
         loss_events=losses,
         compared=compared,
         verdict=why,
-        note=_note(run, expectation, compared, why, loss_rate) if flows else why.sentence,
+        note=_note(run, expectation, compared, why) if flows else why.sentence,
     )
 
 
@@ -58,9 +71,7 @@ def _rto(measured: Measured) -> float | None:
     return math.fsum(means) / len(means) if means and min(means) > 0 else None
 
 
-def _note(
-    run: Run, expectation: Expectation, compared: tuple[Compared, ...], why: Verdict, loss_rate: float
-) -> str:
+def _note(run: Run, expectation: Expectation, compared: tuple[Compared, ...], why: Verdict) -> str:
     """One sentence: first what makes the measurement doubtful, then what the model did not know."""
     fidelity = run.fidelity
     if fidelity.status != "valid":
@@ -73,31 +84,5 @@ def _note(
     if binding.within or (prediction.limited_by == "random-loss" and expectation.loss_events < ENOUGH_LOSSES):
         return expectation.note
     if why.limited_by != prediction.limited_by:
-        return f"{prediction.label} was expected to be the limit, but it was {_NAMES[why.limited_by]}"
-    return _path_note(run, why, loss_rate) or expectation.note
-
-
-def _path_note(run: Run, why: Verdict, loss_rate: float) -> str:
-    """How the path differed from what the model was told; empty when it did not."""
-    path = run.experiment.path
-    if why.limited_by != "random-loss":
-        return ""
-    rtt = float(why.evidence.get("mean_rtt_s", 0))
-    if path.delay > 0 and rtt > 1.1 * path.delay:
-        return f"the RTT was {units.seconds(rtt)}, not the path's {units.seconds(path.delay)}: queues formed"
-    if loss_rate > 1.3 * path.loss:
-        return f"{units.percent(loss_rate, 2)} was lost, more than the path's {units.percent(path.loss)}"
-    return ""
-
-
-_NAMES = {
-    "application": "the application",
-    "receive-window": "the receiver's window",
-    "send-buffer": "the send buffer",
-    "pacing": "pacing",
-    "random-loss": "random loss",
-    "bottleneck": "the bottleneck",
-    "growing": "time: the window was still growing",
-    "reordering": "reordering",
-    "timeout": "timeouts",
-}
+        return f"{prediction.label} was expected to be the limit, but it was {reasons.NAMES[why.limited_by]}"
+    return binding.reason or expectation.note

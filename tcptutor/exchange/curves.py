@@ -27,7 +27,7 @@ class Curve:
     flow: int | None
     """None for what belongs to all flows together."""
     role: str = "value"
-    """value, ssthresh, together or mean; limit and expected, with a name, for what is not measured."""
+    """value, ssthresh, together or mean; limit, expected and course, with a name, for what is not measured."""
     name: str = ""
 
 
@@ -51,7 +51,8 @@ def cwnd(run: Run, overlaid: bool) -> list[Curve]:
     curves = _each(flows, "cwnd", overlaid)
     if overlaid or len(flows) > FEW:
         return curves
-    curves += _expected(run, lambda expectation: expectation.cwnd_segments) if curves else []
+    if curves:
+        curves += _expected(run, lambda expectation: expectation.cwnd_segments) + _course(run)
     for flow, values in flows.items():
         pairs = zip(values["t"], values["ssthresh"], strict=True)
         points = [(t, float(value)) for t, value in pairs if value != SSTHRESH_INFINITE]
@@ -122,6 +123,19 @@ def _expected(run: Run, value: Callable[[Expectation], float | None]) -> list[Cu
     return [
         Curve([(start, level), (end, level)], None, "expected", f"expected ({expectation.binding.label})")
     ]
+
+
+def _course(run: Run) -> list[Curve]:
+    """The window over time that the models expect: one curve for flows that are alike, their mean."""
+    experiment = run.experiment
+    expected = expect(experiment).trajectory if path_known(run) else ()
+    kinds: dict[object, list[list[Point]]] = {}
+    for flow, course in enumerate(expected):
+        kind = experiment.algorithm(flow), experiment.delay(flow), experiment.start(flow)
+        kinds.setdefault(kind, []).append(list(course))
+    name = "expected course" if len(kinds) < 2 else "expected course of each kind"
+    means = (each[0] if len(each) == 1 else mean(each) for each in kinds.values() if all(each))
+    return [Curve(thinned(points), None, "course", name) for points in means]
 
 
 def _each(flows: dict[int, dict[str, Sequence[Any]]], name: str, overlaid: bool) -> list[Curve]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcptutor import units
-from tcptutor.analysis import explain, flow_results
+from tcptutor.analysis import explain, together
 from tcptutor.errors import TutorError, UsageError, refused
 from tcptutor.exchange.curves import FEW, QUANTITIES, Curve
 from tcptutor.run import Run
@@ -183,7 +183,7 @@ def _cut_off(axis: Axes, runs: Sequence[Run], curves: Sequence[Sequence[Curve]],
     """Slow start may overshoot twenty times what counts: such a peak in the warm-up is told, not drawn."""
     later = early = 0.0
     for run, each in zip(runs, curves, strict=True):
-        for curve in each:
+        for curve in (one for one in each if one.role != "course"):
             for t, value in curve.points:
                 if t < run.experiment.flows.warmup:
                     early = max(early, value / scale)
@@ -212,6 +212,13 @@ def _line(curve: Curve, run: int | None, flows: int) -> dict[str, Any]:
         },
         "limit": {"color": "#D55E00", "linewidth": 1.6, "linestyle": (0, (6, 3)), "label": curve.name},
         "expected": {"color": "#009E73", "linewidth": 1.6, "linestyle": (0, (6, 3)), "label": curve.name},
+        "course": {
+            "color": "#009E73",
+            "linewidth": 1.1,
+            "linestyle": (0, (2, 2)),
+            "zorder": 1.5,
+            "label": curve.name,
+        },
     }
     return by_role[curve.role]
 
@@ -266,7 +273,7 @@ def _where(run: Run) -> str:
 
 
 def _rate(run: Run) -> str:
-    return units.rate(math.fsum(flow.throughput_bps for flow in flow_results(run)))
+    return units.rate(together(run))
 
 
 def _names(runs: Sequence[Run]) -> list[str]:

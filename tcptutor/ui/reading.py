@@ -51,7 +51,12 @@ async def expectation(experiment: Experiment) -> Expectation:
     """What the models say about it."""
     from tcptutor.analysis import expect  # noqa: PLC0415
 
-    return await asyncio.to_thread(expect, experiment)
+    def computed() -> Expectation:
+        expected = expect(experiment)
+        _ = expected.trajectory  # it is kept: the chart must not wait for it
+        return expected
+
+    return await asyncio.to_thread(computed)
 
 
 async def report(run: Run) -> Report | None:

@@ -98,6 +98,9 @@ def test_the_document_has_the_contracts_keys() -> None:
     assert whole["parameters"]["loss"] == 0.001
     assert whole["verdict"]["limited_by"] == "random-loss"
     assert whole["predictions"][0]["model"] == "mathis"
+    manual = next(one for one in whole["predictions"] if one["model"] == "mathis-manual")
+    assert manual["difference"] == pytest.approx(manual["ratio"] - 1)
+    assert manual["reason"].startswith("C is left out")
 
 
 @pytest.mark.parametrize(

@@ -204,3 +204,10 @@ def test_thinning_keeps_ends_and_extremes(points: list[tuple[float, float]], tim
     assert (kept[0], kept[-1]) == (many[0], many[-1])
     values = [value for _, value in many]
     assert {min(values), max(values)} <= {value for _, value in kept}
+
+
+def test_the_expected_course_of_flows_that_are_alike_is_one_line() -> None:
+    four = figure([load(RUNS / "four-lossy-streams.tcprun")])
+    cwnd = panel(four, "Congestion window")
+    assert sum(each.get_label() == "expected course" for each in cwnd.lines) == 1
+    assert line(cwnd, "expected course").get_linestyle() != "-"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tcptutor.run import Environment, Run
-from tcptutor.spec import Experiment, Flows, Path
+from tcptutor.spec import Experiment, Flows, Hosts, Path
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import plot, sparklines, traces
+from tcptutor.ui.widgets.bench import legend, plot, sparklines, traces
 
 from .fakes import expect, samples_of
 
@@ -75,3 +75,56 @@ def test_a_column_without_a_point_of_its_own_shows_the_one_that_spans_it() -> No
 def test_a_full_block_of_rtt_is_a_full_queue() -> None:
     path = Path(rate=10e6, delay=0.02, queue=25_000)
     assert sparklines.rtt_scale(Experiment(name="e", path=path)) == 0.04
+
+
+def test_the_expected_course_lies_under_what_is_measured() -> None:
+    from tcptutor.analysis import expect as expected
+
+    made = Experiment(
+        name="e",
+        path=Path(rate=20e6, delay=0.05, queue=60_000),
+        hosts=Hosts(algorithm="reno"),
+        flows=Flows(duration=18, warmup=2),
+    )
+    expectation = expected(made)
+    course = traces.course(expectation, made.seconds, SIZE[0])
+    assert course
+    empty = plot.draw([], SIZE, made.seconds, 150, expectation.cwnd_segments, course)
+    shapes = {kind: set(text) for line in empty for kind, text in line.pieces()}
+    assert plot.COURSE in shapes[plot.TIMELY]
+    # A flow that goes as the model says hides it.
+    over = plot.draw([course], SIZE, made.seconds, 150, None, course)
+    assert sum(line.text.count(plot.COURSE) for line in over) < 5
+    assert sum(line.text.count(plot.COURSE) for line in empty) > 60
+
+
+def test_a_course_of_unlike_flows_is_their_mean() -> None:
+    from tcptutor.analysis import expect as expected
+
+    made = Experiment(
+        name="e",
+        path=Path(rate=20e6, delay=0.05, queue=60_000),
+        flows=Flows(streams=2, duration=18, warmup=2, starts=(0.0, 6.0)),
+    )
+    course = traces.course(expected(made), made.seconds, SIZE[0])
+    assert len(course) <= SIZE[0] + 1
+    assert [t for t, _ in course] == sorted(t for t, _ in course)
+
+
+def test_the_legend_names_the_course_wherever_it_is_drawn() -> None:
+    from tcptutor.analysis import expect as expected
+
+    shown = live(20)
+    for streams, window in ((1, None), (4, None), (1, 65536)):
+        made = Experiment(
+            name="e",
+            path=Path(rate=20e6, delay=0.05, queue=60_000),
+            hosts=Hosts(algorithm="reno", window=window),
+            flows=Flows(streams=streams, duration=18, warmup=2),
+        )
+        shown.run.experiment, shown.expectation = made, expected(made)
+        for width in (66, 78):
+            text = legend.legend(shown, width)
+            assert f"{plot.COURSE * 3} " in text.plain
+            assert text.plain.endswith("course")
+            assert text.cell_length <= width

@@ -19,7 +19,13 @@ SMALLEST = (24, 5)
 class Chart(Widget):
     """cwnd of every flow over the run's whole time, so old columns never move."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"chart--axis", "chart--flow", "chart--faint", "chart--expected"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "chart--axis",
+        "chart--flow",
+        "chart--faint",
+        "chart--expected",
+        "chart--course",
+    }
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,4 +64,5 @@ class Chart(Widget):
         expected = live.expectation.cwnd_segments if live.expectation else None
         upper = traces.top(samples, experiment.flows.warmup, expected)
         flows = traces.traces(samples, experiment.seconds, width * 2)
-        return plot.draw(list(flows.values()), (width, height), experiment.seconds, upper, expected)
+        course = traces.course(live.expectation, experiment.seconds, width)
+        return plot.draw(list(flows.values()), (width, height), experiment.seconds, upper, expected, course)

@@ -25,15 +25,25 @@ def legend(live: Live, width: int) -> Content:
         flows = Content.assemble(
             ("⡠⠊", "$secondary 70%"), " each flow   ", (plot.MEAN * 2, "$primary"), " their mean   "
         )
-    if live.expectation is None or not live.expectation.cwnd_segments:
-        return flows
-    expected = f" expected mean {live.expectation.cwnd_segments:.3g}"
-    model, measured = f" ({live.expectation.binding.label})", _measured(live)
-    for text in (expected + model + measured, expected + measured, expected):
-        whole = flows + Content.assemble((plot.EXPECTED * 2, "$accent"), text)
+    expectation = live.expectation
+    drawn = bool(expectation and expectation.trajectory)
+    if expectation is None or not expectation.cwnd_segments:
+        return flows + _course("expected course") if drawn else flows
+    expected = f" expected mean {expectation.cwnd_segments:.3g}"
+    model, measured = f" ({expectation.binding.label})", _measured(live)
+    courses = (
+        [Content("   ") + _course(word) for word in ("expected course", "course")] if drawn else [Content("")]
+    )
+    texts = (expected + model + measured, expected + measured, expected)
+    for text, course in ((text, course) for text in texts for course in courses):
+        whole = flows + Content.assemble((plot.EXPECTED * 2, "$accent"), text) + course
         if whole.cell_length <= width:
             break
     return whole
+
+
+def _course(word: str) -> Content:
+    return Content.assemble((plot.COURSE * 3, "$accent 60%"), f" {word}")
 
 
 def _measured(live: Live) -> str:

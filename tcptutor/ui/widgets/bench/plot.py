@@ -11,11 +11,11 @@ from itertools import groupby, zip_longest
 from typing import Any
 
 from tcptutor.ui.widgets.bench import traces
-from tcptutor.ui.widgets.bench.traces import Points
+from tcptutor.ui.widgets.bench.traces import Point, Points
 
-EXPECTED, MEAN = "╌", "━"
+EXPECTED, COURSE, MEAN = "╌", "·", "━"
 """Shapes of their own, so that they can be told from the flows' braille without colours."""
-AXIS, FLOW, FAINT, MODEL = "axis", "flow", "faint", "expected"
+AXIS, FLOW, FAINT, MODEL, TIMELY = "axis", "flow", "faint", "expected", "course"
 """What a cell of the chart shows; faint are the single flows when their mean is what counts."""
 
 
@@ -50,17 +50,23 @@ def preload() -> None:
 
 
 def draw(
-    flows: Sequence[Points], size: tuple[int, int], seconds: float, top: float, expected: float | None
+    flows: Sequence[Points],
+    size: tuple[int, int],
+    seconds: float,
+    top: float,
+    expected: float | None,
+    course: Sequence[Point] = (),
 ) -> list[Line]:
-    """The flows (time in s, segments) on axes of 0 to `seconds` and 0 to `top`.
+    """The flows (time in s, segments) on axes of 0 to `seconds` and 0 to `top`, over what models expect of them.
 
-    More than one flow: their mean is drawn over them, since it is what a model speaks about.
+    expected: their mean; course: their mean over time. More than one flow: their mean is drawn over them, since it is
+    what a model speaks about.
     """
-    lines = _lines(flows, size, seconds, top, expected)
     if len(flows) < 2:
-        return [_line(text) for text in lines]
+        return [_line(text) for text in _lines(flows, size, seconds, top, expected, course=course)]
+    lines = _lines(flows, size, seconds, top, expected)
     mean = traces.mean(flows, seconds, size[0])
-    over = _lines([mean], size, seconds, top, expected, MEAN)
+    over = _lines([mean], size, seconds, top, expected, MEAN, course)
     return [_line(text, above) for text, above in zip(lines, over, strict=True)]
 
 
@@ -68,18 +74,25 @@ def _line(text: str, above: str = "") -> Line:
     cells: list[str] = []
     kinds: list[str] = []
     for under, over in zip_longest(text, above, fillvalue=" "):
-        cell = over if over in (MEAN, EXPECTED) else under
+        cell = over if over in (MEAN, EXPECTED, COURSE) else under
         cells.append(cell)
         if cell == MEAN:
             kinds.append(FLOW)
-        elif "\u2801" <= cell <= "\u28ff":
+        elif _measured(cell):
             kinds.append(FAINT if above else FLOW)
         elif cell == EXPECTED:
             kinds.append(MODEL)
+        elif cell == COURSE:
+            kinds.append(TIMELY)
         else:
             # A blank belongs to what stands before it: every change of style is ten bytes to the terminal.
             kinds.append(kinds[-1] if cell == " " and kinds else AXIS)
     return Line("".join(cells), tuple(kinds))
+
+
+def _measured(cell: str) -> bool:
+    """Whether it is one of the braille patterns that a flow is drawn with."""
+    return "\u2801" <= cell <= "\u28ff"
 
 
 def _lines(
@@ -89,6 +102,7 @@ def _lines(
     top: float,
     expected: float | None,
     marker: str = "braille",
+    course: Sequence[Point] = (),
 ) -> tuple[str, ...]:
     width, height = size
     figure = _figure(width, height)
@@ -98,6 +112,10 @@ def _lines(
     figure.ruler("x", "lower").lim(0, seconds).ticks(times, labels)
     heights = traces.ticks(top, max(height // 4, 2), whole=True)
     figure.ruler("y", "left").lim(0, top).ticks(heights, [f"{value:g}" for value in heights])
+    if course:
+        t, cwnd = zip(*course, strict=True)
+        cut = [min(value, top) for value in cwnd]
+        figure.draw(figure.signal(list(t), cut, marker=COURSE).lines(True))
     if expected is not None:
         # Flows are drawn over it, so the broken line shows only where nothing was measured.
         figure.draw(figure.signal([0, seconds], [expected, expected], marker=EXPECTED).lines(True))

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from tcptutor.run import Sample
 
-Points = list[tuple[float, float]]
+if TYPE_CHECKING:
+    from tcptutor.analysis.model import Expectation
+
+Point = tuple[float, float]
 """Time in s, segments."""
+
+Points = list[Point]
 
 
 def traces(samples: Iterable[Sample], seconds: float, dots: int) -> dict[int, Points]:
@@ -36,6 +42,14 @@ def mean(flows: Sequence[Points], seconds: float, dots: int) -> Points:
     return [
         ((column + 0.5) * seconds / dots, total / number) for column, (total, number) in sorted(sums.items())
     ]
+
+
+def course(expectation: Expectation | None, seconds: float, dots: int) -> Points:
+    """The window over time that the models expect of one flow, the mean over all of them; empty where they do not."""
+    expected = expectation.trajectory if expectation else ()
+    if len(set(expected)) < 2:
+        return list(expected[0]) if expected else []
+    return mean([list(each) for each in expected], seconds, dots)
 
 
 def _thin(points: Points) -> Points:

@@ -1,0 +1,53 @@
+"""Throughput of all flows together, also when they are there at different times."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+
+from tcptutor.analysis.measure import Measured, measure
+from tcptutor.analysis.trace import Window
+from tcptutor.run import Run
+
+_SLACK, _LEAST_SLACK = 0.02, 0.25
+"""By how much, relative or in seconds, flows may begin and end apart and still cover the same time."""
+
+
+def together(run: Run) -> float:
+    """Payload of all flows in the measured time, bit/s."""
+    return throughput(run, measure(run))
+
+
+def throughput(run: Run, measured: Measured) -> float:
+    """The same, when it has been measured: all bytes over the time from the first flow's start to the last one's end.
+
+    That is the sum of the flows' own means when all cover the same time, and that sum itself is given then, as where
+    no samples tell when they did.
+    """
+    plain = math.fsum(flow.throughput_bps for flow in measured.flows)
+    spans = flow_spans(run, measured)
+    fixed = run.experiment.flows.bytes is not None
+    if (len(spans) < 2 and not fixed) or not spans or any(flow.flow not in spans for flow in measured.flows):
+        return plain
+    start, end = min(span[0] for span in spans.values()), max(span[1] for span in spans.values())
+    slack = max(_SLACK * (end - start), _LEAST_SLACK)
+    alike = all(span[0] - start <= slack and end - span[1] <= slack for span in spans.values())
+    if (alike and not fixed) or end <= start:
+        return plain
+    return 8 * math.fsum(window.grown("bytes_acked") for window in measured.windows) / (end - start)
+
+
+def flow_spans(run: Run, measured: Measured) -> dict[int, tuple[float, float]]:
+    """From when to when each flow was measured, seconds, by its number; empty without samples."""
+    fixed = run.experiment.flows.bytes is not None
+    return {window.flow: _span(window, fixed) for window in measured.windows}
+
+
+def _span(window: Window, fixed: bool) -> tuple[float, float]:
+    """A flow with a fixed amount is over with its last acknowledgement, not with its last sample."""
+    times = window.column("t")
+    last = len(times) - 1
+    if fixed:
+        acked = window.column("bytes_acked")
+        last = max(1, bisect_left(acked, acked[-1]))
+    return times[0], times[last]
