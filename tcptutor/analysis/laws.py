@@ -80,7 +80,8 @@ class Lossy:
 
 def lossy(case: Case, algorithm: str, rtt: float, window: int | None) -> Lossy:
     """A flow of `case`, with its numbers as the laws take them."""
-    rto = case.rto + rtt - case.rtt
+    # A timeout is never shorter than the round trip that it waits for, whatever a damaged run says.
+    rto = max(rtt, case.rto + rtt - case.rtt)
     return Lossy(algorithm, case.mss, rtt, rto, case.loss_rate, case.rtt_text(rtt), window)
 
 
