@@ -38,7 +38,8 @@ def test_the_terminal_is_the_hosts_until_its_shell_ends(terminal: Tmux) -> None:
     terminal.resize(80, 24)
     terminal.keys("clear; tput lines; tput cols", "Enter")
     terminal.wait_for(r"24\s*\n80")
-    terminal.keys("clear; h2 iperf3 -s > /dev/null &", "Enter", "iperf3 -c $h2 -t 30", "Enter")
+    terminal.keys("clear; h2 iperf3 -s > /dev/null 2>&1 &", "Enter")
+    terminal.keys("until h2 ss -tln | grep -q :5201; do sleep 0.1; done; iperf3 -c $h2 -t 30", "Enter")
     terminal.wait_for(r"2\.00-3\.0")
     terminal.keys("C-c")  # for iperf3, not for tcptutor
     terminal.wait_for("interrupt")

@@ -44,7 +44,8 @@ def _offloads(network: Network) -> Watch:
 
 def _settings(network: Network) -> Watch:
     watch = Watch(ASKED)
-    watch.settings(network, runner.chains(network, ASKED))
+    watch.settings(runner.chains(network, ASKED))
+    watch.offloads(network)
     return watch
 
 

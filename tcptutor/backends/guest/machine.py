@@ -224,6 +224,8 @@ class Machine:
         process, self._process = self._process, None
         if process is not None:
             await process.wait()
+            # What QEMU has started, to unpack a snapshot, may hold its output open for longer than the loop is there.
+            process._transport.close()  # type: ignore[attr-defined]
         with contextlib.suppress(Exception):
             await self._monitor.disconnect()
         for held in self._sockets:
