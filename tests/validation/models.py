@@ -1,4 +1,4 @@
-"""What each model says of a cell, and its regime: where it claims to hold, by its own assumptions and not by the results."""
+"""What each model says of a cell, and its regime: where it claims to hold by its own assumptions, not by results."""
 
 from __future__ import annotations
 
@@ -98,6 +98,12 @@ def _bbr(result: Result) -> float:
 
 def _bbr_lost_behind(result: Result) -> float:
     return theory.bbr_throughput(link(result), loss(result))
+
+
+def timeouts(result: Result) -> float:
+    """Share of Mathis's throughput that Padhye's timeouts would take, 0 to below 1."""
+    without = theory.mathis(result.mss, rtt(result), loss(result), theory.MATHIS_PERIODIC)
+    return max(0.0, 1 - _padhye(result) / without)
 
 
 def aggregate(result: Result) -> float:

@@ -1,4 +1,4 @@
-"""The window laws as Linux has them, played against independent losses: what a closed form should give, without constants.
+"""The window laws as Linux has them, played against independent losses: what a formula should give, no constant in it.
 
 Beside the formulas' assumptions it has what the kernel does: a loss is found a round trip after it, what else is lost
 until then belongs to it, and the window stands still while that round trip is repaired. No timeouts, no queue.
@@ -64,7 +64,7 @@ class _Cubic(_Law):
 
 
 class _Htcp(_Law):
-    """net/ipv4/tcp_htcp.c: beta is 0.8 where the throughput is steady and the RTT above 10 ms, as no queue forms here."""
+    """net/ipv4/tcp_htcp.c: with no queue, beta is 0.8 where throughput is steady and the RTT above 10 ms."""
 
     def __init__(self, rtt: float) -> None:
         super().__init__(rtt)
