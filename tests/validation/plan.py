@@ -90,8 +90,9 @@ STAGES = (60.0, 150.0)
 
 
 def in_order(cells: Iterable[tuple[str, Cell]]) -> list[tuple[str, Cell]]:
-    """Cells with their studies' names, so that what costs little and says much is there first."""
-    names = list(studies())
+    """Cells with their studies' names: what costs little comes first, and then what comes first here."""
+    cells = list(cells)
+    names = list(dict.fromkeys(name for name, _ in cells))
 
     def key(one: tuple[str, Cell]) -> tuple[int, int, float]:
         seconds = cost(one[1].experiment)
