@@ -85,7 +85,7 @@ def studies() -> dict[str, Study]:
     return {study.name: study for study in made}
 
 
-STAGES = (60.0, 150.0)
+STAGES = (125.0, 250.0)
 """Seconds of a core from which on a cell comes later, and still later."""
 
 
