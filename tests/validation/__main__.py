@@ -13,7 +13,9 @@ def main() -> int:
     names = list(plan.studies())
     parser = argparse.ArgumentParser(prog="python -m tests.validation", description=__doc__)
     parser.add_argument(
-        "study", nargs="*", help=f"report, list, or some of {', '.join(names)}; all when left out, in that order"
+        "study",
+        nargs="*",
+        help=f"report, list, or some of {', '.join(names)}; all when left out, in that order",
     )
     parser.add_argument("-j", "--jobs", type=int, help="guests at a time (one for each core)")
     asked = parser.parse_args()

@@ -86,6 +86,11 @@ def why_not(model: Model, result: Result) -> str:
     """Why `result` says nothing about `model`; empty when it does."""
     if result.row.fidelity == "invalid":
         return f"invalid: {result.row.reasons[0]}" if result.row.reasons else "invalid"
+    other = next(
+        (reason for reason in result.row.reasons if reason.startswith("the receiver advertised")), ""
+    )
+    if model.name == "window" and other:
+        return other
     if model.limits and result.row.limited_by not in model.limits:
         return f"limited by {result.row.limited_by}"
     return ""

@@ -5,8 +5,9 @@
 - cwnd grows and is cut by whole segments, and only when an ACK comes, which acknowledges two segments;
 - CUBIC's Reno-friendly window grows by one at a time, and while cwnd stands still it is looked at no more than 32 times
   a second (`bictcp_update`): where the RTT is shorter than that, it lags behind the law;
-- H-TCP begins to count again at every step, without what that ACK acknowledged (`htcp_cong_avoid`), and scales its growth by the RTT
-  in whole numbers of jiffies (`htcp_alpha_update`).
+- H-TCP's time since a loss, which is what makes it fast, begins when the loss is repaired (`htcp_state`);
+- it begins to count again at every step, without what that ACK acknowledged (`htcp_cong_avoid`), and scales its
+  growth by the RTT in whole numbers of jiffies (`htcp_alpha_update`).
 
 No timeouts. Congestion avoidance alone: slow start is over, and a loss is repaired in one round trip.
 """
@@ -39,6 +40,10 @@ class _Sender(ABC):
     def lose(self, now: int) -> None:
         """A loss is found: cwnd is what the repair leaves."""
 
+    def repaired(self, now: int) -> None:
+        """The loss is repaired, a round trip after it was found; for those that care."""
+        return
+
     def grow(self, every: int, segments: int) -> None:
         """tcp_cong_avoid_ai: a segment more for each `every` that are acknowledged."""
         if self.count >= every:
@@ -65,7 +70,9 @@ class _Cubic(_Sender):
     def __init__(self, cwnd: int, rtt: float) -> None:
         super().__init__(cwnd, rtt)
         self._every = 2
-        self._peak = self._looked_cwnd = self._looked = self._origin = self._epoch = self._acks = self._friendly = 0
+        self._peak = self._looked_cwnd = self._looked = self._origin = self._epoch = self._acks = (
+            self._friendly
+        ) = 0
         self._k = 0.0
 
     def acked(self, now: int, segments: int) -> None:
@@ -148,6 +155,9 @@ class _Htcp(_Sender):
             self._beta, self._switch = self._LEAST, steady
         self._set_alpha(now)
         self.cwnd, self.count = max(self.cwnd * self._beta >> 7, 2), 0
+
+    def repaired(self, now: int) -> None:
+        """htcp_state: only now the time since the last loss begins."""
         self._cut, self._packets, self._since = now, 0, now
 
 
@@ -155,7 +165,7 @@ _SENDERS: dict[str, type[_Sender]] = {"reno": _Reno, "cubic": _Cubic, "htcp": _H
 
 
 @cache
-def throughput(algorithm: str, mss: int, rtt: float, loss: float, events: int = 800) -> float:
+def throughput(algorithm: str, mss: int, rtt: float, loss: float, events: int = 600) -> float:
     """Payload that arrives, bit/s. A loss is found a round trip after it, with what else is lost until then."""
     sender = _SENDERS[algorithm](max(2, round(1.2 / math.sqrt(loss))), rtt)
     draw, gap = random.Random(1).random, math.log1p(-loss)
@@ -177,6 +187,7 @@ def throughput(algorithm: str, mss: int, rtt: float, loss: float, events: int = 
         seconds, sent, left = seconds + rtt, sent + sender.cwnd, left - sender.cwnd
         while left <= 0:
             lost, left = lost + 1, left + _until_next(draw(), gap)
+        sender.repaired(int(seconds * HZ))
     return 8 * mss * (sent - lost) / (seconds - 1)
 
 

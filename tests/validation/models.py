@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from tcptutor import theory
 from tcptutor.analysis.case import PATH_RTT
 from tcptutor.analysis.lossy import _CUBIC_SPREAD, _HTCP_SPREAD, _RENO_SPREAD
-from tests.validation import played
 from tests.validation.kept import Result
+from tests.validation.simulated import KEPT
 
 Predict = Callable[[Result], float]
 Holds = Callable[[Result], bool]
@@ -61,8 +61,17 @@ def window(segments: Callable[[float, float], float]) -> Predict:
 
 
 def law(result: Result) -> float:
-    """The law of the cell's own algorithm, simulated with independent losses."""
-    return played.throughput(result.experiment.hosts.algorithm, result.mss, rtt(result), loss(result))
+    """The law of the cell's own algorithm, played against independent losses."""
+    return _simulated(result, "law")
+
+
+def kernel(result: Result) -> float:
+    """The kernel's code of it, played so as well."""
+    return _simulated(result, "kernel")
+
+
+def _simulated(result: Result, way: str) -> float:
+    return KEPT.throughput(way, result.experiment.hosts.algorithm, result.mss, rtt(result), loss(result))
 
 
 def cubic_random(p: float, r: float) -> float:
@@ -180,8 +189,11 @@ OTHERS = (
     Model("htcp-periodic", "H-TCP (periodic loss)", ("laws-htcp",),
           window(theory.htcp_window), _rare, _UP_TO_1, False, _RANDOM),
     Model("bbr-lost-behind", "BBR: link × (1 − p)", ("laws-bbr",), _bbr_lost_behind, _always, _ALL),
-    Model("played-reno", "Reno's law played", _RENO, law, _rare, _UP_TO_1, False, _RANDOM),
-    Model("played-cubic", "CUBIC's law played", ("laws-cubic",), law, _rare, _UP_TO_1, False, _RANDOM),
-    Model("played-htcp", "H-TCP's law played", ("laws-htcp",), law, _rare, _UP_TO_1, False, _RANDOM),
+    Model("played-reno", "Reno's law, played", _RENO, law, _rare, _UP_TO_1, False, _RANDOM),
+    Model("played-cubic", "CUBIC's law, played", ("laws-cubic",), law, _rare, _UP_TO_1, False, _RANDOM),
+    Model("played-htcp", "H-TCP's law, played", ("laws-htcp",), law, _rare, _UP_TO_1, False, _RANDOM),
+    Model("kernel-reno", "Reno's code, ACK by ACK", _RENO, kernel, _rare, _UP_TO_1, False, _RANDOM),
+    Model("kernel-cubic", "CUBIC's code, ACK by ACK", ("laws-cubic",), kernel, _rare, _UP_TO_1, False, _RANDOM),
+    Model("kernel-htcp", "H-TCP's code, ACK by ACK", ("laws-htcp",), kernel, _rare, _UP_TO_1, False, _RANDOM),
 )  # fmt: skip
-"""For comparison: other constants, and the laws themselves without a formula in between."""
+"""For comparison: other constants, the laws and the kernel's code without a formula in between."""

