@@ -245,12 +245,13 @@ def _beside(
 def _figure3(found: Sequence[Result]) -> Figure | None:
     """Throughput against RTT beside the published formula, each as a share of its own link."""
     cells = of(found, "figure3")
-    if not cells:
+    first = next((one for one in cells if models.loss(one) > 0), None)
+    if first is None:
         return None
+    crossing = models.mathis(1.0)(first) * models.rtt(first) / models.link(first)
     figure, axes = _figure(1, 2, 10.0, 3.8)
     ours, shape = axes[0]
     kinds = (("reno", True, "Reno"), ("htcp", True, "H-TCP"), ("reno", False, "Reno, no loss"))
-    crossing = models.mathis(1.0)(cells[1]) * models.rtt(cells[1]) / models.link(cells[1])
     for place, (algorithm, lossy, label) in enumerate(kinds):
         mine = [
             one

@@ -24,7 +24,7 @@ FEW = (
 """Cells of the plan that take about 40 s together on two cores."""
 
 MISSED = {"htcp": "kernel-htcp"}
-"""Formulas whose median error is above the goal, with the simulation of the kernel's code that says why: it is within."""
+"""Formulas whose median error is above the goal, and the kernel's code played, which is within it and says why."""
 
 
 @pytest.fixture(scope="module")
