@@ -83,8 +83,11 @@ def _laws(found: Sequence[Result]) -> Figure | None:
             height = [bar * each for bar, each in zip(bars, ratios, strict=True)]
             bottom.errorbar(across, ratios, yerr=height, capsize=2, linewidth=0.8, **style)
         bottom.axhspan(0.9, 1.1, color="#009E73", alpha=0.12, linewidth=0)
-        bottom.set(xscale="log", xlabel="loss", ylim=(0.5, 1.5))
+        bottom.set(xscale="log", xlabel="loss", ylim=(0.4, 1.4))
         top.set(xscale="log", yscale="log", title=NAMES[name])
+        for plot in (top, bottom):
+            plot.set_xticks(plan.LOSSES, [f"{100 * loss:g} %" for loss in plan.LOSSES])
+            plot.minorticks_off()
         if top.lines:
             top.legend(fontsize="small", title="RTT; lines: model")
     axes[0][0].set_ylabel("throughput × RTT, segments")
@@ -134,7 +137,8 @@ def _sockets(found: Sequence[Result]) -> Figure | None:
             label="measured",
         )
         lost.axhline(100 * models.loss(cells[0]), color=COLOURS[1], linewidth=1, label="the path's own")
-        lost.set_ylim(bottom=0)
+        for plot in (measured, lost, estimate):
+            plot.set_ylim(bottom=0)
         for c, colour, marker in ((theory.MATHIS_RANDOM, COLOURS[2], "D"), (1.0, COLOURS[3], "v")):
             said = [models.estimated(one, c) / 1e6 for one in cells]
             estimate.plot(numbers, said, marker, color=colour, markersize=4, label=f"eq. 5, C = {c:g}")
