@@ -1,0 +1,47 @@
+"""`python -m tests.validation [STUDY...]` runs what is missing; `python -m tests.validation report` writes the page."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tcptutor.errors import TutorError
+from tests.validation import plan, sweep
+
+
+def main() -> int:
+    names = list(plan.studies())
+    parser = argparse.ArgumentParser(prog="python -m tests.validation", description=__doc__)
+    parser.add_argument(
+        "study",
+        nargs="*",
+        help=f"report, list, or some of {', '.join(names)}; all when left out, in that order",
+    )
+    parser.add_argument("-j", "--jobs", type=int, help="guests at a time (one for each core)")
+    asked = parser.parse_args()
+    unknown = set(asked.study) - {*names, "report", "list"}
+    if unknown:
+        parser.error(f"no study {min(unknown)!r}: the studies are {', '.join(names)}")
+    try:
+        if "list" in asked.study:
+            return _list()
+        if asked.study == ["report"]:
+            from tests.validation import page
+
+            return page.write()
+        return sweep.run(asked.study or names, asked.jobs)
+    except TutorError as error:
+        print(f"validation: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+def _list() -> int:
+    for name, study in plan.studies().items():
+        seconds = sum(plan.cost(cell.experiment) for cell in study.cells())
+        print(
+            f"{name:12} {len(study.points):3} cells  about {seconds / 60:4.0f} minutes of one core  {study.title}"
+        )
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,140 @@
+"""The results in the repository: a table of each study in the sweep room's format, with what a report needs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import subprocess
+from pathlib import Path
+
+import msgspec
+
+from tcptutor.run import Run
+from tcptutor.spec import Experiment
+from tcptutor.sweep import table
+from tcptutor.sweep.cell import Row, row
+from tcptutor.sweep.grid import Cell
+from tcptutor.sweep.table import Definition, Store
+from tests.validation.plan import Study, studies
+
+RESULTS = Path(__file__).parent / "results"
+ROOT = Path(__file__).parents[2]
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """One cell that was run: what was asked for and what came out, in base units."""
+
+    study: str
+    experiment: Experiment
+    row: Row
+
+    @property
+    def throughput(self) -> float:
+        """Payload of all flows, bit/s."""
+        return self.row.throughput_bps
+
+    @property
+    def events(self) -> int:
+        """Loss events of all flows."""
+        return self.row.losses
+
+    @property
+    def mss(self) -> int:
+        """As the kernel told it, bytes."""
+        return int(float(self.row.values["mss"] or 0))
+
+    @property
+    def rto(self) -> float:
+        """The kernel's retransmission timeout without backoff, s; what is usual where it was not seen."""
+        return float(self.row.values["rto"] or 0) or self.experiment.path.delay + 0.2
+
+    @property
+    def commit(self) -> str:
+        return str(self.row.values["commit"])
+
+
+def path_of(study: Study) -> Path:
+    return RESULTS / f"{study.name}{table.SUFFIX}"
+
+
+def open_store(study: Study, path: Path) -> Store:
+    """The file of `study`, to add to. Raises TutorError; UsageError when its cells were others."""
+    plan = json.dumps([[cell.point, cell.experiment.seed] for cell in study.cells()])
+    definition = Definition(
+        experiment=f"validation/{study.name}",
+        scale="bench",
+        settings={},
+        axes=(),
+        seed=None,
+        backend="guest",
+        clock="virtual",
+        cells=len(study.points),
+        digest=hashlib.sha256(plan.encode()).hexdigest()[:16],
+    )
+    return Store(path, definition)
+
+
+def keep(cell: Cell, run: Run, commit: str) -> Row:
+    """The row of `run`, without the models' own lines, which the report computes, and without the machine's name."""
+    made = row(cell, run)
+    values = {
+        "commit": commit,
+        "mss": max((flow.mss for flow in run.flows), default=0),
+        "rto": _least_rto(run),
+    }
+    return msgspec.structs.replace(
+        made,
+        values=values,
+        predictions=(),
+        machine="",
+        throughput_bps=round(made.throughput_bps, 1),
+        loss_rate=float(f"{made.loss_rate:.5g}"),
+        jain_index=round(made.jain_index, 5),
+        mean_rtt_s=_short(made.mean_rtt_s),
+        mean_cwnd_segments=_short(made.mean_cwnd_segments),
+        wall_s=round(made.wall_s, 2),
+        experiment_s=round(made.experiment_s, 2),
+    )
+
+
+def results() -> list[Result]:
+    """All that is kept and belongs to the plan as it is, in its order."""
+    found = []
+    for study in studies().values():
+        if not path_of(study).exists():
+            continue
+        rows = {(str(one.point), one.seed): one for one in table.load(path_of(study)).rows.values()}
+        for cell in study.cells():
+            kept = rows.get((str(cell.point), cell.experiment.seed))
+            if kept is not None:
+                found.append(Result(study=study.name, experiment=cell.experiment, row=kept))
+    return found
+
+
+def commit() -> str:
+    """The commit that runs, marked with + when files of the lab or the plan differ from it."""
+    git = ["git", "-C", str(ROOT)]
+    try:
+        name = subprocess.run(
+            [*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True
+        )
+        changed = subprocess.run(
+            [*git, "status", "--porcelain", "--", "tcptutor", "tests/validation/*.py"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return name.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+def _least_rto(run: Run) -> float | None:
+    """Median of the samples' timeout: backoff doubles it for a short while only."""
+    timeouts = sorted(sample.rto for sample in run.samples if sample.rto > 0)
+    return round(timeouts[len(timeouts) // 2], 4) if timeouts else None
+
+
+def _short(value: float | None) -> float | None:
+    return value if value is None or not math.isfinite(value) else float(f"{value:.6g}")

@@ -1,0 +1,155 @@
+"""A small part of the validation on the real guest, and what the kept results say, computed again from them."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from tcptutor.run import Run
+from tcptutor.sweep import place, pool
+from tcptutor.sweep.grid import Cell
+from tests.validation import judge, kept, models, page, plan, simulated, tables
+from tests.validation.kept import Result
+from tests.validation.models import Model
+
+FEW = (
+    ("laws-reno", {"loss": "1 %", "delay": "10 ms"}),
+    ("laws-cubic", {"loss": "1 %", "delay": "10 ms"}),
+    ("laws-htcp", {"loss": "1 %", "delay": "10 ms"}),
+    ("mss", {"loss": "1 %", "mtu": "9000"}),
+    ("window", {"window": "32 KiB"}),
+)
+"""Cells of the plan that take about 40 s together on two cores."""
+
+MISSED = {"htcp": "kernel-htcp"}
+"""Formulas whose median error is above the goal, and the kernel's code played, which is within it and says why."""
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Result]:
+    return kept.results()
+
+
+def own_model(study: str) -> Model:
+    return next(model for model in models.MODELS if study in model.studies)
+
+
+@pytest.mark.guest
+async def test_a_few_cells_agree_with_their_models_and_with_the_kept_ones(
+    mark: str, snapshots: object, found: list[Result]
+) -> None:
+    """Within the goal and two standard errors of the model, and within three of what was kept with the results.
+
+    H-TCP is compared with its code, played, as its formula misses the goal (below).
+    """
+    cells = [(study, _cell(study, settings)) for study, settings in FEW]
+    experiments = [cell.experiment for _, cell in cells]
+    where = await place.find(experiments, "guest", "virtual", None)
+    async with asyncio.timeout(300), aclosing(pool.runs(experiments, where)) as runs:
+        async for number, run in runs:
+            assert isinstance(run, Run), run
+            study, cell = cells[number]
+            now = Result(study=study, experiment=cell.experiment, row=kept.keep(cell, run, "now"))
+            model, chance = own_model(study), judge.chance(now)
+            assert not judge.why_not(model, now)
+            expected = models.kernel(now) if model.name in MISSED else model.predict(now)
+            assert now.throughput == pytest.approx(expected, rel=judge.GOAL + 2 * chance), study
+            before = [one for one in found if (one.study, one.row.point) == (study, cell.point)]
+            for one in before:
+                assert now.throughput == pytest.approx(one.throughput, rel=0.01 + 3 * chance), study
+
+
+def _cell(study: str, settings: dict[str, str]) -> Cell:
+    cells = plan.studies()[study].cells()
+    return next(cell for cell in cells if settings.items() <= cell.point.items())
+
+
+@pytest.mark.parametrize(
+    "model", [model for model in models.MODELS if model.law], ids=lambda model: model.name
+)
+def test_the_median_error_of_each_loss_model_in_its_regime_is_within_the_goal(
+    model: Model, found: list[Result]
+) -> None:
+    comparison = judge.compare(model, found)
+    if not any(one.study in model.studies for one in found):
+        pytest.skip(f"no cell of {', '.join(model.studies)} has been run yet: run python -m tests.validation")
+    assert comparison is not None
+    assert len(comparison.errors) >= 6
+    if model.name not in MISSED:
+        assert comparison.median <= judge.GOAL
+        return
+    assert comparison.median > judge.GOAL, f"{model.label} reaches the goal: take it out of MISSED"
+    code = next(other for other in models.OTHERS if other.name == MISSED[model.name])
+    explained = judge.compare(code, found)
+    assert explained is not None
+    assert explained.median <= judge.GOAL
+
+
+@pytest.mark.parametrize(("way", "algorithm"), [("law", "reno"), ("kernel", "cubic"), ("kernel", "htcp")])
+def test_the_kept_simulations_come_out_again(way: str, algorithm: str) -> None:
+    loss, rtt = 0.01, 0.0301
+    kept_one = simulated.Simulated().throughput(way, algorithm, 1448, rtt, loss)
+    assert kept_one == pytest.approx(8 * 1448 * simulated.window(way, algorithm, rtt, loss) / rtt, rel=1e-4)
+
+
+def test_the_page_says_what_the_results_say(found: list[Result]) -> None:
+    told = page.PAGE.read_text(encoding="utf-8")
+    assert told == page.text(found), "run python -m tests.validation report"
+
+
+def test_every_plot_that_the_page_shows_is_there() -> None:
+    shown = [
+        line.split("(")[-1].rstrip(")")
+        for line in page.PAGE.read_text().splitlines()
+        if line.startswith("![")
+    ]
+    assert shown
+    for name in shown:
+        assert (page.PAGE.parent / name).exists(), name
+
+
+def test_each_kept_cell_names_the_commit_that_made_it_and_no_machine(found: list[Result]) -> None:
+    assert found
+    for one in found:
+        assert one.commit and one.commit != "unknown"
+        assert one.row.machine == ""
+        assert one.row.clock == "virtual"
+
+
+def test_all_that_is_kept_belongs_to_the_plan(found: list[Result]) -> None:
+    lines = 0
+    for study in plan.studies().values():
+        path = kept.path_of(study)
+        if path.exists():
+            lines += len(kept.table.load(path).rows)
+    assert lines == len(found)
+
+
+def test_cells_of_the_loss_laws_are_long_enough_for_a_hundred_losses() -> None:
+    for name in plan.ALGORITHMS:
+        for cell in plan.studies()[f"laws-{name}"].cells():
+            path, flows = cell.experiment.path, cell.experiment.flows
+            rate = plan._segments_per_second(cell.experiment)
+            assert rate * path.loss * flows.duration >= 99
+            assert flows.warmup >= 2
+
+
+def test_knees_are_found() -> None:
+    link = {number: min(4.2 * number, 38.0) for number in range(1, 21)}
+    assert judge.knee(link) == 9
+    losses = {number: 0.003 if number < 10 else 0.003 + 0.001 * (number - 9) for number in range(1, 21)}
+    assert judge.loss_knee(losses) == 10
+    assert judge.loss_knee(dict.fromkeys(range(1, 21), 0.003)) is None
+
+
+def test_the_paired_test_gives_the_textbooks_example() -> None:
+    """Jain, The Art of Computer Systems Performance Analysis, example 13.5: -0.32, from -7.75 to 7.11."""
+    test = judge.paired([5.4 - 19.1, 16.6 - 3.5, 0.6 - 3.4, 1.4 - 2.5, 0.6 - 3.6, 7.3 - 1.7])
+    assert (test.mean, test.low, test.high) == pytest.approx((-0.32, -7.75, 7.11), abs=0.01)
+    assert test.p == pytest.approx(0.935, abs=0.005)
+
+
+def test_tables_without_results_say_so() -> None:
+    assert tables.knees([]) == tables.figure10([]) == "Not run yet."
