@@ -20,7 +20,7 @@ class Start(NamedTuple):
     sender: Host
     receiver: Host
     algorithm: str
-    """The sender's congestion control; its host's usual one when only the other end was in the dump."""
+    """The sender's congestion control."""
 
 
 class Finder:
@@ -53,11 +53,17 @@ class Finder:
                 sends = connection.bytes_acked >= there
                 sending = address if sends else address.other_end
                 sender, receiver = self._hosts[sending.source], self._hosts[sending.destination]
-                usual = sysctl(sender, "net.ipv4.tcp_congestion_control")
-                found.append(Start(sending, sender, receiver, connection.algorithm if sends else usual))
+                algorithm = connection.algorithm if sends else self._algorithm(sending)
+                found.append(Start(sending, sender, receiver, algorithm))
         # A port may come again with another connection.
         self._known &= alive
         return found
+
+    def _algorithm(self, address: Address) -> str:
+        """The congestion control of that end; its host's usual one for an IPv6 socket."""
+        there = self._diags[address.source].connections()
+        usual = sysctl(self._hosts[address.source], "net.ipv4.tcp_congestion_control")
+        return next((one.algorithm for one in there if one.address == address), usual)
 
     def _acked(self, address: Address) -> int:
         info = self._diags[address.source].ask(request(address))
