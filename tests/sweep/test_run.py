@@ -213,7 +213,8 @@ def test_repeat_gives_every_run_and_the_means(mark: str, snapshots: Snapshots, w
     summary, rates = out["summary"], [each["aggregate"]["throughput_bps"] for each in out["runs"]]
     assert (summary["n"], summary["confidence"]) == (3, 0.95)
     assert summary["throughput_bps"]["mean"] == pytest.approx(sum(rates) / 3)
-    assert summary["throughput_bps"]["low"] <= min(rates)
+    # Runs so short lose nothing: they may be equal, and the interval nothing but rounding.
+    assert summary["throughput_bps"]["low"] <= min(rates) * (1 + 1e-9)
     assert {"loss_rate", "losses"} <= set(summary)
     first = out["runs"][0]["predictions"][0]
     assert summary["ratios"][first["model"]]["n"] == 3
