@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-import msgspec
-
 from tcptutor.analysis.case import Case, flow_case, goodput, segment
 from tcptutor.spec import Experiment, Path
 
@@ -61,6 +59,5 @@ def _path(experiment: Experiment, moment: float) -> tuple[Path, bool]:
         if change.name == "link":
             up = bool(change.value)
         else:
-            value = round(change.value) if change.name == "queue" else change.value
-            path = msgspec.structs.replace(path, **{change.name: value})
+            path = path.after(change)
     return path, up

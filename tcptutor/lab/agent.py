@@ -70,9 +70,9 @@ class Agent:
             for name in ("rmem_max", "wmem_max"):
                 allowed = int((Path("/proc/sys/net/core") / name).read_text())
                 if asked > allowed:
+                    other = "" if self._backend == "guest" else ", or --backend guest"
                     raise KernelLacks(
-                        f"this kernel allows buffers of {allowed} bytes (net.core.{name}):"
-                        f" take a smaller buffer, or --backend guest"
+                        f"this kernel allows buffers of {allowed} bytes (net.core.{name}): take a smaller buffer{other}"
                     )
         for kind in experiment.qdiscs:
             if kind not in here.qdiscs:

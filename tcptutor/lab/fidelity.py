@@ -25,6 +25,8 @@ _RTT_SLACK = 0.001
 """What a real clock and a busy machine may add to an idle path's RTT, s."""
 _ENOUGH_LOSSES = 10
 """Loss events below which a loss model says little: the window's mean is uncertain by a fifth and more."""
+_ROUND_TRIPS = 10
+"""Round trips below which a measurement is mostly a connection's start."""
 _RATE_SLACK = 0.03
 """How far the rate of a full bottleneck may be from the one asked for, relative."""
 _LATE = 0.002
@@ -166,6 +168,20 @@ class Watch:
             self.invalid.append(
                 f"netem dropped {random} packets, {expected:.0f} were planned: its queue is too short"
             )
+
+    def measured(self, flows: Sequence[FlowResult]) -> None:
+        """Was every flow seen in the measured time, and for more than its start?"""
+        experiment = self.experiment
+        missing = experiment.total_streams - len(flows)
+        if missing:
+            why = "they were over too soon: let them send more bytes, or take a shorter warmup"
+            if experiment.flows.bytes is None:
+                why = "they sent nothing in the measured time: run the experiment again"
+            self.invalid.append(f"{missing} of {experiment.total_streams} flows were not measured, {why}")
+        longest = max(map(experiment.delay, range(experiment.total_streams)), default=0.0)
+        if experiment.flows.bytes is None and experiment.flows.duration < _ROUND_TRIPS * longest:
+            trips = experiment.flows.duration / longest
+            self.suspect.append(f"the measured time is only {trips:.2g} round trips: take a longer duration")
 
     def ends(self, flows: Iterable[FlowResult]) -> None:
         """Do sender and receiver agree?

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from tcptutor.spec import ETHERNET_HEADER, Change, Path
+from tcptutor.spec import ETHERNET_HEADER, Path
 
 _UNSHAPED = 1e10
 """Rate for which netem's queue is made when the path has no shaper, bit/s."""
@@ -110,11 +110,3 @@ def _inner(way: Path, frame: int) -> dict[str, Any]:
                 "rate": round(way.rate / 8),
                 "ecn": way.ecn,
             }
-
-
-def after(path: Path, change: Change) -> Path:
-    """`path` once `change` has happened; the link's state is not the path's."""
-    if change.name == "link":
-        return path
-    value = round(change.value) if change.name == "queue" else change.value
-    return msgspec.structs.replace(path, **{change.name: value})

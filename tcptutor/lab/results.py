@@ -11,7 +11,7 @@ from typing import Any
 from tcptutor.errors import LabError
 from tcptutor.lab.sampler import Flow
 from tcptutor.lab.traffic import COOKIE, Group
-from tcptutor.run import CA_STATES, FlowResult, SampleTable
+from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, FlowResult, SampleTable
 from tcptutor.spec import Experiment
 
 _CA_CWR = CA_STATES.index("cwr")
@@ -50,38 +50,38 @@ class _Series:
         self.bytes_acked, self.segs_out, self.retransmits, self.mss = (
             pick(samples.column(name)) for name in ("bytes_acked", "segs_out", "retransmits", "mss")
         )
-        self.ssthresh, self.ca_state = (pick(samples.column(name)) for name in ("ssthresh", "ca_state"))
+        self.ssthresh, self.ca_state, self.delivered_ce = (
+            pick(samples.column(name)) for name in ("ssthresh", "ca_state", "delivered_ce")
+        )
 
     def losses(self, start: int) -> int:
         """Loss events from sample `start` on, however many segments each retransmits.
 
-        An event lowers ssthresh, or, where it lowers it to the same value again, begins to retransmit outside of a
-        recovery. A sample shows only what is there when it is taken: two events between two samples count as one.
+        An event lowers ssthresh. Where it lowers it to the same value again, it begins to retransmit, or to reduce the
+        window for a mark, outside of an earlier event. An exit of HyStart sets ssthresh as well, from infinity and
+        without a loss. A sample shows only what is there when it is taken: two events between two samples count as one.
         """
         first = max(start, 1)
-        before, now = slice(first - 1, -1), slice(first, None)
-        return sum(
-            later != earlier or (sent > sent_before and state < _CA_CWR)
-            for earlier, later, sent_before, sent, state in zip(
-                self.ssthresh[before],
-                self.ssthresh[now],
-                self.retransmits[before],
-                self.retransmits[now],
-                self.ca_state[before],
-                strict=True,
-            )
-        )
+        columns = (self.ssthresh, self.retransmits, self.ca_state, self.delivered_ce)
+        before = zip(*(column[first - 1 : -1] for column in columns), strict=True)
+        now = zip(*(column[first:] for column in columns), strict=True)
+        count = 0
+        for (threshold, sent, state, marks), (threshold_now, sent_now, state_now, marks_now) in zip(
+            before, now, strict=True
+        ):
+            unharmed = sent_now == sent and marks_now == marks and max(state, state_now) < _CA_CWR
+            hystart = threshold >= SSTHRESH_INFINITE > threshold_now and unharmed
+            begins = state < _CA_CWR and (sent_now > sent or state_now >= _CA_CWR)
+            count += begins or (threshold_now != threshold and not hystart)
+        return count
 
 
 def _result(
     flow: Flow, samples: _Series, experiment: Experiment, receiver: float | None
 ) -> FlowResult | None:
-    """The figures of one flow; None with fewer than two samples after the warm-up."""
+    """The figures of one flow; None with fewer than two samples after the warm-up and before it had sent all."""
     first = bisect_left(samples.t, experiment.flows.warmup)
     end = len(samples.t)
-    if end - first < 2:
-        return None
-    losses = samples.losses(first)
     completion = None
     amount = experiment.flows.bytes
     if amount is not None:
@@ -89,7 +89,9 @@ def _result(
         done = bisect_left(samples.bytes_acked, amount + COOKIE)
         if done < end:
             completion = round(samples.t[done] - samples.t[0], 6)
-        end = min(end, max(first + 2, done + 1))
+        end = min(end, done + 1)
+    if end - first < 2:
+        return None
     last = end - 1
     return FlowResult(
         flow=flow.number,
@@ -98,7 +100,7 @@ def _result(
         * (samples.bytes_acked[last] - samples.bytes_acked[first])
         / (samples.t[last] - samples.t[first]),
         retransmits=samples.retransmits[last] - samples.retransmits[first],
-        losses=losses,
+        losses=samples.losses(first),
         segments=samples.segs_out[last] - samples.segs_out[first],
         mean_rtt_s=sum(samples.rtt[first:end]) / (end - first),
         mean_cwnd_segments=sum(samples.cwnd[first:end]) / (end - first),

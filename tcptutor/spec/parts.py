@@ -68,6 +68,13 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...] = ()
     """In order of time."""
 
+    def after(self, change: Change) -> Path:
+        """This path once `change` has happened; the link's state is not a part of it."""
+        if change.name == "link":
+            return self
+        value = round(change.value) if change.name == "queue" else change.value
+        return msgspec.structs.replace(self, **{change.name: value})
+
 
 class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     """How the end hosts are set up."""

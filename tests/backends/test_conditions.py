@@ -158,6 +158,27 @@ async def test_data_goes_both_ways_at_once(guest: GuestBackend, build: Build) ->
     assert run.flows[1].throughput_bps == pytest.approx(FULL / 2, rel=0.15)
 
 
+@pytest.mark.parametrize("window", [8, 24, 122])
+async def test_the_receivers_window_is_the_one_that_was_asked_for(
+    guest: GuestBackend, build: Build, window: int
+) -> None:
+    """Not one in steps of the window's scale."""
+    run = await play(guest, build(**BASE | {"rate": "none", "window": f"{window} KiB"}))
+    assert (run.fidelity.status, run.fidelity.reasons) == ("valid", ())
+    assert run.fidelity.checks["advertised window"] == pytest.approx(1024 * window, abs=1448)
+
+
+async def test_amounts_over_ways_of_different_length_are_all_measured(
+    guest: GuestBackend, build: Build
+) -> None:
+    """The first flow is over before the second one is connected."""
+    amounts = {"warmup": "0", "bytes": "20 kB", "duration": "10 s", "pair_delays": "0 ms, 400 ms"}
+    run = await play(guest, build(pairs=2, **BASE | amounts))
+    near, far = (flow.completion_s or 0.0 for flow in run.flows)
+    assert 0.02 < near < 0.42 < far < 2.5
+    assert (run.fidelity.status, run.fidelity.reasons) == ("valid", ())
+
+
 async def test_a_fixed_amount_has_a_completion_time(guest: GuestBackend, build: Build) -> None:
     run = await play(guest, build(**BASE | {"warmup": "0", "bytes": "500 kB", "duration": "10 s"}))
     done = run.flows[0].completion_s

@@ -92,16 +92,26 @@ async def test_a_queue_of_netem_that_is_too_short(guest: GuestBackend, build: Bu
     doubt(run, "0 were planned: its queue is too short")
 
 
-async def test_ends_that_differ(guest: GuestBackend, build: Build) -> None:
+async def test_amounts_that_are_sent_before_the_measured_time(guest: GuestBackend, build: Build) -> None:
+    run = await play(guest, build(**BASE | {"streams": "2", "bytes": "20 kB", "warmup": "1 s"}))
+    assert run.fidelity.status == "invalid"
+    doubt(run, "2 of 2 flows were not measured, they were over too soon: let them send more bytes")
+
+
+async def test_ends_that_differ_and_too_few_round_trips(guest: GuestBackend, build: Build) -> None:
     """In slow start over a long path the receiver is half a round trip ahead, which is a large part of all there is."""
     run = await play(guest, build(**BASE | {"rate": "none", "delay": "500 ms", "duration": "4 s"}))
     doubt(run, "flow 1: sender and receiver differ by more than 18%")
+    doubt(run, "the measured time is only 8 round trips: take a longer duration")
 
 
 async def test_a_processor_that_cannot_follow(guest: GuestBackend, build: Build) -> None:
-    """The emulated processor carries some hundred Mbit/s of small segments, not ten thousand."""
-    flood = {"rate": "10 Gbit/s", "delay": "1 ms", "streams": "8", "mss": "88", "duration": "1 s"}
-    run = await play(guest, build(**BASE | flood))
+    """The emulated processor carries some hundred Mbit/s of small segments, not ten thousand.
+
+    A firewall that looks at each of them makes it certain that most of the time goes to packets.
+    """
+    flood = {"rate": "10 Gbit/s", "delay": "1 ms", "streams": "12", "mss": "88", "duration": "1 s"}
+    run = await play(guest, build(**BASE | flood | {"loss_by": "firewall", "loss": "0.0001 %"}))
     assert run.fidelity.status == "suspect"
     doubt(run, "% of the time on packets: take a lower rate")
     doubt(run, "may be the bottleneck: take a lower rate")

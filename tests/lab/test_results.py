@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from tcptutor.lab.results import flow_results
 from tcptutor.lab.sampler import Flow
 from tcptutor.lab.sockdiag import Address
-from tcptutor.run import CA_STATES, FlowResult, Run, Sample, load
+from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, FlowResult, Run, Sample, load
 
 RUNS = sorted((Path(__file__).parents[1] / "analysis" / "runs").glob("*.tcprun"))
 COOKIE = 37
+CWR = CA_STATES.index("cwr")
 
 
 def _flows(run: Run) -> list[Flow]:
@@ -22,15 +23,19 @@ def _flows(run: Run) -> list[Flow]:
     return [Flow(number, 0, address) for number in range(run.experiment.total_streams)]
 
 
+def _is_hystart_exit(before: Sample, now: Sample) -> bool:
+    harmed = now.retransmits > before.retransmits or now.delivered_ce > before.delivered_ce
+    first = before.ssthresh >= SSTHRESH_INFINITE > now.ssthresh
+    return first and not harmed and before.ca_state < CWR and now.ca_state < CWR
+
+
 def _by_hand(number: int, run: Run) -> FlowResult | None:
     experiment, amount = run.experiment, run.experiment.flows.bytes
     mine: list[Sample] = [sample for sample in run.samples if sample.flow == number]
     measured = [sample for sample in mine if sample.t >= experiment.flows.warmup]
-    if len(measured) < 2:
-        return None
     losses = sum(
-        now.ssthresh != before.ssthresh
-        or (now.retransmits > before.retransmits and before.ca_state < CA_STATES.index("cwr"))
+        (now.ssthresh != before.ssthresh and not _is_hystart_exit(before, now))
+        or (before.ca_state < CWR and (now.retransmits > before.retransmits or now.ca_state >= CWR))
         for before, now in pairwise(mine)
         if now.t >= experiment.flows.warmup
     )
@@ -38,8 +43,10 @@ def _by_hand(number: int, run: Run) -> FlowResult | None:
     if amount is not None:
         sent = [sample for sample in mine if sample.bytes_acked >= amount + COOKIE]
         completion = round(sent[0].t - mine[0].t, 6) if sent else None
-        before = sum(sample.bytes_acked < amount + COOKIE for sample in measured)
-        measured = measured[: max(2, before + 1)]
+        before = sum(sample.bytes_acked < amount + COOKIE for sample in mine)
+        measured = [sample for sample in mine[: before + 1] if sample.t >= experiment.flows.warmup]
+    if len(measured) < 2:
+        return None
     first, last = measured[0], measured[-1]
     return FlowResult(
         flow=number,

@@ -20,8 +20,9 @@ export PYTHONPATH=/agent PYTHONDONTWRITEBYTECODE=1 PYTHON_COLORS=0
 ip link set lo up
 # Where bash looks for what it reads from another command.
 ln -s /proc/self/fd /dev/fd
-# Applications may ask for buffers as large as the documents print them.
-for way in r w; do echo 1073741824 > /proc/sys/net/core/${way}mem_max; done
+# Applications may ask for buffers larger than the documents print them. Not for more: the kernel takes the scale of
+# every window from this maximum, and 1 GiB would have all of them in steps of 16 KiB.
+for way in r w; do echo 16777216 > /proc/sys/net/core/${way}mem_max; done
 for word in $(cat /proc/cmdline); do case $word in tcptutor.clock=*) clock=${word#*=};; esac; done
 python3 -m tcptutor.lab.guest "$clock"
 echo "the agent ended with $?"
