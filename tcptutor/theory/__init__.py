@@ -19,6 +19,7 @@ from tcptutor.theory.bbr import (
 from tcptutor.theory.buffers import (
     buffer_rule,
     queueing_delay,
+    sawtooth_mean,
     sawtooth_peak,
     sawtooth_period,
     sawtooth_utilisation,
@@ -29,6 +30,7 @@ from tcptutor.theory.completion import (
 from tcptutor.theory.cubic import (
     CUBIC_BETA,
     CUBIC_C,
+    CUBIC_MEAN,
     CUBIC_RANDOM,
     CUBIC_RENO_ALPHA,
     CUBIC_RENO_RANDOM,
@@ -105,6 +107,7 @@ __all__ = [
     "BBR_STARTUP_GAIN",
     "CUBIC_BETA",
     "CUBIC_C",
+    "CUBIC_MEAN",
     "CUBIC_RANDOM",
     "CUBIC_RENO_ALPHA",
     "CUBIC_RENO_RANDOM",
@@ -154,6 +157,7 @@ __all__ = [
     "queueing_delay",
     "reno_window",
     "rtt_shares",
+    "sawtooth_mean",
     "sawtooth_peak",
     "sawtooth_period",
     "sawtooth_utilisation",

@@ -144,6 +144,8 @@ GROUPS: dict[str, tuple[Model, ...]] = {
               "Villamizar, Song 1994; Appenzeller, Keslassy, McKeown 2004, section 3"),
         Model(theory.sawtooth_utilisation, "share", "use of a link by one Reno flow",
               "¾ (1+x)² / (1 + x + x²)", _SAWTOOTH),
+        Model(theory.sawtooth_mean, "share", "mean of one Reno flow's window over its peak",
+              "¾ without a buffer, 7/9 from one BDP on", _SAWTOOTH),
         Model(theory.sawtooth_peak, "segments", "window at which the queue overflows", "(BDP + buffer) / mss",
               _SAWTOOTH),
         Model(theory.sawtooth_period, "time", "between one Reno flow's losses",

@@ -40,6 +40,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("flows: 0", lambda: theory.shared_utilisation(0, 0.5)),
     ("beta: -0.1", lambda: theory.shared_utilisation(1, -0.1)),
     ("buffer_ratio: -1", lambda: theory.sawtooth_utilisation(-1)),
+    ("buffer_ratio: -0.1", lambda: theory.sawtooth_mean(-0.1)),
     ("initial: 0", lambda: theory.slow_start_duration(10, 0.1, initial=0)),
     ("rates: none", lambda: theory.jain_index([])),
     ("rates: all 0", lambda: theory.jain_index([0, 0])),

@@ -281,6 +281,11 @@ def test_htcp_is_reno_while_losses_are_close() -> None:
     assert theory.htcp_window(1e-5, 0.1) > 4 * theory.reno_window(1e-5)
 
 
+def test_a_sawtooths_mean_over_its_peak() -> None:
+    assert theory.sawtooth_mean(0) == 0.75
+    assert theory.sawtooth_mean(1) == pytest.approx(theory.sawtooth_mean(1 - 1e-9), rel=1e-6)
+
+
 def test_jain_of_his_own_example() -> None:
     # Ten dollars to 100 people: 20 get 50 cents' worth, the index is the share that is served.
     assert theory.jain_index([1] * 20 + [0] * 80) == pytest.approx(0.2)
