@@ -29,9 +29,14 @@ LOSS_BLIND = frozenset({"bbr"})
 
 MODELLED = frozenset({"reno", "cubic", "htcp", "highspeed"}) | LOSS_BLIND
 
-# Relative standard deviation of throughput times the square root of the losses, from simulation. For Reno it
-# is the 1/2 of p^(-1/2); the steeper curve and longer memory of the others makes theirs larger.
-_RENO_SPREAD, _CUBIC_SPREAD, _HTCP_SPREAD = 0.5, 1.1, 0.9
+RENO_SPREAD = 0.5
+"""Relative standard deviation of Reno's throughput times the square root of its losses: the 1/2 of p^(-1/2)."""
+
+CUBIC_SPREAD = 1.1
+"""The same for CUBIC's curve, and for HighSpeed: it is steeper and remembers longer. From simulation."""
+
+HTCP_SPREAD = 0.9
+"""The same for H-TCP. From simulation."""
 
 MATHIS_CONSTANTS = {
     "mathis": theory.MATHIS_RANDOM,
@@ -111,12 +116,12 @@ def _reno(flow: Lossy) -> Iterator[Law]:
         # The other constants are for other patterns of loss: their bias is known.
         bias = theory.MATHIS_RANDOM / c - 1
         own = best and model == "mathis"
-        yield Law(model, _MATHIS_LABELS[model], throughput, formula, error + bias, _RENO_SPREAD, own)
+        yield Law(model, _MATHIS_LABELS[model], throughput, formula, error + bias, RENO_SPREAD, own)
     limit = max(1.0, flow.window / flow.mss) if flow.window else None
     throughput = theory.padhye(flow.mss, flow.rtt, flow.loss, flow.rto, max_window=limit)
     formula = f"/ ({flow.rtt_text} × √(2p/3) + {units.seconds(flow.rto)} × 3√(3p/8) p), p = {p}"
     error = max(PADHYE_ERROR, share / (1 - share))
-    yield Law("padhye", "Padhye", throughput, formula, error, _RENO_SPREAD, best=False)
+    yield Law("padhye", "Padhye", throughput, formula, error, RENO_SPREAD, best=False)
 
 
 def _cubic(flow: Lossy) -> Iterator[Law]:
@@ -133,7 +138,7 @@ def _cubic(flow: Lossy) -> Iterator[Law]:
         else:
             formula = f"× {window * math.sqrt(flow.loss):.3g} / ({flow.rtt_text} × √{p})"
         throughput = theory.window_limited(window * flow.mss, flow.rtt)
-        spread = _CUBIC_SPREAD if on_curve else _RENO_SPREAD
+        spread = CUBIC_SPREAD if on_curve else RENO_SPREAD
         error = CUBIC_ERROR + random / window - 1
         yield Law(model, label, throughput, formula, error, spread, best=model == "cubic")
 
@@ -143,12 +148,12 @@ def _htcp(flow: Lossy) -> Iterator[Law]:
     periodic = theory.htcp_window(flow.loss, flow.rtt)
     seconds_apart = flow.rtt / (flow.loss * periodic)
     factor = theory.HTCP_RANDOM if seconds_apart > 1 else theory.MATHIS_RANDOM / theory.MATHIS_PERIODIC
-    yield _steep(flow, "htcp", "H-TCP", factor * periodic, _HTCP_SPREAD)
+    yield _steep(flow, "htcp", "H-TCP", factor * periodic, HTCP_SPREAD)
 
 
 def _highspeed(flow: Lossy) -> Iterator[Law]:
     factor = theory.MATHIS_RANDOM / theory.MATHIS_PERIODIC
-    yield _steep(flow, "highspeed", "HighSpeed", factor * theory.highspeed_window(flow.loss), _CUBIC_SPREAD)
+    yield _steep(flow, "highspeed", "HighSpeed", factor * theory.highspeed_window(flow.loss), CUBIC_SPREAD)
 
 
 def _steep(flow: Lossy, model: str, label: str, window: float, spread: float) -> Law:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from tcptutor import theory
 from tcptutor.analysis.case import PATH_RTT
-from tcptutor.analysis.laws import _CUBIC_SPREAD, _HTCP_SPREAD, _RENO_SPREAD
+from tcptutor.analysis.laws import CUBIC_SPREAD, HTCP_SPREAD, RENO_SPREAD
 from tests.validation.kept import Result
 from tests.validation.simulated import KEPT
 
 Predict = Callable[[Result], float]
 Holds = Callable[[Result], bool]
 
-SPREAD = {"reno": _RENO_SPREAD, "cubic": _CUBIC_SPREAD, "htcp": _HTCP_SPREAD, "bbr": 0.0}
+SPREAD = {"reno": RENO_SPREAD, "cubic": CUBIC_SPREAD, "htcp": HTCP_SPREAD, "bbr": 0.0}
 """Relative standard deviation of a throughput times the square root of its loss events, from simulation."""
 FEW_TIMEOUTS = 0.011
 """Loss up to which Mathis and the laws without timeouts claim to hold: a mean window of 12 segments and more."""
