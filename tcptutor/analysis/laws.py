@@ -19,7 +19,7 @@ CUBIC_ERROR = 0.12
 """Where the Reno-friendly and the cubic region meet the window is above both."""
 
 STEEP_ERROR = 0.2
-"""H-TCP keeps more of the window when throughput is steady, which no closed form has; HighSpeed is a fit."""
+"""HighSpeed's window is a fit, and H-TCP's has no timeouts, which count from a loss of about 1 % on."""
 
 UNMODELLED_ERROR = 0.5
 """Reno's model for an algorithm that is not Reno and has none here."""
@@ -144,11 +144,9 @@ def _cubic(flow: Lossy) -> Iterator[Law]:
 
 
 def _htcp(flow: Lossy) -> Iterator[Law]:
-    """H-TCP: Reno while losses are less than a second apart."""
-    periodic = theory.htcp_window(flow.loss, flow.rtt)
-    seconds_apart = flow.rtt / (flow.loss * periodic)
-    factor = theory.HTCP_RANDOM if seconds_apart > 1 else theory.MATHIS_RANDOM / theory.MATHIS_PERIODIC
-    yield _steep(flow, "htcp", "H-TCP", factor * periodic, HTCP_SPREAD)
+    """H-TCP's mean window over all gaps between losses: long ones, in which it comes to grow fast, and short ones."""
+    window = theory.htcp_random_window(flow.loss, flow.rtt)
+    yield _steep(flow, "htcp", "H-TCP", window, HTCP_SPREAD, "cwnd over long and short gaps")
 
 
 def _highspeed(flow: Lossy) -> Iterator[Law]:
@@ -156,9 +154,10 @@ def _highspeed(flow: Lossy) -> Iterator[Law]:
     yield _steep(flow, "highspeed", "HighSpeed", factor * theory.highspeed_window(flow.loss), CUBIC_SPREAD)
 
 
-def _steep(flow: Lossy, model: str, label: str, window: float, spread: float) -> Law:
+def _steep(flow: Lossy, model: str, label: str, window: float, spread: float, what: str = "cwnd") -> Law:
+    """A mean window without a short formula; `what` says of what it is the mean."""
     throughput = theory.window_limited(window * flow.mss, flow.rtt)
-    formula = f"× {window:.3g} / {flow.rtt_text}"
+    formula = f"× {window:.3g} (mean {what}) / {flow.rtt_text}"
     return Law(model, label, throughput, formula, STEEP_ERROR, spread, best=True)
 
 

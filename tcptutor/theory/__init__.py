@@ -56,10 +56,10 @@ from tcptutor.theory.highspeed import (
 )
 from tcptutor.theory.htcp import (
     HTCP_BETA,
-    HTCP_RANDOM,
     htcp_alpha,
     htcp_beta,
     htcp_growth,
+    htcp_random_window,
     htcp_window,
 )
 from tcptutor.theory.limits import (
@@ -113,7 +113,6 @@ __all__ = [
     "CUBIC_RENO_RANDOM",
     "EMULATED_FRAMING",
     "HTCP_BETA",
-    "HTCP_RANDOM",
     "INITIAL_WINDOW",
     "LAWS",
     "MATHIS_MANUAL",
@@ -148,6 +147,7 @@ __all__ = [
     "htcp_alpha",
     "htcp_beta",
     "htcp_growth",
+    "htcp_random_window",
     "htcp_window",
     "jain_index",
     "link_limited",

@@ -34,6 +34,8 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("rtt: 0", lambda: theory.cubic_window(0.1, 0)),
     ("elapsed: -1", lambda: theory.htcp_alpha(-1)),
     ("rtt: 0", lambda: theory.htcp_window(0.1, 0)),
+    ("loss: 0", lambda: theory.htcp_random_window(0, 0.1)),
+    ("rtt: inf", lambda: theory.htcp_random_window(0.1, float("inf"))),
     ("loss: 0", lambda: theory.highspeed_window(0)),
     ("streams: none", lambda: theory.aggregate([])),
     ("link: 0", lambda: theory.aggregate([(1448, 0.05, 1e-3)], link=0)),

@@ -81,13 +81,6 @@ def cubic_random(p: float, r: float) -> float:
     )
 
 
-def htcp_random(p: float, r: float) -> float:
-    periodic = theory.htcp_window(p, r)
-    return periodic * (
-        theory.HTCP_RANDOM if r / (p * periodic) > 1 else theory.MATHIS_RANDOM / theory.MATHIS_PERIODIC
-    )
-
-
 def _padhye(result: Result) -> float:
     return theory.padhye(result.mss, rtt(result), loss(result), result.rto)
 
@@ -164,7 +157,7 @@ _ALL = "the whole grid"
 MODELS = (
     Model("mathis", "Reno: Mathis, C = 1.31", _RENO, mathis(theory.MATHIS_RANDOM), _rare, _UP_TO_1, True, _RANDOM),
     Model("cubic", "CUBIC: RFC 9438, random", ("laws-cubic",), window(cubic_random), _rare, _UP_TO_1, True, _RANDOM),
-    Model("htcp", "H-TCP, random", ("laws-htcp",), window(htcp_random), _rare, _UP_TO_1, True, _RANDOM),
+    Model("htcp", "H-TCP, random", ("laws-htcp",), window(theory.htcp_random_window), _rare, _UP_TO_1, True, _RANDOM),
     Model("padhye", "Reno: Padhye, short form", _RENO, _padhye, _always, _ALL, True, _RANDOM),
     Model("padhye-full", "Reno: Padhye, full form", _RENO, _padhye_full, _always, _ALL, True, _RANDOM),
     Model("bbr", "BBR: the link", ("laws-bbr",), _bbr, _always, _ALL, True),
