@@ -19,7 +19,7 @@ CUBIC_ERROR = 0.12
 """Where the Reno-friendly and the cubic region meet the window is above both."""
 
 STEEP_ERROR = 0.2
-"""H-TCP keeps more of the window when throughput is steady, which no closed form has; HighSpeed is a fit."""
+"""HighSpeed's window is a fit, and H-TCP's has no timeouts, which count from a loss of about 1 % on."""
 
 UNMODELLED_ERROR = 0.5
 """Reno's model for an algorithm that is not Reno and has none here."""
@@ -29,9 +29,14 @@ LOSS_BLIND = frozenset({"bbr"})
 
 MODELLED = frozenset({"reno", "cubic", "htcp", "highspeed"}) | LOSS_BLIND
 
-# Relative standard deviation of throughput times the square root of the losses, from simulation. For Reno it
-# is the 1/2 of p^(-1/2); the steeper curve and longer memory of the others makes theirs larger.
-_RENO_SPREAD, _CUBIC_SPREAD, _HTCP_SPREAD = 0.5, 1.1, 0.9
+RENO_SPREAD = 0.5
+"""Relative standard deviation of Reno's throughput times the square root of its losses: the 1/2 of p^(-1/2)."""
+
+CUBIC_SPREAD = 1.1
+"""The same for CUBIC's curve, and for HighSpeed: it is steeper and remembers longer. From simulation."""
+
+HTCP_SPREAD = 0.9
+"""The same for H-TCP. From simulation."""
 
 MATHIS_CONSTANTS = {
     "mathis": theory.MATHIS_RANDOM,
@@ -111,12 +116,12 @@ def _reno(flow: Lossy) -> Iterator[Law]:
         # The other constants are for other patterns of loss: their bias is known.
         bias = theory.MATHIS_RANDOM / c - 1
         own = best and model == "mathis"
-        yield Law(model, _MATHIS_LABELS[model], throughput, formula, error + bias, _RENO_SPREAD, own)
+        yield Law(model, _MATHIS_LABELS[model], throughput, formula, error + bias, RENO_SPREAD, own)
     limit = max(1.0, flow.window / flow.mss) if flow.window else None
     throughput = theory.padhye(flow.mss, flow.rtt, flow.loss, flow.rto, max_window=limit)
     formula = f"/ ({flow.rtt_text} × √(2p/3) + {units.seconds(flow.rto)} × 3√(3p/8) p), p = {p}"
     error = max(PADHYE_ERROR, share / (1 - share))
-    yield Law("padhye", "Padhye", throughput, formula, error, _RENO_SPREAD, best=False)
+    yield Law("padhye", "Padhye", throughput, formula, error, RENO_SPREAD, best=False)
 
 
 def _cubic(flow: Lossy) -> Iterator[Law]:
@@ -133,27 +138,26 @@ def _cubic(flow: Lossy) -> Iterator[Law]:
         else:
             formula = f"× {window * math.sqrt(flow.loss):.3g} / ({flow.rtt_text} × √{p})"
         throughput = theory.window_limited(window * flow.mss, flow.rtt)
-        spread = _CUBIC_SPREAD if on_curve else _RENO_SPREAD
+        spread = CUBIC_SPREAD if on_curve else RENO_SPREAD
         error = CUBIC_ERROR + random / window - 1
         yield Law(model, label, throughput, formula, error, spread, best=model == "cubic")
 
 
 def _htcp(flow: Lossy) -> Iterator[Law]:
-    """H-TCP: Reno while losses are less than a second apart."""
-    periodic = theory.htcp_window(flow.loss, flow.rtt)
-    seconds_apart = flow.rtt / (flow.loss * periodic)
-    factor = theory.HTCP_RANDOM if seconds_apart > 1 else theory.MATHIS_RANDOM / theory.MATHIS_PERIODIC
-    yield _steep(flow, "htcp", "H-TCP", factor * periodic, _HTCP_SPREAD)
+    """H-TCP's mean window over all gaps between losses: long ones, in which it comes to grow fast, and short ones."""
+    window = theory.htcp_random_window(flow.loss, flow.rtt)
+    yield _steep(flow, "htcp", "H-TCP", window, HTCP_SPREAD, "cwnd over long and short gaps")
 
 
 def _highspeed(flow: Lossy) -> Iterator[Law]:
     factor = theory.MATHIS_RANDOM / theory.MATHIS_PERIODIC
-    yield _steep(flow, "highspeed", "HighSpeed", factor * theory.highspeed_window(flow.loss), _CUBIC_SPREAD)
+    yield _steep(flow, "highspeed", "HighSpeed", factor * theory.highspeed_window(flow.loss), CUBIC_SPREAD)
 
 
-def _steep(flow: Lossy, model: str, label: str, window: float, spread: float) -> Law:
+def _steep(flow: Lossy, model: str, label: str, window: float, spread: float, what: str = "cwnd") -> Law:
+    """A mean window without a short formula; `what` says of what it is the mean."""
     throughput = theory.window_limited(window * flow.mss, flow.rtt)
-    formula = f"× {window:.3g} / {flow.rtt_text}"
+    formula = f"× {window:.3g} (mean {what}) / {flow.rtt_text}"
     return Law(model, label, throughput, formula, STEEP_ERROR, spread, best=True)
 
 

@@ -9,13 +9,6 @@ from tcptutor.analysis.candidate import Candidate
 from tcptutor.analysis.case import Case
 from tcptutor.analysis.queues import buffer
 
-CUBIC_MEAN = 0.87
-"""Mean over peak of one CUBIC flow that has a link for itself, from `theory.trajectories` (0.864 to 0.872).
-
-RFC 9438's mean of the cubic region, (3 + beta) / 4 = 0.925, holds when every loss comes at the same window. Here the
-steeper half of the curve overshoots it by a little, so that every second peak is lower and fast convergence acts.
-"""
-
 _BESIDE_THE_WINDOW = frozenset({"receive-window", "send-buffer", "pacing", "application"})
 """Limits that keep what is in flight below the congestion window, which then says nothing."""
 
@@ -36,25 +29,11 @@ def _over_a_full_link(case: Case, room: float) -> float | None:
         return theory.bbr_window(room / case.number, case.rtt, case.mss)
     product = room * case.rtt / 8
     held = buffer(case) * case.ratio
-    mean = {"reno": sawtooth_mean(held / product), "cubic": CUBIC_MEAN}.get(case.algorithm)
+    mean = {"reno": theory.sawtooth_mean(held / product), "cubic": theory.CUBIC_MEAN}.get(case.algorithm)
     if mean is None or case.loss_rate > 0:
         return None
     # Flows take turns in losing: at each moment about one of them is below its peak.
     return (1 - (1 - mean) / case.number) * (product + held) / (case.mss * case.number)
-
-
-def sawtooth_mean(x: float) -> float:
-    """Mean over time of one Reno flow's window over its peak, with a buffer of x BDP: 3/4 at 0, 7/9 from 1 on.
-
-    The window grows by one a round trip, which takes rtt up to one BDP, and as long as the window is large above it:
-    it is longer near the peak. From the sawtooth of `theory.sawtooth_utilisation`.
-    """
-    if x >= 1:
-        return 7 / 9
-    peak = 1 + x
-    without, queued = 1 - peak / 2, (peak**2 - 1) / 2
-    area = without * (1 + peak / 2) / 2 + (peak**3 - 1) / 3
-    return area / (without + queued) / peak
 
 
 def unsettled(case: Case, throughput: float) -> float:

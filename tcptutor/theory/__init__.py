@@ -19,6 +19,7 @@ from tcptutor.theory.bbr import (
 from tcptutor.theory.buffers import (
     buffer_rule,
     queueing_delay,
+    sawtooth_mean,
     sawtooth_peak,
     sawtooth_period,
     sawtooth_utilisation,
@@ -29,6 +30,7 @@ from tcptutor.theory.completion import (
 from tcptutor.theory.cubic import (
     CUBIC_BETA,
     CUBIC_C,
+    CUBIC_MEAN,
     CUBIC_RANDOM,
     CUBIC_RENO_ALPHA,
     CUBIC_RENO_RANDOM,
@@ -54,10 +56,10 @@ from tcptutor.theory.highspeed import (
 )
 from tcptutor.theory.htcp import (
     HTCP_BETA,
-    HTCP_RANDOM,
     htcp_alpha,
     htcp_beta,
     htcp_growth,
+    htcp_random_window,
     htcp_window,
 )
 from tcptutor.theory.limits import (
@@ -105,12 +107,12 @@ __all__ = [
     "BBR_STARTUP_GAIN",
     "CUBIC_BETA",
     "CUBIC_C",
+    "CUBIC_MEAN",
     "CUBIC_RANDOM",
     "CUBIC_RENO_ALPHA",
     "CUBIC_RENO_RANDOM",
     "EMULATED_FRAMING",
     "HTCP_BETA",
-    "HTCP_RANDOM",
     "INITIAL_WINDOW",
     "LAWS",
     "MATHIS_MANUAL",
@@ -145,6 +147,7 @@ __all__ = [
     "htcp_alpha",
     "htcp_beta",
     "htcp_growth",
+    "htcp_random_window",
     "htcp_window",
     "jain_index",
     "link_limited",
@@ -154,6 +157,7 @@ __all__ = [
     "queueing_delay",
     "reno_window",
     "rtt_shares",
+    "sawtooth_mean",
     "sawtooth_peak",
     "sawtooth_period",
     "sawtooth_utilisation",

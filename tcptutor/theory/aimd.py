@@ -6,6 +6,9 @@ import math
 
 from tcptutor.theory.domain import loss_rate, positive, require
 
+LEAST_WINDOW = 2.0
+"""Segments: a sender that goes by losses keeps them after any (RFC 5681, eq. 4)."""
+
 
 def decrease_factor(beta: float) -> None:
     """Raise ParameterError unless `beta` is a factor that a window can shrink by."""

@@ -48,6 +48,23 @@ def sawtooth_utilisation(buffer_ratio: float) -> float:
     return 0.75 * (1 + x) ** 2 / (1 + x + x**2)
 
 
+def sawtooth_mean(buffer_ratio: float) -> float:
+    """Mean over time of one Reno flow's window over its peak, a ratio: 3/4 without a buffer, 7/9 from x = 1 on.
+
+    The window grows by one a round trip, which takes rtt up to one BDP and is as long as the window is large above
+    it: it is longer near the peak. buffer_ratio: x, as `sawtooth_utilisation`, which has the same sawtooth.
+    Source: the area under it over its length. Raises ParameterError outside the domain.
+    """
+    x = buffer_ratio
+    require(x >= 0, "buffer_ratio", x, "0 or above", "buffer over bandwidth-delay product")
+    if x >= 1:
+        return 7 / 9
+    peak = 1 + x
+    without, queued = 1 - peak / 2, (peak**2 - 1) / 2
+    area = without * (1 + peak / 2) / 2 + (peak**3 - 1) / 3
+    return area / (without + queued) / peak
+
+
 def sawtooth_peak(rate: float, rtt: float, mss: float, buffer: float = 0) -> float:
     """Window at which one flow overflows the bottleneck, segments: (BDP + buffer) / mss, so (1 + x) * BDP.
 

@@ -16,6 +16,13 @@ CUBIC_BETA = 0.7
 CUBIC_RENO_ALPHA = 3 * (1 - CUBIC_BETA) / (1 + CUBIC_BETA)
 """Growth of CUBIC's Reno-friendly window, segments a round trip: the mean is then Reno's."""
 
+CUBIC_MEAN = 0.87
+"""Mean over peak of one CUBIC flow that has a link for itself, a ratio, from `theory.trajectories` (0.864 to 0.872).
+
+RFC 9438's mean of the cubic region, (3 + beta) / 4 = 0.925, holds when every loss comes at the same window. Here the
+steeper half of the curve overshoots it by a little, so that every second peak is lower and fast convergence acts.
+"""
+
 CUBIC_RANDOM = 1.16
 """Mean window under independent random loss over the one under periodic loss, with fast convergence.
 

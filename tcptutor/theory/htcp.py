@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from tcptutor.theory.aimd import decrease_factor
+from tcptutor.theory.aimd import LEAST_WINDOW, decrease_factor
 from tcptutor.theory.domain import at_least, loss_rate, positive
-
-HTCP_RANDOM = 1.25
-"""Mean window under independent random loss over the one under periodic loss, once losses are a second apart.
-
-From a simulation; below a second H-TCP is Reno, and the factor is 1.07."""
+from tcptutor.theory.renewal import mean_window
 
 HTCP_BETA = 0.5
 """What Linux leaves of the window after a loss unless throughput is steady, and the least it ever does."""
@@ -18,6 +14,15 @@ HTCP_BETA_MOST = 0.8
 
 _LOW_SPEED = 1.0
 """Seconds after a loss during which H-TCP grows as Reno does."""
+
+_STEADY = 0.2
+"""A throughput that differs by less from the one before the last loss is steady (`htcp_beta_update`)."""
+
+_STEADY_RTT = 0.010
+"""Seconds: Linux keeps more than half of the window only where the round trip is longer."""
+
+_ACKED = 2
+"""Segments that a receiver acknowledges at a time (RFC 5681, section 4.2)."""
 
 
 def htcp_alpha(elapsed: float, beta: float = HTCP_BETA) -> float:
@@ -85,6 +90,49 @@ def htcp_window(loss: float, rtt: float) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if _sent(middle, rtt) > 1 / loss else (middle, high)
     return rtt / (loss * high)
+
+
+def htcp_random_window(loss: float, rtt: float) -> float:
+    """Mean congestion window of Linux's H-TCP, segments, when each segment is lost by chance.
+
+    As `htcp_window`, but with losses at random distances, and as Linux has it: time since a loss counts from its
+    repair on, cwnd and its growth are in whole segments and ACKs, and without a queue 0.8 of the window is left
+    after a loss when throughput is steady. Below `htcp_window` where the window is small; without timeouts, so too high
+    above a loss of about 0.01. loss: share of segments, above 0 and at most 1. rtt: seconds, above 0. Source:
+    net/ipv4/tcp_htcp.c, and `theory.renewal` for the mean over the losses. Raises ParameterError outside the domain.
+    """
+    loss_rate(loss)
+    positive("rtt", rtt, "a round trip takes time, in seconds")
+    return mean_window(_Linux(rtt), loss, rtt)
+
+
+class _Linux:
+    """The sender of net/ipv4/tcp_htcp.c on a path without queue. Its mode: how many losses found it steady in a row."""
+
+    def __init__(self, rtt: float) -> None:
+        self._scale = rtt_scale(rtt)
+        # htcp_beta_update: the first such loss only sets `modeswitch`; from the second on beta is minRTT / maxRTT, at
+        # most 0.8, and without a queue that is 1.
+        modes = (HTCP_BETA, HTCP_BETA, HTCP_BETA_MOST)
+        self.kept = modes if rtt > _STEADY_RTT else (HTCP_BETA,)
+
+    def start(self, window: float, kept: float) -> float:
+        # Cut down to whole segments: from half of an odd window it takes half a segment, of 0.8 half of one on average.
+        rounding = 0.25 if kept == HTCP_BETA else 0.5
+        return max(LEAST_WINDOW, window * kept - rounding)
+
+    def growth(self, window: float, elapsed: float, kept: float) -> float:
+        """Segments a round trip: of `window` segments, those that it takes to grow by one.
+
+        `htcp_cong_avoid` counts window / alpha of them, rounded up to an ACK, so half of one more on average; and the
+        ACK at which it finds the count full starts a new one without being counted.
+        """
+        alpha = 2 * (1 - kept) * max(1.0, self._scale * speed_up(elapsed))
+        return window / (window / alpha + 1.5 * _ACKED)
+
+    def follow(self, window: float, mode: int, found: float) -> int:
+        steady = abs(found - window) <= _STEADY * window
+        return min(mode + 1, len(self.kept) - 1) if steady else 0
 
 
 def _sent(seconds: float, rtt: float, steps: int = 100) -> float:

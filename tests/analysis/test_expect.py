@@ -114,7 +114,11 @@ def test_htcp_beats_reno_when_losses_are_rare() -> None:
     rare = expect(experiment(algorithm="htcp", delay="100 ms", loss="0.01 %", rate="1 Gbit/s"))
     often = expect(experiment(algorithm="htcp", delay="20 ms", loss="1 %"))
     assert rare.binding.throughput_bps > 2 * models(rare)["mathis"]
-    assert often.binding.throughput_bps == pytest.approx(models(often)["mathis"], rel=0.01)
+    # Where they are not, its steps of whole segments and ACKs are slower than Reno's.
+    assert 0.75 < often.binding.throughput_bps / models(often)["mathis"] < 0.9
+    assert often.binding.throughput_bps == pytest.approx(
+        theory.window_limited(theory.htcp_random_window(0.01, 0.0201) * 1448, 0.0201), rel=1e-4
+    )
 
 
 def test_an_algorithm_without_a_model_is_compared_with_reno_and_says_so() -> None:

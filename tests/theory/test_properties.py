@@ -6,7 +6,7 @@ import math
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcptutor import theory
@@ -117,6 +117,34 @@ def test_htcp_grows_faster_the_longer_it_waits(one: float, other: float, beta: f
 @given(st.floats(1e-6, 0.1), st.floats(1e-3, 0.5))
 def test_htcp_is_at_least_reno(loss: float, rtt: float) -> None:
     assert theory.htcp_window(loss, rtt) >= theory.reno_window(loss) * 0.999
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(1e-7, 0.5), st.floats(1e-7, 0.5), st.floats(1e-4, 1))
+def test_more_chance_of_loss_leaves_htcp_a_smaller_window(one: float, other: float, rtt: float) -> None:
+    low, high = sorted((one, other))
+    assert theory.htcp_random_window(high, rtt) <= theory.htcp_random_window(low, rtt) * 1.01
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(1e-7, 0.01), st.floats(1e-4, 1), st.floats(1e-4, 1))
+def test_a_longer_round_trip_leaves_htcp_a_larger_window(loss: float, one: float, other: float) -> None:
+    """A second holds fewer of them, and Linux scales by them. The chain is exact to 1 %."""
+    short, long = sorted((one, other))
+    assert theory.htcp_random_window(loss, short) <= theory.htcp_random_window(loss, long) * 1.01
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(1e-8, 1e-4), st.floats(1e-4, 0.3))
+def test_random_losses_leave_htcp_more_where_windows_are_large(loss: float, rtt: float) -> None:
+    """Reno's 1.07 where no gap is a second long, a quarter more where most are."""
+    assert 1.03 < theory.htcp_random_window(loss, rtt) / theory.htcp_window(loss, rtt) < 1.3
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_a_buffer_lets_a_window_stay_near_its_peak_for_longer(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert 0.75 - 1e-12 <= theory.sawtooth_mean(low) <= theory.sawtooth_mean(high) + 1e-12 <= 7 / 9 + 1e-11
 
 
 @given(st.floats(100, 64000), st.floats(1e4, 1e11))

@@ -279,6 +279,13 @@ def test_htcp_as_linux_scales_it() -> None:
 def test_htcp_is_reno_while_losses_are_close() -> None:
     assert theory.htcp_window(1e-2, 0.02) == pytest.approx(theory.reno_window(1e-2), rel=1e-3)
     assert theory.htcp_window(1e-5, 0.1) > 4 * theory.reno_window(1e-5)
+    reno = theory.MATHIS_RANDOM / 1e-6**0.5
+    assert theory.htcp_random_window(1e-6, 1e-5) == pytest.approx(reno, rel=0.005)
+
+
+def test_a_sawtooths_mean_over_its_peak() -> None:
+    assert theory.sawtooth_mean(0) == 0.75
+    assert theory.sawtooth_mean(1) == pytest.approx(theory.sawtooth_mean(1 - 1e-9), rel=1e-6)
 
 
 def test_jain_of_his_own_example() -> None:

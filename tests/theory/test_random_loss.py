@@ -1,4 +1,4 @@
-"""The constants for independent random loss, found again by playing the windows against such losses."""
+"""What independent random loss makes of the windows, found again by playing them against such losses."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from tcptutor import theory
+from tcptutor.theory.renewal import mean_window as mean_of_chain
+from tests.validation import kernel
 
 Grow = Callable[[float, float], float]
 """New window from the window just after the last loss and the seconds since then."""
@@ -52,19 +54,6 @@ def cubic() -> Epoch:
     return epoch
 
 
-def htcp(rtt: float) -> Epoch:
-    def epoch(_peak: float, _start: float) -> Grow:
-        before = [0.0]
-
-        def grow(window: float, t: float) -> float:
-            dt, before[0] = t - before[0], t
-            return window + max(1.0, min(2.0, rtt / 0.1) * theory.htcp_alpha(t)) * dt / rtt
-
-        return grow
-
-    return epoch
-
-
 def test_reno() -> None:
     window = mean_window(1e-3, 0.05, 0.5, aimd(1, 0.05), events=2500)
     assert window * 1e-3**0.5 == pytest.approx(theory.MATHIS_RANDOM, rel=0.025)
@@ -80,6 +69,44 @@ def test_cubic_in_its_own_region() -> None:
     assert window / theory.cubic_window(1e-4, 0.2) == pytest.approx(theory.CUBIC_RANDOM, rel=0.05)
 
 
-def test_htcp() -> None:
-    window = mean_window(1e-4, 0.1, theory.HTCP_BETA, htcp(0.1), events=1500)
-    assert window / theory.htcp_window(1e-4, 0.1) == pytest.approx(theory.HTCP_RANDOM, rel=0.05)
+@pytest.mark.parametrize(("loss", "rtt"), [(1e-2, 0.03), (3e-3, 0.2), (1e-3, 0.1)])
+def test_htcp(loss: float, rtt: float) -> None:
+    """It is computed from the kernel's code, which is played here ACK by ACK."""
+    window = kernel.throughput("htcp", 1448, rtt, loss, events=1200) * rtt / 8 / 1448
+    assert window == pytest.approx(theory.htcp_random_window(loss, rtt), rel=0.05)
+
+
+class Aimd:
+    """As the chain of `theory.renewal` takes a sender, in real numbers."""
+
+    def __init__(self, alpha: float, beta: float) -> None:
+        self.alpha, self.kept = alpha, (beta,)
+
+    def start(self, window: float, kept: float) -> float:
+        return window * kept
+
+    def growth(self, window: float, elapsed: float, kept: float) -> float:
+        return self.alpha
+
+    def follow(self, window: float, mode: int, found: float) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("rtt", [0.001, 0.2])
+def test_the_chain_gives_the_constants_of_the_laws(rtt: float) -> None:
+    """Where windows are large, so that a round trip of repair and half a segment are nothing.
+
+    Reno's is that of Ott, Kemperman, Mathis: The Stationary Behavior of Ideal TCP Congestion Avoidance, 1996.
+    """
+    reno = mean_of_chain(Aimd(1, 0.5), 1e-8, rtt) / theory.reno_window(1e-8)
+    assert reno * theory.MATHIS_PERIODIC == pytest.approx(1.3098, rel=0.002)
+    friendly = mean_of_chain(Aimd(theory.CUBIC_RENO_ALPHA, theory.CUBIC_BETA), 1e-8, rtt)
+    assert friendly / theory.reno_window(1e-8) == pytest.approx(theory.CUBIC_RENO_RANDOM, rel=0.002)
+
+
+def test_a_round_trip_of_repair_takes_from_a_small_window() -> None:
+    """Reno's constant falls with the window, as its code played says."""
+    chain = mean_of_chain(Aimd(1, 0.5), 1e-2, 0.05)
+    played = kernel.throughput("reno", 1448, 0.05, 1e-2, events=1500) * 0.05 / 8 / 1448
+    assert 0.9 * theory.MATHIS_RANDOM < chain * 0.1 < 0.97 * theory.MATHIS_RANDOM
+    assert played == pytest.approx(chain, rel=0.03)

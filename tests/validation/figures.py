@@ -27,7 +27,7 @@ _STYLE = {
     "grid.alpha": 0.3,
 }
 _FORMULA = {"reno": models.mathis(theory.MATHIS_RANDOM), "cubic": models.window(models.cubic_random),
-            "htcp": models.window(models.htcp_random)}  # fmt: skip
+            "htcp": models.window(theory.htcp_random_window)}  # fmt: skip
 
 
 def draw(found: Sequence[Result], folder: Path) -> list[Path]:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from tcptutor import theory
 from tcptutor.analysis.case import PATH_RTT
-from tcptutor.analysis.laws import _CUBIC_SPREAD, _HTCP_SPREAD, _RENO_SPREAD
+from tcptutor.analysis.laws import CUBIC_SPREAD, HTCP_SPREAD, RENO_SPREAD
 from tests.validation.kept import Result
 from tests.validation.simulated import KEPT
 
 Predict = Callable[[Result], float]
 Holds = Callable[[Result], bool]
 
-SPREAD = {"reno": _RENO_SPREAD, "cubic": _CUBIC_SPREAD, "htcp": _HTCP_SPREAD, "bbr": 0.0}
+SPREAD = {"reno": RENO_SPREAD, "cubic": CUBIC_SPREAD, "htcp": HTCP_SPREAD, "bbr": 0.0}
 """Relative standard deviation of a throughput times the square root of its loss events, from simulation."""
 FEW_TIMEOUTS = 0.011
 """Loss up to which Mathis and the laws without timeouts claim to hold: a mean window of 12 segments and more."""
@@ -78,13 +78,6 @@ def cubic_random(p: float, r: float) -> float:
     return max(
         theory.CUBIC_RANDOM * theory.cubic_region_window(p, r),
         theory.CUBIC_RENO_RANDOM * theory.reno_window(p),
-    )
-
-
-def htcp_random(p: float, r: float) -> float:
-    periodic = theory.htcp_window(p, r)
-    return periodic * (
-        theory.HTCP_RANDOM if r / (p * periodic) > 1 else theory.MATHIS_RANDOM / theory.MATHIS_PERIODIC
     )
 
 
@@ -164,7 +157,7 @@ _ALL = "the whole grid"
 MODELS = (
     Model("mathis", "Reno: Mathis, C = 1.31", _RENO, mathis(theory.MATHIS_RANDOM), _rare, _UP_TO_1, True, _RANDOM),
     Model("cubic", "CUBIC: RFC 9438, random", ("laws-cubic",), window(cubic_random), _rare, _UP_TO_1, True, _RANDOM),
-    Model("htcp", "H-TCP, random", ("laws-htcp",), window(htcp_random), _rare, _UP_TO_1, True, _RANDOM),
+    Model("htcp", "H-TCP, random", ("laws-htcp",), window(theory.htcp_random_window), _rare, _UP_TO_1, True, _RANDOM),
     Model("padhye", "Reno: Padhye, short form", _RENO, _padhye, _always, _ALL, True, _RANDOM),
     Model("padhye-full", "Reno: Padhye, full form", _RENO, _padhye_full, _always, _ALL, True, _RANDOM),
     Model("bbr", "BBR: the link", ("laws-bbr",), _bbr, _always, _ALL, True),

@@ -55,8 +55,6 @@ def _constants() -> dict[str, str]:
         "mathis_periodic": f"{theory.MATHIS_PERIODIC:.4f}",
         "cubic_random": f"{theory.CUBIC_RANDOM}",
         "cubic_reno_random": f"{theory.CUBIC_RENO_RANDOM}",
-        "htcp_random": f"{theory.HTCP_RANDOM}",
-        "reno_factor": f"{theory.MATHIS_RANDOM / theory.MATHIS_PERIODIC:.2f}",
         "more": f"{judge.MORE:.0%}",
         "congested": f"{judge.CONGESTED}",
     }

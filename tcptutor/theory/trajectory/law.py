@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 
-LEAST_WINDOW = 2.0
-"""Segments: a sender that goes by losses keeps them after any (RFC 5681, eq. 4)."""
+from tcptutor.theory.aimd import LEAST_WINDOW
 
 
 class Law(ABC):
