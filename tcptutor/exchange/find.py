@@ -10,7 +10,7 @@ from tcptutor.journal.parts import recover
 from tcptutor.run import Run, load
 
 _SHOWN = 3
-_SWEEP = b'{"type":"tcpsweep"'
+SWEEP_BEGINS = b'{"type":"tcpsweep"'
 """How `tcptutor sweep` begins its file."""
 
 
@@ -18,7 +18,7 @@ def open_run(name: str) -> tuple[Run, Path]:
     """The run that `name` means, and its file. Raises UsageError for no or several, TutorError for a damaged one."""
     path = find(name)
     begins = _beginning(path)
-    if begins.startswith(_SWEEP):
+    if begins.startswith(SWEEP_BEGINS):
         raise UsageError(
             f"{path} is the file of a sweep, not of a run: `tcptutor plot {path} -o x.svg` draws it"
         )

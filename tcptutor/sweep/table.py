@@ -17,12 +17,12 @@ import msgspec
 
 from tcptutor import __version__
 from tcptutor.errors import TutorError, UsageError, refused
+from tcptutor.exchange.find import SWEEP_BEGINS
 from tcptutor.sweep.cell import Failed, Outcome, Row
 from tcptutor.sweep.grid import Axis, Cell
 
 FORMAT_VERSION = 1
 SUFFIX = ".tcpsweep"
-_MAGIC = b'{"type":"tcpsweep"'
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +121,7 @@ def is_sweep(path: Path) -> bool:
         return True
     try:
         with path.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
+            return file.read(len(SWEEP_BEGINS)) == SWEEP_BEGINS
     except OSError:
         return False
 
@@ -145,7 +145,7 @@ def _parse(data: bytes, path: Path, otherwise: str) -> Table | None:
 
     `otherwise` says what to do about a file that is not a sweep's.
     """
-    if not data.startswith(_MAGIC) and not _MAGIC.startswith(data):
+    if not data.startswith(SWEEP_BEGINS) and not SWEEP_BEGINS.startswith(data):
         raise UsageError(f"{path} is not the file of a sweep: {otherwise}")
     first, newline, rest = data.partition(b"\n")
     if not newline:
