@@ -34,8 +34,9 @@ def padhye_full(
 ) -> float:
     """Throughput of one Reno flow with timeouts, bit/s, by the full model. Arguments and errors as `padhye`.
 
-    Source: the same paper, the full model, without and with the receiver's window as the limit; its mean
-    window, timeout_share and backoff are eq. 23, 17 and 19 of Cardwell, Savage, Anderson, INFOCOM 2000.
+    Source: the same paper, eq. 31, without and with the receiver's window as the limit, with the mean window
+    of its eq. 13 and the backoff of its eq. 28; mean_peak, timeout_share and backoff are also eq. 23, 17 and
+    19 of Cardwell, Savage, Anderson, INFOCOM 2000.
     """
     _check(mss, rtt, loss, rto, b, max_window)
     kept = 1 - loss
