@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from tcptutor.analysis.link import Bottleneck
+from tcptutor.analysis.link import Bottleneck, Links
 from tcptutor.analysis.measure import Measured
 from tcptutor.analysis.trace import Window
 from tcptutor.run import FlowResult, Run
@@ -73,14 +73,14 @@ class Evidence:
         return {name: value for name, value in values.items() if value is not None}
 
 
-def gather(run: Run, measured: Measured) -> Evidence | None:
+def gather(run: Run, measured: Measured, links: Links) -> Evidence | None:
     """The evidence of `run`; None when nothing could be measured. Never raises."""
     flows, found = measured.flows, measured.windows
     if not flows:
         return None
     throughput = math.fsum(flow.throughput_bps for flow in flows)
     segments, losses = sum(flow.segments for flow in flows), sum(flow.losses for flow in flows)
-    used, drops = _link(run, flows, found)
+    used, drops = _link(run, flows, found, links)
     known = Evidence(
         throughput_bps=throughput,
         link_used=used,
@@ -95,13 +95,32 @@ def gather(run: Run, measured: Measured) -> Evidence | None:
     return sampled(known, found, run.experiment.path.duplicate > 0) if found else known
 
 
-def _link(run: Run, flows: Sequence[FlowResult], found: Sequence[Window]) -> tuple[float | None, int]:
+def of_window(run: Run, window: Window, link: Bottleneck, used: float | None = None) -> Evidence:
+    """The evidence of one flow over `window`. `used`: the share of `link` that all flows had; by default this one's."""
+    goodput, throughput = link.goodput(window.start, window.until), window.throughput
+    segments, events = window.grown("segs_out"), window.loss_events
+    share = throughput / goodput if goodput else None
+    known = Evidence(
+        throughput_bps=throughput,
+        link_used=share if used is None else used,
+        loss_events=events,
+        retransmits=round(window.grown("retransmits")),
+        loss_rate=events / segments if segments else 0.0,
+        mean_rtt_s=window.mean("rtt"),
+        queue_drops=link.drops(window.start, window.until),
+        flow_bps=throughput,
+        link_share=share,
+    )
+    return sampled(known, [window], run.experiment.path.duplicate > 0)
+
+
+def _link(
+    run: Run, flows: Sequence[FlowResult], found: Sequence[Window], both: Links
+) -> tuple[float | None, int]:
     """The share of the link that the flows used, of both directions together when they go both ways; its drops."""
     start = run.experiment.flows.warmup
-    end = max((window.column("t")[-1] for window in found), default=run.experiment.seconds)
-    links = [
-        Bottleneck(run, reverse) for reverse in sorted({run.experiment.reversed(flow.flow) for flow in flows})
-    ]
+    end = max((window.until for window in found), default=run.experiment.seconds)
+    links = [both[reverse] for reverse in sorted({run.experiment.reversed(flow.flow) for flow in flows})]
     carried = [link.goodput(start, end) for link in links]
     drops = sum(link.drops(start, end) for link in links)
     if None in carried:

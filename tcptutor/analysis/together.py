@@ -45,9 +45,7 @@ def flow_spans(run: Run, measured: Measured) -> dict[int, tuple[float, float]]:
 
 def _span(window: Window, fixed: bool) -> tuple[float, float]:
     """A flow with a fixed amount is over with its last acknowledgement, not with its last sample."""
-    times = window.column("t")
-    last = len(times) - 1
-    if fixed:
-        acked = window.column("bytes_acked")
-        last = max(1, bisect_left(acked, acked[-1]))
-    return times[0], times[last]
+    if not fixed:
+        return window.start, window.until
+    acked = window.column("bytes_acked")
+    return window.start, window.column("t")[max(1, bisect_left(acked, acked[-1]))]
