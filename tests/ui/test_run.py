@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -166,3 +167,30 @@ async def test_a_journal_that_cannot_write_is_said_and_the_run_stays(make_app, j
         await pilot.press("x")
         await until_text(pilot, "why: random loss")
         await until_text(pilot, "the disk is full")
+
+
+async def test_a_page_that_is_left_while_its_run_is_read_takes_it_quietly(
+    make_app, journal, course, monkeypatch
+) -> None:
+    from tcptutor.ui import reading
+    from tcptutor.ui.widgets.bench.panel import RunPanel
+    from tcptutor.ui.widgets.page.page import Page
+
+    from .test_snapshots import keep_run
+
+    keep_run(journal, course, *STEP)
+    recall, held = reading.recall, []
+
+    async def slow(*asked):
+        held.append(await recall(*asked))
+        await asyncio.Event().wait()  # until the app is closed
+
+    monkeypatch.setattr(reading, "recall", slow)
+    async with make_app("one-flow").run_test() as pilot:
+        await until(pilot, lambda: bool(held))
+        screen = pilot.app.screen
+        panel, page = screen.query_one(RunPanel), screen.query_one(Page)
+    # What a thread gives a moment too late.
+    panel.show(held[0], None, own_is_rate=True)
+    page.show_after(scroll=True)
+    assert not panel.is_attached
