@@ -34,9 +34,9 @@ async def test_a_run_ends_with_measured_models_own_and_why(make_app, journal) ->
         await pilot.press("r")
         await until_text(pilot, "why: random loss, 0.1 %")
         screen = text(pilot.app)
-        assert "measured   9.54 Mbit/s" in screen
-        assert "6 % above     within ±9 % ✓" in screen
-        assert "90 % below    not the limit" in screen
+        assert "predicted  measured 9.54 Mbit/s is" in screen
+        assert "9 Mbit/s   6 % above  ✓ within ±9 %" in screen
+        assert "90 % below  not the limit" in screen
         assert "10 Mbit/s   5 % below" in screen
         assert "╌╌ expected mean 38.7 (Mathis), measured 38" in screen
         assert any("⠁" <= letter <= "⣿" for letter in screen), "the chart is drawn in braille"

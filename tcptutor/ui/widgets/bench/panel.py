@@ -102,11 +102,11 @@ class RunPanel(Vertical):
             return
         if live.report:
             write = comparison.line if self._small else comparison.table
-            self._text("comparison", write(live.report, self._own, self._own_is_rate), layout=True)
+            self._text("comparison", write(live.report, self._own, self._own_is_rate, width), layout=True)
         else:
             self._text("comparison", Content(""), layout=True)
         self._strips(live, width)
-        self._text("why", result.why(live), layout=True)
+        self._text("why", result.why(live, width), layout=True)
 
     def _strips(self, live: Live, width: int) -> None:
         """What limited it over time; the phases where there are lines enough."""
