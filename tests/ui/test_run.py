@@ -40,7 +40,7 @@ async def test_a_run_ends_with_measured_models_own_and_why(make_app, journal) ->
         assert "10 Mbit/s   5 % below" in screen
         assert "╌╌ expected mean 38.7 (Mathis), measured 38" in screen
         assert any("⠁" <= letter <= "⣿" for letter in screen), "the chart is drawn in braille"
-        assert "RTT        0–40 ms" in screen
+        assert "▇ is 20 Mbit/s or 40 ms" in screen
         assert "✓ done: 22 s of lab time" in screen
         assert "The formula says 22.4 Mbit/s" in screen, "what was to be seen"
     run = journal.latest_run(*STEP)

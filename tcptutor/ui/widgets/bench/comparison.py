@@ -63,7 +63,7 @@ def line(report: Report, own: Kept | None, own_is_rate: bool, width: int) -> Con
     if report.compared:
         binding = report.compared[0]
         mark = WITHIN if binding.within else BEYOND
-        difference = units.signed_percent(binding.difference)
+        difference = units.signed_percent(binding.difference).replace("±0 %", "the same")
         parts.append(
             Content.assemble(
                 f"{binding.prediction.label} {units.rate(binding.prediction.throughput_bps)} ",

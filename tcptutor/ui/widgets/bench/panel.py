@@ -97,15 +97,14 @@ class RunPanel(Vertical):
         self._text("throughput", sparklines.throughput(live, width))
         self._text("rtt", sparklines.rtt(live, width))
         self._text("status", result.status(live), layout=live.state == "ended")
+        self._strips(live, width)
         if live.state != "ended":
-            self._show_strips(())
             return
         if live.report:
             write = comparison.line if self._small else comparison.table
             self._text("comparison", write(live.report, self._own, self._own_is_rate, width), layout=True)
         else:
             self._text("comparison", Content(""), layout=True)
-        self._strips(live, width)
         self._text("why", result.why(live, width), layout=True)
 
     def _strips(self, live: Live, width: int) -> None:
@@ -113,9 +112,9 @@ class RunPanel(Vertical):
         texts = {"causes": strips.causes(live, width)}
         if not self._small:
             texts["phases"] = strips.phases(live, width)
-        texts["marks"] = strips.key(live, width, with_phases=not self._small)
+        texts["marks"] = strips.key(live, width, full=not self._small)
         for name, text in texts.items():
-            self._text(name, text)
+            self._text(name, text, layout=name == "marks")
         self._show_strips([name for name, text in texts.items() if text.plain])
 
     def _show_strips(self, names: Collection[str]) -> None:
