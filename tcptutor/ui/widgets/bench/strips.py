@@ -135,7 +135,7 @@ def _line(name: str, stretches: Iterable[tuple[str, str, _Kind, int]]) -> Conten
             said = f"{word} " if len(parts) == 1 else f" {word} "
             parts += [(said, ""), (fill * (length - len(said)), "$primary")]
         else:
-            parts.append((mark * length, "$primary bold"))
+            parts.append((mark * length, "$primary"))
     return Content.assemble(*parts)
 
 
