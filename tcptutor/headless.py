@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from itertools import zip_longest
 from pathlib import Path
 
 from tcptutor import course, exchange, places, spec, units
@@ -161,12 +162,15 @@ def print_report(run: Run, result: Report, path: Path | None) -> None:
         f"  measured   {units.rate(result.throughput_bps)}   {streams}, {result.loss_events} loss events,"
         f" {result.retransmits} retransmissions"
     )
-    for compared in result.compared:
+    if result.compared:
+        print("  models     and how far the measurement is from each (±: its tolerance)")
+    for compared, after in zip_longest(result.compared, result.compared[1:]):
         prediction, mark = compared.prediction, "✓" if compared.within else " "
-        print(
-            f"  {mark} {prediction.label:<24} {units.rate(prediction.throughput_bps):>12}"
-            f"   measured / model {compared.ratio:.2f}   {prediction.formula}"
-        )
+        off = f"{units.signed_percent(compared.difference)} (±{100 * prediction.tolerance:.0f} %)"
+        rate = units.rate(prediction.throughput_bps)
+        print(f"  {mark} {prediction.label:<24} {rate:>12}   {off:<14}   {prediction.formula}")
+        if compared.reason and (after is None or after.reason != compared.reason):
+            print(f"      {compared.reason}")
     print(f"  why        {result.verdict.sentence}")
     if result.note:
         print(f"             {result.note}")

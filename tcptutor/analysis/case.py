@@ -1,7 +1,7 @@
 """An experiment as the models see it: its flows, their round trips, the losses, and what the link leaves them.
 
-A `Case` is a stretch of time in which nothing changes, one way. Most experiments are one case; `phases` makes the
-cases of those whose path or flows change, or whose flows go both ways.
+A `Case` is a stretch of time in which nothing changes, one way. Most experiments are one case; `stretches` makes
+the cases of those whose path or flows change, or whose flows go both ways.
 """
 
 from __future__ import annotations

@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from tcptutor.analysis.link import Bottleneck
+from tcptutor.analysis.link import Bottleneck, Links
 from tcptutor.analysis.measure import Measured
+from tcptutor.analysis.together import span
+from tcptutor.analysis.together import throughput as together
 from tcptutor.analysis.trace import Window
-from tcptutor.run import FlowResult, Run
+from tcptutor.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +20,7 @@ class Evidence:
 
     throughput_bps: float
     link_used: float | None
-    """Share of the link's goodput; None when the link is not shaped."""
+    """Share of the link's goodput, of both directions' where flows go both ways; None when the link is not shaped."""
     loss_events: int
     retransmits: int
     loss_rate: float
@@ -53,7 +55,7 @@ class Evidence:
     queue_drops: int = 0
     """Packets that the bottleneck's queue dropped; 0 where it was not measured."""
     flow_bps: float = 0.0
-    """Payload of one flow, the mean of several, bit/s."""
+    """Payload of one flow while it is there, the mean of several, bit/s."""
     link_share: float | None = None
     """Of the link's goodput, by one flow; None when the link is not shaped."""
 
@@ -73,14 +75,21 @@ class Evidence:
         return {name: value for name, value in values.items() if value is not None}
 
 
-def gather(run: Run, measured: Measured) -> Evidence | None:
+def gather(run: Run, measured: Measured, links: Links) -> Evidence | None:
     """The evidence of `run`; None when nothing could be measured. Never raises."""
     flows, found = measured.flows, measured.windows
     if not flows:
         return None
-    throughput = math.fsum(flow.throughput_bps for flow in flows)
+    throughput = together(run, measured)
+    flow_bps = _mean(flow.throughput_bps for flow in flows)
     segments, losses = sum(flow.segments for flow in flows), sum(flow.losses for flow in flows)
-    used, drops = _link(run, flows, found)
+    start, end = span(run, measured)
+    ways = [links[reverse] for reverse in sorted({run.experiment.reversed(flow.flow) for flow in flows})]
+    goodput = _goodput(ways, start, end)
+    used = throughput / goodput if goodput else None
+    # UDP takes its part of the link as well.
+    if used is not None and run.experiment.flows.udp_streams and len(ways) == 1:
+        used = max(used, ways[0].used(start, end) or 0.0)
     known = Evidence(
         throughput_bps=throughput,
         link_used=used,
@@ -88,29 +97,36 @@ def gather(run: Run, measured: Measured) -> Evidence | None:
         retransmits=sum(flow.retransmits for flow in flows),
         loss_rate=losses / segments if segments > 0 else 0.0,
         mean_rtt_s=_mean(flow.mean_rtt_s for flow in flows),
-        queue_drops=drops,
-        flow_bps=throughput / len(flows),
-        link_share=None if used is None else used / len(flows),
+        queue_drops=sum(link.drops(start, end) for link in ways),
+        flow_bps=flow_bps,
+        link_share=flow_bps * len(ways) / goodput if goodput else None,
     )
     return sampled(known, found, run.experiment.path.duplicate > 0) if found else known
 
 
-def _link(run: Run, flows: Sequence[FlowResult], found: Sequence[Window]) -> tuple[float | None, int]:
-    """The share of the link that the flows used, of both directions together when they go both ways; its drops."""
-    start = run.experiment.flows.warmup
-    end = max((window.column("t")[-1] for window in found), default=run.experiment.seconds)
-    links = [
-        Bottleneck(run, reverse) for reverse in sorted({run.experiment.reversed(flow.flow) for flow in flows})
-    ]
+def of_window(run: Run, window: Window, link: Bottleneck, used: float | None = None) -> Evidence:
+    """The evidence of one flow over `window`. `used`: the share of `link` that all flows had; by default this one's."""
+    goodput, throughput = link.goodput(window.start, window.until), window.throughput
+    segments, events = window.grown("segs_out"), window.loss_events
+    share = throughput / goodput if goodput else None
+    known = Evidence(
+        throughput_bps=throughput,
+        link_used=share if used is None else used,
+        loss_events=events,
+        retransmits=round(window.grown("retransmits")),
+        loss_rate=events / segments if segments else 0.0,
+        mean_rtt_s=window.mean("rtt"),
+        queue_drops=link.drops(window.start, window.until),
+        flow_bps=throughput,
+        link_share=share,
+    )
+    return sampled(known, [window], run.experiment.path.duplicate > 0)
+
+
+def _goodput(links: Iterable[Bottleneck], start: float, end: float) -> float | None:
+    """What all of `links` carry together, bit/s; None when one of them is not shaped."""
     carried = [link.goodput(start, end) for link in links]
-    drops = sum(link.drops(start, end) for link in links)
-    if None in carried:
-        return None, drops
-    used = math.fsum(flow.throughput_bps for flow in flows) / math.fsum(each or 0.0 for each in carried)
-    # UDP takes its part of the link as well.
-    if run.experiment.flows.udp_streams and len(links) == 1:
-        used = max(used, links[0].used(start, end) or 0.0)
-    return used, drops
+    return None if None in carried else math.fsum(each or 0.0 for each in carried)
 
 
 def sampled(known: Evidence, found: Sequence[Window], duplicates: bool = False) -> Evidence:
@@ -122,7 +138,7 @@ def sampled(known: Evidence, found: Sequence[Window], duplicates: bool = False) 
     def of_busy(column: str) -> float:
         return min(1.0, math.fsum(window.grown(column) for window in found) / busy) if busy > 0 else 0.0
 
-    def together(column: str) -> int:
+    def in_all(column: str) -> int:
         return round(sum(window.grown(column) for window in found))
 
     return replace(
@@ -139,9 +155,9 @@ def sampled(known: Evidence, found: Sequence[Window], duplicates: bool = False) 
         receiver_window_bytes=_mean(window.mean("snd_wnd") for window in found),
         send_buffer_bytes=_mean(window.held_bytes for window in found),
         in_flight_bytes=known.flow_bps * _mean(window.mean("rtt") for window in found) / 8,
-        reordered=together("reord_seen") + (0 if duplicates else together("dsack_dups")),
-        timeouts=together("total_rto"),
-        marks=together("delivered_ce"),
+        reordered=in_all("reord_seen") + (0 if duplicates else in_all("dsack_dups")),
+        timeouts=in_all("total_rto"),
+        marks=in_all("delivered_ce"),
     )
 
 

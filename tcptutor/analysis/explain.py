@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from tcptutor.analysis.case import path_known
 from tcptutor.analysis.cause import LossKind, cause, is_lossy
-from tcptutor.analysis.evidence import Evidence, gather, sampled
+from tcptutor.analysis.evidence import Evidence, gather, of_window
 from tcptutor.analysis.fairness import converged, fairness
-from tcptutor.analysis.link import Bottleneck
+from tcptutor.analysis.link import Links, links_of
 from tcptutor.analysis.losses import Events, losses
 from tcptutor.analysis.measure import Measured, measure
 from tcptutor.analysis.model import FlowVerdict, LimitedBy, Second, Verdict
@@ -39,13 +39,14 @@ def explain(run: Run) -> Verdict:
 
 def verdict(run: Run, measured: Measured) -> Verdict:
     """The same, when it has been measured already."""
+    links = links_of(run)
     events = {
-        trace.flow: losses(run, trace, Bottleneck(run, run.experiment.reversed(trace.flow)))
+        trace.flow: losses(run, trace, links[run.experiment.reversed(trace.flow)])
         for trace in measured.traces
     }
-    flows = _flows(run, measured, events)
+    flows = _flows(run, measured, links, events)
     shared = fairness(flows)
-    seen = gather(run, measured)
+    seen = gather(run, measured, links)
     if seen is None:
         said = "nothing was measured" if run.complete else "cut short before anything could be measured"
         return Verdict(limited_by="growing", sentence=said, evidence={}, flows=flows, fairness=shared)
@@ -61,9 +62,9 @@ def verdict(run: Run, measured: Measured) -> Verdict:
     )
 
 
-def _flows(run: Run, measured: Measured, events: Events) -> tuple[FlowVerdict, ...]:
-    """Each flow that was seen long enough, by itself."""
-    by_flow = seconds(run, measured.traces, events)
+def _flows(run: Run, measured: Measured, links: Links, events: Events) -> tuple[FlowVerdict, ...]:
+    """Each flow that was seen long enough, by itself: the link's use is its own, that of all is the run's."""
+    by_flow = seconds(run, measured.traces, links, events)
     windows = {window.flow: window for window in measured.windows}
     made = []
     for trace in measured.traces:
@@ -72,7 +73,7 @@ def _flows(run: Run, measured: Measured, events: Events) -> tuple[FlowVerdict, .
             continue
         shares = _shares(run, mine)
         window = windows.get(trace.flow, Window(trace, 0, len(trace)))
-        seen = _of_flow(run, window)
+        seen = of_window(run, window, links[run.experiment.reversed(trace.flow)])
         name = _chosen(cause(run.experiment, seen, _kind(run, seen, [window], events)), shares)
         made.append(
             FlowVerdict(
@@ -87,35 +88,11 @@ def _flows(run: Run, measured: Measured, events: Events) -> tuple[FlowVerdict, .
     return tuple(made)
 
 
-def _of_flow(run: Run, window: Window) -> Evidence:
-    """One flow over the measured time. The link's use is its own: that of all is the run's."""
-    times = window.trace.column("t")
-    start, end = times[window.first], times[window.end - 1]
-    link = Bottleneck(run, run.experiment.reversed(window.flow))
-    goodput, throughput = link.goodput(start, end), window.throughput
-    segments, events = window.grown("segs_out"), window.loss_events
-    share = throughput / goodput if goodput else None
-    known = Evidence(
-        throughput_bps=throughput,
-        link_used=share,
-        loss_events=events,
-        retransmits=round(window.grown("retransmits")),
-        loss_rate=events / segments if segments else 0.0,
-        mean_rtt_s=window.mean("rtt"),
-        queue_drops=link.drops(start, end),
-        flow_bps=throughput,
-        link_share=share,
-    )
-    return sampled(known, [window], run.experiment.path.duplicate > 0)
-
-
 def _kind(run: Run, seen: Evidence, windows: Iterable[Window], events: Events) -> LossKind | None:
     """What most losses of the measured time came from; None without any."""
     found: Counter[LossKind] = Counter()
     for window in windows:
-        times = window.trace.column("t")
-        start, end = times[window.first], times[window.end - 1]
-        found.update(loss.kind for loss in events[window.flow] if start < loss.t <= end)
+        found.update(loss.kind for loss in events[window.flow] if window.start < loss.t <= window.until)
     if found:
         return max(sorted(found), key=lambda kind: found[kind])
     if not is_lossy(seen):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 from tcptutor.run import Run
@@ -52,6 +52,15 @@ class Bottleneck:
     def _at(self, t: float) -> int:
         """The last sample at or before `t`, or the first one; -1 without samples."""
         return max(0, bisect_right(self._t, t) - 1) if self.sampled else -1
+
+
+Links = Mapping[bool, Bottleneck]
+"""Both directions of the path, by whether it is the way back."""
+
+
+def links_of(run: Run) -> Links:
+    """Made once for a run: each flow has one of them."""
+    return {reverse: Bottleneck(run, reverse) for reverse in (False, True)}
 
 
 def lossy(experiment: Experiment) -> Callable[[float], bool]:

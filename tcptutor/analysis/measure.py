@@ -43,7 +43,7 @@ def _windows(run: Run, found: list[Trace]) -> list[Window]:
     """The measured time of each flow; flows without two samples far enough apart in it are left out."""
     warmup = run.experiment.flows.warmup
     windows = [_measured_time(run, trace) for trace in found]
-    return [one for one in windows if one.seconds >= _ENOUGH and one.column("t")[-1] > warmup]
+    return [one for one in windows if one.seconds >= _ENOUGH and one.until > warmup]
 
 
 def _measured_time(run: Run, trace: Trace) -> Window:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tcptutor import theory, units
+from tcptutor.analysis import sentence
 from tcptutor.analysis.case import Case
 from tcptutor.analysis.laws import LOSS_BLIND, MATHIS_CONSTANTS, MODELLED
 from tcptutor.analysis.limits import receive_window
@@ -73,7 +74,7 @@ def reason(prediction: Prediction, seen: Seen) -> str:
     """The first reason that explains the difference; empty when it is small or none is known."""
     if seen.throughput <= 0 or abs(seen.ratio(prediction) - 1) <= SMALL:
         return ""
-    return next((sentence for rule in RULES if (sentence := rule(prediction, seen))), "")
+    return next((said for rule in RULES if (said := rule(prediction, seen))), "")
 
 
 def super_packets(prediction: Prediction, seen: Seen) -> str:
@@ -294,14 +295,4 @@ RULES: tuple[Callable[[Prediction, Seen], str], ...] = (
 )
 """In the order in which they are asked: what spoils a comparison before what a model leaves out."""
 
-NAMES: dict[LimitedBy, str] = {
-    "application": "the application",
-    "receive-window": "the receiver's window",
-    "send-buffer": "the send buffer",
-    "pacing": "pacing",
-    "random-loss": "random loss",
-    "bottleneck": "the bottleneck",
-    "growing": "time: the window was still growing",
-    "reordering": "reordering",
-    "timeout": "timeouts",
-}
+NAMES: dict[LimitedBy, str] = sentence.NAMES | {"growing": "time: the window was still growing"}

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from tcptutor.analysis.cause import cause
-from tcptutor.analysis.evidence import Evidence, sampled
-from tcptutor.analysis.link import Bottleneck
+from tcptutor.analysis.evidence import Evidence, of_window
+from tcptutor.analysis.link import Bottleneck, Links
 from tcptutor.analysis.losses import Events, Loss, holding
 from tcptutor.analysis.model import LimitedBy, Second
 from tcptutor.analysis.trace import Trace, Window
@@ -29,10 +29,9 @@ _SLACK = 1e-3
 _SOFT: frozenset[LimitedBy] = frozenset({"random-loss", "bottleneck", "reordering", "growing"})
 
 
-def seconds(run: Run, flows: Sequence[Trace], events: Events) -> dict[int, tuple[Second, ...]]:
+def seconds(run: Run, flows: Sequence[Trace], links: Links, events: Events) -> dict[int, tuple[Second, ...]]:
     """By flow number, of the whole run, warm-up included; nothing for a flow that was hardly seen."""
     parts = {trace.flow: _cut(trace, run.experiment.flows.warmup) for trace in flows}
-    links = {reverse: Bottleneck(run, reverse) for reverse in (False, True)}
     loads = _loads(run, parts.values())
     return {
         trace.flow: _judged(run, parts[trace.flow], events[trace.flow], links[reverse], loads[reverse])
@@ -50,10 +49,9 @@ class _Load:
         self.start, self.end = math.inf, 0.0
 
     def add(self, window: Window) -> None:
-        times = window.trace.column("t")
         self.flows.add(window.flow)
         self.bits += 8 * window.grown("bytes_acked")
-        self.start, self.end = min(self.start, times[window.first]), max(self.end, times[window.end - 1])
+        self.start, self.end = min(self.start, window.start), max(self.end, window.until)
 
     @property
     def throughput(self) -> float:
@@ -73,7 +71,7 @@ def _loads(run: Run, parts: Iterable[list[Window]]) -> dict[bool, dict[int, _Loa
 
 def _number(window: Window) -> int:
     """Of the second in which it begins, with a hair of slack."""
-    return int(window.trace.column("t")[window.first] + _SLACK)
+    return int(window.start + _SLACK)
 
 
 def _judged(
@@ -86,10 +84,9 @@ def _judged(
     found = []
     for window in windows:
         load = loads[_number(window)]
-        seen = _evidence(run, window, link, load)
-        times = window.trace.column("t")
-        start, end = times[window.first], times[window.end - 1]
-        kind = holding(events, start, end, window.mean("cwnd"), times[-1])
+        seen = of_window(run, window, link, _used(run, window, link, load))
+        last = window.trace.column("t")[-1]
+        kind = holding(events, window.start, window.until, window.mean("cwnd"), last)
         found.append((cause(run.experiment, seen, kind, len(load.flows)), seen))
     names = _steady([name for name, _ in found])
     return tuple(
@@ -116,27 +113,15 @@ def _cut(trace: Trace, warmup: float) -> list[Window]:
     return [window for window in windows if window.seconds > 0]
 
 
-def _evidence(run: Run, window: Window, link: Bottleneck, load: _Load) -> Evidence:
-    times = window.trace.column("t")
-    start, end = times[window.first], times[window.end - 1]
-    goodput = link.goodput(start, end)
-    used = load.throughput / goodput if goodput else None
-    if used is not None and run.experiment.flows.udp_streams:
-        used = max(used, link.used(start, end) or 0.0)
-    throughput = window.throughput
-    segments, events = window.grown("segs_out"), window.loss_events
-    known = Evidence(
-        throughput_bps=throughput,
-        link_used=used,
-        loss_events=events,
-        retransmits=round(window.grown("retransmits")),
-        loss_rate=events / segments if segments else 0.0,
-        mean_rtt_s=window.mean("rtt"),
-        queue_drops=link.drops(start, end),
-        flow_bps=throughput,
-        link_share=throughput / goodput if goodput else None,
+def _used(run: Run, window: Window, link: Bottleneck, load: _Load) -> float | None:
+    """The share of the link that all flows had; UDP takes its part as well."""
+    goodput = link.goodput(window.start, window.until)
+    if not goodput:
+        return None
+    used = load.throughput / goodput
+    return (
+        max(used, link.used(window.start, window.until) or 0.0) if run.experiment.flows.udp_streams else used
     )
-    return sampled(known, [window], run.experiment.path.duplicate > 0)
 
 
 def _steady(names: Sequence[LimitedBy]) -> list[LimitedBy]:
@@ -150,10 +135,9 @@ def _steady(names: Sequence[LimitedBy]) -> list[LimitedBy]:
 
 
 def _second(name: LimitedBy, seen: Evidence, window: Window) -> Second:
-    times = window.trace.column("t")
     return Second(
-        start=times[window.first],
-        end=times[window.end - 1],
+        start=window.start,
+        end=window.until,
         limited_by=name,
         throughput_bps=seen.throughput_bps,
         busy=seen.busy,

@@ -29,12 +29,18 @@ def throughput(run: Run, measured: Measured) -> float:
     fixed = run.experiment.flows.bytes is not None
     if (len(spans) < 2 and not fixed) or not spans or any(flow.flow not in spans for flow in measured.flows):
         return plain
-    start, end = min(span[0] for span in spans.values()), max(span[1] for span in spans.values())
+    start, end = _whole(spans)
     slack = max(_SLACK * (end - start), _LEAST_SLACK)
-    alike = all(span[0] - start <= slack and end - span[1] <= slack for span in spans.values())
+    alike = all(first - start <= slack and end - last <= slack for first, last in spans.values())
     if (alike and not fixed) or end <= start:
         return plain
     return 8 * math.fsum(window.grown("bytes_acked") for window in measured.windows) / (end - start)
+
+
+def span(run: Run, measured: Measured) -> tuple[float, float]:
+    """From the first flow's start to the last one's end in the measured time, s; all of that time without samples."""
+    spans = flow_spans(run, measured)
+    return _whole(spans) if spans else (run.experiment.flows.warmup, run.experiment.seconds)
 
 
 def flow_spans(run: Run, measured: Measured) -> dict[int, tuple[float, float]]:
@@ -43,11 +49,13 @@ def flow_spans(run: Run, measured: Measured) -> dict[int, tuple[float, float]]:
     return {window.flow: _span(window, fixed) for window in measured.windows}
 
 
+def _whole(spans: dict[int, tuple[float, float]]) -> tuple[float, float]:
+    return min(start for start, _ in spans.values()), max(end for _, end in spans.values())
+
+
 def _span(window: Window, fixed: bool) -> tuple[float, float]:
     """A flow with a fixed amount is over with its last acknowledgement, not with its last sample."""
-    times = window.column("t")
-    last = len(times) - 1
-    if fixed:
-        acked = window.column("bytes_acked")
-        last = max(1, bisect_left(acked, acked[-1]))
-    return times[0], times[last]
+    if not fixed:
+        return window.start, window.until
+    acked = window.column("bytes_acked")
+    return window.start, window.column("t")[max(1, bisect_left(acked, acked[-1]))]

@@ -135,10 +135,18 @@ class Window:
         self.first, self.end = first, end
 
     @property
+    def start(self) -> float:
+        """When its first sample came, s; that sample closes what went before it. The next: its last one."""
+        return float(self.trace.column("t")[self.first])
+
+    @property
+    def until(self) -> float:
+        return float(self.trace.column("t")[self.end - 1])
+
+    @property
     def seconds(self) -> float:
-        """Between its first sample and its last; the first closes what went before it."""
-        times = self.trace.column("t")
-        return float(times[self.end - 1] - times[self.first])
+        """Between its first sample and its last."""
+        return self.until - self.start
 
     def column(self, name: str) -> Sequence[Any]:
         return self.trace.column(name)[self.first : self.end]
@@ -177,9 +185,8 @@ class Window:
     @property
     def stalled(self) -> float:
         """Seconds of `Trace.stalls` within."""
-        times = self.trace.column("t")
-        start, end = times[self.first], times[self.end - 1]
-        return math.fsum(max(0.0, min(end, to) - max(start, since)) for since, to in self.trace.stalls)
+        start, until = self.start, self.until
+        return math.fsum(max(0.0, min(until, to) - max(start, since)) for since, to in self.trace.stalls)
 
 
 def traces(run: Run) -> list[Trace]:

@@ -29,6 +29,10 @@ class Predicted(msgspec.Struct, frozen=True, kw_only=True):
     """Measured over predicted."""
     tolerance: float
     within: bool
+    difference: float | None = None
+    """Measured less predicted, over predicted; None in a file from before this was kept. So the next: empty there."""
+    reason: str = ""
+    """Why they differ, where it is known; one short sentence or empty."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
@@ -112,6 +116,8 @@ def row(cell: Cell, run: Run) -> Row:
                 ratio=one.ratio,
                 tolerance=one.prediction.tolerance,
                 within=one.within,
+                difference=one.difference,
+                reason=one.reason,
             )
             for one in result.compared
         ),

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from tcptutor import units
 from tcptutor.sweep.confidence import LEVEL, Summary
 from tcptutor.sweep.points import Point, points
 from tcptutor.sweep.table import Table
@@ -39,13 +40,21 @@ def rate_with_interval(summary: Summary) -> str:
     return with_interval(summary, scale, unit)
 
 
+def difference(ratio: Summary) -> str:
+    """ "−4 %" or "+6 ± 2 %": measured less predicted, over predicted, from their ratio."""
+    rounded = units.signed_percent(ratio.mean - 1)
+    if ratio.half_width is None:
+        return rounded
+    return f"{rounded.removesuffix(' %')} ± {100 * ratio.half_width:.2g} %"
+
+
 def lines(table: Table) -> list[str]:
     """The table, a line for each point, in columns."""
     found = points(table.in_order())
     if not found:
         return []
     names = list(found[0].point)
-    rows = [[*names, "runs", "throughput", "model", "measured / model", "limited by", ""]]
+    rows = [[*names, "runs", "throughput", "model", "difference", "limited by", ""]]
     rows += [_cells(point, names) for point in found]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     told = [
@@ -63,7 +72,7 @@ def _cells(point: Point, names: Sequence[str]) -> list[str]:
         str(len(point.seeds)),
         rate_with_interval(point.measured["throughput_bps"]),
         model.label if model else "",
-        with_interval(model.ratio, 1, "") if model else "",
+        difference(model.ratio) if model else "",
         ", ".join(point.limited_by),
         f"{point.doubtful} of {len(point.seeds)} not valid" if point.doubtful else "",
     ]

@@ -1,4 +1,8 @@
-"""Themes that can be read from the back row. Words and shapes carry the meaning, colour repeats it."""
+"""Themes that can be read from the back row. Words and shapes carry the meaning, colour repeats it.
+
+Textual's own muted text is a share of what lies under it, which comes out as plain white in a text that is styled piece
+by piece: ours is a colour.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ DARK = Theme(
     success="#8ff08f",
     warning="#ffb454",
     error="#ff8a80",
-    variables={"border": "#4a5665", "footer-key-foreground": "#6fd6ff"},
+    variables={"border": "#4a5665", "footer-key-foreground": "#6fd6ff", "text-muted": "#95a3b3"},
 )
 
 LIGHT = Theme(
@@ -33,5 +37,5 @@ LIGHT = Theme(
     success="#0b6b0b",
     warning="#8a4b00",
     error="#a80000",
-    variables={"border": "#8a97a5"},
+    variables={"border": "#8a97a5", "text-muted": "#56626e"},
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+
 from tcptutor import units
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
@@ -57,3 +60,10 @@ def above_or_below(ratio: float) -> str:
 def tolerance(relative: float) -> str:
     """ "±9 %"; one digit more below one percent."""
     return f"±{relative * 100:.0f} %" if relative >= 0.01 else f"±{relative * 100:.1f} %"
+
+
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """`text` in lines of at most `width`; a number and its unit stay together."""
+    kept = re.sub(r"(?<=\d) (?=%|\w*bit/s|[mµn]?s\b|[KMG]?i?B\b)", "\N{NO-BREAK SPACE}", text)
+    lines = textwrap.wrap(kept, max(width, 20), initial_indent=indent, subsequent_indent=indent)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from msgspec import structs
+
 from tcptutor.run import SSTHRESH_INFINITE, Environment, Run, Sample, SampleTable
 from tcptutor.spec import Experiment, build
 
@@ -75,6 +77,15 @@ def run_of(made: Experiment, *bps: Value, until: float | None = None, **state: V
     rows = [row for flow, one in enumerate(bps) for row in samples(flow, one, end, state)]
     run.samples = SampleTable(sorted(rows, key=lambda row: row.t))
     run.experiment_s = end
+    return run
+
+
+def at_different_times(bps: float, first: float, second: float, loss: str = "0", **state: Value) -> Run:
+    """Two flows at `bps` each in 10 s; the first stops at `first` seconds, the second begins at `second`."""
+    made = experiment(streams="2", starts=f"0 s, {second} s", duration="10 s", warmup="0 s", loss=loss)
+    run = empty(made, complete=True)
+    late = [structs.replace(row, t=row.t + second) for row in samples(1, bps, 10 - second, state)]
+    run.samples = SampleTable(sorted([*samples(0, bps, first, state), *late], key=lambda row: row.t))
     return run
 
 

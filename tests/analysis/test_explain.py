@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tcptutor.analysis import explain, report
 from tcptutor.run import FlowResult, Run, Sample, SampleTable
 
-from .synthetic import Value, empty, experiment, losing, run_of, samples
+from .synthetic import Value, at_different_times, empty, experiment, losing, run_of, samples
 
 LINK = 100e6 * 1448 / 1514
 
@@ -128,6 +128,22 @@ def test_the_loss_state_counts_as_a_timeout() -> None:
 def test_bbr_is_not_limited_by_random_loss() -> None:
     run = run_of(experiment(algorithm="bbr", loss="1 %"), LINK * 0.9, **losing(0.3))
     assert explain(run).limited_by == "bottleneck"
+
+
+def test_flows_one_after_the_other_do_not_use_the_link_twice() -> None:
+    verdict = explain(at_different_times(50e6, 5, 5, loss="0.1 %", **losing(0.5)))
+    assert verdict.evidence["throughput_bps"] == pytest.approx(50e6, rel=0.01)
+    assert verdict.evidence["link_used"] == pytest.approx(50e6 / LINK, rel=0.01)
+    assert verdict.evidence["link_share"] == pytest.approx(50e6 / LINK, rel=0.01)
+    assert verdict.limited_by == "random-loss"
+    assert verdict.sentence.endswith("the link is 52 % used")
+
+
+def test_the_link_is_used_until_the_last_byte_has_arrived() -> None:
+    made = experiment(bytes="20 MB", streams="2", warmup="0 s", duration="20 s")
+    run = run_of(made, lambda t: min(160e6, t * 40e6), lambda t: min(160e6, t * 20e6))
+    assert explain(run).evidence["link_used"] == pytest.approx(320e6 / 8 / LINK, rel=0.02)
+    assert explain(run).evidence["throughput_bps"] == report(run).throughput_bps
 
 
 def test_a_path_without_a_rate_is_limited_by_the_computer() -> None:

@@ -11,7 +11,7 @@ from tcptutor.analysis import Compared, report, together
 from tcptutor.analysis.reasons import RULES
 from tcptutor.run import Fidelity, Run, SampleTable, UdpResult, load
 
-from .synthetic import Value, empty, experiment, losing, run_of, samples
+from .synthetic import Value, at_different_times, experiment, losing, run_of, samples
 
 RUNS = Path(__file__).parent / "runs"
 LINK = 100e6 * 1448 / 1514
@@ -171,21 +171,12 @@ def test_flows_that_cover_the_same_time_add_up() -> None:
     assert report(run_of(experiment(streams="2"), 10e6, 20e6)).throughput_bps == pytest.approx(30e6, rel=1e-3)
 
 
-def at_different_times(first: float, second: float, made_of: float = 10e6) -> Run:
-    """Two flows at `made_of` bit/s each; the first stops at `first` seconds, the second begins at `second`."""
-    made = experiment(streams="2", starts=f"0 s, {second} s", duration="10 s", warmup="0 s")
-    run = empty(made, complete=True)
-    late = [msgspec.structs.replace(row, t=row.t + second) for row in samples(1, made_of, 10 - second, {})]
-    run.samples = SampleTable(sorted([*samples(0, made_of, first, {}), *late], key=lambda row: row.t))
-    return run
-
-
 def test_flows_at_different_times_are_all_their_bytes_over_all_the_time() -> None:
     # One after the other: never more than one flow's rate.
-    assert together(at_different_times(5, 5)) == pytest.approx(10e6, rel=0.01)
+    assert together(at_different_times(10e6, 5, 5)) == pytest.approx(10e6, rel=0.01)
     # The second one for half of the time.
-    assert together(at_different_times(10, 5)) == pytest.approx(15e6, rel=0.01)
-    assert together(at_different_times(10, 0)) == pytest.approx(20e6, rel=0.01)
+    assert together(at_different_times(10e6, 10, 5)) == pytest.approx(15e6, rel=0.01)
+    assert together(at_different_times(10e6, 10, 0)) == pytest.approx(20e6, rel=0.01)
 
 
 def test_a_flow_that_has_sent_all_is_over() -> None:

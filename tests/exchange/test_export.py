@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcptutor.errors import TutorError
@@ -93,6 +93,8 @@ def test_json_is_the_document_with_the_columns(traced: Run) -> None:
     assert "acks" not in json.loads(export.as_json(load(V2), None))
 
 
+# No deadline: it tells what is read back, and on a busy machine a first example may take any time (imports, the file).
+@settings(deadline=None)
 @given(
     st.lists(
         st.fixed_dictionaries(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from tcptutor.errors import TutorError, UsageError
+from tcptutor.sweep import said
 from tcptutor.sweep.cell import Failed
 from tcptutor.sweep.table import Store, load
-from tests.sweep.made import cells_of, definition_of, row_of
+from tests.sweep.made import cells_of, definition_of, row_of, table_of
 
 AXIS = "loss=0.1%,1%,2%"
 
@@ -32,6 +34,24 @@ def test_what_was_kept_is_read_back(file: Path) -> None:
     assert table.in_order() == [row_of(cell, 1e6) for cell in cells_of(AXIS)[:2]]
     with Store(file, definition_of(AXIS)) as store:
         assert store.table == table
+
+
+def test_a_file_from_before_differences_and_reasons_is_read(file: Path) -> None:
+    whole = load(file).rows[0].predictions[0]
+    assert (whole.difference, whole.reason[:7]) == (pytest.approx(-0.8), "the RTT")
+    file.write_text(re.sub(r',"difference":[^,]+,"reason":"[^"]*"', "", file.read_text()))
+    old = load(file)
+    assert old.damaged == 0
+    assert (old.rows[0].predictions[0].difference, old.rows[0].predictions[0].reason) == (None, "")
+    assert old.rows[0].predictions[0].ratio == whole.ratio
+    assert "−80 %" in said.lines(old)[1]  # by the ratio, which was always there
+
+
+def test_the_table_says_how_far_a_point_is_from_its_model() -> None:
+    head, first, *_, last = said.lines(table_of(["loss=0.1%,1%", "seed=1..3/3"], throughput=5.2e6))
+    assert "difference" in head
+    assert re.search(r"Mathis +\+6 ± 5\.2 %  random-loss", first)
+    assert last.startswith("± is half the 95% confidence interval")
 
 
 @pytest.mark.parametrize("torn", [b'{"type":"row","ce', b"\0\0\0", b"\xff"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment, Flows, Hosts, Path
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import legend, plot, sparklines, traces
+from tcptutor.ui.widgets.bench import axis, legend, plot, sparklines, traces
 
 from .fakes import expect, samples_of
 
@@ -69,7 +69,21 @@ def test_each_kind_has_a_shape_of_its_own() -> None:
 
 def test_a_column_without_a_point_of_its_own_shows_the_one_that_spans_it() -> None:
     points = [(1.0, 0.0), (2.0, 8.0), (3.0, 4.0)]
-    assert sparklines.sparkline(points, 4.0, 8, 8.0) == "▁▁██▅▅  "
+    assert sparklines.sparkline(points, 4.0, 8, 8.0) == "▁▁▇▇▄▄  "
+
+
+def test_the_lines_under_the_chart_have_its_time_axis() -> None:
+    for top in (10, 150, 4000):
+        lines = plot.draw([], SIZE, EXPERIMENT.seconds, top, None)
+        scale = next(line.text for line in lines if "└" in line.text)
+        assert scale.index("└") == axis.GUTTER - 1
+        assert len(scale.rstrip()) - axis.GUTTER == axis.columns(SIZE[0])
+    shown = live(20)
+    shown.rates = [(t / 2, 9e6) for t in range(1, 41)]
+    for line in (sparklines.throughput(shown, SIZE[0]), sparklines.rtt(shown, SIZE[0])):
+        assert len(line.plain) == SIZE[0]
+        assert line.plain[axis.GUTTER - 1] == " "
+        assert set(line.plain[axis.GUTTER :]) <= set(sparklines.BLOCKS)
 
 
 def test_a_full_block_of_rtt_is_a_full_queue() -> None:
@@ -123,7 +137,7 @@ def test_the_legend_names_the_course_wherever_it_is_drawn() -> None:
             flows=Flows(streams=streams, duration=18, warmup=2),
         )
         shown.run.experiment, shown.expectation = made, expected(made)
-        for width in (66, 78):
+        for width in (51, 64, 78):
             text = legend.legend(shown, width)
             assert f"{plot.COURSE * 3} " in text.plain
             assert text.plain.endswith("course")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -33,13 +34,13 @@ async def test_a_run_ends_with_measured_models_own_and_why(make_app, journal) ->
         await pilot.press("r")
         await until_text(pilot, "why: random loss, 0.1 %")
         screen = text(pilot.app)
-        assert "measured   9.54 Mbit/s" in screen
-        assert "6 % above     within ±9 % ✓" in screen
-        assert "90 % below    not the limit" in screen
+        assert "predicted  measured 9.54 Mbit/s is" in screen
+        assert "9 Mbit/s   6 % above  ✓ within ±9 %" in screen
+        assert "90 % below  not the limit" in screen
         assert "10 Mbit/s   5 % below" in screen
         assert "╌╌ expected mean 38.7 (Mathis), measured 38" in screen
         assert any("⠁" <= letter <= "⣿" for letter in screen), "the chart is drawn in braille"
-        assert "RTT        0–40 ms" in screen
+        assert "▇ is 20 Mbit/s or 40 ms" in screen
         assert "✓ done: 22 s of lab time" in screen
         assert "The formula says 22.4 Mbit/s" in screen, "what was to be seen"
     run = journal.latest_run(*STEP)
@@ -166,3 +167,30 @@ async def test_a_journal_that_cannot_write_is_said_and_the_run_stays(make_app, j
         await pilot.press("x")
         await until_text(pilot, "why: random loss")
         await until_text(pilot, "the disk is full")
+
+
+async def test_a_page_that_is_left_while_its_run_is_read_takes_it_quietly(
+    make_app, journal, course, monkeypatch
+) -> None:
+    from tcptutor.ui import reading
+    from tcptutor.ui.widgets.bench.panel import RunPanel
+    from tcptutor.ui.widgets.page.page import Page
+
+    from .test_snapshots import keep_run
+
+    keep_run(journal, course, *STEP)
+    recall, held = reading.recall, []
+
+    async def slow(*asked):
+        held.append(await recall(*asked))
+        await asyncio.Event().wait()  # until the app is closed
+
+    monkeypatch.setattr(reading, "recall", slow)
+    async with make_app("one-flow").run_test() as pilot:
+        await until(pilot, lambda: bool(held))
+        screen = pilot.app.screen
+        panel, page = screen.query_one(RunPanel), screen.query_one(Page)
+    # What a thread gives a moment too late.
+    panel.show(held[0], None, own_is_rate=True)
+    page.show_after(scroll=True)
+    assert not panel.is_attached

@@ -7,7 +7,7 @@ import pytest
 from tcptutor import spec
 from tcptutor.run import Run
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import strips
+from tcptutor.ui.widgets.bench import axis, strips
 
 from .fakes import GUEST, report
 
@@ -22,30 +22,41 @@ def live() -> Live:
 
 def test_causes_are_written_out_where_they_fit(live: Live) -> None:
     wide = strips.causes(live, 120).plain
-    assert wide.startswith("limited by ")
-    assert " growing ggg random loss rrrr" in wide
-    assert wide.endswith("95 % of time")
+    assert wide.startswith("limited by  growing ─")
+    assert " random loss, 95 % of the measured time ─" in wide
     assert len(wide) == 120
-    assert "growing" not in strips.key(live, 120, with_phases=True).plain
+    assert "growing" not in strips.key(live, 120, full=True).plain
 
 
 def test_marks_that_stand_alone_are_explained(live: Live) -> None:
-    narrow = strips.causes(live, 62).plain
-    assert "limited by g growing " in narrow  # where the other lines have their scale
-    assert "ggg random loss rrr" in narrow
-    slim = strips.causes(live, 50).plain
-    assert len(slim) == 50
-    assert strips.key(live, 50, with_phases=False).plain == "g growing"
+    narrow = strips.causes(live, 64).plain
+    assert narrow.startswith("limited by  gggggggg random loss, 95 % of the time (g growing) ")
+    assert strips.key(live, 64, full=False).plain == ""
+    slim = strips.causes(live, 40).plain
+    assert slim.startswith("limited by  gggg random loss ─")
+    assert len(slim) == 40
+    assert strips.key(live, 40, full=False).plain == "g growing"
+
+
+def test_a_cause_begins_where_it_does_on_the_chart(live: Live) -> None:
+    line = strips.causes(live, 92).plain
+    # 3 of 20 s on 80 columns.
+    assert line.index(" random loss") - axis.GUTTER == 12
 
 
 def test_phases_show_recoveries_that_are_shorter_than_a_column(live: Live) -> None:
     line = strips.phases(live, 78).plain
-    assert line.startswith("phases     flow 1 of 2")
-    assert line.count("r") >= 5
-    assert "r recovery" in strips.key(live, 78, with_phases=True).plain
+    assert line.startswith("flow 1 of 2 ")
+    assert line.count("v") >= 5
+    assert "v recovery" in strips.key(live, 78, full=True).plain
+
+
+def test_no_mark_means_two_things() -> None:
+    marks = [mark for _, mark in (*strips._CAUSES.values(), *strips._PHASES.values())]
+    assert len(set(marks)) == len(marks)
 
 
 def test_without_a_verdict_there_is_nothing(live: Live) -> None:
     live.report = None
     assert strips.causes(live, 80).plain == strips.phases(live, 80).plain == ""
-    assert strips.key(live, 80, with_phases=True).plain == ""
+    assert strips.key(live, 80, full=True).plain == ""

@@ -33,12 +33,13 @@ class StoredScreen(TutorScreen):
     def __init__(self, run: Run, name: str) -> None:
         super().__init__()
         self._run, self._file = run, name
+        self._panel = RunPanel()
 
     def compose(self) -> ComposeResult:
         yield Header()
         yield Static(_facts(self._run), id="facts", markup=False)
         with Container(id="body"):
-            yield RunPanel()
+            yield self._panel
             with VerticalScroll(id="flows"):
                 yield Static(_flows(self._run), markup=False)
         yield Footer()
@@ -50,12 +51,11 @@ class StoredScreen(TutorScreen):
 
     async def _show(self) -> None:
         live = await reading.recall("", "", self._run)
-        self.query_one(RunPanel).show(live, None, own_is_rate=True)
+        self._panel.show(live, None, own_is_rate=True)
 
     def fit(self, wide: bool, tall: bool) -> None:
         super().fit(wide, tall)
-        for panel in self.query(RunPanel):
-            panel.show_small(not tall)
+        self._panel.show_small(not tall)
 
     def action_flows(self) -> None:
         self.toggle_class("-flows")

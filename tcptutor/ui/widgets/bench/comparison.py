@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
 from textual.content import Content
 
 from tcptutor import units
@@ -9,44 +13,57 @@ from tcptutor.analysis.model import Compared, Report
 from tcptutor.journal import Kept
 from tcptutor.ui import words
 
-WITHIN, OUTSIDE = "✓", "✗"
+WITHIN, BEYOND = "✓", "✗"
+_SHORTEST_NAME = 8
 
 
-def table(report: Report, own: Kept | None, own_is_rate: bool) -> Content:
-    """One line each: what is said, and where the measurement lies beside it."""
-    label = max([len("measured"), *(len(each.prediction.label) for each in report.compared)])
-    rows = [
-        Content.styled(f"{'':{label}}  {'throughput':>12}   measured is", "$text-muted"),
-        *(_row(each, label, number == 0) for number, each in enumerate(report.compared)),
-    ]
+class _Row(NamedTuple):
+    """What stands in one line, and the reason under it."""
+
+    who: str
+    rate: str
+    where: str
+    """The measurement beside it: "6 % below"."""
+    mark: str = ""
+    word: str = ""
+    tolerance: str = ""
+    reason: str = ""
+
+
+class _Widths(NamedTuple):
+    """Columns of the table; `spelt` is whether there is room for words beside the marks."""
+
+    who: int
+    rate: int
+    where: int
+    spelt: bool
+
+
+def table(report: Report, own: Kept | None, own_is_rate: bool, width: int) -> Content:
+    """A line for each model, the binding one first, and why it is not what was measured where that is known."""
+    rows = [_row(each, number == 0) for number, each in enumerate(report.compared)]
     if own and own.value and own_is_rate:
-        where = words.above_or_below(report.throughput_bps / own.value)
-        rows.append(Content(f"{'you':{label}}  {own.text:>12}   {where}"))
-    rows.append(
-        Content.assemble(f"{'measured':{label}}  ", (f"{units.rate(report.throughput_bps):>12}", "bold"))
+        rows.append(_Row("you", own.text, words.above_or_below(report.throughput_bps / own.value)))
+    measured = (units.rate(report.throughput_bps), "bold")
+    if not rows:
+        return Content.assemble("measured ", measured)
+    widths = _widths(rows, width)
+    head = Content.assemble(
+        (f"{'':{widths.who}}  {'predicted':>{widths.rate}}  {'measured ' * widths.spelt}", "$text-muted"),
+        measured,
+        (" is", "$text-muted"),
     )
-    return Content("\n").join(rows)
+    return Content("\n").join([head, *_lines(rows, widths, width)])
 
 
-def _row(each: Compared, label: int, binding: bool) -> Content:
-    prediction = each.prediction
-    where = words.above_or_below(each.ratio)
-    start = f"{prediction.label:{label}}  {units.rate(prediction.throughput_bps):>12}   {where:<12}"
-    if not each.within and not binding and each.ratio < 1:
-        # A model that would allow more is not wrong: something else was the limit.
-        return Content(f"{start}  not the limit")
-    mark = (WITHIN, "$success bold") if each.within else (OUTSIDE, "$error bold")
-    word = "within" if each.within else "outside"
-    return Content.assemble(f"{start}  {word} {words.tolerance(prediction.tolerance)} ", mark)
-
-
-def line(report: Report, own: Kept | None, own_is_rate: bool) -> Content:
-    """The same in one line, the binding model only: for small terminals."""
+def line(report: Report, own: Kept | None, own_is_rate: bool, width: int) -> Content:
+    """The same for the binding model only, in a line and one for the reason: for small terminals."""
     parts = [Content.assemble("measured ", (units.rate(report.throughput_bps), "bold"))]
+    reason = []
     if report.compared:
         binding = report.compared[0]
-        mark = WITHIN if binding.within else OUTSIDE
-        difference = units.signed_percent(binding.ratio - 1)
+        mark = WITHIN if binding.within else BEYOND
+        difference = units.signed_percent(binding.difference).replace("±0 %", "the same")
         parts.append(
             Content.assemble(
                 f"{binding.prediction.label} {units.rate(binding.prediction.throughput_bps)} ",
@@ -54,7 +71,69 @@ def line(report: Report, own: Kept | None, own_is_rate: bool) -> Content:
                 (mark, "$success" if binding.within else "$error"),
             )
         )
+        reason = _reason(binding.reason, width)
     if own and own.value is not None and own_is_rate:
         off = f" ({units.signed_percent(report.throughput_bps / own.value - 1)})" if own.value else ""
         parts.append(Content(f"you {own.text}{off}"))
-    return Content("   ").join(parts)
+    return Content("\n").join([*_beside(parts, width), *reason])
+
+
+def _beside(parts: Sequence[Content], width: int) -> list[Content]:
+    """As many in a line as fit whole."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if lines[-1].cell_length + 3 + part.cell_length <= width:
+            lines[-1] += "   " + part
+        else:
+            lines.append(part)
+    return lines
+
+
+def _row(each: Compared, binding: bool) -> _Row:
+    prediction = each.prediction
+    told = prediction.label, units.rate(prediction.throughput_bps), words.above_or_below(each.ratio)
+    tolerance = words.tolerance(prediction.tolerance)
+    if each.within:
+        return _Row(*told, WITHIN, "within", tolerance, each.reason if binding else "")
+    if not binding and each.ratio < 1:
+        # A model that would allow more is not wrong: something else was the limit.
+        return _Row(*told, word="not the limit")
+    return _Row(*told, BEYOND, "beyond", tolerance, each.reason)
+
+
+def _widths(rows: Sequence[_Row], width: int) -> _Widths:
+    """Words give way to what is beside them, then the names to all else."""
+    who, rate, where = (max(len(row[column]) for row in rows) for column in range(3))
+    rate = max(rate, len("predicted"))
+    spelt = max(len(_judged(row, spelt=True)) for row in rows)
+    short = max(len(_judged(row, spelt=False)) for row in rows)
+    rest = rate + where + 6
+    fits = who + rest + spelt <= width
+    return _Widths(who if fits else max(_SHORTEST_NAME, min(who, width - rest - short)), rate, where, fits)
+
+
+def _lines(rows: Sequence[_Row], widths: _Widths, width: int) -> Iterator[Content]:
+    """The rows; models in a row that differ for the same reason have it once, under the last of them."""
+    for row, after in pairwise([*rows, _Row("", "", "")]):
+        who = row.who if len(row.who) <= widths.who else f"{row.who[: widths.who - 1]}…"
+        judged = Content(_judged(row, widths.spelt))
+        if row.mark:
+            judged = judged.stylize("$success bold" if row.mark == WITHIN else "$error bold", 0, 1)
+        yield (
+            Content(f"{who:{widths.who}}  {row.rate:>{widths.rate}}  {row.where:>{widths.where}}  ") + judged
+        )
+        if row.reason != after.reason:
+            yield from _reason(row.reason, width)
+
+
+def _judged(row: _Row, spelt: bool) -> str:
+    """ "✓ within ±9 %", or "✓ ±9 %"."""
+    return " ".join(
+        part
+        for part in (row.mark, row.word if spelt else "" if row.mark else "–" * bool(row.word), row.tolerance)
+        if part
+    )
+
+
+def _reason(reason: str, width: int) -> list[Content]:
+    return [Content.styled(text, "$text-muted") for text in words.wrapped(reason, width, "  ")]

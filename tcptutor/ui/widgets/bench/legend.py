@@ -11,39 +11,50 @@ from tcptutor.ui.widgets.bench import plot, traces
 
 def title(live: Live, width: int) -> Content:
     """Over the chart: what the axis is and what it cuts off on the left, who sends on the right."""
-    left = Content.styled("cwnd, segments", "bold")
-    if peak := _peak(live):
-        left += Content(f"   peak {peak} in the warm-up")
     right = Content(words.flows_line(live.run.experiment))
+    peak = _peak(live)
+    for more in (f"   peak {peak} in the warm-up", f"   peak {peak}", "") if peak else ("",):
+        left = Content.assemble(("cwnd, segments", "bold"), more)
+        if left.cell_length + right.cell_length < width:
+            break
     return left + Content(" " * max(width - left.cell_length - right.cell_length, 1)) + right
 
 
 def legend(live: Live, width: int) -> Content:
-    """Under the title: which line is which. The model's name, then the measured mean give way if they must."""
-    flows = Content("")
-    if live.run.experiment.total_streams > 1:
-        flows = Content.assemble(
-            ("⡠⠊", "$secondary 70%"), " each flow   ", (plot.MEAN * 2, "$primary"), " their mean   "
-        )
+    """Under the title: which line is which. The model's name, then the measured mean give way, then words shorten."""
     expectation = live.expectation
-    drawn = bool(expectation and expectation.trajectory)
     if expectation is None or not expectation.cwnd_segments:
-        return flows + _course("expected course") if drawn else flows
-    expected = f" expected mean {expectation.cwnd_segments:.3g}"
+        return _lines(live, "", "each flow", "their mean", "expected course")
+    mean = f"{expectation.cwnd_segments:.3g}"
     model, measured = f" ({expectation.binding.label})", _measured(live)
-    courses = (
-        [Content("   ") + _course(word) for word in ("expected course", "course")] if drawn else [Content("")]
-    )
-    texts = (expected + model + measured, expected + measured, expected)
-    for text, course in ((text, course) for text in texts for course in courses):
-        whole = flows + Content.assemble((plot.EXPECTED * 2, "$accent"), text) + course
-        if whole.cell_length <= width:
-            break
+    wordings = [
+        *(
+            (f"expected mean {mean}{more}", "each flow", "their mean")
+            for more in (model + measured, measured, "")
+        ),
+        (f"expected {mean}", "flows", "mean"),
+    ]
+    for wording in wordings:
+        for course in ("expected course", "course"):
+            whole = _lines(live, *wording, course)
+            if whole.cell_length <= width:
+                return whole
     return whole
 
 
-def _course(word: str) -> Content:
-    return Content.assemble((plot.COURSE * 3, "$accent 60%"), f" {word}")
+def _lines(live: Live, expected: str, each: str, their: str, course: str) -> Content:
+    """A sample of each line that is drawn, and its words."""
+    several = live.run.experiment.total_streams > 1
+    drawn = bool(live.expectation and live.expectation.trajectory)
+    shown = (
+        ("⡠⠊", "$secondary 70%", each, several),
+        (plot.MEAN * 2, "$primary", their, several),
+        (plot.EXPECTED * 2, "$accent", expected, bool(expected)),
+        (plot.COURSE * 3, "$accent 60%", course, drawn),
+    )
+    return Content("   ").join(
+        [Content.assemble((sample, style), f" {word}") for sample, style, word, there in shown if there]
+    )
 
 
 def _measured(live: Live) -> str:

@@ -21,6 +21,13 @@ DRAW_S = 0.5
 """Seconds between two drawings of a run that goes on."""
 
 
+PARTS = (
+    "setup", "network", "title", "legend", "throughput", "rtt", "causes", "phases", "marks", "status", "comparison",
+    "why",
+)  # fmt: skip
+"""From top to bottom; the chart stands under its legend."""
+
+
 class RunPanel(Vertical):
     """Draws one `Live`; told when it moved, it draws at its own pace."""
 
@@ -30,23 +37,17 @@ class RunPanel(Vertical):
         self._own: Kept | None = None
         self._own_is_rate = True
         self._small = False
+        # Kept, not looked up: what is told to a panel that is just being closed must not find its parts gone.
+        self._parts = {name: Static(id=name, markup=False) for name in PARTS}
+        self._chart = Chart()
         self._texts: dict[str, object] = {}
         self._pace = Pace(self, DRAW_S, self._draw)
 
     def compose(self) -> ComposeResult:
-        yield Static(id="setup", markup=False)
-        yield Static(id="network", markup=False)
-        yield Static(id="title", markup=False)
-        yield Static(id="legend", markup=False)
-        yield Chart()
-        yield Static(id="throughput", markup=False)
-        yield Static(id="rtt", markup=False)
-        yield Static(id="causes", markup=False)
-        yield Static(id="phases", markup=False)
-        yield Static(id="marks", markup=False)
-        yield Static(id="status", markup=False)
-        yield Static(id="comparison", markup=False)
-        yield Static(id="why", markup=False)
+        for name, part in self._parts.items():
+            yield part
+            if name == "legend":
+                yield self._chart
 
     def idle(self, experiment: Experiment, instruction: str) -> None:
         """Nothing was run yet: say what would be, and how to start it."""
@@ -57,7 +58,9 @@ class RunPanel(Vertical):
         self._text("status", Content(instruction))
 
     def show(self, live: Live, own: Kept | None, own_is_rate: bool) -> None:
-        """Show this run now."""
+        """Show this run now; nothing when the page was left meanwhile."""
+        if not self.is_attached:
+            return
         self._live, self._own, self._own_is_rate = live, own, own_is_rate
         self.set_class(True, "-live")
         self.set_class(live.state == "ended", "-ended")
@@ -84,7 +87,7 @@ class RunPanel(Vertical):
 
     def _draw(self) -> None:
         if self._live:
-            self.query_one(Chart).show(self._live)
+            self._chart.show(self._live)
             self._lines(self._live)
 
     def _lines(self, live: Live) -> None:
@@ -94,37 +97,36 @@ class RunPanel(Vertical):
         self._text("throughput", sparklines.throughput(live, width))
         self._text("rtt", sparklines.rtt(live, width))
         self._text("status", result.status(live), layout=live.state == "ended")
+        self._strips(live, width)
         if live.state != "ended":
-            self._show_strips(())
             return
         if live.report:
             write = comparison.line if self._small else comparison.table
-            self._text("comparison", write(live.report, self._own, self._own_is_rate), layout=True)
+            self._text("comparison", write(live.report, self._own, self._own_is_rate, width), layout=True)
         else:
             self._text("comparison", Content(""), layout=True)
-        self._strips(live, width)
-        self._text("why", result.why(live), layout=True)
+        self._text("why", result.why(live, width), layout=True)
 
     def _strips(self, live: Live, width: int) -> None:
         """What limited it over time; the phases where there are lines enough."""
         texts = {"causes": strips.causes(live, width)}
         if not self._small:
             texts["phases"] = strips.phases(live, width)
-        texts["marks"] = strips.key(live, width, with_phases=not self._small)
+        texts["marks"] = strips.key(live, width, full=not self._small)
         for name, text in texts.items():
-            self._text(name, text)
+            self._text(name, text, layout=name == "marks")
         self._show_strips([name for name, text in texts.items() if text.plain])
 
     def _show_strips(self, names: Collection[str]) -> None:
         for name in ("causes", "phases", "marks"):
-            self.query_one(f"#{name}", Static).display = name in names
+            self._parts[name].display = name in names
 
     def _text(self, name: str, content: Content, layout: bool = False) -> None:
         # Drawing what has not changed, or a layout where no height changes, costs bytes and shows nothing.
         key = content.plain, tuple(content.spans)
         if self._texts.get(name) != key:
             self._texts[name] = key
-            self.query_one(f"#{name}", Static).update(content, layout=layout)
+            self._parts[name].update(content, layout=layout)
 
 
 def _setup(experiment: Experiment) -> Content:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from typing import Any
 
-from tcptutor.ui.widgets.bench import traces
+from tcptutor.ui.widgets.bench import axis, traces
 from tcptutor.ui.widgets.bench.traces import Point, Points
 
 EXPECTED, COURSE, MEAN = "╌", "·", "━"
@@ -105,13 +105,16 @@ def _lines(
     course: Sequence[Point] = (),
 ) -> tuple[str, ...]:
     width, height = size
-    figure = _figure(width, height)
+    heights = traces.ticks(top, max(height // 4, 2), whole=True)
+    numbers = [f"{value:g}" for value in heights]
+    # plotext sets the axis beside the longest number: blanks before it bring it to where the gutter ends.
+    blank = max(0, axis.GUTTER - 1 - max(map(len, numbers)))
+    figure = _figure(width - blank, height)
     times = traces.ticks(seconds, max(width // 12, 2))
     labels = [f"{t:g}" for t in times]
     labels[-1] += " s"
     figure.ruler("x", "lower").lim(0, seconds).ticks(times, labels)
-    heights = traces.ticks(top, max(height // 4, 2), whole=True)
-    figure.ruler("y", "left").lim(0, top).ticks(heights, [f"{value:g}" for value in heights])
+    figure.ruler("y", "left").lim(0, top).ticks(heights, numbers)
     if course:
         t, cwnd = zip(*course, strict=True)
         cut = [min(value, top) for value in cwnd]
@@ -125,7 +128,7 @@ def _lines(
             cut = [min(value, top) for value in cwnd]
             figure.draw(figure.signal(list(t), cut, marker=marker).lines(True))
     text: str = figure.build().string(colorless=True)
-    return tuple(line.ljust(width)[:width] for line in text.split("\n")[:height])
+    return tuple(f"{'':{blank}}{line}".ljust(width)[:width] for line in text.split("\n")[:height])
 
 
 def _figure(width: int, height: int) -> Any:

@@ -1,4 +1,4 @@
-"""Throughput and RTT: a line of blocks each, on the run's whole time, and the number."""
+"""Throughput and RTT: the number and a line of blocks each, on the chart's time axis."""
 
 from __future__ import annotations
 
@@ -10,34 +10,37 @@ from textual.content import Content
 from tcptutor import units
 from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live
+from tcptutor.ui.widgets.bench import axis
 from tcptutor.ui.widgets.bench.traces import rounded_up
 
-BLOCKS = "▁▂▃▄▅▆▇█"
-LABEL_WIDTH, SCALE_WIDTH, NUMBER_WIDTH = 11, 15, 13
-"""Columns of the names, of the scale, and of the longest number with its blanks: fixed, so that no line jumps."""
+BLOCKS = "▁▂▃▄▅▆▇"
+"""Without the whole one, which would touch the line above."""
 
 Points = list[tuple[float, float]]
 """(s, value), each standing for the time up to it."""
 
 
 def throughput(live: Live, width: int) -> Content:
-    """ "throughput 0–20 Mbit/s ▁▂▅▆▇▇▇▆▇ 9.54 Mbit/s" in `width` columns; all flows together."""
+    """ "9.54 Mbit/s ▁▂▅▆▇▇▇▆▇" in `width` columns; all flows together."""
     now = live.report.throughput_bps if live.report else latest(live.rates)
-    full = throughput_scale(live)
-    return _line("throughput", live, width, live.rates, full, units.rate(full), units.rate(now))
+    name = units.rate(now) if live.rates else "throughput"
+    return _line(name, live, width, live.rates, throughput_scale(live))
 
 
 def rtt(live: Live, width: int) -> Content:
     """The same for the smoothed RTT, mean of the flows: a filling queue is seen here."""
     points = rtt_points(live)
-    full = (
-        rtt_scale(live.run.experiment) or rounded_up(1e6 * max((rtt for _, rtt in points), default=1)) / 1e6
-    )
-    return _line("RTT", live, width, points, full, units.seconds(full), units.seconds(latest(points)))
+    name = f"RTT {units.seconds(latest(points))}" if points else "RTT"
+    return _line(name, live, width, points, _rtt_full(live))
+
+
+def scales(live: Live) -> str:
+    """What the highest block of each line stands for."""
+    return f"{BLOCKS[-1]} is {units.rate(throughput_scale(live))} or {units.seconds(_rtt_full(live))}"
 
 
 def throughput_scale(live: Live) -> float:
-    """What a full block stands for, bit/s: twice what is expected, at most the link; fixed before the run."""
+    """What the highest block stands for, bit/s: twice what is expected, at most the link; fixed before the run."""
     link = live.run.experiment.path.rate
     if live.expectation is None:
         return link or max((rate for _, rate in live.rates), default=1.0)
@@ -46,7 +49,7 @@ def throughput_scale(live: Live) -> float:
 
 
 def rtt_scale(experiment: Experiment) -> float:
-    """What a full block stands for, s: the delay and a full queue; 0 for a path that has neither."""
+    """What the highest block stands for, s: the delay and a full queue; 0 for a path that has neither."""
     path = experiment.path
     if not path.delay and not path.rate:
         return 0.0
@@ -83,14 +86,14 @@ def sparkline(points: Points, seconds: float, columns: int, full: float) -> str:
     return "".join(blocks)
 
 
-def _line(name: str, live: Live, width: int, points: Points, full: float, top: str, number: str) -> Content:
-    label = name.ljust(LABEL_WIDTH)
-    if width >= 60:
-        label += f"0–{top} ".ljust(SCALE_WIDTH)
-    columns = width - len(label) - NUMBER_WIDTH
-    blocks = sparkline(points, live.run.experiment.seconds, columns, full)
-    number = number if points else ""
-    return Content.assemble(label, (blocks, "$primary"), (number.rjust(NUMBER_WIDTH), "bold"))
+def _rtt_full(live: Live) -> float:
+    highest = max((rtt for _, rtt in rtt_points(live)), default=1)
+    return rtt_scale(live.run.experiment) or rounded_up(1e6 * highest) / 1e6
+
+
+def _line(name: str, live: Live, width: int, points: Points, full: float) -> Content:
+    blocks = sparkline(points, live.run.experiment.seconds, axis.columns(width), full)
+    return Content.assemble((axis.label(name), "bold" if points else ""), (blocks, "$primary"))
 
 
 def _block(share: float) -> str:

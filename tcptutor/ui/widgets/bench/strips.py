@@ -1,22 +1,23 @@
-"""What limited the flows and what their congestion control did, on the time axis: a line each, in words and marks.
+"""What limited the flows and what their congestion control did, a line each, on the chart's time axis.
 
-A stretch is written out where its name fits and filled with its mark, so that no colour is needed; marks that stand
-alone are explained by `key`.
+A stretch is written out where its name fits, so that no colour is needed. Where it does not, its mark stands, a letter
+for a cause and a sign for a phase, and the marks are explained beside a name or by `key`.
 
-    limited by  growing ggg random loss rrrrrrrrrrrrrrrrrrrrrrr   92 % of time
-    phases      slow start rr avoidance ·····················rr·······
+    limited by  g random loss, 92 % of the measured time (g growing) ─────────
+    flow 1 of 4 //vv avoidance ·····················vv·······
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench.sparklines import LABEL_WIDTH, NUMBER_WIDTH, SCALE_WIDTH
+from tcptutor.ui.widgets.bench import axis, sparklines
 
 if TYPE_CHECKING:
     from tcptutor.analysis.model import FlowVerdict, LimitedBy, PhaseName
@@ -35,29 +36,36 @@ _CAUSES: dict[LimitedBy, tuple[str, str]] = {
 """Name and mark."""
 
 _PHASES: dict[PhaseName, tuple[str, str]] = {
-    "timeout": ("timeout", "t"),
-    "hystart-exit": ("HyStart exit", "h"),
-    "recovery": ("recovery", "r"),
-    "slow-start": ("slow start", "s"),
+    "timeout": ("timeout", "x"),
+    "hystart-exit": ("HyStart exit", "|"),
+    "recovery": ("recovery", "v"),
+    "slow-start": ("slow start", "/"),
     "congestion-avoidance": ("avoidance", "·"),
 }
-"""Name and mark; of two in one column the first is shown."""
+"""Name and mark; of two in one column the first is shown. No letter of a cause is among them."""
 
 _BLANK = ("", " ")
-_Stretch = tuple[tuple[str, str], int]
+_RULE = "─"
+"""Fills what is left of a cause that is written out."""
+
+_GAP = "   "
+
+_Kind = tuple[str, str]
+_Stretch = tuple[_Kind, int]
 
 
 def causes(live: Live, width: int) -> Content:
     """What limited most of the flows in each second; empty before the verdict is there."""
-    flows = _flows(live)
-    if not flows or live.report is None:
+    if not _flows(live):
         return Content("")
-    took = [flow.shares.get(live.report.verdict.limited_by, 0.0) for flow in flows]
-    share = round(100 * sum(took) / len(took))
-    number = f"{share} % of time" if share < 100 else "all the time"
-    stretches = _cause_stretches(live, _columns(width))
-    beside = _told(stretches) if _beside(stretches, width) else ""
-    return _line("limited by", beside, _written(stretches), number, width)
+    stretches = _cause_stretches(live, axis.columns(width))
+    words = [kind[0] for kind, _ in stretches]
+    if words:
+        at, told = _longest(live, stretches)
+        words[at] = told
+    return _line(
+        "limited by", [(word, _RULE, *stretch) for word, stretch in zip(words, stretches, strict=True)]
+    )
 
 
 def phases(live: Live, width: int) -> Content:
@@ -65,47 +73,74 @@ def phases(live: Live, width: int) -> Content:
     flows = _flows(live)
     if not flows:
         return Content("")
-    of = f"flow 1 of {len(flows)}" if len(flows) > 1 else ""
-    return _line("phases", of, _written(_phase_stretches(live, _columns(width))), "", width)
+    stretches = _phase_stretches(live, axis.columns(width))
+    name = "phases" if len(flows) == 1 else f"flow 1 of {len(flows)}" if len(flows) < 10 else "flow 1"
+    return _line(name, [(kind[0], kind[1], kind, length) for kind, length in stretches])
 
 
-def key(live: Live, width: int, with_phases: bool) -> Content:
-    """The marks that stand nowhere beside their names; empty when all do."""
-    if not _flows(live):
-        return Content("")
-    columns = _columns(width)
-    stretches = _cause_stretches(live, columns)
-    told = [] if _beside(stretches, width) else [_told(stretches)]
-    if with_phases and (marks := _told(_phase_stretches(live, columns))):
-        told.append(f"phases: {marks}")
-    return Content.styled("   ".join(part for part in told if part), "$text-muted")
+def key(live: Live, width: int, full: bool) -> Content:
+    """The marks that stand nowhere beside their names; `full`: of the phases too, and what the blocks stand for."""
+    told = []
+    if _flows(live):
+        stretches = _cause_stretches(live, axis.columns(width))
+        marks = _marks(_short(stretches))
+        if stretches and marks not in _longest(live, stretches)[1]:
+            told.append(marks)
+        if full:
+            stretches = _phase_stretches(live, axis.columns(width))
+            written = {kind for kind, length in stretches if _fits(kind[0], length)}
+            told.append(_marks(kind for kind in _short(stretches) if kind not in written))
+    told = [part for part in told if part]
+    scales = [*told, sparklines.scales(live)] if full and live.drawn else told
+    # A number stands beside the blocks as well: their scale is not worth a second line.
+    fits = len(_GAP.join(scales)) <= width
+    return Content.styled(_GAP.join(scales if fits else told), "$text-muted")
 
 
-def _told(stretches: list[_Stretch]) -> str:
-    """The marks that are not written out: "g growing, t timeout"."""
-    said = {kind for kind, length in stretches if _fits(kind[0], length)} | {_BLANK}
-    unsaid = dict.fromkeys(kind for kind, _ in stretches if kind not in said)
-    return ", ".join(f"{mark} {word}" for word, mark in unsaid)
+def _longest(live: Live, stretches: list[_Stretch]) -> tuple[int, str]:
+    """The place of the longest stretch, and what is said there: as much as fits of the share of time and the marks."""
+    at = max(range(len(stretches)), key=lambda place: stretches[place][1])
+    kind, length = stretches[at]
+    marks = _marks(_short(stretches))
+    wordings = [kind[0]]
+    if live.report and kind == _CAUSES[live.report.verdict.limited_by]:
+        took = [flow.shares.get(live.report.verdict.limited_by, 0.0) for flow in _flows(live)]
+        share = round(100 * sum(took) / len(took))
+        much = "all" if share == 100 else f"{share} %"
+        wordings = [f"{kind[0]}, {much} of the measured time", f"{kind[0]}, {much} of the time", kind[0]]
+    if marks:
+        wordings = [*(f"{said} ({marks})" for said in wordings), *wordings]
+    return at, next((said for said in wordings if _fits(said, length)), "")
 
 
-def _beside(stretches: list[_Stretch], width: int) -> bool:
-    """Whether the marks fit where the other lines have their scale."""
-    return len(_told(stretches)) < SCALE_WIDTH <= width - 45
+def _short(stretches: list[_Stretch]) -> list[_Kind]:
+    """What has a stretch that is too short for its name."""
+    return [kind for kind, length in stretches if kind != _BLANK and not _fits(kind[0], length)]
+
+
+def _marks(kinds: Iterable[_Kind]) -> str:
+    """ "g growing, t timeout"."""
+    return ", ".join(f"{mark} {word}" for word, mark in dict.fromkeys(kinds))
+
+
+def _fits(word: str, length: int) -> bool:
+    return bool(word) and len(word) + 2 <= length
+
+
+def _line(name: str, stretches: Iterable[tuple[str, str, _Kind, int]]) -> Content:
+    """`stretches`: what is said of each, what fills it after that, its kind and its columns."""
+    parts: list[tuple[str, str]] = [(axis.label(name), "")]
+    for word, fill, (_, mark), length in stretches:
+        if _fits(word, length):
+            said = f"{word} " if len(parts) == 1 else f" {word} "
+            parts += [(said, ""), (fill * (length - len(said)), "$primary")]
+        else:
+            parts.append((mark * length, "$primary"))
+    return Content.assemble(*parts)
 
 
 def _flows(live: Live) -> tuple[FlowVerdict, ...]:
     return live.report.verdict.flows if live.report else ()
-
-
-def _columns(width: int) -> int:
-    return max(0, width - LABEL_WIDTH - (SCALE_WIDTH if width >= 60 else 0) - NUMBER_WIDTH)
-
-
-def _line(name: str, of: str, text: str, number: str, width: int) -> Content:
-    label = name.ljust(LABEL_WIDTH)
-    if width >= 60:
-        label += of.ljust(SCALE_WIDTH)
-    return Content.assemble(label, (text, "$primary"), number.rjust(NUMBER_WIDTH))
 
 
 def _cause_stretches(live: Live, columns: int) -> list[_Stretch]:
@@ -134,16 +169,5 @@ def _between(live: Live, columns: int, start: float, end: float) -> range:
     return range(first, min(columns, max(first + 1, round(end * scale))))
 
 
-def _stretches(columns: list[tuple[str, str]]) -> list[_Stretch]:
+def _stretches(columns: list[_Kind]) -> list[_Stretch]:
     return [(kind, len(list(group))) for kind, group in groupby(columns)]
-
-
-def _fits(word: str, length: int) -> bool:
-    return bool(word) and len(word) + 2 <= length
-
-
-def _written(stretches: list[_Stretch]) -> str:
-    return "".join(
-        f" {word} ".ljust(length, mark) if _fits(word, length) else mark * length
-        for (word, mark), length in stretches
-    )

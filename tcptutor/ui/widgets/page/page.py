@@ -32,13 +32,14 @@ class Page(VerticalScroll, inherit_bindings=False):
     def __init__(self, study: Study, onward: str) -> None:
         super().__init__()
         self._study, self._onward = study, onward
+        self._after = After(study.step.after)
 
     def compose(self) -> ComposeResult:
         step = self._study.step
         yield Markdown(f"# {step.title}\n\n{step.prose}")
         if step.predict:
             yield PredictBox(step.predict, self._study.prediction, self._study.hints.get(PREDICT, 0))
-        yield After(step.after)
+        yield self._after
         for question in step.questions:
             yield QuestionBox(question, self._study.hints.get(question.id, 0))
         yield Static(Content(self._onward), id="onward")
@@ -62,10 +63,10 @@ class Page(VerticalScroll, inherit_bindings=False):
         return self.focused_question() or next((box for box in self.questions() if not box.right), None)
 
     def show_after(self, scroll: bool) -> None:
-        """The run is there: say what was to be seen; go there unless the student is busy elsewhere."""
-        busy = isinstance(self.screen.focused, Input | QuestionBox)
-        if self._study.step.after:
-            self.query_one(After).appear(go_there=scroll and not busy)
+        """The run is there: say what was to be seen; go there unless the student is busy elsewhere, or has left."""
+        if self._study.step.after and self.is_attached:
+            busy = isinstance(self.screen.focused, Input | QuestionBox)
+            self._after.appear(go_there=scroll and not busy)
 
 
 class After(Markdown):
