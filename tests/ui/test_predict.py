@@ -45,6 +45,15 @@ async def test_enter_locks_it_for_good(page, journal) -> None:
     assert "you" in text(page.app)
 
 
+async def test_a_number_that_is_typed_is_the_prediction_and_no_answer(page, journal) -> None:
+    """Who types it without going there first means the field above, not one of the choices below it."""
+    await page.press(*keys("20 Mbit/s"), "enter")
+    await until_text(page, "20 Mbit/s  (locked)")
+    assert journal.answers("one-flow", "one-lossy-flow") == []
+    await page.press("2", "enter")
+    await until_text(page, "✓ Right.")
+
+
 async def test_x_runs_without_one_and_that_is_locked_too(page, journal, lab) -> None:
     await page.press("r", "escape", "x")
     await until(page, lambda: lab.runs == 1)

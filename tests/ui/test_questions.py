@@ -10,7 +10,8 @@ STEP = ("one-flow", "one-lossy-flow")
 
 
 @pytest.fixture
-async def page(make_app):
+async def page(make_app, journal):
+    journal.record_prediction(*STEP, "10 Mbit/s", 10e6)
     app = make_app("one-flow")
     async with app.run_test(size=(120, 44)) as pilot:
         await pilot.press("n")

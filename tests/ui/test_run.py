@@ -161,10 +161,9 @@ async def test_a_journal_that_cannot_write_is_said_and_the_run_stays(make_app, j
     async with opened(make_app) as pilot:
         monkeypatch.setattr(journal, "finish_run", full)
         monkeypatch.setattr(journal, "record_answer", full)
-        await pilot.press("2", "enter")
+        await pilot.press("x", "2", "enter")
         await until_text(pilot, "✓ Right.")
         await until_text(pilot, "NOT SAVED")
-        await pilot.press("x")
         await until_text(pilot, "why: random loss")
         await until_text(pilot, "the disk is full")
 

@@ -46,7 +46,7 @@ class LessonScreen(TutorScreen):
         Binding("h", "hint", "hint", id="lesson.hint", tooltip="one more hint"),
         Binding("c", "view", "chart", id="lesson.chart", tooltip="only the chart, only the text, or both"),
         Binding("escape", "back", "home", id="lesson.home", tooltip="the list of modules"),
-        *(Binding(f"{n}", f"pick({n})", show=False, id=f"lesson.choice-{n}") for n in range(1, 10)),
+        *(Binding(f"{n}", f"digit('{n}')", show=False, id=f"lesson.choice-{n}") for n in range(10)),
     ]
     FOOTER = (
         ("lesson.previous lesson.next", "page"),
@@ -145,8 +145,8 @@ class LessonScreen(TutorScreen):
             self.notify("There is no further hint.")
         self._changed()
 
-    def action_pick(self, number: int) -> None:
-        self._answers.pick(number - 1)
+    def action_digit(self, digit: str) -> None:
+        self._answers.digit(digit)
 
     def action_view(self) -> None:
         self.set_class(False, VIEWS[self._view])

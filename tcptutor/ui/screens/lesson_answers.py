@@ -55,12 +55,16 @@ class Answers:
         else:
             box.show_answer(answer, mark, just_now=True)
 
-    def pick(self, index: int) -> None:
-        """A digit was pressed: choose in the question that is at hand."""
+    def digit(self, digit: str) -> None:
+        """It begins the prediction that is due, or chooses in the question that is at hand."""
+        prediction = self._page.predict_box
+        if prediction is not None and self._study.must_predict and self._page.focused_question() is None:
+            prediction.begin(digit)
+            return
         box = self._page.open_question()
-        if box is not None and box.question.choices:
+        if box is not None and box.question.choices and digit != "0":
             box.enter()
-            box.pick(index)
+            box.pick(int(digit) - 1)
 
     def hint(self) -> bool:
         """Show the next hint; whether there was one."""

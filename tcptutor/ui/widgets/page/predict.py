@@ -27,8 +27,10 @@ class PredictBox(Vertical):
         yield Static(Content.assemble(("Predict  ", "bold $primary"), paragraphs(self._predict.ask)))
         with Horizontal(classes="entry"):
             yield Static("Your prediction ", classes="label")
-            # A blinking cursor writes to the terminal all day.
-            entry = Input(placeholder=f"like {units.EXAMPLES[self._predict.unit]}", compact=True)
+            # With a selection the second digit would replace the first; a blinking cursor writes to the terminal all day.
+            entry = Input(
+                placeholder=f"like {units.EXAMPLES[self._predict.unit]}", select_on_focus=False, compact=True
+            )
             entry.cursor_blink = False
             yield entry
         yield Said()
@@ -46,6 +48,12 @@ class PredictBox(Vertical):
         else:
             said = Content.assemble("Your prediction  ", (kept.text, "bold"), "  (locked)")
         self._say(said, go_there=False)
+
+    def begin(self, digit: str) -> None:
+        """The student types it without having gone there: a digit of a number."""
+        entry = self.query_one(Input)
+        entry.focus()
+        entry.insert_text_at_cursor(digit)
 
     def ask_first(self) -> None:
         """The run was asked for before the prediction."""
