@@ -27,7 +27,8 @@ class PredictBox(Vertical):
         yield Static(Content.assemble(("Predict  ", "bold $primary"), paragraphs(self._predict.ask)))
         with Horizontal(classes="entry"):
             yield Static("Your prediction ", classes="label")
-            # With a selection the second digit would replace the first; a blinking cursor writes to the terminal all day.
+            # With a selection the second digit would replace the first.
+            # A blinking cursor writes to the terminal all day.
             entry = Input(
                 placeholder=f"like {units.EXAMPLES[self._predict.unit]}", select_on_focus=False, compact=True
             )
@@ -52,7 +53,8 @@ class PredictBox(Vertical):
     def begin(self, digit: str) -> None:
         """The student types it without having gone there: a digit of a number."""
         entry = self.query_one(Input)
-        entry.focus()
+        # At once, not with the next message: the next key may be there already.
+        self.screen.set_focus(entry)
         entry.insert_text_at_cursor(digit)
 
     def ask_first(self) -> None:
