@@ -16,10 +16,10 @@ MATHIS_ERROR = 0.05
 PADHYE_ERROR = 0.1
 
 CUBIC_ERROR = 0.12
-"""Where the Reno-friendly and the cubic region meet the window is above both."""
+"""CUBIC's window has no timeouts, which count from a loss of about 1 % on."""
 
 STEEP_ERROR = 0.2
-"""HighSpeed's window is a fit, and H-TCP's has no timeouts, which count from a loss of about 1 % on."""
+"""HighSpeed's window is a fit, and H-TCP's has no timeouts either."""
 
 UNMODELLED_ERROR = 0.5
 """Reno's model for an algorithm that is not Reno and has none here."""
@@ -44,6 +44,8 @@ MATHIS_CONSTANTS = {
     "mathis-manual": theory.MATHIS_MANUAL,
 }
 """By model: the constant of independent random loss first, then those that others use."""
+
+_GAPS = "cwnd over long and short gaps"
 
 _MATHIS_LABELS = {
     "mathis": "Mathis",
@@ -125,40 +127,40 @@ def _reno(flow: Lossy) -> Iterator[Law]:
 
 
 def _cubic(flow: Lossy) -> Iterator[Law]:
-    """RFC 9438's mean window under periodic loss, and what independent losses make of it."""
-    curve, friendly = theory.cubic_region_window(flow.loss, flow.rtt), theory.reno_window(flow.loss)
-    random = max(theory.CUBIC_RANDOM * curve, theory.CUBIC_RENO_RANDOM * friendly)
-    periodic = theory.cubic_window(flow.loss, flow.rtt)
+    """CUBIC's mean window over all gaps between losses, and RFC 9438's, where all are as long."""
+    random, periodic = (law(flow.loss, flow.rtt) for law in (theory.cubic_random_window, theory.cubic_window))
+    on_curve = theory.cubic_region_window(flow.loss, flow.rtt) > theory.reno_window(flow.loss)
+    spread = CUBIC_SPREAD if on_curve else RENO_SPREAD
+    yield _mean(flow, "cubic", "CUBIC", random, CUBIC_ERROR, spread, _GAPS)
     p = units.percent(flow.loss)
-    for model, label, window in (("cubic", "CUBIC", random), ("cubic-periodic", "CUBIC, periodic", periodic)):
-        on_curve = window > theory.CUBIC_RENO_RANDOM * friendly
-        if on_curve:
-            constant = window / math.pow(flow.rtt / flow.loss, 0.75)
-            formula = f"× {constant:.3g} × ({flow.rtt:.3g} s / {p})^¾ / {flow.rtt_text}"
-        else:
-            formula = f"× {window * math.sqrt(flow.loss):.3g} / ({flow.rtt_text} × √{p})"
-        throughput = theory.window_limited(window * flow.mss, flow.rtt)
-        spread = CUBIC_SPREAD if on_curve else RENO_SPREAD
-        error = CUBIC_ERROR + random / window - 1
-        yield Law(model, label, throughput, formula, error, spread, best=model == "cubic")
+    if on_curve:
+        constant = periodic / math.pow(flow.rtt / flow.loss, 0.75)
+        formula = f"× {constant:.3g} × ({flow.rtt:.3g} s / {p})^¾ / {flow.rtt_text}"
+    else:
+        formula = f"× {periodic * math.sqrt(flow.loss):.3g} / ({flow.rtt_text} × √{p})"
+    throughput = theory.window_limited(periodic * flow.mss, flow.rtt)
+    # For another pattern of loss: its bias is known.
+    error = CUBIC_ERROR + abs(random / periodic - 1)
+    yield Law("cubic-periodic", "CUBIC, periodic", throughput, formula, error, spread, best=False)
 
 
 def _htcp(flow: Lossy) -> Iterator[Law]:
     """H-TCP's mean window over all gaps between losses: long ones, in which it comes to grow fast, and short ones."""
     window = theory.htcp_random_window(flow.loss, flow.rtt)
-    yield _steep(flow, "htcp", "H-TCP", window, HTCP_SPREAD, "cwnd over long and short gaps")
+    yield _mean(flow, "htcp", "H-TCP", window, STEEP_ERROR, HTCP_SPREAD, _GAPS)
 
 
 def _highspeed(flow: Lossy) -> Iterator[Law]:
     factor = theory.MATHIS_RANDOM / theory.MATHIS_PERIODIC
-    yield _steep(flow, "highspeed", "HighSpeed", factor * theory.highspeed_window(flow.loss), CUBIC_SPREAD)
+    window = factor * theory.highspeed_window(flow.loss)
+    yield _mean(flow, "highspeed", "HighSpeed", window, STEEP_ERROR, CUBIC_SPREAD, "cwnd")
 
 
-def _steep(flow: Lossy, model: str, label: str, window: float, spread: float, what: str = "cwnd") -> Law:
+def _mean(flow: Lossy, model: str, label: str, window: float, error: float, spread: float, what: str) -> Law:
     """A mean window without a short formula; `what` says of what it is the mean."""
     throughput = theory.window_limited(window * flow.mss, flow.rtt)
     formula = f"× {window:.3g} (mean {what}) / {flow.rtt_text}"
-    return Law(model, label, throughput, formula, STEEP_ERROR, spread, best=True)
+    return Law(model, label, throughput, formula, error, spread, best=True)
 
 
 def _no_laws(_flow: Lossy) -> Iterator[Law]:

@@ -138,11 +138,16 @@ def loss_constant(prediction: Prediction, seen: Seen) -> str:
 
 
 def cubic_random(prediction: Prediction, seen: Seen) -> str:
-    """Independent losses let CUBIC's window get higher than even ones."""
-    more = prediction.model == "cubic-periodic" and seen.ratio(prediction) > 1
-    if not more or not seen.explained(prediction, theory.CUBIC_RANDOM):
+    """Independent losses let CUBIC's window get higher than even ones, and its whole segments take from small ones."""
+    if prediction.model != "cubic-periodic":
         return ""
-    return "RFC 9438 spaces losses evenly: random ones let CUBIC run some 15 % above it"
+    path = (seen.case.loss_rate, seen.case.rtt)
+    factor = theory.cubic_random_window(*path) / theory.cubic_window(*path)
+    if not seen.explained(prediction, factor):
+        return ""
+    if factor > 1:
+        return f"RFC 9438 spaces losses evenly: random ones let CUBIC run {units.percent(factor - 1, 2)} above it"
+    return f"RFC 9438 has a smooth window: Linux's whole segments keep CUBIC {units.percent(1 - factor, 2)} below it"
 
 
 def timed_out(prediction: Prediction, seen: Seen) -> str:

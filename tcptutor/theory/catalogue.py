@@ -61,6 +61,8 @@ _RFC3649 = "RFC 3649, section 5"
 _LEITH = "Leith, Shorten 2004"
 _CARDWELL = "Cardwell et al.: BBR, ACM Queue 14(5), 2016"
 _SAWTOOTH = "the sawtooth from half its peak; Villamizar, Song 1994"
+_RENEWAL = "rtt × mean segments / mean seconds from one loss to the next"
+_CHAIN = "windows at losses as a Markov chain: Ott, Kemperman, Mathis 1996"
 _FRAMES = "IEEE 802.3; RFC 7323"
 
 GROUPS: dict[str, tuple[Model, ...]] = {
@@ -98,11 +100,12 @@ GROUPS: dict[str, tuple[Model, ...]] = {
               "max(cubic_region_window, reno_window)", "RFC 9438, eq. 3 and 5"),
         Model(theory.cubic_region_window, "segments", "CUBIC's curve alone",
               "(C (3+β) / (4 (1−β)))^¼ (rtt/loss)^¾", "RFC 9438, eq. 5"),
+        Model(theory.cubic_random_window, "segments", "CUBIC as in Linux when segments are lost by chance",
+              _RENEWAL, f"net/ipv4/tcp_cubic.c; {_CHAIN}"),
         Model(theory.htcp_window, "segments", "H-TCP as in Linux",
               "segments sent between two losses = 1/loss", f"{_LEITH}; net/ipv4/tcp_htcp.c"),
         Model(theory.htcp_random_window, "segments", "the same when segments are lost by chance",
-              "rtt × mean segments / mean seconds from one loss to the next",
-              "net/ipv4/tcp_htcp.c; windows at losses as a Markov chain: Ott, Kemperman, Mathis 1996"),
+              _RENEWAL, f"net/ipv4/tcp_htcp.c; {_CHAIN}"),
         Model(theory.highspeed_window, "segments", "HighSpeed TCP", "0.12 / loss^0.835", _RFC3649),
         Model(theory.ecn_window, "segments", "Reno with ECN marks for losses",
               "√((1+beta) / (2 (1−beta) marking))", "RFC 3168, section 6.1.2; RFC 8511 (beta 0.8)"),

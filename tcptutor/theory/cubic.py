@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
-from tcptutor.theory.aimd import aimd_window
+from tcptutor.theory.aimd import LEAST_WINDOW, aimd_window
 from tcptutor.theory.domain import at_least, loss_rate, positive, require
+from tcptutor.theory.renewal import mean_window
 
 CUBIC_C = 0.4
 """How steeply the cubic curve rises, segments/s^3 (RFC 9438, section 5.1)."""
@@ -23,14 +25,19 @@ RFC 9438's mean of the cubic region, (3 + beta) / 4 = 0.925, holds when every lo
 steeper half of the curve overshoots it by a little, so that every second peak is lower and fast convergence acts.
 """
 
-CUBIC_RANDOM = 1.16
-"""Mean window under independent random loss over the one under periodic loss, with fast convergence.
+_STEP = 15 / 8
+"""Of a window, what has to be acknowledged before Linux's Reno-friendly window grows by a segment.
 
-From a simulation of the curve with independent losses; about 1.27 without fast convergence. In the
-Reno-friendly region the factor is CUBIC_RENO_RANDOM."""
+1 / CUBIC_RENO_ALPHA in whole eighths: `beta_scale` of net/ipv4/tcp_cubic.c."""
 
-CUBIC_RENO_RANDOM = 1.04
-"""The same for AIMD(CUBIC_RENO_ALPHA, 0.7); Reno's own is 1.31 / 1.2247 = 1.07."""
+_LOOK = 1 / 32
+"""Seconds: while cwnd stands still Linux computes its growth no more often than that (`bictcp_update`, HZ / 32)."""
+
+_TICK = 1 / 250
+"""Seconds: of the clock that it has for this, with the usual HZ."""
+
+_FASTEST = 0.5
+"""Segments for each that is acknowledged at most (`bictcp_update`, cnt of at least 2)."""
 
 
 def cubic_window(loss: float, rtt: float) -> float:
@@ -49,6 +56,21 @@ def cubic_region_window(loss: float, rtt: float) -> float:
     positive("rtt", rtt, "a round trip takes time, in seconds")
     steepness = CUBIC_C * (3 + CUBIC_BETA) / (4 * (1 - CUBIC_BETA))
     return math.pow(steepness, 0.25) * math.pow(rtt / loss, 0.75)
+
+
+def cubic_random_window(loss: float, rtt: float) -> float:
+    """Mean congestion window of Linux's CUBIC, segments, when each segment is lost by chance.
+
+    As `cubic_window`, but with losses at random distances, and as Linux has it: the greater of the curve and the
+    Reno-friendly window at each moment, fast convergence, windows in whole segments, and growth that is looked at 32
+    times a second while cwnd stands still. Below `cubic_window` where the window is small; without timeouts, so too
+    high above a loss of about 0.01, and too low where a round trip is shorter than 4 ms, a tick of the kernel's clock.
+    loss: share of segments, above 0 and at most 1. rtt: seconds, above 0. Source: net/ipv4/tcp_cubic.c, and
+    `theory.renewal` for the mean over the losses. Raises ParameterError outside the domain.
+    """
+    loss_rate(loss)
+    positive("rtt", rtt, "a round trip takes time, in seconds")
+    return mean_window(_Linux(rtt), loss, rtt)
 
 
 def cubic_k(peak: float, start: float) -> float:
@@ -72,3 +94,59 @@ def cubic_curve(elapsed: float, peak: float, start: float | None = None) -> floa
     at_least("elapsed", elapsed, 0, "seconds since the last loss")
     k = cubic_k(peak, CUBIC_BETA * peak if start is None else start)
     return CUBIC_C * (elapsed - k) ** 3 + peak
+
+
+class _Linux:
+    """The sender of net/ipv4/tcp_cubic.c on a path without queue. Its mode: 1 after a loss with fast convergence."""
+
+    modes = 2
+
+    def __init__(self, rtt: float) -> None:
+        self._rtt = rtt
+
+    def epoch(self, window: float, mode: int) -> _Epoch:
+        # Cut down to whole segments: 0.7 of a whole number is 0 to 9 tenths above one.
+        start = max(LEAST_WINDOW, window * CUBIC_BETA - 0.45)
+        peak = max(start, _last_max(window, mode))
+        return _Epoch(start, peak, cubic_k(peak, start), self._rtt)
+
+    def follow(self, window: float, mode: int, found: float) -> int:
+        # Of whole segments: from half of one below on it is one below.
+        return int(found < _last_max(window, mode) - 0.5)
+
+
+def _last_max(window: float, mode: int) -> float:
+    """`last_max_cwnd` after a loss at `window`: with fast convergence less, cut down to whole segments."""
+    return window * (1 + CUBIC_BETA) / 2 - 0.5 if mode else window
+
+
+@dataclass(frozen=True, slots=True)
+class _Epoch:
+    """Linux's growth after a loss that has left `start`: along the curve that is flat at `peak` after `k` seconds."""
+
+    start: float
+    peak: float
+    k: float
+    rtt: float
+
+    def grown(self, line: float, elapsed: float, seconds: float) -> float:
+        # A look comes half of their distance late on average. What it finds holds to the end of the tick: where that is
+        # many round trips, the window makes up for the wait.
+        seen = elapsed + seconds - _LOOK / 2 * min(1.0, self.rtt / _TICK)
+        fastest = line * (1 + _FASTEST * seconds / self.rtt)
+        return max(line, min(fastest, max(self._friendly(seen), self._curve(seen))))
+
+    def _friendly(self, seen: float) -> float:
+        """A segment for each step, which is a number of whole segments: of eighths 7/16 is cut off on average."""
+        return self.start + seen / self.rtt * self.start / (_STEP * self.start - 7 / 16)
+
+    def _curve(self, seen: float) -> float:
+        """cwnd aims at the curve a round trip ahead, and each round trip gains what is missing then.
+
+        Both in whole segments: half of one less on average. The line is half of one above cwnd.
+        """
+        t = seen - self.k
+        ahead = t + self.rtt
+        distance = max(0.0, CUBIC_C * abs(ahead) ** 3 - 0.5)
+        missing = max(0.0, 3 * CUBIC_C * t * t * self.rtt - 0.5)
+        return self.peak + math.copysign(distance, ahead) - missing + 0.5

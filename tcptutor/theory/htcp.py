@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tcptutor.theory.aimd import LEAST_WINDOW, decrease_factor
 from tcptutor.theory.domain import at_least, loss_rate, positive
 from tcptutor.theory.renewal import mean_window
@@ -110,29 +112,45 @@ class _Linux:
     """The sender of net/ipv4/tcp_htcp.c on a path without queue. Its mode: how many losses found it steady in a row."""
 
     def __init__(self, rtt: float) -> None:
-        self._scale = rtt_scale(rtt)
+        self._rtt = rtt
         # htcp_beta_update: the first such loss only sets `modeswitch`; from the second on beta is minRTT / maxRTT, at
         # most 0.8, and without a queue that is 1.
         modes = (HTCP_BETA, HTCP_BETA, HTCP_BETA_MOST)
-        self.kept = modes if rtt > _STEADY_RTT else (HTCP_BETA,)
+        self._kept = modes if rtt > _STEADY_RTT else (HTCP_BETA,)
 
-    def start(self, window: float, kept: float) -> float:
+    @property
+    def modes(self) -> int:
+        return len(self._kept)
+
+    def epoch(self, window: float, mode: int) -> _Epoch:
+        kept = self._kept[mode]
         # Cut down to whole segments: from half of an odd window it takes half a segment, of 0.8 half of one on average.
         rounding = 0.25 if kept == HTCP_BETA else 0.5
-        return max(LEAST_WINDOW, window * kept - rounding)
+        return _Epoch(max(LEAST_WINDOW, window * kept - rounding), kept, self._rtt)
 
-    def growth(self, window: float, elapsed: float, kept: float) -> float:
-        """Segments a round trip: of `window` segments, those that it takes to grow by one.
+    def follow(self, window: float, mode: int, found: float) -> int:
+        steady = abs(found - window) <= _STEADY * window
+        return min(mode + 1, self.modes - 1) if steady else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Epoch:
+    """Linux's growth after a loss that has left `start`, which is `kept` of the window before."""
+
+    start: float
+    kept: float
+    rtt: float
+
+    def grown(self, line: float, elapsed: float, seconds: float) -> float:
+        """With the growth of the middle: of a window's segments, those that it takes to grow by one.
 
         `htcp_cong_avoid` counts window / alpha of them, rounded up to an ACK, so half of one more on average; and the
         ACK at which it finds the count full starts a new one without being counted.
         """
-        alpha = 2 * (1 - kept) * max(1.0, self._scale * speed_up(elapsed))
-        return window / (window / alpha + 1.5 * _ACKED)
-
-    def follow(self, window: float, mode: int, found: float) -> int:
-        steady = abs(found - window) <= _STEADY * window
-        return min(mode + 1, len(self.kept) - 1) if steady else 0
+        alpha = 2 * (1 - self.kept) * max(1.0, rtt_scale(self.rtt) * speed_up(elapsed + seconds / 2))
+        rounds, lost = seconds / self.rtt, 1.5 * _ACKED
+        middle = line + rounds / 2 * line / (line / alpha + lost)
+        return line + rounds * middle / (middle / alpha + lost)
 
 
 def _sent(seconds: float, rtt: float, steps: int = 100) -> float:

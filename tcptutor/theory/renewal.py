@@ -24,27 +24,41 @@ _LONGEST = 8.0
 """The largest window has grown for so many mean gaps between losses; one gap in 3000 is longer."""
 
 _MOMENT, _AGES = 0.1, 5.0
-"""Growth is taken for constant over 0.1 s, or a fifth of the time that it has gone on."""
+"""A piece is no longer than 0.1 s, or a fifth of the time that growth has gone on."""
+
+_PART = 0.4
+"""Of a mean gap between losses: as much is in a piece of the course at most."""
 
 _LOSSES = 60
 """After so many at most the chain has forgotten where it began: each leaves 0.8 of it or less."""
+
+
+class Epoch(Protocol):
+    """How a window grows from a loss to the next. Equal ones take the same course."""
+
+    @property
+    def start(self) -> float:
+        """The window, segments, that the loss has left: with it the loss is repaired."""
+
+    def grown(self, line: float, elapsed: float, seconds: float) -> float:
+        """The line along which the window grows, segments, `seconds` after it was `line`.
+
+        That was `elapsed` seconds after the repair. It does not fall.
+        """
 
 
 class Sender(Protocol):
     """A window law in congestion avoidance. From one loss to the next it remembers a window and a mode."""
 
     @property
-    def kept(self) -> Sequence[float]:
-        """By mode: what a loss leaves of the window, a ratio."""
+    def modes(self) -> int:
+        """How many there are: 0, 1 and so on."""
 
-    def start(self, window: float, kept: float) -> float:
-        """The window, segments, after a loss that was found at `window`: with it the loss is repaired."""
-
-    def growth(self, window: float, elapsed: float, kept: float) -> float:
-        """Segments a round trip, above 0, at `elapsed` seconds after the repair."""
+    def epoch(self, window: float, mode: int) -> Epoch:
+        """What follows on a loss in `mode` that was found at a window of `window` segments. It can be a key."""
 
     def follow(self, window: float, mode: int, found: float) -> int:
-        """The mode after a loss that is found at `found`; the one before was in `mode`, found at `window`."""
+        """The mode of a loss that is found at `found`; the one before was in `mode`, found at `window`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +83,16 @@ def mean_window(sender: Sender, loss: float, rtt: float) -> float:
     Kemperman, Mathis: The Stationary Behavior of Ideal TCP Congestion Avoidance, 1996, who have Reno's.
     """
     unit = _largest(sender, loss, rtt) / _CELLS
-    size = len(sender.kept) * (_CELLS + 1)
+    size = sender.modes * (_CELLS + 1)
     rows, seconds, unseen = [], [], []
-    courses: dict[tuple[float, float], list[_End]] = {}
-    for mode, kept in enumerate(sender.kept):
+    courses: dict[Epoch, list[_End]] = {}
+    for mode in range(sender.modes):
         for cell in range(_CELLS + 1):
             window = max(LEAST_WINDOW, cell * unit)
-            if (kept, window) not in courses:
-                courses[kept, window] = list(_ends(sender, sender.start(window, kept), kept, loss, rtt, unit))
-            ends, row = courses[kept, window], [0.0] * size
+            epoch = sender.epoch(window, mode)
+            if epoch not in courses:
+                courses[epoch] = list(_ends(epoch, loss, rtt, unit))
+            ends, row = courses[epoch], [0.0] * size
             for end in ends:
                 # Between two cells it is partly in each, so that the mean stays what it is.
                 below, part = divmod(min(end.found / unit, _CELLS - 1e-9), 1)
@@ -93,45 +108,46 @@ def mean_window(sender: Sender, loss: float, rtt: float) -> float:
     return rtt * segments / lasts
 
 
-def _ends(sender: Sender, start: float, kept: float, loss: float, rtt: float, unit: float) -> Iterator[_End]:
-    """All ways for an epoch that begins with a window of `start` to end, the chances of which add up to 1.
+def _ends(epoch: Epoch, loss: float, rtt: float, unit: float) -> Iterator[_End]:
+    """All ways for `epoch` to end, the chances of which add up to 1.
 
     cwnd is in whole segments, on average half of one below the line along which it grows.
     """
+    start = epoch.start
     left = math.exp(-loss * start)
     # What is lost in the repair is found at most a round trip after it.
     yield _End(1 - left, rtt * (1 - left) / (loss * start), start, start)
     line, elapsed = start, 0.0
+    rise = epoch.grown(line, elapsed, rtt) - line
     while left > 1e-4:
-        growth, dt = _step(sender, line, elapsed, kept, rtt, unit)
-        middle = line + growth * dt / rtt / 2
-        rise = sender.growth(middle, elapsed + (dt + rtt) / 2, kept)
+        dt = _piece(line, rise, elapsed, loss, rtt, unit)
+        middle, half = epoch.grown(line, elapsed, dt / 2), elapsed + dt / 2
+        rise = epoch.grown(middle, half, rtt) - middle
         lost = max(start, middle - 0.5)
         sent = lost * dt / rtt
         chance = left * -math.expm1(-loss * sent)
         yield _End(chance, dt * chance / (loss * sent), lost, max(start, middle + rise - 0.5))
         left -= chance
-        line, elapsed = line + growth * dt / rtt, elapsed + dt
+        line, elapsed = epoch.grown(middle, half, dt / 2), elapsed + dt
     yield _End(left, 0.0, line, line)
 
 
-def _step(
-    sender: Sender, window: float, elapsed: float, kept: float, rtt: float, most: float
-) -> tuple[float, float]:
-    """Growth, segments a round trip, and the seconds for which it holds: those of about `most` segments at most."""
-    growth = sender.growth(window, elapsed, kept)
-    dt = min(most * rtt / growth, max(_MOMENT, elapsed / _AGES))
-    return sender.growth(window + growth * dt / rtt / 2, elapsed + dt / 2, kept), dt
+def _piece(line: float, rise: float, elapsed: float, loss: float, rtt: float, most: float) -> float:
+    """Seconds of the next piece, in which a window that grows by `rise` segments a round trip gets `most` at most."""
+    longest = min(max(_MOMENT, elapsed / _AGES), _PART * rtt / (loss * line))
+    return longest if rise * longest <= most * rtt else most * rtt / rise
 
 
 def _largest(sender: Sender, loss: float, rtt: float) -> float:
     """The window, segments, that a gap between losses leads to which hardly ever comes."""
-    window, elapsed, sent = LEAST_WINDOW, 0.0, 0.0
+    epoch = sender.epoch(LEAST_WINDOW, 0)
+    line, elapsed, sent = epoch.start, 0.0, 0.0
     while sent < _LONGEST / loss:
-        growth, dt = _step(sender, window, elapsed, sender.kept[0], rtt, window / 4)
-        rise = growth * dt / rtt
-        window, elapsed, sent = window + rise, elapsed + dt, sent + (window + rise / 2) * dt / rtt
-    return window
+        rise = epoch.grown(line, elapsed, rtt) - line
+        dt = _piece(line, rise, elapsed, loss, rtt, line / 4)
+        before, line = line, epoch.grown(line, elapsed, dt)
+        elapsed, sent = elapsed + dt, sent + (before + line) / 2 * dt / rtt
+    return line
 
 
 def _stationary(rows: Sequence[Sequence[float]]) -> list[float]:

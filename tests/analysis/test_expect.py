@@ -110,6 +110,17 @@ def test_cubic_has_its_own_model_and_renos_beside_it() -> None:
     )
 
 
+def test_cubic_takes_the_mean_over_its_losses() -> None:
+    often = expect(experiment(algorithm="cubic", delay="20 ms", loss="1 %"))
+    window = theory.cubic_random_window(0.01, 0.0201)
+    assert often.binding.throughput_bps == pytest.approx(
+        theory.window_limited(window * 1448, 0.0201), rel=1e-4
+    )
+    assert often.binding.formula == f"1448 B × {window:.3g} (mean cwnd over long and short gaps) / 20 ms"
+    # In small windows whole segments cost it more than chance gives.
+    assert often.binding.throughput_bps < models(often)["cubic-periodic"]
+
+
 def test_htcp_beats_reno_when_losses_are_rare() -> None:
     rare = expect(experiment(algorithm="htcp", delay="100 ms", loss="0.01 %", rate="1 Gbit/s"))
     often = expect(experiment(algorithm="htcp", delay="20 ms", loss="1 %"))

@@ -60,6 +60,8 @@ def test_cubic_under_random_loss() -> None:
     run = load(RUNS / "cubic-loss.tcprun")
     assert compared(run, "cubic-periodic").reason.startswith("RFC 9438 spaces losses evenly")
     assert compared(run, "cubic-periodic").difference > 0.1
+    small = lossy(24e6, algorithm="cubic", loss="0.3 %", delay="10 ms")
+    assert compared(small, "cubic-periodic").reason.startswith("RFC 9438 has a smooth window")
 
 
 def test_an_algorithm_that_is_not_the_models() -> None:

@@ -32,6 +32,8 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("beta: 1", lambda: theory.aimd_window(0.1, 1, 1)),
     ("loss: 2", lambda: theory.reno_window(2)),
     ("rtt: 0", lambda: theory.cubic_window(0.1, 0)),
+    ("loss: 0", lambda: theory.cubic_random_window(0, 0.1)),
+    ("rtt: inf", lambda: theory.cubic_random_window(0.1, float("inf"))),
     ("elapsed: -1", lambda: theory.htcp_alpha(-1)),
     ("rtt: 0", lambda: theory.htcp_window(0.1, 0)),
     ("loss: 0", lambda: theory.htcp_random_window(0, 0.1)),

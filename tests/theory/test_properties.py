@@ -141,6 +141,28 @@ def test_random_losses_leave_htcp_more_where_windows_are_large(loss: float, rtt:
     assert 1.03 < theory.htcp_random_window(loss, rtt) / theory.htcp_window(loss, rtt) < 1.3
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.floats(1e-7, 0.5), st.floats(1e-7, 0.5), st.floats(1e-4, 1))
+def test_more_chance_of_loss_leaves_cubic_a_smaller_window(one: float, other: float, rtt: float) -> None:
+    low, high = sorted((one, other))
+    assert theory.cubic_random_window(high, rtt) <= theory.cubic_random_window(low, rtt) * 1.01
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(1e-7, 0.01), st.floats(1e-4, 1), st.floats(1e-4, 1))
+def test_a_longer_round_trip_leaves_cubic_a_larger_window(loss: float, one: float, other: float) -> None:
+    """Of the curve's time it takes more. The chain is exact to 1 %."""
+    short, long = sorted((one, other))
+    assert theory.cubic_random_window(loss, short) <= theory.cubic_random_window(loss, long) * 1.01
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(1e-8, 1e-5), st.floats(1e-4, 0.3))
+def test_random_losses_leave_cubic_more_where_windows_are_large(loss: float, rtt: float) -> None:
+    """A few percent where it keeps up with Reno, some fifteen on the curve, and more where the two meet."""
+    assert 1.02 < theory.cubic_random_window(loss, rtt) / theory.cubic_window(loss, rtt) < 1.25
+
+
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_a_buffer_lets_a_window_stay_near_its_peak_for_longer(one: float, other: float) -> None:
     low, high = sorted((one, other))

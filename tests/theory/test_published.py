@@ -283,6 +283,13 @@ def test_htcp_is_reno_while_losses_are_close() -> None:
     assert theory.htcp_random_window(1e-6, 1e-5) == pytest.approx(reno, rel=0.005)
 
 
+def test_cubic_is_no_faster_than_reno_where_windows_are_small() -> None:
+    """Whole segments cost it, and that it looks at its Reno-friendly window only so often."""
+    assert 0.8 < theory.cubic_random_window(1e-2, 0.01) / theory.reno_window(1e-2) < 0.9
+    assert theory.cubic_random_window(1e-6, 1e-3) == pytest.approx(1.04 * theory.reno_window(1e-6), rel=0.01)
+    assert theory.cubic_random_window(1e-5, 0.1) > 2.5 * theory.reno_window(1e-5)
+
+
 def test_a_sawtooths_mean_over_its_peak() -> None:
     assert theory.sawtooth_mean(0) == 0.75
     assert theory.sawtooth_mean(1) == pytest.approx(theory.sawtooth_mean(1 - 1e-9), rel=1e-6)

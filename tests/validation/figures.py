@@ -26,8 +26,11 @@ _STYLE = {
     "axes.grid": True,
     "grid.alpha": 0.3,
 }
-_FORMULA = {"reno": models.mathis(theory.MATHIS_RANDOM), "cubic": models.window(models.cubic_random),
-            "htcp": models.window(theory.htcp_random_window)}  # fmt: skip
+_FORMULA = {
+    "reno": models.mathis(theory.MATHIS_RANDOM),
+    "cubic": models.window(theory.cubic_random_window),
+    "htcp": models.window(theory.htcp_random_window),
+}
 
 
 def draw(found: Sequence[Result], folder: Path) -> list[Path]:

@@ -74,13 +74,6 @@ def _simulated(result: Result, way: str) -> float:
     return KEPT.throughput(way, result.experiment.hosts.algorithm, result.mss, rtt(result), loss(result))
 
 
-def cubic_random(p: float, r: float) -> float:
-    return max(
-        theory.CUBIC_RANDOM * theory.cubic_region_window(p, r),
-        theory.CUBIC_RENO_RANDOM * theory.reno_window(p),
-    )
-
-
 def _padhye(result: Result) -> float:
     return theory.padhye(result.mss, rtt(result), loss(result), result.rto)
 
@@ -150,14 +143,14 @@ def _always(_result: Result) -> bool:
 
 
 _RANDOM = ("random-loss", "timeout")
-_RENO = ("laws-reno",)
+_RENO, _CUBIC, _HTCP = ("laws-reno",), ("laws-cubic",), ("laws-htcp",)
 _UP_TO_1 = "loss up to 1 %"
 _ALL = "the whole grid"
 
 MODELS = (
     Model("mathis", "Reno: Mathis, C = 1.31", _RENO, mathis(theory.MATHIS_RANDOM), _rare, _UP_TO_1, True, _RANDOM),
-    Model("cubic", "CUBIC: RFC 9438, random", ("laws-cubic",), window(cubic_random), _rare, _UP_TO_1, True, _RANDOM),
-    Model("htcp", "H-TCP, random", ("laws-htcp",), window(theory.htcp_random_window), _rare, _UP_TO_1, True, _RANDOM),
+    Model("cubic", "CUBIC, random", _CUBIC, window(theory.cubic_random_window), _rare, _UP_TO_1, True, _RANDOM),
+    Model("htcp", "H-TCP, random", _HTCP, window(theory.htcp_random_window), _rare, _UP_TO_1, True, _RANDOM),
     Model("padhye", "Reno: Padhye, short form", _RENO, _padhye, _always, _ALL, True, _RANDOM),
     Model("padhye-full", "Reno: Padhye, full form", _RENO, _padhye_full, _always, _ALL, True, _RANDOM),
     Model("bbr", "BBR: the link", ("laws-bbr",), _bbr, _always, _ALL, True),
@@ -177,16 +170,16 @@ OTHERS = (
     Model("mathis-manual", "Reno: Mathis, C = 1 (the lab manuals)", _RENO,
           mathis(theory.MATHIS_MANUAL), _rare, _UP_TO_1, False, _RANDOM),
     Model("tfrc", "Reno: RFC 5348", _RENO, _tfrc, _always, _ALL, False, _RANDOM),
-    Model("cubic-periodic", "CUBIC: RFC 9438 (periodic loss)", ("laws-cubic",),
+    Model("cubic-periodic", "CUBIC: RFC 9438 (periodic loss)", _CUBIC,
           window(theory.cubic_window), _rare, _UP_TO_1, False, _RANDOM),
-    Model("htcp-periodic", "H-TCP (periodic loss)", ("laws-htcp",),
+    Model("htcp-periodic", "H-TCP (periodic loss)", _HTCP,
           window(theory.htcp_window), _rare, _UP_TO_1, False, _RANDOM),
     Model("bbr-lost-behind", "BBR: link × (1 − p)", ("laws-bbr",), _bbr_lost_behind, _always, _ALL),
     Model("played-reno", "Reno's law, played", _RENO, law, _rare, _UP_TO_1, False, _RANDOM),
-    Model("played-cubic", "CUBIC's law, played", ("laws-cubic",), law, _rare, _UP_TO_1, False, _RANDOM),
-    Model("played-htcp", "H-TCP's law, played", ("laws-htcp",), law, _rare, _UP_TO_1, False, _RANDOM),
+    Model("played-cubic", "CUBIC's law, played", _CUBIC, law, _rare, _UP_TO_1, False, _RANDOM),
+    Model("played-htcp", "H-TCP's law, played", _HTCP, law, _rare, _UP_TO_1, False, _RANDOM),
     Model("kernel-reno", "Reno's code, ACK by ACK", _RENO, kernel, _rare, _UP_TO_1, False, _RANDOM),
-    Model("kernel-cubic", "CUBIC's code, ACK by ACK", ("laws-cubic",), kernel, _rare, _UP_TO_1, False, _RANDOM),
-    Model("kernel-htcp", "H-TCP's code, ACK by ACK", ("laws-htcp",), kernel, _rare, _UP_TO_1, False, _RANDOM),
+    Model("kernel-cubic", "CUBIC's code, ACK by ACK", _CUBIC, kernel, _rare, _UP_TO_1, False, _RANDOM),
+    Model("kernel-htcp", "H-TCP's code, ACK by ACK", _HTCP, kernel, _rare, _UP_TO_1, False, _RANDOM),
 )  # fmt: skip
 """For comparison: other constants, the laws and the kernel's code without a formula in between."""

@@ -53,8 +53,6 @@ def _constants() -> dict[str, str]:
         "mathis_random": f"{theory.MATHIS_RANDOM}",
         "mathis_random_delayed": f"{theory.MATHIS_RANDOM_DELAYED}",
         "mathis_periodic": f"{theory.MATHIS_PERIODIC:.4f}",
-        "cubic_random": f"{theory.CUBIC_RANDOM}",
-        "cubic_reno_random": f"{theory.CUBIC_RENO_RANDOM}",
         "more": f"{judge.MORE:.0%}",
         "congested": f"{judge.CONGESTED}",
     }
