@@ -59,7 +59,7 @@ def path_of(study: Study) -> Path:
 
 
 def open_store(study: Study, path: Path) -> Store:
-    """The file of `study`, to add to. Raises TutorError; UsageError when its cells were others."""
+    """The file of `study`, to add to, without cells that are no longer in its plan. Raises TutorError."""
     plan = json.dumps([[cell.point, cell.experiment.seed] for cell in study.cells()])
     definition = Definition(
         experiment=f"validation/{study.name}",
@@ -72,7 +72,21 @@ def open_store(study: Study, path: Path) -> Store:
         cells=len(study.points),
         digest=hashlib.sha256(plan.encode()).hexdigest()[:16],
     )
+    if path.exists() and table.load(path).definition != definition:
+        found = _rows(study, path)
+        path.unlink()
+        store = Store(path, definition)
+        for index, kept in found.items():
+            store.add(msgspec.structs.replace(kept, cell=index))
+        return store
     return Store(path, definition)
+
+
+def _rows(study: Study, path: Path) -> dict[int, Row]:
+    """What is kept of the plan as it is now, by a cell's place in it."""
+    kept = {(str(one.point), one.seed): one for one in table.load(path).rows.values()}
+    cells = ((cell.index, kept.get((str(cell.point), cell.experiment.seed))) for cell in study.cells())
+    return {index: row for index, row in cells if row is not None}
 
 
 def keep(cell: Cell, run: Run, commit: str) -> Row:
@@ -104,11 +118,9 @@ def results() -> list[Result]:
     for study in studies().values():
         if not path_of(study).exists():
             continue
-        rows = {(str(one.point), one.seed): one for one in table.load(path_of(study)).rows.values()}
-        for cell in study.cells():
-            kept = rows.get((str(cell.point), cell.experiment.seed))
-            if kept is not None:
-                found.append(Result(study=study.name, experiment=cell.experiment, row=kept))
+        cells = study.cells()
+        for index, kept in _rows(study, path_of(study)).items():
+            found.append(Result(study=study.name, experiment=cells[index].experiment, row=kept))
     return found
 
 
