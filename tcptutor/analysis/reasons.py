@@ -95,6 +95,17 @@ def other_window(prediction: Prediction, seen: Seen) -> str:
     return f"the receiver advertised {units.size(got)}, not {units.size(asked)}"
 
 
+def whole_segments(prediction: Prediction, seen: Seen) -> str:
+    """A window is used in full segments, and a receiver that has got an odd one waits for another before its ACK."""
+    window, mss = receive_window(seen.case), seen.case.mss
+    if prediction.model != "window" or not window or seen.ratio(prediction) > 1:
+        return ""
+    whole = window // mss
+    if not any(seen.explained(prediction, max(1, fit) * mss / window) for fit in (whole, whole - 1)):
+        return ""
+    return f"{whole} whole segments fit into {units.size(window)}, and the ACK of the last one may wait for another"
+
+
 def queueing(prediction: Prediction, seen: Seen) -> str:
     """A queue makes the round trip longer than the path's."""
     rtt, path = seen.evidence("mean_rtt_s"), seen.case.rtt
@@ -285,6 +296,7 @@ RULES: tuple[Callable[[Prediction, Seen], str], ...] = (
     other_times,
     not_modelled,
     other_window,
+    whole_segments,
     queueing,
     more_losses,
     lost_acks,

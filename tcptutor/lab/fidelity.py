@@ -189,12 +189,17 @@ class Watch:
         iperf3 begins to count up to half a second elsewhere, while slow start's queue may still empty.
         """
         slack = 0.05 + 0.5 / self.experiment.flows.duration
-        for flow in flows:
-            if flow.receiver_bps and abs(flow.throughput_bps / flow.receiver_bps - 1) > slack:
-                self.suspect.append(
-                    f"flow {flow.flow + 1}: sender and receiver differ by more than {slack:.0%} "
-                    f"({flow.throughput_bps / 1e6:.3g} and {flow.receiver_bps / 1e6:.3g} Mbit/s)"
-                )
+        apart = {
+            flow: abs(flow.throughput_bps / flow.receiver_bps - 1) for flow in flows if flow.receiver_bps
+        }
+        apart = {flow: difference for flow, difference in apart.items() if difference > slack}
+        if apart:
+            worst = max(apart, key=lambda flow: apart[flow])
+            others = f", so do those of {len(apart) - 1} more" if len(apart) > 1 else ""
+            self.suspect.append(
+                f"flow {worst.flow + 1}: sender and receiver differ by more than {slack:.0%} "
+                f"({worst.throughput_bps / 1e6:.3g} and {(worst.receiver_bps or 0) / 1e6:.3g} Mbit/s){others}"
+            )
 
     def rate(self, queue: Sequence[QueueSample]) -> None:
         """While the bottleneck's queue was never empty, did it send at its rate?"""

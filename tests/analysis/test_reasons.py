@@ -94,6 +94,16 @@ def test_a_window_that_the_kernel_made_larger() -> None:
     assert compared(run, "window").reason == "the receiver advertised 32 KiB, not 19.5 KiB"
 
 
+def test_a_window_holds_whole_segments() -> None:
+    """Four of the five that fit into 8 KiB go each round trip."""
+    run = run_of(experiment(window="8 KiB"), 8 * 4 * 1448 / 0.0501, snd_wnd=8192)
+    assert compared(run, "window").reason == (
+        "5 whole segments fit into 8 KiB, and the ACK of the last one may wait for another"
+    )
+    half = run_of(experiment(window="64 KiB"), 4 * 65536 / 0.0501, snd_wnd=65536)
+    assert "whole segments" not in compared(half, "window").reason
+
+
 def test_too_few_losses() -> None:
     run = run_of(experiment(loss="0.01 %"), 40e6, **losing(2))
     assert compared(run, "mathis").reason == "too few losses (5): run for 40 s"
