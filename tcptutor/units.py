@@ -123,7 +123,7 @@ def _exact_size(value: float) -> str:
     """In the units in which it is a short number: "64 KiB", "15 MB", "75001 bytes"."""
     decimal = _scaled(value, ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes")), 6)
     exact = (text for text in (size(value, 6), decimal) if parse(text, "size") == value)
-    return next(exact, f"{value:.0f} bytes")
+    return next(exact, f"{value:.15g} bytes")
 
 
 def percent(value: float, digits: int = 3) -> str:

@@ -88,7 +88,9 @@ def test_a_killed_shell_leaves_nothing_and_loses_nothing(mark: str, without_stat
     (part,) = (without_state / "tcptutor" / "runs").glob("*.part")
     run = json.loads(tcptutor("show", part.name.removesuffix(".tcprun.part"), "--json").stdout)
     assert run["complete"] is False
-    assert run["flows"][0]["throughput_bps"] > 4e6
+    # Two seconds and more were told of before the kill.
+    assert run["experiment_s"] > 2
+    assert run["flows"][0]["throughput_bps"] > 0
 
 
 @pytest.mark.parametrize(

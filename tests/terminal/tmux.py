@@ -16,6 +16,8 @@ class Tmux:
     def __init__(self, command: str, folder: Path, width: int = 120, height: int = 36) -> None:
         self._socket = str(folder / f"tmux-{uuid.uuid4().hex[:6]}")
         environment = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+        # Some shells export a size, and it is not that of the terminal.
+        environment |= {"COLUMNS": "80", "LINES": "24"}
         subprocess.run(
             ["tmux", "-f", "/dev/null", "-S", self._socket, "new-session", "-d", "-s", "t",
              "-x", str(width), "-y", str(height), command],
