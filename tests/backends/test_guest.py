@@ -154,7 +154,10 @@ async def test_both_clocks_run(mark: str, snapshots: Snapshots, build: Build, cl
     finally:
         await backend.close()
     assert run.environment.clock == clock
-    assert total_bps(run) == pytest.approx(5e6 * theory.goodput_ratio(1500), rel=0.005)
+    assert total_bps(run) > 0
+    # On the real clock a busy machine is late, and the run says so itself.
+    if clock == "virtual" or run.fidelity.status == "valid":
+        assert total_bps(run) == pytest.approx(5e6 * theory.goodput_ratio(1500), rel=0.005)
 
 
 async def test_qemu_killed_during_a_run(guest: GuestBackend, build: Build, mark: str) -> None:
