@@ -11,7 +11,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 
-from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, SampleTable
+from tcptutor.run import CA_STATES, Run, SampleTable, hystart_exits
 
 OPEN, DISORDER, CWR, RECOVERY, LOSS = range(len(CA_STATES))
 """The kernel's congestion-avoidance states; CWR and those after it answer a loss event."""
@@ -62,15 +62,8 @@ class Trace:
     @cached_property
     def hystart_exits(self) -> tuple[int, ...]:
         """The samples at which ssthresh had fallen from infinity though nothing was lost or marked."""
-        thresholds = self.column("ssthresh")
-        states, sent, marks = (self.column(name) for name in ("ca_state", "retransmits", "delivered_ce"))
-        return tuple(
-            at
-            for at, (before, now) in enumerate(pairwise(thresholds), start=1)
-            if before >= SSTHRESH_INFINITE > now
-            and max(states[at - 1], states[at]) < CWR
-            and sent[at] == sent[at - 1]
-            and marks[at] == marks[at - 1]
+        return hystart_exits(
+            *(self.column(name) for name in ("ssthresh", "ca_state", "retransmits", "delivered_ce"))
         )
 
     @cached_property

@@ -11,7 +11,7 @@ from typing import Any
 from tcptutor.errors import LabError
 from tcptutor.lab.sampler import Flow
 from tcptutor.lab.traffic import COOKIE, Group
-from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, FlowResult, SampleTable
+from tcptutor.run import CA_STATES, FlowResult, SampleTable, hystart_exits
 from tcptutor.spec import Experiment
 
 _CA_CWR = CA_STATES.index("cwr")
@@ -62,17 +62,16 @@ class _Series:
         without a loss. A sample shows only what is there when it is taken: two events between two samples count as one.
         """
         first = max(start, 1)
-        columns = (self.ssthresh, self.retransmits, self.ca_state, self.delivered_ce)
+        exits = set(hystart_exits(self.ssthresh, self.ca_state, self.retransmits, self.delivered_ce))
+        columns = (self.ssthresh, self.retransmits, self.ca_state)
         before = zip(*(column[first - 1 : -1] for column in columns), strict=True)
         now = zip(*(column[first:] for column in columns), strict=True)
         count = 0
-        for (threshold, sent, state, marks), (threshold_now, sent_now, state_now, marks_now) in zip(
-            before, now, strict=True
+        for at, ((threshold, sent, state), (threshold_now, sent_now, state_now)) in enumerate(
+            zip(before, now, strict=True), start=first
         ):
-            unharmed = sent_now == sent and marks_now == marks and max(state, state_now) < _CA_CWR
-            hystart = threshold >= SSTHRESH_INFINITE > threshold_now and unharmed
             begins = state < _CA_CWR and (sent_now > sent or state_now >= _CA_CWR)
-            count += begins or (threshold_now != threshold and not hystart)
+            count += begins or (threshold_now != threshold and at not in exits)
         return count
 
 

@@ -10,7 +10,14 @@ from tcptutor.run.record import (
     Status,
     UdpResult,
 )
-from tcptutor.run.samples import CA_STATES, SSTHRESH_INFINITE, AckSample, QueueSample, Sample
+from tcptutor.run.samples import (
+    CA_STATES,
+    SSTHRESH_INFINITE,
+    AckSample,
+    QueueSample,
+    Sample,
+    hystart_exits,
+)
 from tcptutor.run.tables import AckTable, QueueTable, SampleTable, Table
 
 __all__ = [
@@ -30,6 +37,7 @@ __all__ = [
     "Status",
     "Table",
     "UdpResult",
+    "hystart_exits",
     "load",
     "save",
 ]

@@ -5,6 +5,9 @@ Times are seconds of the lab's clock since the traffic began.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import msgspec
 
 SSTHRESH_INFINITE = 0x7FFFFFFF
@@ -12,6 +15,8 @@ SSTHRESH_INFINITE = 0x7FFFFFFF
 
 CA_STATES = ("open", "disorder", "cwr", "recovery", "loss")
 """Names of `Sample.ca_state`, the kernel's congestion-avoidance states."""
+
+_CWR = CA_STATES.index("cwr")
 
 
 class Sample(msgspec.Struct, frozen=True, array_like=True):
@@ -93,3 +98,17 @@ class AckSample(msgspec.Struct, frozen=True, array_like=True):
     ssthresh: int
     rtt: float
     """Smoothed round-trip time, s."""
+
+
+def hystart_exits(
+    ssthresh: Sequence[int], ca_state: Sequence[int], retransmits: Sequence[int], delivered_ce: Sequence[int]
+) -> tuple[int, ...]:
+    """The samples of one flow at which ssthresh had fallen from infinity though nothing was lost or marked."""
+    return tuple(
+        at
+        for at, (before, now) in enumerate(pairwise(ssthresh), start=1)
+        if before >= SSTHRESH_INFINITE > now
+        and max(ca_state[at - 1], ca_state[at]) < _CWR
+        and retransmits[at] == retransmits[at - 1]
+        and delivered_ce[at] == delivered_ce[at - 1]
+    )
