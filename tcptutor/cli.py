@@ -6,6 +6,7 @@ standard error that says what to do.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -61,6 +62,10 @@ def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> No
 
     Without a command it opens the app.
     """
+    if sys.stdout.isatty():
+        # Some shells export them, and they would be believed before the terminal itself, also after a resize.
+        for name in ("COLUMNS", "LINES"):
+            os.environ.pop(name, None)
     if ctx.invoked_subcommand is not None:
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

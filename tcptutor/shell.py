@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import sys
 import termios
@@ -94,16 +95,8 @@ class _Kept:
             headless.print_report(run, report(run), path)
 
 
-def _size() -> os.terminal_size:
-    """Of this terminal itself, whatever COLUMNS and LINES say; the usual one where there is none."""
-    try:
-        return os.get_terminal_size(sys.stdin.fileno())
-    except OSError:
-        return os.terminal_size((80, 24))
-
-
 async def _session(experiment: Experiment, host: str, backend: str, kept: _Kept) -> None:
-    size = _size()
+    size = shutil.get_terminal_size()
     print(f"tcptutor: starting the lab for a shell on {host} ...", file=sys.stderr)
     async with Lab(backend).session(experiment) as (session, environment):
         terminal = session.shell(host, size.lines, size.columns)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import ClassVar
 
 from textual import events
@@ -38,9 +37,6 @@ class Frame(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        # Some shells export them, and they would be believed before the terminal itself, whatever its size.
-        for name in ("COLUMNS", "LINES"):
-            os.environ.pop(name, None)
         # A scroll that glides costs a screen of bytes for each step of the glide: nothing for SSH.
         self.animation_level = "none"
 

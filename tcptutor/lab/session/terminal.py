@@ -70,9 +70,6 @@ class Terminal:
             "TCPTUTOR_HOST": host,
             "TCPTUTOR_RC": startup,
         }
-        # Where they are exported they would be believed before the terminal.
-        for name in ("COLUMNS", "LINES"):
-            environment.pop(name, None)
         self.descriptor, inside = pty.openpty()
         os.set_blocking(self.descriptor, False)
         self._waiting = b""
