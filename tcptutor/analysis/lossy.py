@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tcptutor import units
+from tcptutor import theory, units
 from tcptutor.analysis.candidate import Candidate
 from tcptutor.analysis.case import Case
 from tcptutor.analysis.laws import LOSS_BLIND, MODELLED, Law, laws, lossy, timeout_share
@@ -24,9 +24,6 @@ CORRELATED_ERROR = 1.0
 
 ACKS_MATTER = 0.01
 """Chance that all acknowledgements of a window are lost from which on it counts."""
-
-_ACK_EVERY = 2
-"""Segments that one acknowledgement stands for (RFC 1122, section 4.2.3.2)."""
 
 
 def loss_candidates(case: Case) -> Iterator[Candidate]:
@@ -54,7 +51,7 @@ def timeouts(case: Case) -> float:
 
 def all_acks_lost(case: Case, window: float) -> float:
     """Chance that every acknowledgement of a window of so many segments is lost: then only a timeout goes on."""
-    return math.pow(case.ack_loss, max(1.0, window / _ACK_EVERY))
+    return math.pow(case.ack_loss, max(1.0, window / theory.ACK_EVERY))
 
 
 def _laws(case: Case, algorithm: str, rtt: float) -> tuple[Law, ...]:

@@ -5,6 +5,7 @@ ParameterError that names the parameter, the bound and the reason.
 """
 
 from tcptutor.theory.aimd import (
+    ACK_EVERY,
     aimd_window,
     reno_window,
 )
@@ -100,6 +101,7 @@ from tcptutor.theory.trajectory import (
 
 __all__ = [
     "ABE_BETA",
+    "ACK_EVERY",
     "BBR_CWND_GAIN",
     "BBR_LOSS_LIMIT",
     "BBR_PACING_CYCLE",

@@ -9,6 +9,9 @@ from tcptutor.theory.domain import loss_rate, positive, require
 LEAST_WINDOW = 2.0
 """Segments: a sender that goes by losses keeps them after any (RFC 5681, eq. 4)."""
 
+ACK_EVERY = 2
+"""Segments that a receiver acknowledges at a time (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2)."""
+
 
 def decrease_factor(beta: float) -> None:
     """Raise ParameterError unless `beta` is a factor that a window can shrink by."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tcptutor.theory.aimd import LEAST_WINDOW, decrease_factor
+from tcptutor.theory.aimd import ACK_EVERY, LEAST_WINDOW, decrease_factor
 from tcptutor.theory.domain import at_least, loss_rate, positive
 from tcptutor.theory.renewal import mean_window
 
@@ -22,9 +22,6 @@ _STEADY = 0.2
 
 _STEADY_RTT = 0.010
 """Seconds: Linux keeps more than half of the window only where the round trip is longer."""
-
-_ACKED = 2
-"""Segments that a receiver acknowledges at a time (RFC 5681, section 4.2)."""
 
 
 def htcp_alpha(elapsed: float, beta: float = HTCP_BETA) -> float:
@@ -148,7 +145,7 @@ class _Epoch:
         ACK at which it finds the count full starts a new one without being counted.
         """
         alpha = 2 * (1 - self.kept) * max(1.0, rtt_scale(self.rtt) * speed_up(elapsed + seconds / 2))
-        rounds, lost = seconds / self.rtt, 1.5 * _ACKED
+        rounds, lost = seconds / self.rtt, 1.5 * ACK_EVERY
         middle = line + rounds / 2 * line / (line / alpha + lost)
         return line + rounds * middle / (middle / alpha + lost)
 
