@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -119,19 +120,31 @@ def test_htcp_is_at_least_reno(loss: float, rtt: float) -> None:
     assert theory.htcp_window(loss, rtt) >= theory.reno_window(loss) * 0.999
 
 
+by_chance = pytest.mark.parametrize("window", [theory.htcp_random_window, theory.cubic_random_window])
+
+
+@by_chance
 @settings(max_examples=40, deadline=None)
 @given(st.floats(1e-7, 0.5), st.floats(1e-7, 0.5), st.floats(1e-4, 1))
-def test_more_chance_of_loss_leaves_htcp_a_smaller_window(one: float, other: float, rtt: float) -> None:
+def test_more_chance_of_loss_leaves_a_smaller_window(
+    window: Callable[[float, float], float], one: float, other: float, rtt: float
+) -> None:
     low, high = sorted((one, other))
-    assert theory.htcp_random_window(high, rtt) <= theory.htcp_random_window(low, rtt) * 1.01
+    assert window(high, rtt) <= window(low, rtt) * 1.01
 
 
+@by_chance
 @settings(max_examples=40, deadline=None)
 @given(st.floats(1e-7, 0.01), st.floats(1e-4, 1), st.floats(1e-4, 1))
-def test_a_longer_round_trip_leaves_htcp_a_larger_window(loss: float, one: float, other: float) -> None:
-    """A second holds fewer of them, and Linux scales by them. The chain is exact to 1 %."""
+def test_a_longer_round_trip_leaves_a_larger_window(
+    window: Callable[[float, float], float], loss: float, one: float, other: float
+) -> None:
+    """H-TCP: a second holds fewer of them, and Linux scales by them. CUBIC: of the curve's time it takes more.
+
+    The chain is exact to 1 %.
+    """
     short, long = sorted((one, other))
-    assert theory.htcp_random_window(loss, short) <= theory.htcp_random_window(loss, long) * 1.01
+    assert window(loss, short) <= window(loss, long) * 1.01
 
 
 @settings(max_examples=40, deadline=None)
@@ -139,21 +152,6 @@ def test_a_longer_round_trip_leaves_htcp_a_larger_window(loss: float, one: float
 def test_random_losses_leave_htcp_more_where_windows_are_large(loss: float, rtt: float) -> None:
     """Reno's 1.07 where no gap is a second long, a quarter more where most are."""
     assert 1.03 < theory.htcp_random_window(loss, rtt) / theory.htcp_window(loss, rtt) < 1.3
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.floats(1e-7, 0.5), st.floats(1e-7, 0.5), st.floats(1e-4, 1))
-def test_more_chance_of_loss_leaves_cubic_a_smaller_window(one: float, other: float, rtt: float) -> None:
-    low, high = sorted((one, other))
-    assert theory.cubic_random_window(high, rtt) <= theory.cubic_random_window(low, rtt) * 1.01
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.floats(1e-7, 0.01), st.floats(1e-4, 1), st.floats(1e-4, 1))
-def test_a_longer_round_trip_leaves_cubic_a_larger_window(loss: float, one: float, other: float) -> None:
-    """Of the curve's time it takes more. The chain is exact to 1 %."""
-    short, long = sorted((one, other))
-    assert theory.cubic_random_window(loss, short) <= theory.cubic_random_window(loss, long) * 1.01
 
 
 @settings(max_examples=40, deadline=None)

@@ -192,7 +192,7 @@ def _limits(found: Sequence[Result]) -> Figure | None:
             windows,
             across,
             cells,
-            lambda one: next(m for m in models.MODELS if m.name == "window").predict(one),
+            models.named("window").predict,
         )
         windows.set(
             xscale="log",
@@ -204,7 +204,7 @@ def _limits(found: Sequence[Result]) -> Figure | None:
     cells = of(found, "buffer")
     if cells:
         across = [models.buffer_ratio(one) for one in cells]
-        model = next(m for m in models.MODELS if m.name == "buffer")
+        model = models.named("buffer")
         buffers.plot(
             across,
             [one.throughput / models.link(one) for one in cells],

@@ -164,6 +164,7 @@ MODELS = (
 )  # fmt: skip
 """Those that are meant to hold, in the order of the report."""
 
+
 OTHERS = (
     Model("mathis-periodic", "Reno: Mathis, C = 1.2247 (periodic loss)", _RENO,
           mathis(theory.MATHIS_PERIODIC), _rare, _UP_TO_1, False, _RANDOM),
@@ -183,3 +184,8 @@ OTHERS = (
     Model("kernel-htcp", "H-TCP's code, ACK by ACK", _HTCP, kernel, _rare, _UP_TO_1, False, _RANDOM),
 )  # fmt: skip
 """For comparison: other constants, the laws and the kernel's code without a formula in between."""
+
+
+def named(name: str) -> Model:
+    """Of those that are meant to hold."""
+    return next(model for model in MODELS if model.name == name)

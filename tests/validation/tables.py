@@ -26,10 +26,6 @@ def compared(which: Iterable[Model], found: Sequence[Result]) -> list[Comparison
     return [one for model in which if (one := judge.compare(model, found)) is not None]
 
 
-def named(name: str) -> Model:
-    return next(model for model in models.MODELS if model.name == name)
-
-
 def where(result: Result) -> str:
     """The cell in a few words."""
     if result.study == "sockets":
@@ -64,7 +60,10 @@ def laws(found: Sequence[Result]) -> str:
             (models.loss(one), one.experiment.path.delay): one for one in figures.of(found, f"laws-{name}")
         }
         rows = [
-            [units.percent(loss), *(_cell(named(OWN[name]), cells.get((loss, rtt))) for rtt in plan.RTTS)]
+            [
+                units.percent(loss),
+                *(_cell(models.named(OWN[name]), cells.get((loss, rtt))) for rtt in plan.RTTS),
+            ]
             for loss in plan.LOSSES
         ]
         parts.append(
@@ -119,7 +118,7 @@ def why(found: Sequence[Result]) -> str:
     )  # fmt: skip
     rows = []
     for name in ("reno", "cubic", "htcp"):
-        model = named(OWN[name])
+        model = models.named(OWN[name])
         for loss in plan.LOSSES:
             cells = [one for one in figures.of(found, f"laws-{name}") if models.loss(one) == loss]
             cells = [one for one in cells if not judge.why_not(model, one)]
@@ -171,7 +170,7 @@ def knees(found: Sequence[Result]) -> str:
 
 def loads(found: Sequence[Result]) -> str:
     """The sockets by how much of the link they could use."""
-    comparison = judge.compare(named("aggregate"), found)
+    comparison = judge.compare(models.named("aggregate"), found)
     rows = []
     for low, high, name in _OF_LOAD if comparison else ():
         assert comparison is not None
@@ -233,8 +232,8 @@ def limits(found: Sequence[Result]) -> str:
     rows = []
     for name in ("window", "buffer", "mss"):
         for one in figures.of(found, name):
-            said = named(name).predict(one)
-            error = judge.why_not(named(name), one) or f"{one.throughput / said - 1:+.1%}"
+            said = models.named(name).predict(one)
+            error = judge.why_not(models.named(name), one) or f"{one.throughput / said - 1:+.1%}"
             rows.append([
                 f"{name}: {where(one)}", f"{one.throughput / 1e6:.2f}", f"{said / 1e6:.2f}", error, one.row.limited_by,
             ])  # fmt: skip
