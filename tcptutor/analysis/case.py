@@ -18,9 +18,6 @@ PATH_RTT = 1e-4
 MIN_RTO = 0.2
 """Linux adds at least this to the smoothed RTT for its retransmission timeout, s."""
 
-_HEADERS, _TIMESTAMPS = 40, 12
-"""Bytes of IPv4 and TCP, and of the timestamp option: an MTU of 1500 leaves segments of 1448."""
-
 _UDP_OVERHEAD = 28 + ETHERNET_HEADER
 """IPv4, UDP and Ethernet headers of a datagram as the shaper counts them, bytes."""
 
@@ -180,7 +177,7 @@ class Case:
     @property
     def full(self) -> int:
         """Payload of a full segment as the experiment makes it, bytes."""
-        return segment(self.experiment)
+        return self.experiment.segment
 
     def rtt_text(self, rtt: float | None = None) -> str:
         """The RTT as the student set it, where the path itself adds less than 1 %."""
@@ -193,23 +190,10 @@ class Case:
         return throughput / (8 * self.mss) * self.seconds * self.loss_rate
 
 
-def headers(experiment: Experiment) -> int:
-    """Bytes of IPv4 and TCP headers of a data segment."""
-    plain = experiment.hosts.sysctls.get("tcp_timestamps") == "0"
-    return _HEADERS if plain else _HEADERS + _TIMESTAMPS
-
-
-def segment(experiment: Experiment) -> int:
-    """Payload of a full segment, bytes: what the MTU leaves, or `mss` with TCP's options taken off."""
-    hosts, taken = experiment.hosts, headers(experiment)
-    largest = hosts.mtu - _HEADERS if hosts.mss is None else min(hosts.mtu - _HEADERS, hosts.mss)
-    return max(1, largest - (taken - _HEADERS))
-
-
 def goodput(experiment: Experiment) -> float:
     """Payload's share of a full frame as the shaper counts it: `theory.goodput_ratio` for the segment in use."""
-    payload = segment(experiment)
-    return payload / (payload + headers(experiment) + ETHERNET_HEADER)
+    payload = experiment.segment
+    return payload / (payload + experiment.headers + ETHERNET_HEADER)
 
 
 def flow_case(experiment: Experiment, flow: int, path: Path | None = None) -> FlowCase:
@@ -229,7 +213,7 @@ def case_of(experiment: Experiment, mss: int | None = None, rto: float | None = 
         experiment=experiment,
         path=experiment.path,
         flows=tuple(flow_case(experiment, flow) for flow in range(experiment.total_streams)),
-        mss=mss or segment(experiment),
+        mss=mss or experiment.segment,
         ratio=goodput(experiment),
         given_rto=rto,
         seconds=experiment.flows.duration,

@@ -16,6 +16,9 @@ MOSTLY = 0.5
 SHORT = 0.3
 """Share of the time with nothing to send from which a full send buffer is what keeps it from having more."""
 
+UNUSED = 0.8
+"""Share of the window in flight below which it is not what limits."""
+
 BUSY = 0.8
 """Share of the time with data to send below which the application is what limits."""
 
@@ -99,11 +102,12 @@ def receiver_limits(seen: Evidence) -> bool:
 
 
 def sender_limits(experiment: Experiment, seen: Evidence) -> bool:
-    """By the kernel's own count, or because a sender that was given a small buffer keeps it filled and runs dry.
+    """By the kernel's own count, or because a small buffer is kept filled and cwnd would allow more.
 
     The kernel counts only from a segment that leaves while the application waits for room; iperf3's large writes leave
-    before it waits.
+    before it waits. Nor does it always say that the flow runs dry, which then shows in a window that is not used.
     """
     asked = experiment.hosts.send_buffer or experiment.flows.buffer
-    filled = asked is not None and seen.send_buffer_bytes >= 0.5 * asked and seen.app_limited >= SHORT
-    return seen.sndbuf_limited >= MOSTLY or filled
+    filled = asked is not None and seen.send_buffer_bytes >= 0.5 * asked
+    unused = seen.in_flight_bytes <= UNUSED * seen.cwnd_bytes and not is_lossy(seen)
+    return seen.sndbuf_limited >= MOSTLY or (filled and (seen.app_limited >= SHORT or unused))

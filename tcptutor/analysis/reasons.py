@@ -13,7 +13,7 @@ from tcptutor import theory, units
 from tcptutor.analysis import sentence
 from tcptutor.analysis.case import Case
 from tcptutor.analysis.laws import LOSS_BLIND, MATHIS_CONSTANTS, MODELLED
-from tcptutor.analysis.limits import receive_window
+from tcptutor.analysis.limits import leaves_nothing, receive_window
 from tcptutor.analysis.lossy import ACKS_MATTER, all_acks_lost, timeouts
 from tcptutor.analysis.model import LimitedBy, Prediction, Verdict
 from tcptutor.analysis.notes import ENOUGH_LOSSES
@@ -104,6 +104,14 @@ def whole_segments(prediction: Prediction, seen: Seen) -> str:
     if not any(seen.explained(prediction, max(1, fit) * mss / window) for fit in (whole, whole - 1)):
         return ""
     return f"{whole} whole segments fit into {units.size(window)}, and the ACK of the last one may wait for another"
+
+
+def unchecked_writes(prediction: Prediction, seen: Seen) -> str:
+    """More than the send buffer holds is under way where the application's writes are no whole segments."""
+    write = seen.case.experiment.write
+    if prediction.model != "send-buffer" or write is None or leaves_nothing(seen.case) or seen.ratio(prediction) < 1:
+        return ""
+    return f"{units.size(write)} are no whole segments: the kernel adds to what is left of them unchecked"
 
 
 def queueing(prediction: Prediction, seen: Seen) -> str:
@@ -297,6 +305,7 @@ RULES: tuple[Callable[[Prediction, Seen], str], ...] = (
     not_modelled,
     other_window,
     whole_segments,
+    unchecked_writes,
     queueing,
     more_losses,
     lost_acks,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tcptutor.analysis.case import Case, flow_case, goodput, segment
+from tcptutor.analysis.case import Case, flow_case, goodput
 from tcptutor.spec import Experiment, Path
 
 
@@ -41,7 +41,7 @@ def _stretch(
                 experiment=experiment,
                 path=path,
                 flows=tuple(flow_case(experiment, flow, path) for flow in mine),
-                mss=mss or segment(experiment),
+                mss=mss or experiment.segment,
                 ratio=goodput(experiment),
                 given_rto=rto,
                 seconds=end - start,

@@ -112,8 +112,9 @@ def client_command(experiment: Experiment, group: Group) -> list[str]:
         # Whole seconds, rounded up: what is measured is cut from the samples, this only has to last long enough.
         left_out = math.ceil(max(0.0, flows.warmup - group.start))
         command += ["-t", str(math.ceil(experiment.seconds - group.start - left_out)), "-O", str(left_out)]
-    if flows.length is not None:
-        command += ["-l", str(flows.length)]
+    length = flows.length if group.udp_streams else experiment.write
+    if length is not None:
+        command += ["-l", str(length)]
     if flows.buffer is not None:
         command += ["-w", str(flows.buffer)]
     if group.udp_streams:

@@ -11,6 +11,12 @@ _T = TypeVar("_T")
 ETHERNET_HEADER = 14
 """Bytes that tbf and netem count for each frame beside the IP packet."""
 
+_HEADERS, _TIMESTAMPS = 40, 12
+"""Bytes of IPv4 and TCP, and of the timestamp option: an MTU of 1500 leaves segments of 1448."""
+
+_WRITES = 4
+"""Writes that fit into a send buffer of a given size."""
+
 
 class Change(msgspec.Struct, frozen=True):
     """One property of the path takes another value while the traffic runs."""
@@ -85,10 +91,7 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     window: int | None = None
     """The receiver's window, bytes of payload it advertises at most; None leaves the kernel's autotuning."""
     send_buffer: int | None = None
-    """The sender's buffer, bytes as the kernel counts them (tcp_wmem); None leaves the kernel's autotuning.
-
-    The kernel looks at it before it takes the next 64 KB, so about that much is under way however small it is.
-    """
+    """The sender's buffer, bytes as the kernel counts them (tcp_wmem); None leaves the kernel's autotuning."""
     mtu: int = 1500
     mss: int | None = None
     """Upper bound of the segment's payload, bytes (TCP_MAXSEG); None leaves it to the MTU."""
@@ -118,7 +121,7 @@ class Flows(msgspec.Struct, frozen=True, kw_only=True):
     buffer: int | None = None
     """Socket buffers that the application asks for at both ends, bytes (iperf3 -w); None leaves autotuning."""
     length: int | None = None
-    """Bytes that the application writes and reads at once (iperf3 -l); None leaves iperf3's 128 KiB."""
+    """Bytes that the application writes and reads at once (iperf3 -l); None leaves it to `Experiment.write`."""
     bytes: int | None = None
     """Payload that each flow sends and then ends; None sends until the time is over."""
     acks: bool = False
@@ -154,6 +157,32 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     def bdp(self) -> float | None:
         """Bandwidth-delay product of the path, bytes; None without a rate or a delay."""
         return bdp(self.path.rate, self.path.delay)
+
+    @property
+    def headers(self) -> int:
+        """Bytes of IPv4 and TCP headers of a data segment."""
+        plain = self.hosts.sysctls.get("tcp_timestamps") == "0"
+        return _HEADERS if plain else _HEADERS + _TIMESTAMPS
+
+    @property
+    def segment(self) -> int:
+        """Payload of a full segment, bytes: what the MTU leaves, or `mss` with TCP's options taken off."""
+        largest = self.hosts.mtu - _HEADERS
+        if self.hosts.mss is not None:
+            largest = min(largest, self.hosts.mss)
+        return max(1, largest - (self.headers - _HEADERS))
+
+    @property
+    def write(self) -> int | None:
+        """Bytes that the application writes to a TCP flow at once; None leaves iperf3's 128 KiB.
+
+        The kernel looks at the send buffer when it begins a new piece of its queue, not when it adds to the last one.
+        Nagle's algorithm holds back the end of a write that is no whole segment, and the next write is added to it: a
+        small buffer could then hold ten times its size. Writes of whole segments leave nothing behind.
+        """
+        if self.flows.length is not None or self.hosts.send_buffer is None:
+            return self.flows.length
+        return max(1, self.hosts.send_buffer // _WRITES // self.segment) * self.segment
 
     @property
     def qdiscs(self) -> tuple[str, ...]:
