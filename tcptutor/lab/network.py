@@ -138,6 +138,13 @@ class Network:
         """The bridge devices of the two switches."""
         return [Interface("s1", None), Interface("s2", None)]
 
+    def process(self, name: str) -> int:
+        """A process that is in the network namespace of host or switch `name` as long as the network stands.
+
+        The agent is not always in the switches' own: it enters a host's to ask for its flows.
+        """
+        return int(self._net.get(name).pid)
+
     def popen(self, host: Host, *command: str, **how: Any) -> Any:
         """Start `command` on `host`; a subprocess.Popen."""
         return self._net.get(host.name).popen(list(command), **how)

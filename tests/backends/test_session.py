@@ -61,13 +61,16 @@ class Hands:
         """Type a line, and give what was shown from then until a match of `until` in it."""
         terminal.write(line.encode() + b"\n")
         seen = ""
-        async with asyncio.timeout(seconds):
-            while not re.search(until, seen):
-                data = await terminal.read()
-                assert data, f"the shell ended: {seen}"
-                # Without the colours of the prompt, and without the echo of what was typed.
-                seen += re.sub(r"\x1b\[[?\d;]*[a-zA-Z]", "", data.decode(errors="replace"))
-                seen = seen.replace(line, "")
+        try:
+            async with asyncio.timeout(seconds):
+                while not re.search(until, seen):
+                    data = await terminal.read()
+                    assert data, f"the shell ended: {seen}"
+                    # Without the colours of the prompt, and without the echo of what was typed.
+                    seen += re.sub(r"\x1b\[[?\d;]*[a-zA-Z]", "", data.decode(errors="replace"))
+                    seen = seen.replace(line, "")
+        except TimeoutError:
+            raise AssertionError(f"no {until!r} came of {line!r}: {seen!r}") from None
         return seen
 
     async def run(self, number: int = 1, seconds: float = 40) -> Run:
@@ -190,6 +193,17 @@ async def test_what_somebody_does_to_netem_is_seen_and_doubted(
     assert run.experiment.path.delay == pytest.approx(0.06, abs=1e-5)
     assert run.fidelity.status == "invalid"
     assert any("its queue is too short" in reason for reason in run.fidelity.reasons)
+
+
+@pytest.mark.host
+async def test_a_switch_is_always_the_switch(mark: str, build: Build) -> None:
+    """The agent goes into the hosts' namespaces all the time; a command on s1 must not follow it there."""
+    backend = HostBackend()
+    async with hands(backend, build()) as lab:
+        shell = lab.shell()
+        looking = "for i in $(seq 300); do s1 ip link show s1-eth2 > /dev/null 2>&1 || echo gone; done; echo done=$?"
+        assert "gone" not in (await lab.type(shell, looking, r"done=\d")).replace("echo gone", "")
+    await backend.close()
 
 
 @pytest.mark.host

@@ -37,12 +37,10 @@ _on() {
 
 def _startup(network: Network) -> tuple[str, dict[str, str]]:
     """The commands that lead to each host, and each host's address as a variable of its name."""
-    lines, addresses = [_RC], {}
-    for host in network.hosts:
-        lines.append(f'{host.name}() {{ _on {host.name} "mnexec -a {host.pid}" "$@"; }}')
-        addresses[host.name] = host.address
-    # The switches are where the agent is.
-    lines += [f'{name}() {{ _on {name} "mnexec -a {os.getpid()}" "$@"; }}' for name in ("s1", "s2")]
+    lines = [_RC]
+    for name in host_names(network.pairs):
+        lines.append(f'{name}() {{ _on {name} "mnexec -a {network.process(name)}" "$@"; }}')
+    addresses = {host.name: host.address for host in network.hosts}
     return "\n".join(lines), addresses
 
 
@@ -62,7 +60,6 @@ class Terminal:
         if host not in known:
             raise UsageError(f"there is no host {host!r}: take one of {', '.join(known)}")
         startup, addresses = _startup(network)
-        pid = next((one.pid for one in network.hosts if one.name == host), os.getpid())
         environment = {
             **os.environ,
             **addresses,
@@ -77,7 +74,7 @@ class Terminal:
         command = 'exec bash --rcfile <(echo "$TCPTUTOR_RC") -i'
         try:
             self._process = subprocess.Popen(
-                ["mnexec", "-a", str(pid), "bash", "-c", command],
+                ["mnexec", "-a", str(network.process(host)), "bash", "-c", command],
                 stdin=inside,
                 stdout=inside,
                 stderr=inside,
