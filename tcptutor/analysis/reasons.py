@@ -109,7 +109,12 @@ def whole_segments(prediction: Prediction, seen: Seen) -> str:
 def unchecked_writes(prediction: Prediction, seen: Seen) -> str:
     """More than the send buffer holds is under way where the application's writes are no whole segments."""
     write = seen.case.experiment.write
-    if prediction.model != "send-buffer" or write is None or leaves_nothing(seen.case) or seen.ratio(prediction) < 1:
+    if (
+        prediction.model != "send-buffer"
+        or write is None
+        or leaves_nothing(seen.case)
+        or seen.ratio(prediction) < 1
+    ):
         return ""
     return f"{units.size(write)} are no whole segments: the kernel adds to what is left of them unchecked"
 
