@@ -8,6 +8,7 @@ import pytest
 from tcptutor.exchange import bring
 from tcptutor.run import Run, load
 from tcptutor.ui.show import ShowApp
+from tcptutor.ui.widgets.bench.chart import LEAST, Chart
 from tests.ui.screen import text, until, until_text
 
 from .command import FILES, RUNS
@@ -103,3 +104,18 @@ async def test_the_keys_are_listed_and_a_small_terminal_is_told(run: Run) -> Non
         await until_text(pilot, "make it at least 80 x 24")
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: "why: random loss" in text(app))
+
+
+async def test_the_chart_keeps_its_lines_beside_a_long_table() -> None:
+    app = ShowApp(load(RUNS / "bbr-loss.tcprun"), "bbr-loss.tcprun")
+    async with app.run_test(size=(120, 60)) as pilot:
+        await until_text(pilot, "what Reno would get")
+        assert "in a taller window" not in text(app)
+        for height in (36, 33):
+            await pilot.resize_terminal(120, height)
+            await until_text(pilot, "in a taller window")
+            await until(pilot, lambda: app.screen.query_one(Chart).size.height >= LEAST)
+            assert "measured 9.35 Mbit/s" in text(app)
+            assert "why: the bottleneck is full" in text(app)
+        await pilot.resize_terminal(120, 60)
+        await until_text(pilot, "what Reno would get")

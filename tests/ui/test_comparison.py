@@ -82,3 +82,17 @@ def test_a_small_terminal_has_the_binding_model_and_its_reason() -> None:
     assert text[0] == "measured 91.3 kbit/s   Mathis 479 kbit/s (−81 %, ±49 %) ✗"
     assert text[1] == "you 1 Mbit/s (−91 %)"
     assert text[2].startswith("  waiting for timeouts took 77 % of the time")
+
+
+def test_where_lines_are_few_the_last_models_are_only_counted() -> None:
+    told, own = report("bbr-loss"), Kept("1 Mbit/s", 1e6, "")
+    whole = comparison.table(told, own, True, 76).plain.split("\n")
+    for room in range(1, len(whole) + 2):
+        lines = comparison.table(told, own, True, 76, room).plain.split("\n")
+        # The model that binds and the student's own stay, whatever there is room for.
+        assert len(lines) <= max(room, 4)
+        assert lines[:2] == whole[:2]
+        assert any(line.startswith("you ") for line in lines)
+        counted = len(told.compared) - sum("Mbit/s" in line for line in lines[1:]) + 1
+        assert (lines[-1] == f"and {counted} more in a taller window") == (lines != whole)
+    assert lines == whole

@@ -12,6 +12,9 @@ from textual.widget import Widget
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench import plot, traces
 
+LEAST = 8
+"""Lines that are left to it beside all that is written."""
+
 SMALLEST = (24, 5)
 """Columns and lines under which a chart says nothing."""
 

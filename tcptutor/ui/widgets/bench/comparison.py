@@ -14,6 +14,8 @@ from tcptutor.journal import Kept
 from tcptutor.ui import words
 
 WITHIN, BEYOND = "✓", "✗"
+ALL = 1_000
+"""Lines that are enough for every table."""
 _SHORTEST_NAME = 8
 
 
@@ -39,21 +41,31 @@ class _Widths(NamedTuple):
     spelt: bool
 
 
-def table(report: Report, own: Kept | None, own_is_rate: bool, width: int) -> Content:
-    """A line for each model, the binding one first, and why it is not what was measured where that is known."""
-    rows = [_row(each, number == 0) for number, each in enumerate(report.compared)]
+def table(report: Report, own: Kept | None, own_is_rate: bool, width: int, room: int = ALL) -> Content:
+    """A line for each model, the binding one first, and why it is not what was measured where that is known.
+
+    Where there are fewer than `room` lines, the last models are only counted.
+    """
+    models = [_row(each, number == 0) for number, each in enumerate(report.compared)]
+    you = []
     if own and own.value and own_is_rate:
-        rows.append(_Row("you", own.text, words.above_or_below(report.throughput_bps / own.value)))
+        you.append(_Row("you", own.text, words.above_or_below(report.throughput_bps / own.value)))
     measured = (units.rate(report.throughput_bps), "bold")
-    if not rows:
+    if not (models or you):
         return Content.assemble("measured ", measured)
-    widths = _widths(rows, width)
+    widths = _widths(models + you, width)
     head = Content.assemble(
         (f"{'':{widths.who}}  {'predicted':>{widths.rate}}  {'measured ' * widths.spelt}", "$text-muted"),
         measured,
         (" is", "$text-muted"),
     )
-    return Content("\n").join([head, *_lines(rows, widths, width)])
+    for kept in range(len(models), -1, -1):
+        lines = [head, *_lines(models[:kept] + you, widths, width)]
+        if left := len(models) - kept:
+            lines.append(Content.styled(f"and {left} more in a taller window", "$text-muted"))
+        if len(lines) <= room or kept <= 1:
+            break
+    return Content("\n").join(lines)
 
 
 def line(report: Report, own: Kept | None, own_is_rate: bool, width: int) -> Content:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.content import Content
+from textual.content import Content, Span
 from textual.widgets import Static
 
 from tcptutor.journal import Kept
@@ -15,7 +15,7 @@ from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.pace import Pace
 from tcptutor.ui.widgets.bench import comparison, legend, network, result, sparklines, strips
-from tcptutor.ui.widgets.bench.chart import Chart
+from tcptutor.ui.widgets.bench.chart import LEAST, Chart
 
 DRAW_S = 0.5
 """Seconds between two drawings of a run that goes on."""
@@ -40,7 +40,7 @@ class RunPanel(Vertical):
         # Kept, not looked up: what is told to a panel that is just being closed must not find its parts gone.
         self._parts = {name: Static(id=name, markup=False) for name in PARTS}
         self._chart = Chart()
-        self._texts: dict[str, object] = {}
+        self._texts: dict[str, tuple[str, tuple[Span, ...]]] = {}
         self._pace = Pace(self, DRAW_S, self._draw)
 
     def compose(self) -> ComposeResult:
@@ -100,12 +100,27 @@ class RunPanel(Vertical):
         self._strips(live, width)
         if live.state != "ended":
             return
-        if live.report:
-            write = comparison.line if self._small else comparison.table
-            self._text("comparison", write(live.report, self._own, self._own_is_rate, width), layout=True)
-        else:
-            self._text("comparison", Content(""), layout=True)
         self._text("why", result.why(live, width), layout=True)
+        compared = Content("")
+        if live.report:
+            told = live.report, self._own, self._own_is_rate, width
+            compared = comparison.line(*told) if self._small else comparison.table(*told, self._room())
+        self._text("comparison", compared, layout=True)
+
+    def _room(self) -> int:
+        """Lines that the comparison may have, so that the chart keeps enough.
+
+        By what the parts say, not by their heights: this drawing is not laid out yet.
+        """
+        room = self.content_size.height - self._chart.styles.margin.height - LEAST
+        for name, part in self._parts.items():
+            if part.display:
+                room -= part.styles.margin.height
+                if name == "setup":  # wrapped where it stands
+                    room -= part.size.height
+                elif name != "comparison":
+                    room -= len(self._texts[name][0].split("\n")) if name in self._texts else 0
+        return room
 
     def _strips(self, live: Live, width: int) -> None:
         """What limited it over time; the phases where there are lines enough."""
