@@ -41,8 +41,9 @@ def test_the_terminal_is_the_hosts_until_its_shell_ends(terminal: Tmux) -> None:
     terminal.keys("clear; h2 iperf3 -s > /dev/null 2>&1 &", "Enter")
     terminal.keys("until h2 ss -tln | grep -q :5201; do sleep 0.1; done; iperf3 -c $h2 -t 30", "Enter")
     terminal.wait_for(r"2\.00-3\.0")
-    terminal.keys("C-c")  # for iperf3, not for tcptutor
-    terminal.wait_for("interrupt")
+    # For iperf3, not for tcptutor. iperf3 itself does not say each time that it was interrupted: two of 120 times not.
+    terminal.keys("C-c")
+    terminal.wait_for(r"h1:\S+#\s*$")
     terminal.keys("clear", "Enter", "s1", "Enter")
     terminal.wait_for(r"s1:\S+#")
     terminal.keys("tc qdisc show dev s1-eth2", "Enter")
