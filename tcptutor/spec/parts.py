@@ -14,6 +14,9 @@ ETHERNET_HEADER = 14
 _HEADERS, _TIMESTAMPS = 40, 12
 """Bytes of IPv4 and TCP, and of the timestamp option: an MTU of 1500 leaves segments of 1448."""
 
+LENGTH = 131_072
+"""Bytes that iperf3 writes to a TCP connection at once unless it is told otherwise."""
+
 _WRITES = 4
 """Writes that fit into a send buffer of a given size."""
 
@@ -174,7 +177,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def write(self) -> int | None:
-        """Bytes that the application writes to a TCP flow at once; None leaves iperf3's 128 KiB.
+        """Bytes that the application writes to a TCP flow at once; None leaves iperf3's `LENGTH`.
 
         The kernel looks at the send buffer when it begins a new piece of its queue, not when it adds to the last one.
         Nagle's algorithm holds back the end of a write that is no whole segment, and the next write is added to it: a
@@ -182,7 +185,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.flows.length is not None or self.hosts.send_buffer is None:
             return self.flows.length
-        return max(1, self.hosts.send_buffer // _WRITES // self.segment) * self.segment
+        return max(1, min(LENGTH, self.hosts.send_buffer // _WRITES) // self.segment) * self.segment
 
     @property
     def qdiscs(self) -> tuple[str, ...]:

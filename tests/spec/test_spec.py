@@ -29,6 +29,21 @@ def test_a_queue_in_bdp_follows_the_rate_and_delay_that_apply() -> None:
     assert spec.build("n", TABLE, {"queue": "2 BDP", "delay": "40 ms"}).path.queue == 1_000_000
 
 
+@pytest.mark.parametrize("mtu", [1500, 9000])
+@pytest.mark.parametrize("buffer", ["4608 bytes", "10 kB", "64 KiB", "1 MiB", "1 GiB"])
+def test_what_is_written_into_a_small_send_buffer_is_whole_segments(buffer: str, mtu: int) -> None:
+    built = spec.build("n", TABLE, {"send_buffer": buffer, "mtu": str(mtu)})
+    assert built.segment == mtu - 52
+    assert built.write is not None
+    assert built.write % built.segment == 0
+    # iperf3 takes no more than 1 MiB, and a buffer holds several writes, or one segment.
+    assert built.segment <= built.write <= spec.LENGTH
+    assert built.write == built.segment or built.write <= built.hosts.send_buffer / 4
+    # What is asked for is written, whatever the buffer.
+    assert spec.build("n", TABLE, {"send_buffer": buffer, "length": "16 KiB"}).write == 16384
+    assert spec.build("n", TABLE).write is None
+
+
 def test_a_path_without_a_queue_gets_one_bdp_and_a_short_one_room_for_bursts() -> None:
     assert spec.build("n", TABLE).path.queue == 250_000
     assert spec.build("n", TABLE, {"delay": "0"}).path.queue == 64 * 1514

@@ -19,7 +19,7 @@ from tcptutor.lab.session.finder import Start
 from tcptutor.lab.session.settings import Counted, Settings, changes
 from tcptutor.lab.shaping import Held
 from tcptutor.run import Environment, QueueSample, Sample, SampleTable
-from tcptutor.spec import Change, Experiment
+from tcptutor.spec import LENGTH, Change, Experiment
 
 _BATCH = 0.2
 """Lab time that one Samples event covers, s."""
@@ -112,6 +112,8 @@ class Observed:
             warmup=0.0,
             starts=times if max(times) > _TOGETHER else (),
             directions=ways if "reverse" in ways else (),
+            # What somebody's own program writes is not known; most take iperf3 as it is.
+            length=LENGTH if seen.hosts.send_buffer is not None else seen.flows.length,
         )
         return msgspec.structs.replace(seen, hosts=hosts, flows=flows, pairs=1)
 
