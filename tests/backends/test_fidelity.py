@@ -108,9 +108,10 @@ async def test_ends_that_differ_and_too_few_round_trips(guest: GuestBackend, bui
 async def test_a_processor_that_cannot_follow(guest: GuestBackend, build: Build) -> None:
     """The emulated processor carries some hundred Mbit/s of small segments, not ten thousand.
 
-    A firewall that looks at each of them makes it certain that most of the time goes to packets.
+    A firewall that looks at each of them makes it certain that most of the time goes to packets, and that there are few
+    flows that less goes to looking at them: 92 to 95 % with RTTs from 0.9 to 1.4 ms, where twelve flows had 75 to 91.
     """
-    flood = {"rate": "10 Gbit/s", "delay": "1 ms", "streams": "12", "mss": "88", "duration": "1 s"}
+    flood = {"rate": "10 Gbit/s", "delay": "1 ms", "streams": "4", "mss": "88", "duration": "2 s"}
     run = await play(guest, build(**BASE | flood | {"loss_by": "firewall", "loss": "0.0001 %"}))
     assert run.fidelity.status == "suspect"
     doubt(run, "% of the time on packets: take a lower rate")
