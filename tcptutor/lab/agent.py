@@ -21,6 +21,8 @@ from tcptutor.lab.session.serve import Session
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
+_SYSCTLS = Path("/proc/sys/net")
+
 _FIRST_PORT, _PORTS_A_RUN, _PORT_BLOCKS = 40000, 512, 48
 
 
@@ -66,18 +68,34 @@ class Agent:
                 raise KernelLacks(
                     f"this kernel has no congestion control {algorithm!r}: it has {', '.join(here.algorithms)}"
                 )
+        self._require_memory(experiment)
+        for kind in experiment.qdiscs:
+            if kind not in here.qdiscs:
+                raise KernelLacks(
+                    f"this kernel has no {kind}: run the experiment in the guest (--backend guest)"
+                )
+
+    def _require_memory(self, experiment: Experiment) -> None:
         if (asked := experiment.flows.buffer) is not None:
             for name in ("rmem_max", "wmem_max"):
-                allowed = int((Path("/proc/sys/net/core") / name).read_text())
+                allowed = int((_SYSCTLS / "core" / name).read_text())
                 if asked > allowed:
                     other = "" if self._backend == "guest" else ", or --backend guest"
                     raise KernelLacks(
                         f"this kernel allows buffers of {allowed} bytes (net.core.{name}): take a smaller buffer{other}"
                     )
-        for kind in experiment.qdiscs:
-            if kind not in here.qdiscs:
+        if (size := experiment.hosts.send_buffer) is not None:
+            # A sender with a fixed buffer fills it; short of memory, the kernel holds back what is to be sent.
+            try:
+                kept = int((_SYSCTLS / "ipv4" / "tcp_mem").read_text().split()[1]) * os.sysconf(
+                    "SC_PAGE_SIZE"
+                )
+            except OSError:
+                return  # told in the machine's first namespace only
+            if size * experiment.total_streams > kept:
                 raise KernelLacks(
-                    f"this kernel has no {kind}: run the experiment in the guest (--backend guest)"
+                    f"this kernel has {kept} bytes for TCP (net.ipv4.tcp_mem), and the send buffers of all flows take"
+                    f" {size * experiment.total_streams}: take a smaller send_buffer or fewer flows"
                 )
 
     def _answer(self, request: RunExperiment | OpenSession) -> None:

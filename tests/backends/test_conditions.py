@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from tcptutor.backends.guest.backend import GuestBackend
+from tcptutor.errors import KernelLacks
 from tcptutor.run import Run
 from tcptutor.theory import goodput_ratio
 from tests.backends.play import play, total_bps
@@ -253,3 +254,24 @@ async def test_fine_samples_of_flow_receiver_and_queue(guest: GuestBackend, buil
     assert max(row.bytes for row in run.queue) <= run.experiment.path.queue
     sent = run.queue[-1].sent - run.queue[0].sent
     assert 8 * sent / run.queue[-1].t == pytest.approx(10e6, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (
+            {"send_buffer": "64 MiB"},
+            "for TCP .net.ipv4.tcp_mem.* take 67108864: take a smaller send_buffer or fewer",
+        ),
+        ({"send_buffer": "4 MiB", "streams": "8"}, "take 33554432"),
+        (
+            {"buffer": "64 MiB"},
+            "allows buffers of 16777216 bytes .net.core.rmem_max.: take a smaller buffer$",
+        ),
+    ],
+)
+async def test_buffers_that_the_kernel_has_no_memory_for(
+    guest: GuestBackend, build: Build, asked: dict[str, str], says: str
+) -> None:
+    with pytest.raises(KernelLacks, match=says):
+        await play(guest, build(**BASE | asked))
