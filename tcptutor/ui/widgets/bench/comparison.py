@@ -44,7 +44,7 @@ class _Widths(NamedTuple):
 def table(report: Report, own: Kept | None, own_is_rate: bool, width: int, room: int = ALL) -> Content:
     """A line for each model, the binding one first, and why it is not what was measured where that is known.
 
-    Where there are fewer than `room` lines, the last models are only counted.
+    Where that takes more than `room` lines, the last models are only counted.
     """
     models = [_row(each, number == 0) for number, each in enumerate(report.compared)]
     you = []
