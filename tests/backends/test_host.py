@@ -15,7 +15,7 @@ import pytest
 from tcptutor.backends.host import HostBackend
 from tcptutor.backends.recording import Recording
 from tcptutor.errors import KernelLacks, LabError
-from tcptutor.lab.protocol import Samples
+from tcptutor.lab.protocol import Phase, Samples
 from tcptutor.theory import goodput_ratio
 from tests import leftovers
 from tests.backends.play import doubt, play, total_bps
@@ -65,6 +65,35 @@ async def test_the_receive_window_is_the_one_asked_for(host: HostBackend, build:
 async def test_larger_packets_are_larger_segments(host: HostBackend, build: Build) -> None:
     run = await play(host, build(rate="50 Mbit/s", algorithm="reno", mtu="9000", duration="1 s", warmup="0"))
     assert run.samples[-1].mss == 9000 - 52
+
+
+def _agent(mark: str) -> int:
+    """The process of the agent itself, not of what has started it."""
+    (found,) = (
+        int(line.split()[0])
+        for line in leftovers.marked(mark)
+        if line.split()[1] == sys.executable and "tcptutor.lab.agent" in line
+    )
+    return found
+
+
+async def test_flows_that_are_seen_late_are_measured(host: HostBackend, build: Build, mark: str) -> None:
+    """As on a busy machine: iperf3's time is over before ours, which began when the agent saw the connections."""
+    experiment = build(rate="20 Mbit/s", algorithm="reno", duration="2 s", warmup="0")
+    recording = Recording(experiment, await host.open())
+    agent = _agent(mark)
+    async with aclosing(host.run(experiment)) as events:
+        async for event in events:
+            recording.take(event)
+            if isinstance(event, Phase) and event.name == "traffic":
+                while not any("iperf3 -c" in row for row in leftovers.marked(mark)):
+                    await asyncio.sleep(0)
+                os.kill(agent, signal.SIGSTOP)
+                await asyncio.sleep(0.3)
+                os.kill(agent, signal.SIGCONT)
+    assert recording.run.complete
+    assert 1.5 < recording.run.experiment_s < 2.1
+    assert total_bps(recording.run) == pytest.approx(20e6 * 1448 / 1514, rel=0.05)
 
 
 async def test_pacing_by_the_application_bounds_the_flow(host: HostBackend, build: Build) -> None:
@@ -126,12 +155,7 @@ async def test_samples_that_are_missing_are_told(host: HostBackend, build: Build
     recording = Recording(
         build(rate="20 Mbit/s", algorithm="reno", duration="2 s", warmup="0"), await host.open()
     )
-    agents = [
-        int(line.split()[0])
-        for line in leftovers.marked(mark)
-        if line.split()[1] == sys.executable and "tcptutor.lab.agent" in line
-    ]
-    assert len(agents) == 1
+    agents = [_agent(mark)]
     async with aclosing(host.run(recording.run.experiment)) as events:
         async for event in events:
             recording.take(event)
