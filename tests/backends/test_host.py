@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
@@ -77,6 +78,12 @@ def _agent(mark: str) -> int:
     return found
 
 
+def _until_it_sends(mark: str) -> None:
+    deadline = time.monotonic() + 10
+    while not any("iperf3 -c" in line for line in leftovers.marked(mark)):
+        assert time.monotonic() < deadline
+
+
 async def test_flows_that_are_seen_late_are_measured(host: HostBackend, build: Build, mark: str) -> None:
     """As on a busy machine: iperf3's time is over before ours, which began when the agent saw the connections."""
     experiment = build(rate="20 Mbit/s", algorithm="reno", duration="2 s", warmup="0")
@@ -86,8 +93,7 @@ async def test_flows_that_are_seen_late_are_measured(host: HostBackend, build: B
         async for event in events:
             recording.take(event)
             if isinstance(event, Phase) and event.name == "traffic":
-                while not any("iperf3 -c" in row for row in leftovers.marked(mark)):
-                    await asyncio.sleep(0)
+                _until_it_sends(mark)
                 os.kill(agent, signal.SIGSTOP)
                 await asyncio.sleep(0.3)
                 os.kill(agent, signal.SIGCONT)
