@@ -69,7 +69,7 @@ def receive_window(case: Case) -> int | None:
 
 def in_flight(case: Case) -> float | None:
     """What a flow may have in flight by the windows and buffers that the experiment fixes, bytes; None for none."""
-    given = [receive_window(case), sent_at_once(case), _socket_window(case)]
+    given = [receive_window(case), _sent_at_once(case), _socket_window(case)]
     fixed = [float(size) for size in given if size is not None]
     return min(fixed) if fixed else None
 
@@ -90,8 +90,9 @@ def _windows(case: Case) -> Iterator[Candidate]:
         # Only full segments are sent, so up to one may find no room.
         error = WINDOW_ERROR + min(0.5, case.mss / window)
         yield _by_window(case, "window", "receiver's window", window, error, "receive-window")
-    if case.experiment.hosts.send_buffer is not None:
-        yield _send_buffer(case)
+    size, sent = case.experiment.hosts.send_buffer, _sent_at_once(case)
+    if size is not None and sent is not None:
+        yield _send_buffer(case, size, sent)
     if buffer is not None:
         yield _by_window(case, "socket-buffer", "socket buffers", buffer, BUFFER_ERROR, "receive-window")
     told = {"tcp_rmem", "tcp_wmem"} & set(case.experiment.hosts.sysctls)
@@ -112,18 +113,18 @@ def kernel_buffer(case: Case) -> int:
     return max(1, (min(sizes[1:]) if sizes[1:] else sizes[0]) // 2)
 
 
-def sent_at_once(case: Case) -> float | None:
+def _sent_at_once(case: Case) -> float | None:
     """What a fixed send buffer lets a flow have under way, bytes."""
     size = case.experiment.hosts.send_buffer
     if size is None:
         return None
-    return max(SEND_SHARE * size, case.full) if leaves_nothing(case) else max(SEND_CHUNK, size)
+    return max(SEND_SHARE * size, case.full) if whole_write(case) else max(SEND_CHUNK, size)
 
 
-def leaves_nothing(case: Case) -> bool:
-    """Whether each of the application's writes is whole segments."""
+def whole_write(case: Case) -> int | None:
+    """What the application writes at once, bytes; None where that is no whole segments."""
     write = case.experiment.write
-    return write is not None and write % case.full == 0
+    return write if write is not None and write % case.full == 0 else None
 
 
 def _socket_window(case: Case) -> int | None:
@@ -132,16 +133,12 @@ def _socket_window(case: Case) -> int | None:
     return None if size is None else round(SOCKET_SHARE * size)
 
 
-def _send_buffer(case: Case) -> Candidate:
+def _send_buffer(case: Case, size: int, sent: float) -> Candidate:
     """What is written at once leaves as one burst, of which a segment waits for half at the bottleneck, on average."""
-    size, write, sent = case.experiment.hosts.send_buffer, case.experiment.write, sent_at_once(case)
-    assert size is not None
-    assert write is not None
-    assert sent is not None
-    whole = leaves_nothing(case)
+    burst = whole_write(case)
     # Only full segments are sent, so up to one may find no room.
-    error = SEND_ERROR + min(0.5, case.mss / size) if whole else UNCHECKED_ERROR
-    wait = 4 * (write if whole else sent) / case.room if case.room else 0.0
+    error = SEND_ERROR + min(0.5, case.mss / size) if burst else UNCHECKED_ERROR
+    wait = 4 * (burst or sent) / case.room if case.room else 0.0
     what = f"{SEND_SHARE} × {units.size(size)}" if sent == SEND_SHARE * size else units.size(sent)
     told = wait > 0.01 * case.rtt
 

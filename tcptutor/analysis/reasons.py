@@ -13,7 +13,7 @@ from tcptutor import theory, units
 from tcptutor.analysis import sentence
 from tcptutor.analysis.case import Case
 from tcptutor.analysis.laws import LOSS_BLIND, MATHIS_CONSTANTS, MODELLED
-from tcptutor.analysis.limits import leaves_nothing, receive_window
+from tcptutor.analysis.limits import receive_window, whole_write
 from tcptutor.analysis.lossy import ACKS_MATTER, all_acks_lost, timeouts
 from tcptutor.analysis.model import LimitedBy, Prediction, Verdict
 from tcptutor.analysis.notes import ENOUGH_LOSSES
@@ -112,7 +112,7 @@ def unchecked_writes(prediction: Prediction, seen: Seen) -> str:
     if (
         prediction.model != "send-buffer"
         or write is None
-        or leaves_nothing(seen.case)
+        or whole_write(seen.case)
         or seen.ratio(prediction) < 1
     ):
         return ""

@@ -17,12 +17,7 @@ import msgspec
 from tcptutor.errors import TutorError
 from tcptutor.exchange import imported, iperf3_text
 from tcptutor.run import FlowResult, Run, Sample, UdpResult
-from tcptutor.spec import Flows
-
-_TIMESTAMPS = 12
-"""Bytes of TCP's timestamp option, which the MSS of `-M` counts in."""
-_HEADERS = 40
-"""IPv4 and TCP without options."""
+from tcptutor.spec import HEADERS, TIMESTAMP_OPTION, Flows
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -216,8 +211,9 @@ def _mss(document: _Document, rows: Sequence[_Row]) -> int:
     """
     start, windows = document.start, {round(row.snd_cwnd) for row in rows if row.snd_cwnd > 0}
     pmtu = max((row.pmtu for row in rows), default=0)
-    set_by_user = (start.tcp_mss - _TIMESTAMPS, start.tcp_mss)
-    by_pmtu = (pmtu - _HEADERS - _TIMESTAMPS, pmtu - _HEADERS)
+    # The MSS of `-M` counts the option in.
+    set_by_user = (start.tcp_mss - TIMESTAMP_OPTION, start.tcp_mss)
+    by_pmtu = (pmtu - HEADERS - TIMESTAMP_OPTION, pmtu - HEADERS)
     candidates = [size for size in (*set_by_user, start.tcp_mss_default, *by_pmtu) if size > 0]
     fitting = [size for size in candidates if windows and math.gcd(*windows) % size == 0]
     return next(iter(fitting or candidates), imported.USUAL_MSS)

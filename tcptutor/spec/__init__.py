@@ -6,13 +6,26 @@ gives the `Experiment` in base units, with what follows from the parameters (que
 
 from tcptutor.spec.build import SCALES, build
 from tcptutor.spec.parameters import PARAMETERS, Parameter, parameter, read, settings
-from tcptutor.spec.parts import ETHERNET_HEADER, LENGTH, Change, Experiment, Flows, Hosts, Path, host_names
+from tcptutor.spec.parts import (
+    ETHERNET_HEADER,
+    HEADERS,
+    LENGTH,
+    TIMESTAMP_OPTION,
+    Change,
+    Experiment,
+    Flows,
+    Hosts,
+    Path,
+    host_names,
+)
 
 __all__ = [
     "ETHERNET_HEADER",
+    "HEADERS",
     "LENGTH",
     "PARAMETERS",
     "SCALES",
+    "TIMESTAMP_OPTION",
     "Change",
     "Experiment",
     "Flows",

@@ -7,7 +7,7 @@ from typing import Any
 
 from tcptutor.errors import ParameterError
 from tcptutor.spec.parameters import PARAMETERS, read, read_sysctl, sysctl_name
-from tcptutor.spec.parts import ETHERNET_HEADER, Experiment, Flows, Hosts, Path, bdp
+from tcptutor.spec.parts import ETHERNET_HEADER, HEADERS, Experiment, Flows, Hosts, Path, bdp
 
 _KEYS = {"title", "parameters", "paper", "pairs", "seed", "sources"}
 _SIZES = ("queue", "window", "send_buffer", "buffer", "reverse_queue", "changes")
@@ -155,8 +155,8 @@ def _check(experiment: Experiment) -> None:
             "streams: no flow at all: give streams or udp_streams",
         ),
         (
-            hosts.mss is not None and hosts.mss > hosts.mtu - 40,
-            f"mss: it does not fit into an MTU of {hosts.mtu}: take {hosts.mtu - 40} at most",
+            hosts.mss is not None and hosts.mss > hosts.mtu - HEADERS,
+            f"mss: it does not fit into an MTU of {hosts.mtu}: take {hosts.mtu - HEADERS} at most",
         ),
         (
             hosts.window is not None and flows.buffer is not None,

@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 ETHERNET_HEADER = 14
 """Bytes that tbf and netem count for each frame beside the IP packet."""
 
-_HEADERS, _TIMESTAMPS = 40, 12
+HEADERS, TIMESTAMP_OPTION = 40, 12
 """Bytes of IPv4 and TCP, and of the timestamp option: an MTU of 1500 leaves segments of 1448."""
 
 LENGTH = 131_072
@@ -165,15 +165,15 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     def headers(self) -> int:
         """Bytes of IPv4 and TCP headers of a data segment."""
         plain = self.hosts.sysctls.get("tcp_timestamps") == "0"
-        return _HEADERS if plain else _HEADERS + _TIMESTAMPS
+        return HEADERS if plain else HEADERS + TIMESTAMP_OPTION
 
     @property
     def segment(self) -> int:
         """Payload of a full segment, bytes: what the MTU leaves, or `mss` with TCP's options taken off."""
-        largest = self.hosts.mtu - _HEADERS
+        largest = self.hosts.mtu - HEADERS
         if self.hosts.mss is not None:
             largest = min(largest, self.hosts.mss)
-        return max(1, largest - (self.headers - _HEADERS))
+        return max(1, largest - (self.headers - HEADERS))
 
     @property
     def write(self) -> int | None:

@@ -164,7 +164,6 @@ MODELS = (
 )  # fmt: skip
 """Those that are meant to hold, in the order of the report."""
 
-
 OTHERS = (
     Model("mathis-periodic", "Reno: Mathis, C = 1.2247 (periodic loss)", _RENO,
           mathis(theory.MATHIS_PERIODIC), _rare, _UP_TO_1, False, _RANDOM),

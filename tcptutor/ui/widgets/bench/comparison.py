@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,8 +15,6 @@ from tcptutor.journal import Kept
 from tcptutor.ui import words
 
 WITHIN, BEYOND = "✓", "✗"
-ALL = 1_000
-"""Lines that are enough for every table."""
 _SHORTEST_NAME = 8
 
 
@@ -41,7 +40,7 @@ class _Widths(NamedTuple):
     spelt: bool
 
 
-def table(report: Report, own: Kept | None, own_is_rate: bool, width: int, room: int = ALL) -> Content:
+def table(report: Report, own: Kept | None, own_is_rate: bool, width: int, room: float = math.inf) -> Content:
     """A line for each model, the binding one first, and why it is not what was measured where that is known.
 
     Where that takes more than `room` lines, the last models are only counted.
