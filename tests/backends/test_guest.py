@@ -199,10 +199,9 @@ def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1000])
 
 
-def _flip(path: Path) -> None:
+def _flip(path: Path, where: slice) -> None:
     data = bytearray(path.read_bytes())
-    for index in range(len(data) // 2, len(data) // 2 + 4000):
-        data[index] ^= 0xFF
+    data[where] = bytes(byte ^ 0xFF for byte in data[where])
     path.write_bytes(data)
 
 
@@ -213,8 +212,15 @@ async def test_a_damaged_image_says_what_to_do(copied: Snapshots, mark: str, nam
         await GuestBackend("virtual", copied).open()
 
 
-async def test_a_snapshot_that_cannot_be_read_says_what_to_do(copied: Snapshots, mark: str) -> None:
-    _flip(copied.file("virtual"))
+@pytest.mark.parametrize(
+    "where",
+    [slice(50_000_000, 50_004_000), slice(-4, None)],
+    ids=["in the middle", "that only the checksum at its end shows"],
+)
+async def test_a_snapshot_that_cannot_be_read_says_what_to_do(
+    copied: Snapshots, mark: str, where: slice
+) -> None:
+    _flip(copied.file("virtual"), where)
     backend = GuestBackend("virtual", copied)
     with pytest.raises(ImageDamaged, match="tcptutor setup"):
         await backend.open()

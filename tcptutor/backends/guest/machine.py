@@ -6,17 +6,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shlex
 import socket
 import time
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from qemu.qmp import QMPClient, QMPError
 
 from tcptutor.backends import processes
-from tcptutor.backends.guest import tools
+from tcptutor.backends.guest import packing, tools
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.output import Output
 from tcptutor.errors import AgentDied, LabError
@@ -105,8 +105,8 @@ class Machine:
         self._restored = 0.0
         self._writer: asyncio.StreamWriter
 
-    async def start(self, clock: str, boot: list[str], kvm: bool = False) -> None:
-        """Start it with `boot` (a kernel to boot, or a snapshot to take in). Raises LabError."""
+    async def start(self, clock: str, boot: list[str], kvm: bool = False, fds: Sequence[int] = ()) -> None:
+        """Start it with `boot` (a kernel to boot, or a snapshot to take in, from one of `fds`). Raises LabError."""
         agent, agent_there = socket.socketpair()
         monitor, monitor_there = socket.socketpair()
         self._sockets = [agent, monitor]
@@ -124,7 +124,7 @@ class Machine:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
-                pass_fds=(agent_there.fileno(), monitor_there.fileno(), self._output.fd),
+                pass_fds=(agent_there.fileno(), monitor_there.fileno(), self._output.fd, *fds),
             )
         self._console_task = asyncio.create_task(self._read_console())
         _, self._writer = await asyncio.open_unix_connection(sock=agent)
@@ -163,37 +163,36 @@ class Machine:
 
     async def restore(self, clock: str, snapshot: Path, kvm: bool = False) -> None:
         """Start from `snapshot` and stay stopped, ready to go on. Raises LabError when it cannot be read."""
-        unpack = f"exec:{tools.find('zstd')} -dcq -- {shlex.quote(str(snapshot))}"
-        await self.start(clock, ["-incoming", unpack], kvm)
-        try:
-            async with asyncio.timeout(30):
-                while True:
-                    status = (await self.execute("query-status"))["status"]
-                    if status == "paused":
-                        self._output.skip()
-                        self._restored = time.monotonic()
-                        return
-                    if status != "inmigrate":
-                        raise LabError(f"the snapshot leaves QEMU {status}")
-                    await asyncio.sleep(0.01)
-        except TimeoutError as error:
-            raise LabError("the snapshot cannot be read in time") from error
+        async with packing.unpacked(snapshot) as pipe:
+            await self.start(clock, ["-incoming", f"fd:{pipe}"], kvm, [pipe])
+            try:
+                async with asyncio.timeout(30):
+                    while True:
+                        status = (await self.execute("query-status"))["status"]
+                        if status != "inmigrate":
+                            break
+                        await asyncio.sleep(0.01)
+            except TimeoutError as error:
+                raise LabError("the snapshot cannot be read in time") from error
+            if status != "paused":
+                raise LabError(f"the snapshot leaves QEMU {status}")
+        self._output.skip()
+        self._restored = time.monotonic()
 
     async def save(self, snapshot: Path) -> None:
-        """Stop the guest and write its state to `snapshot`."""
+        """Stop the guest and write its state to `snapshot`. Raises LabError."""
         await self.execute("stop")
         await self.execute("migrate-set-parameters", **{"max-bandwidth": 1 << 33})
-        pack = f"exec:{tools.find('zstd')} -q -3 -T0 -f -o {shlex.quote(str(snapshot))}"
-        await self.execute("migrate", uri=pack)
-        while True:
-            status = await self.execute("query-migrate")
-            if status.get("status") == "completed":
-                return
-            if status.get("status") in ("failed", "cancelled"):
-                raise LabError(
-                    f"QEMU cannot write the snapshot: {status.get('error-desc', 'no reason given')}"
-                )
-            await asyncio.sleep(0.05)
+        async with packing.packed(snapshot) as pipe:
+            self._monitor.send_fd_scm(pipe)
+            await self.execute("getfd", fdname="snapshot")
+            await self.execute("migrate", uri="fd:snapshot")
+            while (status := await self.execute("query-migrate")).get("status") != "completed":
+                if status.get("status") in ("failed", "cancelled"):
+                    raise LabError(
+                        f"QEMU cannot write the snapshot: {status.get('error-desc', 'no reason given')}"
+                    )
+                await asyncio.sleep(0.05)
 
     async def hand_in(self, request: bytes) -> None:
         """Give a stopped guest its request, then let it go on.
@@ -224,8 +223,6 @@ class Machine:
         process, self._process = self._process, None
         if process is not None:
             await process.wait()
-            # What QEMU has started, to unpack a snapshot, may hold its output open for longer than the loop is there.
-            process._transport.close()  # type: ignore[attr-defined]
         with contextlib.suppress(Exception):
             await self._monitor.disconnect()
         for held in self._sockets:

@@ -155,7 +155,12 @@ class Snapshots:
             await machine.start(clock, boot, kvm)
             environment = await _ready(machine, timeout)
             progress(0.9, "writing the snapshot")
-            await machine.save(beside)
+            try:
+                await machine.save(beside)
+            except LabError as error:
+                raise SetupError(
+                    f"the snapshot cannot be written in {self.folder}: {error}: {ELSEWHERE}"
+                ) from error
             manifest = Manifest(self._key(clock, kvm), beside.stat().st_size, kvm, environment)
             self._manifest_file(clock).unlink(missing_ok=True)
             beside.replace(self.file(clock))

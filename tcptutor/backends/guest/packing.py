@@ -1,0 +1,60 @@
+"""Snapshots go through zstd. QEMU has a pipe, and takes whatever comes out of it or goes into it for good: whether the
+content is what was packed, and whether all of it was written, only zstd knows, at its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from tcptutor.backends import processes
+from tcptutor.backends.guest import tools
+from tcptutor.errors import LabError
+
+
+def unpacked(snapshot: Path) -> contextlib.AbstractAsyncContextManager[int]:
+    """A pipe with the content of `snapshot`. On leaving raises LabError unless it is what was packed."""
+    return _through("-dcq", "--", str(snapshot), into=False)
+
+
+def packed(snapshot: Path) -> contextlib.AbstractAsyncContextManager[int]:
+    """A pipe into `snapshot`. On leaving raises LabError unless all of it was written."""
+    return _through("-q", "-3", "-T0", "-f", "-o", str(snapshot), into=True)
+
+
+@contextlib.asynccontextmanager
+async def _through(*arguments: str, into: bool) -> AsyncIterator[int]:
+    command = [tools.find("zstd"), *arguments]
+    reading, writing = os.pipe()
+    ours, given = (writing, reading) if into else (reading, writing)
+    with contextlib.ExitStack() as end:
+        end.callback(os.close, ours)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=given if into else asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL if into else given,
+                stderr=asyncio.subprocess.PIPE,
+            )
+        finally:
+            os.close(given)
+        try:
+            yield ours
+        except BaseException as error:
+            processes.kill(process)
+            reason = await _last_words(process)
+            if isinstance(error, LabError) and reason:
+                raise LabError(reason) from error
+            raise
+    reason = await _last_words(process)
+    if process.returncode != 0:
+        raise LabError(reason or f"zstd ended with status {process.returncode}")
+
+
+async def _last_words(process: asyncio.subprocess.Process) -> str:
+    """The end of what it said, when it has ended: the reason, behind the names of the file and of the error."""
+    _, said = await process.communicate()
+    return said.decode(errors="replace").strip().rpartition(" : ")[2]
