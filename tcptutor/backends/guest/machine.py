@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from qemu.qmp import QMPClient, QMPError
+from qemu.qmp import ExecuteError, QMPClient, QMPError
 
 from tcptutor.backends import processes
 from tcptutor.backends.guest import packing, tools
@@ -152,14 +152,10 @@ class Machine:
         """A monitor command. Raises AgentDied when QEMU is gone, LabError when it refuses."""
         try:
             return await self._monitor.execute(name, arguments or None)
-        except QMPError as error:
-            if (
-                self._process is None
-                or self._process.returncode is not None
-                or not isinstance(error, QMPError)
-            ):
-                raise AgentDied("the guest has ended: run the experiment again") from error
+        except ExecuteError as error:
             raise LabError(f"QEMU refuses {name}: {error}") from error
+        except QMPError as error:
+            raise AgentDied("the guest has ended: run the experiment again") from error
 
     async def restore(self, clock: str, snapshot: Path, kvm: bool = False) -> None:
         """Start from `snapshot` and stay stopped, ready to go on. Raises LabError when it cannot be read."""
