@@ -108,16 +108,16 @@ async def test_ends_that_differ_and_too_few_round_trips(guest: GuestBackend, bui
 async def test_a_processor_that_cannot_follow(guest: GuestBackend, build: Build) -> None:
     """The emulated processor carries some hundred Mbit/s of small segments, not ten thousand.
 
-    A firewall that looks at each of them makes it certain that most of the time goes to packets, and that there are few
-    flows that less goes to looking at them: 92 to 95 % with RTTs from 0.9 to 1.4 ms, where twelve flows had 75 to 91.
+    A firewall that looks at each of them makes it certain that most of the time goes to packets, and two flows that
+    less goes to looking at them. Their windows are less than what the kernel lets wait, so that none is ever lost:
+    flows that lose whole windows leave the processor idle until they time out. 89 to 91 % with RTTs from 0.8 to 1.2 ms.
     """
-    flood = {"rate": "10 Gbit/s", "delay": "1 ms", "streams": "4", "mss": "88", "duration": "2 s"}
+    flood = {"rate": "10 Gbit/s", "delay": "1 ms", "streams": "2", "mss": "88", "window": "32 KiB"}
     run = await play(guest, build(**BASE | flood | {"loss_by": "firewall", "loss": "0.0001 %"}))
     assert run.fidelity.status == "suspect"
     doubt(run, "% of the time on packets: take a lower rate")
     doubt(run, "may be the bottleneck: take a lower rate")
     doubt(run, "of the timers were more than 2 ms late")
-    doubt(run, "no samples for ")
 
 
 async def test_a_trace_that_loses_acks(guest: GuestBackend, build: Build) -> None:
