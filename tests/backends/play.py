@@ -25,9 +25,12 @@ def total_bps(run: Run) -> float:
 
 
 def carries(run: Run, bps: float, rel: float) -> bool:
-    """On the real clock: did it carry this much? A machine that is too busy for it says so, and that is right too."""
+    """On the real clock: did it carry this much?
+
+    A run that says that the machine is too busy may have carried less, and by its late samples a tenth more.
+    """
     too_busy = any("machine" in reason for reason in run.fidelity.reasons)
-    return total_bps(run) == pytest.approx(bps, rel=rel) or too_busy
+    return total_bps(run) == pytest.approx(bps, rel=rel) or (too_busy and total_bps(run) < 1.1 * bps)
 
 
 def doubt(run: Run, words: str) -> str:

@@ -128,7 +128,7 @@ async def test_what_is_sent_by_hand_is_a_run_like_any_other(backend: Backend, bu
     assert run.experiment.path.rate == 8e6
     assert (run.experiment.hosts.algorithm, run.experiment.flows.streams) == ("reno", 2)
     assert [flow.algorithm for flow in run.flows] == ["reno", "reno"]
-    assert 2 < run.experiment.flows.duration < 6  # on a busy machine the ends are seen late
+    assert run.experiment.flows.duration == pytest.approx(3, abs=1.2)
     assert carries(run, 7.65e6, rel=0.12)
     # Sampled from its first round trips on, as often as the machine can, with the bottleneck's queue.
     assert len(run.samples) > 2 * 3 * 10
@@ -262,7 +262,7 @@ async def test_a_session_that_is_left_keeps_the_run_that_goes_on(backend: Backen
         await lab.session.leave()
         run = await lab.run()
     assert not run.complete
-    assert run.flows[0].throughput_bps > 1e6
+    assert run.flows[0].throughput_bps > 5e6
 
 
 @pytest.mark.host

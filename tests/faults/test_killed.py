@@ -145,7 +145,8 @@ def test_the_app_killed_at_a_random_moment(
     began = len(app.output)
     app.key("x")
     if moment:
-        app.wait_for(r"[1-9]\d* of 45 s", 60, since=began)
+        # The page rounds: at its 2 there are 1.5 s.
+        app.wait_for(r"([2-9]|\d\d) of 45 s", 60, since=began)
     app.read(after)
     app.signal(signal.SIGKILL)
     app.reap()
@@ -160,7 +161,7 @@ def test_the_app_killed_at_a_random_moment(
     if moment:
         assert kept is not None, case
         assert (kept.complete, kept.note) == (False, ENDED), case
-        assert kept.experiment_s >= 0.5, case  # the page rounds what it shows
+        assert kept.experiment_s >= 1, case
     again = PtyApp(without_state, "--module", "parallel-streams", "--backend", "guest")
     again.wait_for("tcptutor ended during it" if moment else "ready", 60)
     again.close()

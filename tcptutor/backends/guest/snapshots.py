@@ -158,9 +158,7 @@ class Snapshots:
             try:
                 await machine.save(beside)
             except LabError as error:
-                raise SetupError(
-                    f"the snapshot cannot be written in {self.folder}: {error}: {ELSEWHERE}"
-                ) from error
+                raise self._unwritable(OSError(str(error))) from error
             manifest = Manifest(self._key(clock, kvm), beside.stat().st_size, kvm, environment)
             self._manifest_file(clock).unlink(missing_ok=True)
             beside.replace(self.file(clock))
