@@ -36,7 +36,7 @@ COMMAND = (
     "ivshmem-plain,memdev=output,master=on -chardev socket,id=monitor,fd=4 -mon chardev=monitor,mode=control"
 )
 VIRTUAL = (
-    "-accel tcg,thread=single,tb-size=256 -icount shift=0,sleep=off "
+    "-accel tcg,thread=single,tb-size=256 -icount shift=0,sleep=off{exact} "
     "-cpu {cpu} -rtc base=2025-01-01T00:00:00,clock=vm"
 )
 REAL = "-accel tcg,thread=multi,tb-size=256 -cpu {cpu}"
@@ -47,11 +47,16 @@ REAL = "-accel tcg,thread=multi,tb-size=256 -cpu {cpu}"
     [(AMD64, "qemu-system-x86_64", "pc", "Nehalem"), (ARM64, "qemu-system-aarch64", "virt", "cortex-a57")],
 )
 def test_qemus_command_line(all_programs: None, one: Architecture, qemu: str, board: str, cpu: str) -> None:
-    def words(accelerator: str) -> list[str]:
-        return COMMAND.format(qemu=qemu, board=board, accelerator=accelerator.format(cpu=cpu)).split()
+    def words(accelerator: str, exact: str = "") -> list[str]:
+        return COMMAND.format(
+            qemu=qemu, board=board, accelerator=accelerator.format(cpu=cpu, exact=exact)
+        ).split()
 
     assert machine.command(one, "virtual", 3, 4, 5) == words(VIRTUAL)
-    assert machine.command(one, "real", 3, 4, 5) == words(REAL)
+    assert machine.command(one, "virtual", 3, 4, 5, exact=True) == words(
+        VIRTUAL, ",rr=record,rrfile=/dev/null"
+    )
+    assert machine.command(one, "real", 3, 4, 5, exact=True) == words(REAL)
     assert machine.command(one, "real", 3, 4, 5, kvm=True) == words("-accel kvm -cpu host")
 
 

@@ -75,7 +75,7 @@ class GuestBackend:
         machine = Machine(self._snapshots.architecture)
         self._machines.add(machine)
         try:
-            await machine.restore(self.clock, self._snapshots.file(self.clock), manifest.kvm)
+            await machine.restore(self.clock, self._snapshots.file(self.clock), manifest.kvm, manifest.exact)
         except BaseException:
             await self._end(machine)
             raise

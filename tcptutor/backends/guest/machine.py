@@ -24,9 +24,15 @@ from tcptutor.lab.protocol import PORT_NAME
 from tcptutor.lab.ring import SIZE
 
 MEMORY_MIB = 384
-_SETTLE = 0.3
-"""Shortest time from a restore to going on, s. QEMU tidies up behind a restore, and what that takes from the guest
-depends on the moment: without it the first of several equal runs was another one, with it 9 of 9 were equal."""
+_EXACT = "rr=record,rrfile=/dev/null"
+"""QEMU's threads take turns, as it records what happens for a replay (which nobody wants: the record goes nowhere).
+Without it the main loop lets idle time pass while the guest's last instructions are not counted yet, now and then: of
+equal runs some differed by microseconds, and on a busy machine a few by a segment."""
+_EXACT_BELOW = 0x7000_0000
+"""Exact runs begin only where the guest's count of instructions, modulo 2^32, is below it. QEMU's record begins at 0
+and takes that for what the first piece of the run has added, a signed number: from 2^31 on it ends itself."""
+_COUNT_TIMEOUT = 300.0
+"""The guest waits with 200 million instructions a second, on a slow machine with fewer."""
 
 _KERNEL_WORDS = (
     "quiet panic=-1 random.trust_cpu=off mitigations=off nokaslr norandmaps randomize_kstack_offset=off "
@@ -41,12 +47,22 @@ def kernel_command(architecture: Architecture) -> str:
 
 
 def command(
-    architecture: Architecture, clock: str, agent_fd: int, monitor_fd: int, output_fd: int, kvm: bool = False
+    architecture: Architecture,
+    clock: str,
+    agent_fd: int,
+    monitor_fd: int,
+    output_fd: int,
+    kvm: bool = False,
+    exact: bool = False,
 ) -> list[str]:
-    """The machine of `clock`, without what starts it (a kernel, or a snapshot)."""
+    """The machine of `clock`, without what starts it (a kernel, or a snapshot).
+
+    `exact`: on the virtual clock, equal runs are equal to the byte. Such a machine cannot be saved.
+    """
     if clock == "virtual":
         # The guest's time is counted in instructions: it can never be late, and idle time costs nothing.
-        accelerator = ["-accel", "tcg,thread=single,tb-size=256", "-icount", "shift=0,sleep=off"]
+        accelerator = ["-accel", "tcg,thread=single,tb-size=256", "-icount"]
+        accelerator += [f"shift=0,sleep=off,{_EXACT}" if exact else "shift=0,sleep=off"]
         accelerator += ["-cpu", architecture.cpu, "-rtc", "base=2025-01-01T00:00:00,clock=vm"]
     elif kvm:
         accelerator = ["-accel", "kvm", "-cpu", "host"]
@@ -102,10 +118,11 @@ class Machine:
         self._console: deque[str] = deque(maxlen=30)
         self._console_task: asyncio.Task[None] | None = None
         self._output = Output()
-        self._restored = 0.0
         self._writer: asyncio.StreamWriter
 
-    async def start(self, clock: str, boot: list[str], kvm: bool = False, fds: Sequence[int] = ()) -> None:
+    async def start(
+        self, clock: str, boot: list[str], kvm: bool = False, exact: bool = False, fds: Sequence[int] = ()
+    ) -> None:
         """Start it with `boot` (a kernel to boot, or a snapshot to take in, from one of `fds`). Raises LabError."""
         agent, agent_there = socket.socketpair()
         monitor, monitor_there = socket.socketpair()
@@ -119,6 +136,7 @@ class Machine:
                     monitor_there.fileno(),
                     self._output.fd,
                     kvm,
+                    exact,
                 ),
                 *boot,
                 stdin=asyncio.subprocess.DEVNULL,
@@ -157,10 +175,10 @@ class Machine:
         except QMPError as error:
             raise AgentDied("the guest has ended: run the experiment again") from error
 
-    async def restore(self, clock: str, snapshot: Path, kvm: bool = False) -> None:
+    async def restore(self, clock: str, snapshot: Path, kvm: bool = False, exact: bool = False) -> None:
         """Start from `snapshot` and stay stopped, ready to go on. Raises LabError when it cannot be read."""
         async with packing.unpacked(snapshot) as pipe:
-            await self.start(clock, ["-incoming", f"fd:{pipe}"], kvm, [pipe])
+            await self.start(clock, ["-incoming", f"fd:{pipe}"], kvm, exact, [pipe])
             try:
                 async with asyncio.timeout(30):
                     while True:
@@ -173,11 +191,24 @@ class Machine:
             if status != "paused":
                 raise LabError(f"the snapshot leaves QEMU {status}")
         self._output.skip()
-        self._restored = time.monotonic()
 
-    async def save(self, snapshot: Path) -> None:
-        """Stop the guest and write its state to `snapshot`. Raises LabError."""
-        await self.execute("stop")
+    async def _stop_where_exact_runs_can_begin(self) -> None:
+        """On the virtual clock. A guest that does not get there in time is stopped all the same."""
+        deadline = time.monotonic() + _COUNT_TIMEOUT
+        while True:
+            await self.execute("stop")
+            count = (await self.execute("query-replay"))["icount"] % (1 << 32)
+            if count < _EXACT_BELOW or time.monotonic() > deadline:
+                return
+            await self.execute("cont")
+            await asyncio.sleep(0.05)
+
+    async def save(self, clock: str, snapshot: Path) -> None:
+        """Stop the guest of `clock` and write its state to `snapshot`. Raises LabError."""
+        if clock == "virtual":
+            await self._stop_where_exact_runs_can_begin()
+        else:
+            await self.execute("stop")
         await self.execute("migrate-set-parameters", **{"max-bandwidth": 1 << 33})
         async with packing.packed(snapshot) as pipe:
             self._monitor.send_fd_scm(pipe)
@@ -197,7 +228,6 @@ class Machine:
         Raises AgentDied when QEMU is gone.
         """
         self._output.hand_in(request)
-        await asyncio.sleep(max(0.0, self._restored + _SETTLE - time.monotonic()))
         await self.execute("cont")
 
     def send(self, request: bytes) -> None:

@@ -23,14 +23,24 @@ from tcptutor.backends.guest.architecture import Architecture, chosen
 from tcptutor.backends.guest.image import ELSEWHERE, WAITING, Image, Progress
 from tcptutor.backends.guest.machine import Machine, command, kernel_command
 from tcptutor.errors import ImageDamaged, LabError, LabUnavailable, SetupError, refused
-from tcptutor.lab.protocol import Failed, Ready, event_decoder
+from tcptutor.lab import protocol
+from tcptutor.lab.protocol import Failed, Finished, Ready, RunExperiment, event_decoder
 from tcptutor.run import Environment
+from tcptutor.spec import Experiment, Flows, Hosts
+from tcptutor.spec import Path as NetworkPath
 
 CLOCKS = ("virtual", "real")
 _BUILT = "snapshot ready"
 _BOOT_TIMEOUT = 300.0
 _KVM_TIMEOUT = 15.0
 """A working KVM boots in a few seconds; one that does not work stalls."""
+_TRIAL = Experiment(
+    name="trial",
+    path=NetworkPath(rate=1e7, delay=0.005),
+    hosts=Hosts(algorithm="reno"),
+    flows=Flows(duration=0.5, warmup=0.0),
+)
+_TRIAL_TIMEOUT = 60.0
 
 
 @cache
@@ -52,6 +62,8 @@ class Manifest(msgspec.Struct, frozen=True):
     size: int
     kvm: bool
     environment: Environment
+    exact: bool = False
+    """Whether equal runs are equal to the byte: on the virtual clock, where this QEMU can do it."""
 
 
 class Snapshots:
@@ -75,7 +87,7 @@ class Snapshots:
             layer.key(),
             _qemu_version(self.architecture.qemu),
             kernel_command(self.architecture),
-            " ".join(command(self.architecture, clock, 0, 0, 0, kvm)),
+            " ".join(command(self.architecture, clock, 0, 0, 0, kvm, exact=True)),
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
@@ -156,10 +168,11 @@ class Snapshots:
             environment = await _ready(machine, timeout)
             progress(0.9, "writing the snapshot")
             try:
-                await machine.save(beside)
+                await machine.save(clock, beside)
             except LabError as error:
                 raise self._unwritable(OSError(str(error))) from error
-            manifest = Manifest(self._key(clock, kvm), beside.stat().st_size, kvm, environment)
+            exact = clock == "virtual" and await self._runs_exactly(beside)
+            manifest = Manifest(self._key(clock, kvm), beside.stat().st_size, kvm, environment, exact)
             self._manifest_file(clock).unlink(missing_ok=True)
             beside.replace(self.file(clock))
             self._manifest_file(clock).write_bytes(msgspec.json.encode(manifest))
@@ -173,6 +186,22 @@ class Snapshots:
             await machine.kill()
             for path in (initrd, beside):
                 path.unlink(missing_ok=True)
+
+    async def _runs_exactly(self, snapshot: Path) -> bool:
+        """Whether this QEMU carries an exact run to its end; one of another version may give up."""
+        machine = Machine(self.architecture)
+        try:
+            async with asyncio.timeout(_TRIAL_TIMEOUT):
+                await machine.restore("virtual", snapshot, exact=True)
+                await machine.hand_in(protocol.line(RunExperiment(_TRIAL)))
+                while line := await machine.readline():
+                    if isinstance(event_decoder.decode(line), Finished):
+                        return True
+        except (LabError, TimeoutError):
+            pass
+        finally:
+            await machine.kill()
+        return False
 
 
 async def _ready(machine: Machine, timeout: float) -> Environment:
