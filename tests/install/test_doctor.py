@@ -85,6 +85,23 @@ def test_a_machine_without_programs_and_guest(cache: Cache, tmp_path: Path) -> N
 
 
 @pytest.mark.guest
+def test_a_qemu_that_cannot_repeat_a_run_exactly_is_told(snapshots: Snapshots, cache: Cache) -> None:
+    cache.fill(snapshots)
+    said = "with this QEMU equal runs may differ by microseconds"
+    parts, _ = check_guest.check_parts(Snapshots())
+    assert [said in part.text for part in parts] == [False, False, False]
+    manifest = cache.guest / "virtual.json"
+    manifest.write_text(manifest.read_text().replace('"exact":true', '"exact":false'))
+    parts, guest = check_guest.check_parts(Snapshots())
+    assert guest
+    assert [(part.status, said in part.text) for part in parts] == [
+        ("ok", False),
+        ("ok", True),
+        ("ok", False),
+    ]
+
+
+@pytest.mark.guest
 def test_damage_is_told_from_what_is_missing_or_old(snapshots: Snapshots, cache: Cache) -> None:
     cache.fill(snapshots)
     cache.truncate("virtual.snapshot")
