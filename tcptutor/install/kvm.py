@@ -11,7 +11,7 @@ import msgspec
 
 from tcptutor import places
 from tcptutor.backends.guest import layer
-from tcptutor.backends.guest.machine import Machine, kernel_command
+from tcptutor.backends.guest.machine import Machine, Mode, kernel_command
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import LabError, LabUnavailable
 
@@ -56,7 +56,7 @@ async def _boots(snapshots: Snapshots, limit: float) -> bool:
         words = kernel_command(snapshots.architecture).format(clock="real")
         kernel = ["-kernel", str(snapshots.image.kernel), "-append", words]
         async with asyncio.timeout(limit):
-            await machine.start("real", [*kernel, "-initrd", str(initrd)], kvm=True)
+            await machine.start(Mode("real", kvm=True), [*kernel, "-initrd", str(initrd)])
             return bool(await machine.readline())
     except (LabError, TimeoutError):
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from tcptutor.backends.guest import architecture, image, machine, tools
 from tcptutor.backends.guest.architecture import AMD64, ARM64, Architecture
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.bytecode import Bytecode
+from tcptutor.backends.guest.machine import Mode
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import ImageDamaged, LabUnavailable, SetupError
 from tcptutor.install import needs
@@ -52,12 +54,13 @@ def test_qemus_command_line(all_programs: None, one: Architecture, qemu: str, bo
             qemu=qemu, board=board, accelerator=accelerator.format(cpu=cpu, exact=exact)
         ).split()
 
-    assert machine.command(one, "virtual", 3, 4, 5) == words(VIRTUAL)
-    assert machine.command(one, "virtual", 3, 4, 5, exact=True) == words(
-        VIRTUAL, ",rr=record,rrfile=/dev/null"
-    )
-    assert machine.command(one, "real", 3, 4, 5, exact=True) == words(REAL)
-    assert machine.command(one, "real", 3, 4, 5, kvm=True) == words("-accel kvm -cpu host")
+    def told(*mode: Any) -> list[str]:
+        return machine.command(one, Mode(*mode), 3, 4, 5)
+
+    assert told("virtual") == words(VIRTUAL)
+    assert told("virtual", False, True) == words(VIRTUAL, ",rr=record,rrfile=/dev/null")
+    assert told("real", False, True) == words(REAL)
+    assert told("real", True) == words("-accel kvm -cpu host")
 
 
 def test_the_kernels_command_line() -> None:

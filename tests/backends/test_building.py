@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from tcptutor.backends.guest import leftovers as half_built
 from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.errors import SetupError
 from tests import leftovers
 
 WAITS = "another tcptutor is building it: waiting"
@@ -86,6 +88,10 @@ def _the_first_is_killed_and_one_of_two_goes_on(script: str, folder: Path) -> li
     return said[0]
 
 
+def _names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
 @pytest.mark.guest
 def test_a_snapshot_is_built_once(mark: str, snapshots: Snapshots, tmp_path: Path) -> None:
     own = Snapshots(tmp_path)
@@ -94,17 +100,37 @@ def test_a_snapshot_is_built_once(mark: str, snapshots: Snapshots, tmp_path: Pat
     assert waited == [WAITS, "snapshot ready"]
     assert own.manifest("virtual").size == own.size("virtual")
     names = {"image", "image.lock", "virtual.lock", "virtual.json", "virtual.snapshot"}
-    assert {path.name for path in tmp_path.iterdir()} == names
+    assert _names(tmp_path) == names
     # Neither what setup clears away nor what a test finds left.
     assert half_built.remove(tmp_path) == 0
     assert leftovers.wait_until_none(mark) == []
     own.file("virtual").unlink()  # a hundred megabytes
 
 
+@pytest.mark.guest
+async def test_a_qemu_that_ends_while_it_writes_its_snapshot_is_told(
+    mark: str, snapshots: Snapshots, tmp_path: Path
+) -> None:
+    own = Snapshots(tmp_path)
+    own.image.folder.symlink_to(snapshots.image.folder)
+
+    def progress(_share: float, text: str) -> None:
+        if text == "writing the snapshot":
+            for line in leftovers.marked(mark):
+                if "qemu-system" in line:
+                    os.kill(int(line.split()[0]), signal.SIGKILL)
+
+    with pytest.raises(
+        SetupError, match=r"^QEMU ended while it wrote the snapshot .*: run `tcptutor setup` again$"
+    ):
+        await own.build("virtual", progress)
+    assert _names(tmp_path) == {"image", "image.lock", "virtual.lock"}
+
+
 def test_an_image_is_built_once(mark: str, tmp_path: Path) -> None:
     waited = _the_first_is_killed_and_one_of_two_goes_on(IMAGE, tmp_path)
     assert waited == [WAITS, "image built"]
-    assert {path.name for path in (tmp_path / "image").iterdir()} == {"vmlinuz", "base.cpio", "image.json"}
+    assert _names(tmp_path / "image") == {"vmlinuz", "base.cpio", "image.json"}
 
 
 def test_a_snapshot_waits_for_the_image_that_it_boots(mark: str, tmp_path: Path) -> None:

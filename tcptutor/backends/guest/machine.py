@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from qemu.qmp import ExecuteError, QMPClient, QMPError
 
@@ -46,25 +46,26 @@ def kernel_command(architecture: Architecture) -> str:
     return " ".join([*words, "tcptutor.clock={clock}"])
 
 
-def command(
-    architecture: Architecture,
-    clock: str,
-    agent_fd: int,
-    monitor_fd: int,
-    output_fd: int,
-    kvm: bool = False,
-    exact: bool = False,
-) -> list[str]:
-    """The machine of `clock`, without what starts it (a kernel, or a snapshot).
+class Mode(NamedTuple):
+    """How the guest is run."""
 
-    `exact`: on the virtual clock, equal runs are equal to the byte. Such a machine cannot be saved.
-    """
-    if clock == "virtual":
+    clock: str
+    kvm: bool = False
+    """With hardware virtualisation."""
+    exact: bool = False
+    """On the virtual clock: equal runs are equal to the byte. A guest that is to be saved cannot be run so."""
+
+
+def command(
+    architecture: Architecture, mode: Mode, agent_fd: int, monitor_fd: int, output_fd: int
+) -> list[str]:
+    """The machine, without what starts it (a kernel, or a snapshot)."""
+    if mode.clock == "virtual":
         # The guest's time is counted in instructions: it can never be late, and idle time costs nothing.
         accelerator = ["-accel", "tcg,thread=single,tb-size=256", "-icount"]
-        accelerator += [f"shift=0,sleep=off,{_EXACT}" if exact else "shift=0,sleep=off"]
+        accelerator += [f"shift=0,sleep=off,{_EXACT}" if mode.exact else "shift=0,sleep=off"]
         accelerator += ["-cpu", architecture.cpu, "-rtc", "base=2025-01-01T00:00:00,clock=vm"]
-    elif kvm:
+    elif mode.kvm:
         accelerator = ["-accel", "kvm", "-cpu", "host"]
     else:
         accelerator = ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", architecture.cpu]
@@ -120,9 +121,7 @@ class Machine:
         self._output = Output()
         self._writer: asyncio.StreamWriter
 
-    async def start(
-        self, clock: str, boot: list[str], kvm: bool = False, exact: bool = False, fds: Sequence[int] = ()
-    ) -> None:
+    async def start(self, mode: Mode, boot: list[str], fds: Sequence[int] = ()) -> None:
         """Start it with `boot` (a kernel to boot, or a snapshot to take in, from one of `fds`). Raises LabError."""
         agent, agent_there = socket.socketpair()
         monitor, monitor_there = socket.socketpair()
@@ -131,12 +130,10 @@ class Machine:
             self._process = await asyncio.create_subprocess_exec(
                 *command(
                     self.architecture,
-                    clock,
+                    mode,
                     agent_there.fileno(),
                     monitor_there.fileno(),
                     self._output.fd,
-                    kvm,
-                    exact,
                 ),
                 *boot,
                 stdin=asyncio.subprocess.DEVNULL,
@@ -175,10 +172,10 @@ class Machine:
         except QMPError as error:
             raise AgentDied("the guest has ended: run the experiment again") from error
 
-    async def restore(self, clock: str, snapshot: Path, kvm: bool = False, exact: bool = False) -> None:
+    async def restore(self, mode: Mode, snapshot: Path) -> None:
         """Start from `snapshot` and stay stopped, ready to go on. Raises LabError when it cannot be read."""
         async with packing.unpacked(snapshot) as pipe:
-            await self.start(clock, ["-incoming", f"fd:{pipe}"], kvm, exact, [pipe])
+            await self.start(mode, ["-incoming", f"fd:{pipe}"], [pipe])
             try:
                 async with asyncio.timeout(30):
                     while True:
@@ -203,9 +200,9 @@ class Machine:
             await self.execute("cont")
             await asyncio.sleep(0.05)
 
-    async def save(self, clock: str, snapshot: Path) -> None:
-        """Stop the guest of `clock` and write its state to `snapshot`. Raises LabError."""
-        if clock == "virtual":
+    async def save(self, mode: Mode, snapshot: Path) -> None:
+        """Stop the guest, which was started in this mode, and write its state to `snapshot`. Raises LabError."""
+        if mode.clock == "virtual":
             await self._stop_where_exact_runs_can_begin()
         else:
             await self.execute("stop")

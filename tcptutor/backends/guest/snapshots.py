@@ -21,8 +21,8 @@ from tcptutor.backends import locks
 from tcptutor.backends.guest import layer, leftovers, tools
 from tcptutor.backends.guest.architecture import Architecture, chosen
 from tcptutor.backends.guest.image import ELSEWHERE, WAITING, Image, Progress
-from tcptutor.backends.guest.machine import Machine, command, kernel_command
-from tcptutor.errors import ImageDamaged, LabError, LabUnavailable, SetupError, refused
+from tcptutor.backends.guest.machine import Machine, Mode, command, kernel_command
+from tcptutor.errors import AgentDied, ImageDamaged, LabError, LabUnavailable, SetupError, refused
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Failed, Finished, Ready, RunExperiment, event_decoder
 from tcptutor.run import Environment
@@ -41,6 +41,7 @@ _TRIAL = Experiment(
     flows=Flows(duration=0.5, warmup=0.0),
 )
 _TRIAL_TIMEOUT = 60.0
+"""An exact run of half a second takes two; longer, and QEMU is taken to stand still."""
 
 
 @cache
@@ -87,7 +88,7 @@ class Snapshots:
             layer.key(),
             _qemu_version(self.architecture.qemu),
             kernel_command(self.architecture),
-            " ".join(command(self.architecture, clock, 0, 0, 0, kvm, exact=True)),
+            " ".join(command(self.architecture, Mode(clock, kvm, exact=True), 0, 0, 0)),
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
@@ -152,7 +153,7 @@ class Snapshots:
     async def _build(self, clock: str, progress: Progress, kvm: bool, timeout: float) -> Manifest:
         initrd = self.folder / f".initrd.{clock}.{os.getpid()}"
         beside = self.folder / f".snapshot.{clock}.{os.getpid()}"
-        machine = Machine(self.architecture)
+        machine, mode = Machine(self.architecture), Mode(clock, kvm)
         try:
             initrd.write_bytes(self.image.base.read_bytes() + layer.archive())
             boot = [
@@ -164,13 +165,19 @@ class Snapshots:
                 kernel_command(self.architecture).format(clock=clock),
             ]
             progress(0.05, "booting the guest")
-            await machine.start(clock, boot, kvm)
+            await machine.start(mode, boot)
             environment = await _ready(machine, timeout)
             progress(0.9, "writing the snapshot")
             try:
-                await machine.save(clock, beside)
+                await machine.save(mode, beside)
+            except AgentDied as error:
+                said = machine.last_words() or "it said nothing"
+                raise SetupError(
+                    f"QEMU ended while it wrote the snapshot ({said}): run `tcptutor setup` again"
+                ) from error
             except LabError as error:
                 raise self._unwritable(OSError(str(error))) from error
+            await machine.kill()  # before the next one, so that there is memory for it
             exact = clock == "virtual" and await self._runs_exactly(beside)
             manifest = Manifest(self._key(clock, kvm), beside.stat().st_size, kvm, environment, exact)
             self._manifest_file(clock).unlink(missing_ok=True)
@@ -192,7 +199,7 @@ class Snapshots:
         machine = Machine(self.architecture)
         try:
             async with asyncio.timeout(_TRIAL_TIMEOUT):
-                await machine.restore("virtual", snapshot, exact=True)
+                await machine.restore(Mode("virtual", exact=True), snapshot)
                 await machine.hand_in(protocol.line(RunExperiment(_TRIAL)))
                 while line := await machine.readline():
                     if isinstance(event_decoder.decode(line), Finished):
