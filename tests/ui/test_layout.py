@@ -23,6 +23,22 @@ async def test_two_columns_from_a_hundred_on(make_app) -> None:
         assert app.screen.query_one(RunPanel).region.y >= app.screen.query_one(Page).region.bottom
 
 
+async def test_a_terminal_that_grows_after_the_run_shows_the_whole_table(make_app) -> None:
+    app = make_app("many-flows")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("r")
+        await until_text(pilot, "why: random loss")
+        assert "not the limit" not in text(app)
+        await pilot.resize_terminal(120, 36)
+        await until(pilot, lambda: beside(app))
+        await pilot.pause(0.5)  # what was drawn at once may be cut again
+        assert "link    95.6 Mbit/s  20 % below  not the limit" in text(app)
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "not the limit" not in text(app))
+        assert "why: random loss" in text(app)
+        await app.bench.close()
+
+
 async def test_a_run_is_usable_at_80_by_24(make_app) -> None:
     app = make_app("many-flows")
     async with app.run_test(size=(80, 24)) as pilot:

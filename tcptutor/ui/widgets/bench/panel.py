@@ -82,8 +82,8 @@ class RunPanel(Vertical):
         self._pace.ask()
 
     def on_resize(self) -> None:
-        if self._live:
-            self._lines(self._live)
+        # Not at once: what asks for another height while a layout is being made is not asked again.
+        self.call_after_refresh(self._draw)
 
     def _draw(self) -> None:
         if self._live:
