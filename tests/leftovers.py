@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -23,6 +24,13 @@ def marked(mark: str) -> list[str]:
         except (OSError, ValueError):
             continue
     return found
+
+
+def kill(mark: str, part: str) -> None:
+    """Kill the marked processes with `part` in their command line."""
+    for line in marked(mark):
+        if part in line:
+            os.kill(int(line.split()[0]), signal.SIGKILL)
 
 
 def wait_until_none(mark: str, seconds: float = 5.0) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -116,9 +115,7 @@ async def test_a_qemu_that_ends_while_it_writes_its_snapshot_is_told(
 
     def progress(_share: float, text: str) -> None:
         if text == "writing the snapshot":
-            for line in leftovers.marked(mark):
-                if "qemu-system" in line:
-                    os.kill(int(line.split()[0]), signal.SIGKILL)
+            leftovers.kill(mark, "qemu-system")
 
     with pytest.raises(
         SetupError, match=r"^QEMU ended while it wrote the snapshot .*: run `tcptutor setup` again$"

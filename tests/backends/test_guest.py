@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shutil
-import signal
 from contextlib import aclosing
 from pathlib import Path
 
@@ -149,7 +147,7 @@ async def test_a_qemu_that_cannot_run_exactly_runs_all_the_same(
 ) -> None:
     assert await copied._runs_exactly(copied.file("virtual"))
     with monkeypatch.context() as changed:
-        changed.setattr(machine, "_EXACT", "rr=record,rrfile=/nowhere/record")
+        changed.setattr(machine, "_EXACT", ",rr=record,rrfile=/nowhere/record")
         assert not await copied._runs_exactly(copied.file("virtual"))
     manifest = copied.folder / "virtual.json"
     manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "exact": False}))
@@ -195,9 +193,7 @@ async def test_qemu_killed_during_a_run(guest: GuestBackend, build: Build, mark:
             async for event in events:
                 if isinstance(event, Samples):
                     kept += len(event.rows)
-                    for line in leftovers.marked(mark):
-                        if "qemu-system" in line:
-                            os.kill(int(line.split()[0]), signal.SIGKILL)
+                    leftovers.kill(mark, "qemu-system")
     assert kept > 0
     assert "\n" not in str(caught.value)
     # And the next run works at once.

@@ -148,9 +148,7 @@ async def test_a_killed_part_ends_the_run_with_one_line(
                 if isinstance(event, Samples):
                     kept += len(event.rows)
                     if event.t > 0.5:
-                        for line in leftovers.marked(mark):
-                            if victim in line:
-                                os.kill(int(line.split()[0]), signal.SIGKILL)
+                        leftovers.kill(mark, victim)
     assert kept > 5
     assert "run" in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -24,7 +24,7 @@ from tcptutor.lab.protocol import PORT_NAME
 from tcptutor.lab.ring import SIZE
 
 MEMORY_MIB = 384
-_EXACT = "rr=record,rrfile=/dev/null"
+_EXACT = ",rr=record,rrfile=/dev/null"
 """QEMU's threads take turns, as it records what happens for a replay (which nobody wants: the record goes nowhere).
 Without it the main loop lets idle time pass while the guest's last instructions are not counted yet, now and then: of
 equal runs some differed by microseconds, and on a busy machine a few by a segment."""
@@ -62,8 +62,8 @@ def command(
     """The machine, without what starts it (a kernel, or a snapshot)."""
     if mode.clock == "virtual":
         # The guest's time is counted in instructions: it can never be late, and idle time costs nothing.
-        accelerator = ["-accel", "tcg,thread=single,tb-size=256", "-icount"]
-        accelerator += [f"shift=0,sleep=off,{_EXACT}" if mode.exact else "shift=0,sleep=off"]
+        accelerator = ["-accel", "tcg,thread=single,tb-size=256"]
+        accelerator += ["-icount", f"shift=0,sleep=off{_EXACT if mode.exact else ''}"]
         accelerator += ["-cpu", architecture.cpu, "-rtc", "base=2025-01-01T00:00:00,clock=vm"]
     elif mode.kvm:
         accelerator = ["-accel", "kvm", "-cpu", "host"]
@@ -119,10 +119,12 @@ class Machine:
         self._console: deque[str] = deque(maxlen=30)
         self._console_task: asyncio.Task[None] | None = None
         self._output = Output()
+        self._mode: Mode
         self._writer: asyncio.StreamWriter
 
     async def start(self, mode: Mode, boot: list[str], fds: Sequence[int] = ()) -> None:
         """Start it with `boot` (a kernel to boot, or a snapshot to take in, from one of `fds`). Raises LabError."""
+        self._mode = mode
         agent, agent_there = socket.socketpair()
         monitor, monitor_there = socket.socketpair()
         self._sockets = [agent, monitor]
@@ -200,9 +202,9 @@ class Machine:
             await self.execute("cont")
             await asyncio.sleep(0.05)
 
-    async def save(self, mode: Mode, snapshot: Path) -> None:
-        """Stop the guest, which was started in this mode, and write its state to `snapshot`. Raises LabError."""
-        if mode.clock == "virtual":
+    async def save(self, snapshot: Path) -> None:
+        """Stop the guest and write its state to `snapshot`. Raises LabError."""
+        if self._mode.clock == "virtual":
             await self._stop_where_exact_runs_can_begin()
         else:
             await self.execute("stop")

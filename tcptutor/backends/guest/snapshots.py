@@ -153,7 +153,7 @@ class Snapshots:
     async def _build(self, clock: str, progress: Progress, kvm: bool, timeout: float) -> Manifest:
         initrd = self.folder / f".initrd.{clock}.{os.getpid()}"
         beside = self.folder / f".snapshot.{clock}.{os.getpid()}"
-        machine, mode = Machine(self.architecture), Mode(clock, kvm)
+        machine = Machine(self.architecture)
         try:
             initrd.write_bytes(self.image.base.read_bytes() + layer.archive())
             boot = [
@@ -165,11 +165,11 @@ class Snapshots:
                 kernel_command(self.architecture).format(clock=clock),
             ]
             progress(0.05, "booting the guest")
-            await machine.start(mode, boot)
+            await machine.start(Mode(clock, kvm), boot)
             environment = await _ready(machine, timeout)
             progress(0.9, "writing the snapshot")
             try:
-                await machine.save(mode, beside)
+                await machine.save(beside)
             except AgentDied as error:
                 said = machine.last_words() or "it said nothing"
                 raise SetupError(
@@ -202,8 +202,9 @@ class Snapshots:
                 await machine.restore(Mode("virtual", exact=True), snapshot)
                 await machine.hand_in(protocol.line(RunExperiment(_TRIAL)))
                 while line := await machine.readline():
-                    if isinstance(event_decoder.decode(line), Finished):
-                        return True
+                    event = event_decoder.decode(line)
+                    if isinstance(event, (Finished, Failed)):
+                        return isinstance(event, Finished)
         except (LabError, TimeoutError):
             pass
         finally:

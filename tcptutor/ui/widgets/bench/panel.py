@@ -83,14 +83,17 @@ class RunPanel(Vertical):
 
     def on_resize(self) -> None:
         # Not at once: what asks for another height while a layout is being made is not asked again.
-        self.call_after_refresh(self._draw)
+        self.call_after_refresh(self._lines)
 
     def _draw(self) -> None:
         if self._live:
             self._chart.show(self._live)
-            self._lines(self._live)
+            self._lines()
 
-    def _lines(self, live: Live) -> None:
+    def _lines(self) -> None:
+        live = self._live
+        if live is None:
+            return
         width = self.content_size.width
         self._text("title", legend.title(live, width))
         self._text("legend", legend.legend(live, width))
