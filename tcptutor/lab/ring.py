@@ -74,6 +74,9 @@ class Ring:
     def handed_in(self) -> bytes:
         """The request that was left, once; empty when there is none."""
         length = self._counters[_REQUESTED]
+        if not length:
+            # Nothing is written: a guest that was saved at this instant, and found none, has one when it goes on.
+            return b""
         self._counters[_REQUESTED] = 0
         return bytes(self._request[:length])
 

@@ -8,11 +8,14 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tcptutor.backends.guest import leftovers as half_built
+from tcptutor.backends.guest import snapshots as built
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import SetupError
+from tcptutor.spec import Hosts
 from tests import leftovers
 
 WAITS = "another tcptutor is building it: waiting"
@@ -121,6 +124,19 @@ async def test_a_qemu_that_ends_while_it_writes_its_snapshot_is_told(
         SetupError, match=r"^QEMU ended while it wrote the snapshot .*: run `tcptutor setup` again$"
     ):
         await own.build("virtual", progress)
+    assert _names(tmp_path) == {"image", "image.lock", "virtual.lock"}
+
+
+@pytest.mark.guest
+async def test_a_guest_that_does_not_go_on_from_its_snapshot_is_not_taken(
+    mark: str, snapshots: Snapshots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Snapshots(tmp_path)
+    own.image.folder.symlink_to(snapshots.image.folder)
+    hosts = Hosts(algorithm="nosuch")
+    monkeypatch.setattr(built, "_TRIAL", msgspec.structs.replace(built._TRIAL, hosts=hosts))
+    with pytest.raises(SetupError, match=r"does not go on from its snapshot: run `tcptutor setup` again$"):
+        await own.build("virtual", lambda _share, _text: None)
     assert _names(tmp_path) == {"image", "image.lock", "virtual.lock"}
 
 
