@@ -18,6 +18,7 @@ from tcptutor.lab.protocol import Finished, Phase, Samples
 from tcptutor.lab.queuelength import QueueLength
 from tcptutor.lab.results import flow_results
 from tcptutor.lab.sampler import Sampler
+from tcptutor.lab.timing import Timing
 from tcptutor.lab.tracing import Tracing
 from tcptutor.run import AckSample, Environment, QueueSample, Sample, SampleTable
 from tcptutor.spec import Change, Experiment
@@ -81,13 +82,11 @@ class _Traffic:
         sample_hz: float,
     ) -> None:
         self.network, self.experiment, self.channel = network, experiment, channel
-        self.period = 1 / sample_hz
+        self.timing = Timing(1 / sample_hz)
         self.groups = traffic.groups(network, experiment, first_port)
         self.sampler = Sampler(self.groups)
         self.samples = SampleTable()
         self.queue: list[QueueSample] = []
-        self.lateness: list[float] = []
-        self.worst_gap = 0.0
         self.trace = Tracing(self.sampler.flows) if experiment.flows.acks else None
         kinds = [qdisc.kind for qdisc in bottleneck]
         self._has_netem = "netem" in kinds
@@ -130,7 +129,7 @@ class _Traffic:
                 return at
             if at > deadline:
                 raise LabError("the flows do not connect: the path loses too much, take a smaller loss")
-            self.channel.pause(self.period / 5)
+            self.channel.pause(self.timing.period / 5)
 
     def _check_clients(self, groups: list[traffic.Group], allowed: bool = False) -> None:
         """Raises LabError, with iperf3's reason, when a client has ended that should not have."""
@@ -173,12 +172,11 @@ class _Traffic:
         rows: list[Sample] = []
         lengths: list[QueueSample] = []
         acks: list[AckSample] = []
-        sent = last = 0.0
+        sent = 0.0
         tick = 0
         while True:
             t = time.monotonic() - began
-            self.worst_gap = max(self.worst_gap, t - last)
-            last = t
+            self.timing.took(t)
             rows += self.sampler.take(t)
             if self._queue_length is not None:
                 length = self._queue_length.now()
@@ -202,18 +200,16 @@ class _Traffic:
                 return t
             tick += 1
             # The next tick of a steady grid: a late sample does not make the following ones late.
-            tick = max(tick, int(t / self.period) + 1)
-            due = began + tick * self.period
+            tick = max(tick, int(t / self.timing.period) + 1)
+            due = began + tick * self.timing.period
             self.channel.pause(max(0.0, due - time.monotonic()))
-            self.lateness.append(time.monotonic() - due)
+            self.timing.woke(time.monotonic() - due)
 
     def finish(self) -> None:
-        """Wait for iperf3 to write its result; it may take a moment longer than the samples."""
-        if self.experiment.flows.bytes is not None:
-            return  # what is not over by now has not enough time left
+        """Wait for iperf3 to write what it counted of UDP; it may take a moment longer than the samples."""
         deadline = time.monotonic() + 5 + 20 * self.experiment.path.delay
         for group in self.groups:
-            while group.client is not None and not group.ended and time.monotonic() < deadline:
+            while group.udp_streams and not group.ended and time.monotonic() < deadline:
                 self.channel.pause(0.02)
 
 
@@ -268,17 +264,16 @@ def _follow(
     except Stopped:
         seconds = seconds or (running.samples[-1].t if running.samples else 0.0)
     after = {interface.name: shaping.held(interface) for interface in wanted}
-    flows = flow_results(running.groups, running.sampler.flows, running.samples, experiment)
+    flows = flow_results(running.sampler.flows, running.samples, experiment)
     watch.drops(before, after, network.bottleneck.name)
     if complete:
         watch.measured(flows)
-        watch.ends(flows)
         watch.enough_losses(flows)
     watch.super_packets(flows)
     watch.rate(running.queue)
     if flows:
         watch.window(largest_window(running.samples), flows[0].mss)
-    watch.sampling(running.lateness, running.worst_gap, running.period)
+    watch.sampling(running.timing)
     if running.trace is not None:
         watch.trace(running.trace.lost)
     udp = [result for group in running.groups if (result := group.udp_result()) is not None]

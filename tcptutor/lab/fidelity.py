@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +18,7 @@ from tcptutor.lab.load import Busy
 from tcptutor.lab.network import Interface, Network
 from tcptutor.lab.plan import Chain
 from tcptutor.lab.shaping import Held
+from tcptutor.lab.timing import LATE, Timing
 from tcptutor.run import Fidelity, FlowResult, QueueSample, SampleTable, Status
 from tcptutor.spec import ETHERNET_HEADER, Experiment
 
@@ -29,8 +30,8 @@ _ROUND_TRIPS = 10
 """Round trips below which a measurement is mostly a connection's start."""
 _RATE_SLACK = 0.03
 """How far the rate of a full bottleneck may be from the one asked for, relative."""
-_LATE = 0.002
-"""How late a sample may be before its timer counts as late, s."""
+_UNPUNCTUAL = 0.1
+"""The share of samples that may be late, or missing."""
 _CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 
 
@@ -183,24 +184,6 @@ class Watch:
             trips = experiment.flows.duration / longest
             self.suspect.append(f"the measured time is only {trips:.2g} round trips: take a longer duration")
 
-    def ends(self, flows: Iterable[FlowResult]) -> None:
-        """Do sender and receiver agree?
-
-        iperf3 begins to count up to half a second elsewhere, while slow start's queue may still empty.
-        """
-        slack = 0.05 + 0.5 / self.experiment.flows.duration
-        apart = {
-            flow: abs(flow.throughput_bps / flow.receiver_bps - 1) for flow in flows if flow.receiver_bps
-        }
-        apart = {flow: difference for flow, difference in apart.items() if difference > slack}
-        if apart:
-            worst = max(apart, key=lambda flow: apart[flow])
-            others = f", so do those of {len(apart) - 1} more" if len(apart) > 1 else ""
-            self.suspect.append(
-                f"flow {worst.flow + 1}: sender and receiver differ by more than {slack:.0%} "
-                f"({worst.throughput_bps / 1e6:.3g} and {(worst.receiver_bps or 0) / 1e6:.3g} Mbit/s){others}"
-            )
-
     def rate(self, queue: Sequence[QueueSample]) -> None:
         """While the bottleneck's queue was never empty, did it send at its rate?"""
         path = self.experiment.path
@@ -261,16 +244,18 @@ class Watch:
         if abs(largest - asked) > max(0.02 * asked, mss):
             self.suspect.append(f"the receiver advertised {largest} bytes, not {asked}")
 
-    def sampling(self, lateness: Sequence[float], worst: float, period: float) -> None:
+    def sampling(self, timing: Timing) -> None:
         """Were the samples there, and in time?"""
-        self.checks["longest sampling gap"] = round(worst, 4)
-        if worst > max(5 * period, 0.25):
-            self.suspect.append(f"no samples for {worst:.2f} s: the machine is too busy")
-        late = sum(one > _LATE for one in lateness) / len(lateness) if lateness else 0.0
-        self.checks["late timers"] = round(late, 4)
-        if late > 0.1:
+        self.checks["longest sampling gap"] = round(timing.longest_gap, 4)
+        if timing.longest_gap > max(5 * timing.period, 0.25):
+            self.suspect.append(f"no samples for {timing.longest_gap:.2f} s: the machine is too busy")
+        self.checks["missing samples"] = round(timing.missing, 4)
+        if timing.missing > _UNPUNCTUAL:
+            self.suspect.append(f"{timing.missing:.0%} of the samples are missing: the machine is too busy")
+        self.checks["late timers"] = round(timing.late, 4)
+        if timing.late > _UNPUNCTUAL:
             self.suspect.append(
-                f"{late:.0%} of the timers were more than {_LATE * 1e3:g} ms late: the machine is too busy"
+                f"{timing.late:.0%} of the timers were more than {LATE * 1e3:g} ms late: the machine is too busy"
             )
 
     def processors(self, busy: Busy, alone: bool) -> None:

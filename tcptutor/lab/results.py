@@ -1,41 +1,20 @@
-"""Each flow's figures over the measured time, from its samples; iperf3's own receiver figure beside them."""
+"""Each flow's figures over the measured time, from its samples."""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from tcptutor.errors import LabError
 from tcptutor.lab.sampler import Flow
-from tcptutor.lab.traffic import COOKIE, Group
+from tcptutor.lab.traffic import COOKIE
 from tcptutor.run import CA_STATES, FlowResult, SampleTable, hystart_exits
 from tcptutor.spec import Experiment
 
 _CA_CWR = CA_STATES.index("cwr")
 """States of congestion avoidance from this one on have reduced the window and not yet recovered."""
-
-
-def receiver_rates(groups: list[Group]) -> dict[int, float]:
-    """iperf3's receiver throughput in bit/s by flow; only of those that were there from the start to the end."""
-    rates: dict[int, float] = {}
-    for group in (group for group in groups if group.start == 0):
-        try:
-            document = group.result()
-        except LabError:
-            continue
-        ports = {
-            stream["socket"]: stream["local_port"]
-            for stream in document.get("start", {}).get("connected", [])
-        }
-        for stream in document.get("end", {}).get("streams", []):
-            receiver = stream.get("receiver", {})
-            place = ports.get(receiver.get("socket"), -1) - group.first_port
-            if 0 <= place < len(group.flows):
-                rates[group.flows[place]] = float(receiver["bits_per_second"])
-    return rates
 
 
 class _Series:
@@ -47,8 +26,9 @@ class _Series:
             itemgetter(*rows) if len(rows) > 1 else lambda column: tuple(column[row] for row in rows)
         )
         self.t, self.cwnd, self.rtt = (pick(samples.column(name)) for name in ("t", "cwnd", "rtt"))
-        self.bytes_acked, self.segs_out, self.retransmits, self.mss = (
-            pick(samples.column(name)) for name in ("bytes_acked", "segs_out", "retransmits", "mss")
+        self.bytes_acked, self.bytes_received, self.segs_out, self.retransmits, self.mss = (
+            pick(samples.column(name))
+            for name in ("bytes_acked", "bytes_received", "segs_out", "retransmits", "mss")
         )
         self.ssthresh, self.ca_state, self.delivered_ce = (
             pick(samples.column(name)) for name in ("ssthresh", "ca_state", "delivered_ce")
@@ -74,10 +54,18 @@ class _Series:
             count += begins or (threshold_now != threshold and at not in exits)
         return count
 
+    def throughput(self, counted: Sequence[int], first: int, last: int) -> float:
+        """Of what was `counted` between two samples, bit/s."""
+        bps: float = 8 * (counted[last] - counted[first]) / (self.t[last] - self.t[first])
+        return bps
 
-def _result(
-    flow: Flow, samples: _Series, experiment: Experiment, receiver: float | None
-) -> FlowResult | None:
+    def received(self, first: int, last: int) -> float | None:
+        """The receiver's throughput, bit/s, up to the last sample that tells of its end; None where none does."""
+        told = next((at for at in range(last, first, -1) if self.bytes_received[at]), None)
+        return None if told is None else self.throughput(self.bytes_received, first, told)
+
+
+def _result(flow: Flow, samples: _Series, experiment: Experiment) -> FlowResult | None:
     """The figures of one flow; None with fewer than two samples after the warm-up and before it had sent all."""
     first = bisect_left(samples.t, experiment.flows.warmup)
     end = len(samples.t)
@@ -95,9 +83,7 @@ def _result(
     return FlowResult(
         flow=flow.number,
         pair=flow.pair,
-        throughput_bps=8
-        * (samples.bytes_acked[last] - samples.bytes_acked[first])
-        / (samples.t[last] - samples.t[first]),
+        throughput_bps=samples.throughput(samples.bytes_acked, first, last),
         retransmits=samples.retransmits[last] - samples.retransmits[first],
         losses=samples.losses(first),
         segments=samples.segs_out[last] - samples.segs_out[first],
@@ -105,24 +91,18 @@ def _result(
         mean_cwnd_segments=sum(samples.cwnd[first:end]) / (end - first),
         mss=samples.mss[last],
         algorithm=experiment.algorithm(flow.number),
-        receiver_bps=receiver,
+        receiver_bps=samples.received(first, last),
         completion_s=completion,
     )
 
 
-def flow_results(
-    groups: list[Group], flows: list[Flow], samples: SampleTable, experiment: Experiment
-) -> list[FlowResult]:
+def flow_results(flows: list[Flow], samples: SampleTable, experiment: Experiment) -> list[FlowResult]:
     """The figures of every flow that was measured, in order.
 
     By columns: making rows of a long run again would take an emulated guest seconds.
     """
-    receivers = receiver_rates(groups) if experiment.flows.bytes is None else {}
     rows: dict[int, list[int]] = {flow.number: [] for flow in flows}
     for row, number in enumerate(samples.column("flow")):
         rows[number].append(row)
-    found = (
-        _result(flow, _Series(samples, rows[flow.number]), experiment, receivers.get(flow.number))
-        for flow in flows
-    )
+    found = (_result(flow, _Series(samples, rows[flow.number]), experiment) for flow in flows)
     return [result for result in found if result is not None]

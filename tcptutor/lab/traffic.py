@@ -109,8 +109,9 @@ def client_command(experiment: Experiment, group: Group) -> list[str]:
     if flows.bytes is not None and group.flows:
         command += ["-n", str(flows.bytes)]
     else:
-        # Whole seconds, rounded up: what is measured is cut from the samples, this only has to last long enough.
-        left_out = math.ceil(max(0.0, flows.warmup - group.start))
+        # Whole seconds, rounded up: what is measured of TCP is cut from the samples, this only has to last long enough.
+        # iperf3 itself counts UDP, and leaves the warm-up out.
+        left_out = math.ceil(flows.warmup) if group.udp_streams else 0
         command += ["-t", str(math.ceil(experiment.seconds - group.start - left_out)), "-O", str(left_out)]
     length = flows.length if group.udp_streams else experiment.write
     if length is not None:

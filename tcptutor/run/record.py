@@ -48,13 +48,13 @@ class FlowResult(msgspec.Struct, frozen=True, kw_only=True):
     mss: int
     algorithm: str = ""
     receiver_bps: float | None = None
-    """iperf3's own figure at the receiver, bit/s, for comparison."""
+    """Payload that the receiver took in over the same time, bit/s, for comparison; None where nothing tells of it."""
     completion_s: float | None = None
     """Time from the flow's start to the acknowledgement of its last byte, s; None unless it had an amount to send."""
 
 
 class UdpResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One UDP flow, as iperf3 counts it at the receiver over the whole run."""
+    """One UDP flow, as iperf3 counts it at the receiver; the warm-up, in whole seconds, is left out."""
 
     pair: int
     sent_bps: float

@@ -24,8 +24,12 @@ async def test_a_run_without_fault_is_valid_and_says_what_it_looked_at(
     assert (run.fidelity.status, run.fidelity.reasons) == ("valid", ())
     assert {
         "offloads", "kernel HZ", "clock source", "ping h1", "tbf drops", "netem packets", "random drops",
-        "rate of the full bottleneck", "late timers", "longest sampling gap", "busiest processor", "softirq", "steal",
+        "rate of the full bottleneck", "late timers", "missing samples", "longest sampling gap",
+        "busiest processor", "softirq", "steal",
     } <= set(run.fidelity.checks)  # fmt: skip
+    # Here no other program can take the processor: a hundred samples a second and none left out.
+    assert run.fidelity.checks["missing samples"] == 0
+    assert len(run.samples) == pytest.approx(100 * 2, abs=2)
 
 
 async def test_too_few_losses(guest: GuestBackend, build: Build) -> None:
@@ -86,7 +90,7 @@ async def test_a_sysctl_that_the_kernel_rounds(guest: GuestBackend, build: Build
 
 async def test_a_queue_of_netem_that_is_too_short(guest: GuestBackend, build: Build) -> None:
     """It is made for twice the full frames that the path holds; of these small ones it holds three times as many."""
-    small = {"rate": "20 Mbit/s", "delay": "200 ms", "mss": "88", "duration": "4 s"}
+    small = {"rate": "20 Mbit/s", "delay": "200 ms", "mss": "88", "duration": "6 s"}
     run = await play(guest, build(**BASE | small))
     assert run.fidelity.status == "invalid"
     doubt(run, "0 were planned: its queue is too short")
@@ -98,10 +102,8 @@ async def test_amounts_that_are_sent_before_the_measured_time(guest: GuestBacken
     doubt(run, "2 of 2 flows were not measured, they were over too soon: let them send more bytes")
 
 
-async def test_ends_that_differ_and_too_few_round_trips(guest: GuestBackend, build: Build) -> None:
-    """In slow start over a long path the receiver is half a round trip ahead, which is a large part of all there is."""
+async def test_too_few_round_trips(guest: GuestBackend, build: Build) -> None:
     run = await play(guest, build(**BASE | {"rate": "none", "delay": "500 ms", "duration": "4 s"}))
-    doubt(run, "flow 1: sender and receiver differ by more than 18%")
     doubt(run, "the measured time is only 8 round trips: take a longer duration")
 
 

@@ -48,6 +48,8 @@ def _by_hand(number: int, run: Run) -> FlowResult | None:
     if len(measured) < 2:
         return None
     first, last = measured[0], measured[-1]
+    told = [sample for sample in measured[1:] if sample.bytes_received]
+    received = told[-1].bytes_received - first.bytes_received if told else 0
     return FlowResult(
         flow=number,
         pair=0,
@@ -59,6 +61,7 @@ def _by_hand(number: int, run: Run) -> FlowResult | None:
         mean_cwnd_segments=sum(sample.cwnd for sample in measured) / len(measured),
         mss=last.mss,
         algorithm=experiment.algorithm(number),
+        receiver_bps=8 * received / (told[-1].t - first.t) if told else None,
         completion_s=completion,
     )
 
@@ -71,10 +74,10 @@ def test_the_figures_of_a_recorded_run(path: Path, amount: int | None, warmup: f
     run.experiment = replace(run.experiment, flows=replace(run.experiment.flows, bytes=amount, warmup=warmup))
     flows = _flows(run)
     expected = [_by_hand(flow.number, run) for flow in flows]
-    assert flow_results([], flows, run.samples, run.experiment) == [one for one in expected if one]
+    assert flow_results(flows, run.samples, run.experiment) == [one for one in expected if one]
 
 
 def test_a_flow_without_samples_has_no_figures() -> None:
     run = load(next(path for path in RUNS if path.stem == "four-lossy-streams"))
     run.samples = type(run.samples)(sample for sample in run.samples if sample.flow != 2 or sample.t == 0)
-    assert [one.flow for one in flow_results([], _flows(run), run.samples, run.experiment)] == [0, 1, 3]
+    assert [one.flow for one in flow_results(_flows(run), run.samples, run.experiment)] == [0, 1, 3]

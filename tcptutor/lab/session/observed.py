@@ -18,6 +18,7 @@ from tcptutor.lab.sampler import Flow, Sampler
 from tcptutor.lab.session.finder import Start
 from tcptutor.lab.session.settings import Counted, Settings, changes
 from tcptutor.lab.shaping import Held
+from tcptutor.lab.timing import Timing
 from tcptutor.run import Environment, QueueSample, Sample, SampleTable
 from tcptutor.spec import LENGTH, Change, Experiment
 
@@ -43,7 +44,7 @@ class Observed:
     ) -> None:
         self._network, self._settings, self._channel = network, settings, channel
         self._environment = environment
-        self._period = 1 / sample_hz
+        self._timing = Timing(1 / sample_hz)
         self._began = self.due = time.monotonic()
         """`due`: when the next sample is."""
         self._sampler = Sampler([])
@@ -58,8 +59,7 @@ class Observed:
         self._samples, self._queue = SampleTable(), list[QueueSample]()
         self._rows: list[Sample] = []
         self._lengths: list[QueueSample] = []
-        self._lateness: list[float] = []
-        self._worst_gap = self._sent = self._last = self._progress = 0.0
+        self._sent = self._last = self._progress = 0.0
         self._acked: dict[int, int] = {}
         self._add(starts)
         channel.send(Found(self._experiment(0.0)))
@@ -108,7 +108,7 @@ class Observed:
         flows = msgspec.structs.replace(
             seen.flows,
             streams=len(self._starts),
-            duration=round(max(seconds, self._period), 2),
+            duration=round(max(seconds, self._timing.period), 2),
             warmup=0.0,
             starts=times if max(times) > _TOGETHER else (),
             directions=ways if "reverse" in ways else (),
@@ -121,9 +121,9 @@ class Observed:
         """Take one sample of everything; whether the run goes on."""
         now = time.monotonic()
         t = now - self._began
-        self._lateness.append(now - self.due)
-        self.due = max(self.due + self._period, now)
-        self._worst_gap = max(self._worst_gap, t - self._last)
+        self._timing.woke(now - self.due)
+        self._timing.took(t)
+        self.due = max(self.due + self._timing.period, now)
         self._last = t
         rows = self._sampler.take(t)
         self._rows += rows
@@ -158,12 +158,12 @@ class Observed:
         self.close()
         first = self._starts[0][1]
         self._settings.look()
-        seconds = min(self._last, self._progress + self._period)
+        seconds = min(self._last, self._progress + self._timing.period)
         experiment = self._experiment(seconds, self._settings.changed_sysctls((first.sender, first.receiver)))
         self._channel.send(Seen(experiment))
         measured = SampleTable()
         measured.extend([row for row in self._samples if row.t <= seconds])
-        flows = flow_results([], self._sampler.flows, measured, experiment)
+        flows = flow_results(self._sampler.flows, measured, experiment)
         watch = Watch(experiment)
         watch.clock(self._environment.hz)
         watch.offloads(self._network)
@@ -173,7 +173,7 @@ class Observed:
             watch.enough_losses(flows)
         watch.super_packets(flows)
         watch.rate(self._queue)
-        watch.sampling(self._lateness, self._worst_gap, self._period)
+        watch.sampling(self._timing)
         self._channel.send(Finished(tuple(flows), watch.verdict(), round(seconds, 6), complete))
 
     def close(self) -> None:
