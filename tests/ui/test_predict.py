@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual import events
 from textual.widgets import Input
 
 from tcptutor.ui.app import TutorApp
@@ -50,6 +51,30 @@ async def test_a_number_that_is_typed_is_the_prediction_and_no_answer(page, jour
     await page.press(*keys("20 Mbit/s"), "enter")
     await until_text(page, "20 Mbit/s  (locked)")
     assert journal.answers("one-flow", "one-lossy-flow") == []
+    await page.press("2", "enter")
+    await until_text(page, "✓ Right.")
+
+
+@pytest.mark.parametrize("focused", [None, "Page"])
+async def test_keys_that_come_all_at_once_are_one_prediction(page, focused) -> None:
+    """Over a slow line, from a script, or by a quick hand: the next key is there before the field has the focus."""
+    page.app.set_focus(page.app.screen.query_one(focused) if focused else None)
+    typed = "9.5 Mbit/s"
+    for key, character in zip(keys(typed), typed, strict=True):
+        page.app.post_message(events.Key(key, character))
+    await until(page, lambda: page.app.screen.query_one(Input).value == typed)
+    await page.press("enter")
+    await until_text(page, "9.5 Mbit/s  (locked)")
+
+
+async def test_a_number_that_is_pasted_is_the_prediction(page) -> None:
+    page.app.post_message(events.Paste("r is what starts a run"))
+    page.app.post_message(events.Paste("9.5 Mbit/s\nand more\n"))
+    await until(page, lambda: page.app.screen.query_one(Input).value != "")
+    assert page.app.screen.query_one(Input).value == "9.5 Mbit/s"
+    await page.press("enter")
+    await until_text(page, "9.5 Mbit/s  (locked)")
+    page.app.post_message(events.Paste("20 Mbit/s"))
     await page.press("2", "enter")
     await until_text(page, "✓ Right.")
 

@@ -46,7 +46,11 @@ class LessonScreen(TutorScreen):
         Binding("h", "hint", "hint", id="lesson.hint", tooltip="one more hint"),
         Binding("c", "view", "chart", id="lesson.chart", tooltip="only the chart, only the text, or both"),
         Binding("escape", "back", "home", id="lesson.home", tooltip="the list of modules"),
-        *(Binding(f"{n}", f"digit('{n}')", show=False, id=f"lesson.choice-{n}") for n in range(10)),
+        # Before the widgets: what is typed fast after the digit must find the prediction's field with the focus.
+        *(
+            Binding(f"{n}", f"digit('{n}')", show=False, priority=True, id=f"lesson.choice-{n}")
+            for n in range(10)
+        ),
     ]
     FOOTER = (
         ("lesson.previous lesson.next", "page"),
@@ -102,17 +106,20 @@ class LessonScreen(TutorScreen):
         bench = self.tutor.bench
         match action:
             case "run":
-                return self._control is not None and not self._control.going_on
+                works = self._control is not None and not self._control.going_on
             case "run_unpredicted":
-                return self._control is not None and self._study.must_predict and not bench.busy
+                works = self._control is not None and self._study.must_predict and not bench.busy
             case "stop":
-                return bench.busy
+                works = bench.busy
             case "hint":
-                return self._answers.has_hints
+                works = self._answers.has_hints
             case "view":
-                return self._control is not None
+                works = self._control is not None
+            case "digit":
+                works = not isinstance(self.focused, Input)
             case _:
-                return True
+                works = True
+        return works
 
     def show_keys(self) -> None:
         footer = self.query_one(Footer)
@@ -147,6 +154,11 @@ class LessonScreen(TutorScreen):
 
     def action_digit(self, digit: str) -> None:
         self._answers.digit(digit)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A number that was pasted without having gone to the prediction."""
+        event.stop()
+        self._answers.pasted(event.text.strip().partition("\n")[0])
 
     def action_view(self) -> None:
         self.set_class(False, VIEWS[self._view])

@@ -57,14 +57,24 @@ class Answers:
 
     def digit(self, digit: str) -> None:
         """It begins the prediction that is due, or chooses in the question that is at hand."""
-        prediction = self._page.predict_box
-        if prediction is not None and self._study.must_predict and self._page.focused_question() is None:
-            prediction.begin(digit)
+        if self._begin_prediction(digit):
             return
         box = self._page.open_question()
         if box is not None and box.question.choices and digit != "0":
             box.enter()
             box.pick(int(digit) - 1)
+
+    def pasted(self, text: str) -> None:
+        """It begins the prediction that is due, if it can be one."""
+        if text[:1].isdigit():
+            self._begin_prediction(text)
+
+    def _begin_prediction(self, text: str) -> bool:
+        prediction = self._page.predict_box
+        if prediction is None or not self._study.must_predict or self._page.focused_question() is not None:
+            return False
+        prediction.begin(text)
+        return True
 
     def hint(self) -> bool:
         """Show the next hint; whether there was one."""

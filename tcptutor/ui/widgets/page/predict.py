@@ -50,12 +50,12 @@ class PredictBox(Vertical):
             said = Content.assemble("Your prediction  ", (kept.text, "bold"), "  (locked)")
         self._say(said, go_there=False)
 
-    def begin(self, digit: str) -> None:
-        """The student types it without having gone there: a digit of a number."""
+    def begin(self, text: str) -> None:
+        """The student types or pastes it without having gone there: a number, or its first digit."""
         entry = self.query_one(Input)
         # At once, not with the next message: the next key may be there already.
         self.screen.set_focus(entry)
-        entry.insert_text_at_cursor(digit)
+        entry.insert_text_at_cursor(text)
 
     def ask_first(self) -> None:
         """The run was asked for before the prediction."""
