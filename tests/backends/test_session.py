@@ -167,7 +167,7 @@ async def test_settings_changed_by_hand_are_seen(backend: Backend, build: Build)
 async def test_what_somebody_does_to_netem_is_seen_and_doubted(
     mark: str, snapshots: Snapshots, build: Build
 ) -> None:
-    """A queue of eight packets drops what nobody planned to lose."""
+    """A queue of two packets drops most of a first window, which nobody planned to lose."""
     backend = GuestBackend("real", snapshots)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(backend.close)
@@ -185,7 +185,7 @@ async def test_what_somebody_does_to_netem_is_seen_and_doubted(
         # The same at the bottleneck, where the lab counts on its own netem.
         await lab.type(
             shell,
-            "s1 tc qdisc del dev s1-eth2 root; s1 tc qdisc add dev s1-eth2 root handle 1: netem delay 10ms limit 8;"
+            "s1 tc qdisc del dev s1-eth2 root; s1 tc qdisc add dev s1-eth2 root handle 1: netem delay 10ms limit 2;"
             " s1 tc qdisc add dev s1-eth2 parent 1:1 handle 2: tbf rate 8mbit burst 20000 limit 60000; echo done=$?",
             "done=0",
         )
