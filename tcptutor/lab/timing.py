@@ -14,7 +14,8 @@ class Timing:
         """Between two samples, s."""
         self.longest_gap = 0.0
         """The longest time without a sample, s."""
-        self._seconds = 0.0
+        self.last = 0.0
+        """When the last sample was taken, s after the traffic began."""
         self._taken = self._woken = self._late = 0
 
     def woke(self, late: float) -> None:
@@ -24,8 +25,8 @@ class Timing:
 
     def took(self, t: float) -> None:
         """A sample was taken, `t` seconds after the traffic began."""
-        self.longest_gap = max(self.longest_gap, t - self._seconds)
-        self._seconds = t
+        self.longest_gap = max(self.longest_gap, t - self.last)
+        self.last = t
         self._taken += 1
 
     @property
@@ -42,5 +43,5 @@ class Timing:
         """
         if not self._taken:
             return 0.0
-        due = int(self._seconds / self.period) + 1
+        due = int(self.last / self.period) + 1
         return max(0.0, 1 - self._taken / due)

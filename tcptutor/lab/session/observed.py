@@ -59,7 +59,7 @@ class Observed:
         self._samples, self._queue = SampleTable(), list[QueueSample]()
         self._rows: list[Sample] = []
         self._lengths: list[QueueSample] = []
-        self._sent = self._last = self._progress = 0.0
+        self._sent = self._progress = 0.0
         self._acked: dict[int, int] = {}
         self._add(starts)
         channel.send(Found(self._experiment(0.0)))
@@ -124,7 +124,6 @@ class Observed:
         self._timing.woke(now - self.due)
         self._timing.took(t)
         self.due = max(self.due + self._timing.period, now)
-        self._last = t
         rows = self._sampler.take(t)
         self._rows += rows
         self._sample_queue(t)
@@ -158,7 +157,7 @@ class Observed:
         self.close()
         first = self._starts[0][1]
         self._settings.look()
-        seconds = min(self._last, self._progress + self._timing.period)
+        seconds = min(self._timing.last, self._progress + self._timing.period)
         experiment = self._experiment(seconds, self._settings.changed_sysctls((first.sender, first.receiver)))
         self._channel.send(Seen(experiment))
         measured = SampleTable()

@@ -101,6 +101,10 @@ class LessonScreen(TutorScreen):
 
     # Keys
 
+    @property
+    def _typing(self) -> bool:
+        return isinstance(self.focused, Input)
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         """Keys that would do nothing are not offered."""
         bench = self.tutor.bench
@@ -116,15 +120,14 @@ class LessonScreen(TutorScreen):
             case "view":
                 works = self._control is not None
             case "digit":
-                works = not isinstance(self.focused, Input)
+                works = not self._typing
             case _:
                 works = True
         return works
 
     def show_keys(self) -> None:
         footer = self.query_one(Footer)
-        typing = isinstance(self.focused, Input)
-        footer.show_keys(TYPING if typing else keys.line(self, self.FOOTER))
+        footer.show_keys(TYPING if self._typing else keys.line(self, self.FOOTER))
 
     def action_go(self, by: int) -> None:
         there = pages.neighbour(self.tutor.course, self.module, self.step, by)
@@ -166,7 +169,7 @@ class LessonScreen(TutorScreen):
         self.set_class(True, VIEWS[self._view])
 
     def action_back(self) -> None:
-        if isinstance(self.focused, Input):
+        if self._typing:
             self.query_one(Page).focus()
         else:
             self.dismiss()
