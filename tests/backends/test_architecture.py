@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -196,3 +199,10 @@ async def test_the_foreign_guest_measures_what_ours_does(foreign: Snapshots, bui
     assert total_bps(run) == pytest.approx(20e6 * theory.goodput_ratio(1500), rel=0.02)
     assert run.fidelity.checks["ping h1"] == pytest.approx(0.010, rel=0.01)
     assert run.fidelity.status == "valid", run.fidelity.reasons
+
+
+@pytest.mark.parametrize(("parent", "said"), [(os.getpid, "begun\n"), (os.getppid, "")])
+def test_what_dies_with_its_parent_does_not_begin_without_it(parent: Callable[[], int], said: str) -> None:
+    """Killed before setpriv has asked for the signal, a parent would leave a QEMU that nobody ends."""
+    one = machine.while_it_lives(parent(), ["setpriv", "--pdeathsig", "KILL", "--", "echo", "begun"])
+    assert subprocess.run(one, capture_output=True, text=True, check=False).stdout == said

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 import time
 from collections import deque
@@ -108,6 +109,15 @@ def command(
     ]
 
 
+_IF_PARENT_LIVES = ("sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"')
+
+
+def while_it_lives(parent: int, arguments: list[str]) -> list[str]:
+    """Do not begin once `parent` is dead: one that was killed before setpriv asked for the signal never sends it."""
+    end = arguments.index("--") + 1
+    return [*arguments[:end], *_IF_PARENT_LIVES, str(parent), *arguments[end:]]
+
+
 class Machine:
     """A running QEMU. Owns the process, the agent's stream and the monitor; `kill` ends all of it."""
 
@@ -129,14 +139,11 @@ class Machine:
         monitor, monitor_there = socket.socketpair()
         self._sockets = [agent, monitor]
         with agent_there, monitor_there:
+            arguments = command(
+                self.architecture, mode, agent_there.fileno(), monitor_there.fileno(), self._output.fd
+            )
             self._process = await asyncio.create_subprocess_exec(
-                *command(
-                    self.architecture,
-                    mode,
-                    agent_there.fileno(),
-                    monitor_there.fileno(),
-                    self._output.fd,
-                ),
+                *while_it_lives(os.getpid(), arguments),
                 *boot,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
