@@ -16,11 +16,11 @@ from tcptutor.analysis import Report, document, report
 from tcptutor.analysis.series import Throughput
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
-from tcptutor.backends.recording import Recording
 from tcptutor.errors import JournalError, LabError, LabUnavailable, TutorError, UsageError
-from tcptutor.journal.runs import RunFiles
 from tcptutor.lab.protocol import Phase, Samples
 from tcptutor.run import Run
+from tcptutor.runs.recording import Recording
+from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
 
 _PROGRESS_PERIOD = 0.2
@@ -56,7 +56,7 @@ class _Progress:
 
 
 async def _run(
-    experiment: Experiment, backend: str, clock: str, files: RunFiles
+    experiment: Experiment, backend: str, clock: str, files: RunStore
 ) -> tuple[Run, TutorError | None]:
     """The run, whole or cut short, and what cut it short; what arrives is kept in `files` as it does."""
     lab, progress = Lab(backend, clock), _Progress(experiment)
@@ -91,7 +91,7 @@ async def _run(
         await lab.close()
 
 
-def store(run: Run, files: RunFiles) -> Path | None:
+def store(run: Run, files: RunStore) -> Path | None:
     """Keep the run; None, with a line that says why, when it cannot be kept."""
     try:
         file = files.finish(run)
@@ -112,7 +112,7 @@ def run_experiment(
 ) -> int:
     """`tcptutor run`: the exit code. Raises TutorError before anything has run."""
     experiment = course.experiment(name, settings, seed, scale=scale)
-    files = RunFiles(places.runs())
+    files = RunStore(places.runs())
     files.recover()
     run, problem = run_until_signal(_run(experiment, backend, clock, files))
     path = store(run, files)
@@ -142,7 +142,7 @@ def repeat_experiment(
 
     first = course.experiment(name, settings, seed, scale=scale)
     others = [course.experiment(name, settings, first.seed + step, scale=scale) for step in range(1, repeat)]
-    files = RunFiles(places.runs())
+    files = RunStore(places.runs())
     files.recover()
     return run_repeated([first, *others], backend, clock, as_json, lambda run: store(run, files))
 

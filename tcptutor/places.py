@@ -10,6 +10,9 @@ from tcptutor.errors import TutorError
 
 _PACKAGE = Path(__file__).parent
 
+STATE_ELSEWHERE = "set XDG_DATA_HOME to a folder that can be written"
+"""How a user gives the journal and the run files another place; for error messages."""
+
 
 def _content(name: str) -> Path:
     """`name` from an installed wheel (inside the package), else from a checkout (beside it)."""

@@ -17,12 +17,12 @@ from tcptutor import course, headless, places
 from tcptutor.analysis import report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
-from tcptutor.backends.recording import Recording
 from tcptutor.backends.session import Session, Terminal
 from tcptutor.errors import TutorError, UsageError
-from tcptutor.journal.runs import RunFiles
 from tcptutor.lab.protocol import Finished, Found
 from tcptutor.run import Environment, Run
+from tcptutor.runs.recording import Recording
+from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment, build, host_names
 from tcptutor.spec import settings as described
 
@@ -45,7 +45,7 @@ def open_shell(
     known = host_names(experiment.pairs)
     if host not in known:
         raise UsageError(f"there is no host {host!r}: take one of {', '.join(known)}")
-    files = RunFiles(places.runs())
+    files = RunStore(places.runs())
     files.recover()
     kept = _Kept(files)
     try:
@@ -60,7 +60,7 @@ def open_shell(
 class _Kept:
     """The runs of a session, each in a file of its own from its first sample on."""
 
-    def __init__(self, files: RunFiles) -> None:
+    def __init__(self, files: RunStore) -> None:
         self._files = files
         self._recording: Recording | None = None
         self._kept: list[tuple[Run, Path]] = []

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tcptutor import places
 from tcptutor.errors import UsageError
-from tcptutor.journal.parts import recover
 from tcptutor.run import Run, load
+from tcptutor.runs.parts import recover
 
 _SHOWN = 3
 SWEEP_BEGINS = b'{"type":"tcpsweep"'

@@ -12,12 +12,13 @@ from typing import Any
 from tcptutor import places
 from tcptutor.course.model import Course, Step
 from tcptutor.errors import JournalError
-from tcptutor.journal import runs, store
+from tcptutor.journal import store
 from tcptutor.journal.done import is_done
-from tcptutor.journal.parts import ENDED
 from tcptutor.journal.records import Answer, Kept, Progress, decode, encode
 from tcptutor.lab.protocol import Event
 from tcptutor.run import Run
+from tcptutor.runs.parts import ENDED
+from tcptutor.runs.store import RunStore
 
 
 class Journal:
@@ -28,7 +29,7 @@ class Journal:
     ) -> None:
         self._connection = connection
         self._path = path
-        self._runs = runs.RunFiles(folder)
+        self._runs = RunStore(folder)
         self.notice = notice
         """One line to show at the start: a damaged journal was moved aside, or nothing is stored."""
 

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from tcptutor.errors import JournalError, refused
 from tcptutor.journal import schema
+from tcptutor.places import STATE_ELSEWHERE
 
-ELSEWHERE = "set XDG_DATA_HOME to a folder that can be written"
-"""How a user gives the journal and the runs another place."""
 BUSY_MS = 5000
 """How long to wait for another tcptutor that is writing."""
 
@@ -89,12 +88,12 @@ def _move_aside(path: Path) -> Path:
 
 def _line(path: Path, error: Exception) -> str:
     if isinstance(error, OSError):
-        return f"cannot write {path}: {refused(error, ELSEWHERE)}"
+        return f"cannot write {path}: {refused(error, STATE_ELSEWHERE)}"
     reason = str(error)
     if "full" in reason:
         return f"the disk is full, {path} could not be written: free some space; what is on the screen stays"
     if "locked" in reason or "busy" in reason:
         return f"{path} is in use by another program: close the other tcptutor and try again"
     if "readonly" in reason or "unable to open" in reason:
-        return f"{path} cannot be written ({reason}): {ELSEWHERE}"
+        return f"{path} cannot be written ({reason}): {STATE_ELSEWHERE}"
     return f"the journal {path} failed: {reason}"

@@ -11,9 +11,9 @@ import msgspec
 from tcptutor.analysis.measure import measure
 from tcptutor.analysis.report import report_of
 from tcptutor.backends.lab import Lab
-from tcptutor.backends.recording import Recording
 from tcptutor.errors import TutorError
 from tcptutor.run import FlowResult, Run
+from tcptutor.runs.recording import Recording
 from tcptutor.spec import PARAMETERS, Experiment
 from tcptutor.spec.parameters import sysctl_name
 from tcptutor.sweep.grid import Cell

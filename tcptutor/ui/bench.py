@@ -7,11 +7,11 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from tcptutor.backends.recording import Recording
 from tcptutor.errors import JournalError, LabUnavailable, TutorError
 from tcptutor.journal import Journal
 from tcptutor.lab.protocol import Event, Phase, Ready, Samples
 from tcptutor.run import Environment
+from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading
 from tcptutor.ui.lab import LabLike, LabState

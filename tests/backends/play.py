@@ -7,8 +7,8 @@ from contextlib import aclosing
 import pytest
 
 from tcptutor.backends.base import Backend
-from tcptutor.backends.recording import Recording
 from tcptutor.run import Run
+from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from tcptutor.backends.host import HostBackend
-from tcptutor.backends.recording import Recording
 from tcptutor.errors import KernelLacks, LabError
 from tcptutor.lab.protocol import Phase, Samples
+from tcptutor.runs.recording import Recording
 from tcptutor.theory import goodput_ratio
 from tests import leftovers
 from tests.backends.play import carries, doubt, play, too_busy

@@ -16,12 +16,12 @@ from tcptutor.backends.base import Backend
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.host import HostBackend
-from tcptutor.backends.recording import Recording
 from tcptutor.backends.replay import ASKED, ReplayBackend
 from tcptutor.backends.session import Session, Terminal
 from tcptutor.errors import AgentDied, LabUnavailable, UsageError
 from tcptutor.lab.protocol import Event, Finished, Found, Samples, Seen
 from tcptutor.run import Environment, Run
+from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
 from tests import leftovers
 from tests.backends.play import carries

@@ -21,9 +21,9 @@ from tcptutor import course
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.lab import Lab
 from tcptutor.journal import Journal
-from tcptutor.journal.parts import ENDED
-from tcptutor.journal.runs import RunFiles
 from tcptutor.run import Run, load
+from tcptutor.runs.parts import ENDED
+from tcptutor.runs.store import RunStore
 from tests import leftovers
 from tests.benchmarks.pty_app import PtyApp
 from tests.faults import machine
@@ -105,7 +105,7 @@ def test_a_run_killed_at_a_random_moment(
     print(case)
 
     assert leftovers.wait_until_none(mark) == [], case
-    recovered = RunFiles(runs).recover()
+    recovered = RunStore(runs).recover()
     _start_again(backend)
     kept = _kept(runs)
     assert len(kept) <= 1, case

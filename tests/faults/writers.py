@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from tcptutor import run, spec
 from tcptutor.errors import TutorError
 from tcptutor.exchange import export, plot
-from tcptutor.journal.runs import RunFiles
+from tcptutor.runs.store import RunStore
 from tcptutor.sweep.table import Store
 from tests.sweep.made import definition_of
 
@@ -32,7 +32,7 @@ def _run(name: str) -> run.Run:
 
 WRITERS: dict[str, Callable[[Path, str], object]] = {
     "run": lambda folder, name: run.save(_run(name), folder / f"{name}.tcprun"),
-    "journal": lambda folder, name: RunFiles(folder).finish(_run(name)),
+    "journal": lambda folder, name: RunStore(folder).finish(_run(name)),
     "export": lambda folder, name: export.write(_run(name), Path("x"), "json", folder / f"{name}.json"),
     "plot": lambda folder, name: plot.save(Figure(), folder / f"{name}.svg"),
     "sweep": lambda folder, name: Store(folder / f"{name}.tcpsweep", definition_of("loss=1%..30%/200")),

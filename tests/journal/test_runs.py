@@ -11,9 +11,9 @@ import pytest
 
 from tcptutor.errors import JournalError
 from tcptutor.journal import Journal
-from tcptutor.journal.runs import RunFiles
 from tcptutor.lab.protocol import Finished
 from tcptutor.run import Fidelity, load
+from tcptutor.runs.store import RunStore
 
 from .conftest import a_run, some_samples
 
@@ -62,7 +62,7 @@ def test_a_killed_program_leaves_its_run_marked_as_cut_short(path: Path) -> None
 
 def test_a_part_recovered_by_another_command_is_told_by_the_journal(path: Path) -> None:
     part = _killed(path)
-    assert [run.id for run in RunFiles(part.parent).recover()] == ["killed"]
+    assert [run.id for run in RunStore(part.parent).recover()] == ["killed"]
     journal = Journal.open(path)
     assert journal._read("SELECT note, complete FROM runs WHERE finished IS NOT NULL") == [
         ("tcptutor ended during it", 0)
@@ -128,7 +128,7 @@ def test_a_program_killed_after_the_file_was_written_keeps_the_file(path: Path) 
     part = _killed(path)
     run = a_run("killed")
     run.complete = True
-    file = RunFiles(part.parent / "other").finish(run)
+    file = RunStore(part.parent / "other").finish(run)
     Path(file).rename(part.parent / "killed.tcprun")
     journal = Journal.open(path)
     kept = journal.latest_run("m", "s")
@@ -147,10 +147,10 @@ def test_a_part_that_cannot_become_a_file_now_waits_for_the_next_start(
         raise JournalError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("tcptutor.journal.parts.save", full)
-        assert RunFiles(part.parent).recover() == []
+        patched.setattr("tcptutor.runs.parts.save", full)
+        assert RunStore(part.parent).recover() == []
     assert part.exists()
-    assert [run.id for run in RunFiles(part.parent).recover()] == ["killed"]
+    assert [run.id for run in RunStore(part.parent).recover()] == ["killed"]
 
 
 def test_a_run_that_nothing_came_of_leaves_no_file_and_hides_no_other(journal: Journal, path: Path) -> None:

@@ -17,11 +17,11 @@ from typing import IO
 
 import msgspec
 
-from tcptutor.backends.recording import add
 from tcptutor.errors import TutorError
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Event
 from tcptutor.run import FORMAT_VERSION, Environment, Run, save
+from tcptutor.runs.recording import add
 from tcptutor.spec import Experiment
 
 ENDED = "tcptutor ended during it"

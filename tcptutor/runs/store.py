@@ -1,4 +1,4 @@
-"""The run files beside the journal."""
+"""A folder of run files: those that are whole, and a part for each run that goes on."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tcptutor.errors import JournalError, TutorError
-from tcptutor.journal import parts
-from tcptutor.journal.store import ELSEWHERE
 from tcptutor.lab.protocol import Event
+from tcptutor.places import STATE_ELSEWHERE
 from tcptutor.run import Run, load, save
+from tcptutor.runs import parts
 
 
-class RunFiles:
+class RunStore:
     """A folder of `<id>.tcprun`, with a part for each run that goes on; None keeps nothing."""
 
     def __init__(self, folder: Path | None) -> None:
@@ -44,7 +44,7 @@ class RunFiles:
         kept = bool(run.samples) or run.complete
         if kept:
             try:
-                save(run, file, ELSEWHERE)
+                save(run, file, STATE_ELSEWHERE)
             except TutorError as error:
                 raise JournalError(
                     f"the run could not be saved, {error}; what is on the screen stays"
