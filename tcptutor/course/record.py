@@ -1,0 +1,65 @@
+"""What one student did on one page, as plain data: what an activity is marked done by, whoever keeps it."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+Given: TypeAlias = str | tuple[int, ...]
+"""A response as it is kept: a text as typed, or the numbers of choices, from 0."""
+
+
+class Response(msgspec.Struct, frozen=True):
+    """One response to one activity."""
+
+    given: Given
+    correct: bool | None
+    """As it was marked at the time; None where nothing is right or wrong, as for a prediction."""
+    at: str = ""
+    """Wall-clock time, ISO 8601 with zone."""
+    value: float | None = None
+    """For a prediction: the number in its base unit; None for one that was knowingly left out."""
+
+
+class ActivityRecord(msgspec.Struct, frozen=True):
+    """All that was done of one activity of a page."""
+
+    attempts: int = 0
+    hints: int = 0
+    """The highest level that was shown."""
+    first: Response | None = None
+    """What is locked, for a prediction."""
+    latest: Response | None = None
+    right: Response | None = None
+    """The first one that was marked as right."""
+
+    def responded(self, response: Response) -> ActivityRecord:
+        """With one response more."""
+        return msgspec.structs.replace(
+            self,
+            attempts=self.attempts + 1,
+            first=self.first or response,
+            latest=response,
+            right=self.right or (response if response.correct else None),
+        )
+
+    def hinted(self, level: int) -> ActivityRecord:
+        """With the hints up to `level` shown."""
+        return msgspec.structs.replace(self, hints=max(self.hints, level))
+
+
+class PageRecord(msgspec.Struct, frozen=True):
+    """All that was done on one page. Without arguments: nothing, it was never on the screen."""
+
+    visited: bool = False
+    runs: int = 0
+    """Runs that were begun."""
+    whole_runs: int = 0
+    """Of these, runs that went to their end."""
+    activities: dict[str, ActivityRecord] = {}
+    """By the activity's id."""
+
+    def activity(self, id: str) -> ActivityRecord:
+        """What was done of that activity; an empty record where nothing was."""
+        return self.activities.get(id) or ActivityRecord()
