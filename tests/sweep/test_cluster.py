@@ -17,7 +17,9 @@ import pytest
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.sweep.table import load
 from tests import leftovers
-from tests.sweep.made import COMMAND, NAME, SHORT, tcptutor
+from tests.command import COMMAND
+from tests.command import process as tcptutor
+from tests.sweep.made import NAME, SHORT
 
 LONG = ["--set", "warmup=0s", "--grid", "duration=600s,601s"]
 

@@ -16,7 +16,9 @@ from tcptutor import run as run_file
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.sweep.table import load
 from tests import leftovers
-from tests.sweep.made import COMMAND, NAME, SHORT, VIRTUAL, tcptutor
+from tests.command import COMMAND, here
+from tests.command import process as tcptutor
+from tests.sweep.made import NAME, SHORT, VIRTUAL
 
 pytestmark = pytest.mark.guest
 
@@ -159,7 +161,7 @@ def test_in_real_time_one_runs_at_a_time_and_it_says_so(mark: str, tmp_path: Pat
 
 
 def test_sweep_explains_itself() -> None:
-    done = tcptutor("sweep", "--help")
+    done = here("sweep", "--help")
     assert done.returncode == 0
     assert done.stdout.startswith("Usage:")
     assert "rtt=10ms..100ms/10" in done.stdout
@@ -238,7 +240,7 @@ def test_repeat_for_a_person(mark: str, snapshots: Snapshots, without_state: Pat
     [(["--repeat", "0"], "--repeat"), (["--repeat", "2", "--seed", "4294967295"], "seed")],
 )
 def test_a_wrong_repeat(arguments: list[str], says: str) -> None:
-    done = tcptutor("run", NAME, *arguments)
+    done = here("run", NAME, *arguments)
     assert done.returncode == 2
     assert says in done.stderr
     assert done.stdout == ""
