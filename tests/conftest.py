@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from tcptutor import spec
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import ImageDamaged
-from tests import leftovers
+from tests import full, leftovers
 
 Build = Callable[..., spec.Experiment]
 
@@ -19,6 +20,31 @@ Build = Callable[..., spec.Experiment]
 for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _usual)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="all tests: also those that tests/full.py lists")
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    if config.getoption("full"):
+        return ["all tests"]
+    return [f"commit {full.commit()[:12]}, all tests with --full", *(f"  {line}" for line in full.said())]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A plain run takes its commit's share of the tests that `full` lists; who names a test gets it."""
+    if config.getoption("full") or any("::" in asked for asked in config.args):
+        return
+    places: Counter[str] = Counter()
+    kept, left = [], []
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        (kept if full.plain(name, places[name]) else left).append(item)
+        places[name] += 1
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
 
 
 @pytest.fixture
