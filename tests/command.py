@@ -12,6 +12,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from tcptutor.__main__ import main
+from tests import patience
 
 COMMAND = [sys.executable, "-m", "tcptutor"]
 
@@ -22,7 +23,7 @@ def process(*words: str | Path, timeout: float = 120, **how: object) -> subproce
         [*COMMAND, *map(str, words)],
         capture_output=True,
         text=True,
-        timeout=timeout,
+        timeout=patience.seconds(timeout),
         check=False,
         stdin=subprocess.DEVNULL,
         **how,

@@ -34,7 +34,12 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A plain run takes its commit's share of the tests that `full` lists; who names a test gets it."""
+    """What takes the guest is marked so. A plain run takes its commit's share of the tests that `full` lists; who
+    names a test gets it.
+    """
+    for item in items:
+        if {"snapshots", "guest"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("guest")
     if config.getoption("full") or any("::" in asked for asked in config.args):
         return
     places: Counter[str] = Counter()

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
@@ -18,7 +17,7 @@ from tcptutor.errors import KernelLacks, LabError
 from tcptutor.lab.protocol import Phase, Samples
 from tcptutor.runs.recording import Recording
 from tcptutor.theory import goodput_ratio
-from tests import leftovers
+from tests import leftovers, patience
 from tests.backends.play import carries, doubt, play, too_busy
 from tests.conftest import Build
 
@@ -81,9 +80,9 @@ def _agent(mark: str) -> int:
 
 
 def _until_it_sends(mark: str) -> None:
-    deadline = time.monotonic() + 10
+    deadline = patience.Deadline(10)
     while not any("iperf3 -c" in line for line in leftovers.marked(mark)):
-        assert time.monotonic() < deadline
+        assert deadline.left
 
 
 async def test_flows_that_are_seen_late_are_measured(host: HostBackend, build: Build, mark: str) -> None:

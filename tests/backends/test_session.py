@@ -23,7 +23,7 @@ from tcptutor.lab.protocol import Event, Finished, Found, Samples, Seen
 from tcptutor.run import Environment, Run
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
-from tests import leftovers
+from tests import leftovers, patience
 from tests.backends.play import carries
 from tests.cli.command import SERVER
 from tests.conftest import Build
@@ -47,7 +47,7 @@ class Hands:
 
     async def until(self, holds: Callable[[], bool], seconds: float = 30) -> None:
         """Wait for events until that holds."""
-        async with asyncio.timeout(seconds), self._news:
+        async with asyncio.timeout(patience.seconds(seconds)), self._news:
             await self._news.wait_for(holds)
 
     def count(self, kind: type) -> int:
@@ -63,7 +63,7 @@ class Hands:
         terminal.write(line.encode() + b"\n")
         seen = ""
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(patience.seconds(seconds)):
                 while not re.search(until, seen):
                     data = await terminal.read()
                     assert data, f"the shell ended: {seen}"
@@ -101,7 +101,7 @@ async def hands(backend: Backend, experiment: Experiment) -> AsyncIterator[Hands
         one = Hands(session, environment)
         yield one
         await session.leave()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience.seconds(10)):
             await one.following
 
 
@@ -243,13 +243,13 @@ async def test_a_terminal_has_a_size_and_job_control(backend: Backend, build: Bu
         other = lab.shell("h1")
         other.write(b"printf '\\377\\001'; exit\n")
         data = b""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patience.seconds(20)):
             while part := await other.read():
                 data += part
         assert b"\xff\x01" in data
         assert await other.read() == b""
         shell.close()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience.seconds(10)):
             while await shell.read():
                 pass
 
@@ -279,7 +279,7 @@ async def test_an_agent_that_is_killed_ends_the_session_with_a_reason(mark: str,
         with pytest.raises(AgentDied, match="run the experiment again"):
             async for _ in session:
                 pass
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience.seconds(5)):
             while await shell.read():
                 pass
         shell.write(b"nobody listens\n")

@@ -17,7 +17,7 @@ import pytest
 
 from tcptutor import run as run_file
 from tcptutor.backends.guest.snapshots import Snapshots
-from tests import leftovers
+from tests import leftovers, patience
 from tests.cli.command import TCPTUTOR, tcptutor
 from tests.command import here
 
@@ -166,7 +166,7 @@ def test_a_stopped_run_keeps_what_had_arrived(
         while more := os.read(here, 4096):
             shown += more.decode(errors="replace")
     os.close(here)
-    stdout, _ = process.communicate(timeout=20)
+    stdout, _ = process.communicate(timeout=patience.seconds(20))
     stderr = shown.rpartition("\x1b[K")[2].replace("\r\n", "\n")
     assert process.returncode == 1
     assert stderr.count("\n") == 1
@@ -222,8 +222,8 @@ def test_a_full_disk_still_gives_the_result(mark: str, tmp_path: Path) -> None:
         " --backend host --json"
     )
     done = subprocess.run(
-        ["unshare", "-Urm", "bash", "-c", command], capture_output=True, text=True, check=False, timeout=60,
-        env={**os.environ, "XDG_DATA_HOME": str(folder)},
+        ["unshare", "-Urm", "bash", "-c", command], capture_output=True, text=True, check=False,
+        timeout=patience.seconds(60), env={**os.environ, "XDG_DATA_HOME": str(folder)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "not kept" in done.stderr

@@ -57,7 +57,9 @@ def test_flows_that_lose_in_turn_use_what_altman_says(count: int) -> None:
     # The more flows, the smaller their windows, and the shorter their periods: 17 s of one flow alone.
     seconds = max(400 / count, 60)
     flows = trajectories(link(0, 1e9), [Source()] * count, seconds)
-    assert utilisation(flows, 1e9, seconds / 2) == pytest.approx(theory.shared_utilisation(count, 0.5), abs=0.012)
+    assert utilisation(flows, 1e9, seconds / 2) == pytest.approx(
+        theory.shared_utilisation(count, 0.5), abs=0.012
+    )
     assert theory.jain_index(flow.mean_throughput(seconds / 2) for flow in flows) > 0.999
 
 
