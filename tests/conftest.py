@@ -5,6 +5,7 @@ import signal
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +31,16 @@ settings.load_profile("any machine")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="all tests: also those that tests/full.py lists")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """As many tests at a time as there are processors, for a guest takes one, and no more than memory is sure to hold.
+
+    One after the other where a file or a test is named.
+    """
+    if all(Path(asked.partition("::")[0]).is_file() for asked in config.args):
+        return 0
+    return min(os.cpu_count() or 1, 4)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

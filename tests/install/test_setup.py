@@ -155,6 +155,7 @@ def test_who_cannot_become_root_reads_what_to_type(cache: Cache, tmp_path: Path)
     assert not cache.guest.exists()
 
 
+@pytest.mark.host
 @needs_user_namespaces
 def test_a_full_disk_is_said_before_anything_is_built(cache: Cache) -> None:
     done = _on_small_disk(

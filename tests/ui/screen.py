@@ -11,6 +11,10 @@ from textual.pilot import Pilot
 from tests import patience
 
 
+# On a busy machine it takes longer than Textual waits for a screen to be drawn.
+Pilot._wait_for_screen.__defaults__ = (600.0,)
+
+
 def text(app: App[Any]) -> str:
     """All lines of the screen."""
     return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
