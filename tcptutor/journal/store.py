@@ -30,7 +30,10 @@ def open_store(path: Path) -> tuple[sqlite3.Connection, str]:
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
         return _connect(path), ""
-    except sqlite3.OperationalError as error:  # cannot right now, as its parent class says "damaged"
+    except (
+        sqlite3.OperationalError,
+        OSError,
+    ) as error:  # cannot right now; a DatabaseError else says "damaged"
         raise JournalError(_line(path, error)) from error
     except sqlite3.DatabaseError as error:
         reason = str(error)
