@@ -167,22 +167,18 @@ class Journal:
 
     def _run_files(self, module: str, step: str) -> Iterator[str]:
         """Those of the page's runs, the latest first: from the record, then from all events."""
-        record = self.record
-        runs = [run for run in record.runs.values() if (run.module, run.step) == (module, step)]
+        record, page = self.record, (module, step)
+        runs = [run for run in record.runs.values() if (run.module, run.step) == page]
         yield from (str(self._file(run.file)) for run in reversed(runs) if run.file)
-        if len(runs) == record.page(module, step).runs:
+        if len(runs) == record.page(*page).runs:
             return
         ended: dict[str, str] = {}
         for data in store.runs_back(self._connection):
             match decode(data):
-                case RunEnded(run=id, file=file):
-                    ended[id] = file
-                case RunBegun(module=of_module, step=of_step, run=id) if (of_module, of_step) == (
-                    module,
-                    step,
-                ):
-                    if file := ended.get(id, ""):
-                        yield str(self._file(file))
+                case RunEnded() as end:
+                    ended[end.run] = end.file
+                case RunBegun() as begun if (begun.module, begun.step) == page and ended.get(begun.run):
+                    yield str(self._file(ended[begun.run]))
 
     def _file(self, name: str) -> Path:
         return (self._runs.folder or Path()) / name

@@ -11,10 +11,10 @@ import pytest
 
 from tcptutor.course.record import PREDICT, Response
 from tcptutor.errors import JournalError
-from tcptutor.journal import Journal, schema
-from tcptutor.journal.events import export_events, read_events
+from tcptutor.journal import Journal, schema, store
+from tcptutor.journal.events import Responded, export_events, read_events
 
-from .conftest import a_run, answers, predict, some_samples
+from .conftest import a_run, answers, happened, predict, some_samples
 
 WRITER = """
 import sys
@@ -77,6 +77,69 @@ def test_a_full_disk_is_one_clear_line_and_what_was_stored_stays(path: Path) -> 
     assert "\n" not in str(caught.value)
     assert answers(journal, "m", "s")[0] == ("q", (0,), True)
     assert journal.page("m", "s").activity("q").right is not None
+    connection.execute("PRAGMA max_page_count = 1000000")
+    journal.respond("m", "s", "q", Response((1,), True))
+    assert len(answers(journal, "m", "s")) == len(list(read_events(export_events(journal.events()))))
+    journal.close()
+
+
+def test_a_program_killed_while_it_writes_has_lost_nothing_that_it_had_recorded(path: Path) -> None:
+    Journal.open(path).close()
+    for moment in range(3):
+        before = len(_given(path))
+        writer = subprocess.Popen([sys.executable, "-c", SAYING, str(path)], stdout=subprocess.PIPE)
+        with writer:
+            assert writer.stdout is not None
+            said = [int(writer.stdout.readline()) for _ in range(1 + 7 * moment)]
+            writer.kill()
+            said += [int(line) for line in writer.stdout if line.endswith(b"\n")]
+        given = _given(path)[before:]
+        # One more may have been stored and not said.
+        assert given in (said, [*said, len(said)])
+
+
+SAYING = """
+import sys
+from pathlib import Path
+from tcptutor.course.record import Response
+from tcptutor.journal import Journal
+journal = Journal.open(Path(sys.argv[1]))
+for number in range(10_000):
+    journal.respond("m", "s", "q", Response((number,), False))
+    print(number, flush=True)
+"""
+
+
+def _given(path: Path) -> list[int]:
+    """The numbers that were answered, of one chain."""
+    journal = Journal.open(path)
+    list(read_events(export_events(journal.events())))
+    numbers = [event.response.given[0] for event in happened(journal) if isinstance(event, Responded)]
+    journal.close()
+    return [int(number) for number in numbers]
+
+
+@pytest.mark.parametrize("trouble", ["in use by another program", "cannot be written"])
+def test_what_cannot_be_written_now_is_one_clear_line_and_changes_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    monkeypatch.setattr(store, "BUSY_MS", 50)
+    journal = Journal.open(path)
+    journal.visit("m", "s")
+    before = journal.record
+    other = sqlite3.connect(path, isolation_level=None)
+    if trouble == "cannot be written":
+        journal._connection.execute("PRAGMA query_only = ON")  # as SQLite says it of a read-only place
+    else:
+        other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(JournalError, match=trouble) as caught:
+        journal.visit("m", "other")
+    assert "\n" not in str(caught.value)
+    assert journal.record == before
+    other.close()
+    journal._connection.execute("PRAGMA query_only = OFF")
+    journal.visit("m", "other")
+    assert [event.serial for event in read_events(export_events(journal.events()))] == [1, 2]
     journal.close()
 
 
