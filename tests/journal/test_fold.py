@@ -53,7 +53,7 @@ def test_the_record_says_what_the_events_say(events: list[JournalEvent]) -> None
 
 def of_page(event: JournalEvent, module: str, step: str) -> bool:
     """Whether it says that it belongs to that page."""
-    return not isinstance(event, RunEnded) and (event.module, event.step) == (module, step)  # type: ignore[attr-defined]
+    return not isinstance(event, RunEnded) and (event.module, event.step) == (module, step)
 
 
 def _check_page(
