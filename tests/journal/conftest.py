@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.course.record import PREDICT, Response
 from tcptutor.journal import Journal
+from tcptutor.journal.events import JournalEvent, Responded, decode
 from tcptutor.lab.protocol import Samples
 from tcptutor.run import Environment, Run, Sample
 from tcptutor.spec import Experiment
@@ -21,6 +23,28 @@ def journal(path: Path) -> Iterator[Journal]:
     journal = Journal.open(path)
     yield journal
     journal.close()
+
+
+def predict(journal: Journal, text: str, value: float | None, module: str = "m", step: str = "s") -> Response:
+    """Lock it, and give what is locked."""
+    locked = journal.respond(module, step, PREDICT, Response(text, None, value=value)).activity(PREDICT).first
+    assert locked is not None
+    return locked
+
+
+def happened(journal: Journal) -> list[JournalEvent]:
+    """All events, of kinds that this version knows."""
+    return [event for stored in journal.events() if (event := decode(stored.data))]
+
+
+def answers(journal: Journal, module: str, step: str) -> list[tuple[str, object, bool]]:
+    """Every attempt at the questions of a page: which, what was given, and how it was marked."""
+    return [
+        (event.activity, event.response.given, bool(event.response.correct))
+        for event in happened(journal)
+        if isinstance(event, Responded) and (event.module, event.step) == (module, step)
+        if event.activity != PREDICT
+    ]
 
 
 def a_run(id: str = "r1") -> Run:

@@ -11,19 +11,21 @@ import pytest
 
 from tcptutor.errors import JournalError
 from tcptutor.journal import Journal
+from tcptutor.journal.events import RunEnded
 from tcptutor.lab.protocol import Finished
 from tcptutor.run import Fidelity, load
 from tcptutor.runs.store import RunStore
 
-from .conftest import a_run, some_samples
+from .conftest import a_run, answers, happened, some_samples
 
 DURING_A_RUN = """
 import os, signal, sys
 from pathlib import Path
 from tests.journal.conftest import a_run, some_samples
+from tcptutor.course.record import Response
 from tcptutor.journal import Journal
 journal = Journal.open(Path(sys.argv[1]))
-journal.record_answer("m", "s", "q", (1,), True)
+journal.respond("m", "s", "q", Response((1,), True))
 run = a_run("killed")
 journal.begin_run(run, "m", "s")
 for number in range(5):
@@ -42,6 +44,11 @@ def _killed(path: Path) -> Path:
     return part
 
 
+def _ends(journal: Journal) -> list[tuple[str, bool]]:
+    """Note and completeness of the runs that have ended."""
+    return [(event.note, event.complete) for event in happened(journal) if isinstance(event, RunEnded)]
+
+
 def _files(path: Path) -> list[Path]:
     return sorted((path.parent / "runs").iterdir())
 
@@ -54,7 +61,7 @@ def test_a_killed_program_leaves_its_run_marked_as_cut_short(path: Path) -> None
     assert (run.id, run.complete, run.experiment_s) == ("killed", False, 4.0)
     assert [sample.t for sample in run.samples] == [0, 1, 2, 3, 4]
     assert run.note == "tcptutor ended during it"
-    assert [answer.correct for answer in journal.answers("m", "s")] == [True]
+    assert answers(journal, "m", "s") == [("q", (1,), True)]
     assert journal.notice == ""
     assert [file.name for file in _files(path)] == ["killed.tcprun"]
     journal.close()
@@ -64,9 +71,7 @@ def test_a_part_recovered_by_another_command_is_told_by_the_journal(path: Path) 
     part = _killed(path)
     assert [run.id for run in RunStore(part.parent).recover()] == ["killed"]
     journal = Journal.open(path)
-    assert journal._read("SELECT note, complete FROM runs WHERE finished IS NOT NULL") == [
-        ("tcptutor ended during it", 0)
-    ]
+    assert _ends(journal) == [("tcptutor ended during it", False)]
     journal.close()
 
 
@@ -80,7 +85,8 @@ def test_a_run_that_goes_on_in_another_program_is_left_alone(path: Path) -> None
         journal = Journal.open(path)
         assert journal.latest_run("m", "s") is None
         assert [file.name for file in _files(path)] == ["killed.tcprun.part"]
-        assert journal._read("SELECT finished FROM runs") == [(None,)]
+        assert _ends(journal) == []
+        assert [run.ended for run in journal.record.runs.values()] == [False]
         journal.close()
         other.kill()
     journal = Journal.open(path)
@@ -114,7 +120,8 @@ def test_a_run_whose_end_had_arrived_is_whole(path: Path) -> None:
     kept = again.latest_run("m", "s")
     assert kept is not None
     assert (kept.complete, kept.note, kept.experiment_s) == (True, "", 1.0)
-    assert again._read("SELECT complete FROM runs") == [(1,)]
+    assert _ends(again) == [("", True)]
+    assert again.page("m", "s").whole_runs == 1
 
 
 def test_what_a_killed_program_had_half_written_goes(path: Path) -> None:

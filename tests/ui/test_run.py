@@ -11,6 +11,7 @@ from textual.widgets import Markdown
 
 from tcptutor.run import Fidelity
 from tcptutor.ui.app import TutorApp
+from tests.journal.conftest import predict
 
 from .fakes import FakeLab
 from .screen import text, until, until_text
@@ -29,7 +30,7 @@ async def opened(make_app, size: tuple[int, int] = (120, 40)) -> AsyncIterator[P
 
 
 async def test_a_run_ends_with_measured_models_own_and_why(make_app, journal) -> None:
-    journal.record_prediction(*STEP, "10 Mbit/s", 10e6)
+    predict(journal, "10 Mbit/s", 10e6, *STEP)
     async with opened(make_app) as pilot:
         await pilot.press("r")
         await until_text(pilot, "why: random loss, 0.1 %")
@@ -160,7 +161,7 @@ async def test_a_journal_that_cannot_write_is_said_and_the_run_stays(make_app, j
 
     async with opened(make_app) as pilot:
         monkeypatch.setattr(journal, "finish_run", full)
-        monkeypatch.setattr(journal, "record_answer", full)
+        monkeypatch.setattr(journal, "respond", full)
         await pilot.press("x", "2", "enter")
         await until_text(pilot, "✓ Right.")
         await until_text(pilot, "NOT SAVED")
