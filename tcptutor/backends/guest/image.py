@@ -21,8 +21,8 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tcptutor.backends import locks
-from tcptutor.backends.guest import cpio, tools
+from tcptutor.backends import locks, tools
+from tcptutor.backends.guest import initramfs
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.bytecode import Bytecode
 from tcptutor.errors import ImageDamaged, SetupError, refused
@@ -58,7 +58,7 @@ PACKAGES = (
 )
 """Besides the architecture's kernel."""
 
-_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 """Debian's keys, where its package puts them; apt on Ubuntu does not trust them by itself."""
 
 _LEFT_OUT = (
@@ -90,7 +90,7 @@ _LEFT_OUT = (
     "usr/share/bash-completion/",
     "usr/share/keyrings/",
 )
-_MODULES_KEPT = (
+_MODULES = (
     "kernel/net/",
     "kernel/drivers/net/veth",
     "kernel/drivers/net/ifb",
@@ -124,11 +124,11 @@ ELSEWHERE = "set XDG_CACHE_HOME to a folder on another disk"
 """How a user gives the guest another place."""
 
 WAITING = "another tcptutor is building it: waiting"
-"""The progress of who waits."""
+"""What a builder tells of its progress while it waits for another."""
 _BUILT = "image built"
 
 Progress = Callable[[float, str], None]
-"""Told how far a part has come (0 to 1) and what it does now."""
+"""A function that is told how far a part has come (0 to 1), and what is done now."""
 
 
 def package_names(architecture: Architecture) -> list[str]:
@@ -142,7 +142,7 @@ def _left_out(architecture: Architecture) -> tuple[str, ...]:
 
 def recipe(architecture: Architecture) -> str:
     """A key of all that the image is made from; another one needs another image."""
-    parts = [package_names(architecture), _left_out(architecture), _MODULES_KEPT, _MODULES_FIRST, _INIT]
+    parts = [package_names(architecture), _left_out(architecture), _MODULES, _MODULES_FIRST, _INIT]
     text = json.dumps([SUITE, *parts, architecture.name])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -235,20 +235,20 @@ class _Build:
         root = self.folder / "root.sqfs"
         self._root(root)
         self.progress(0.9, "packing the image")
-        first = {f"{Path(name).name}": (self._lib() / name).read_bytes() for name in _MODULES_FIRST}
-        entries = [cpio.folder(name) for name in ("bin", "proc", "dev", "root", "agent")]
-        entries += [cpio.file("init", _INIT.encode(), 0o755), cpio.file("bin/busybox", self.busybox, 0o755)]
-        entries += [cpio.file(name, data) for name, data in first.items()]
-        entries += [cpio.file("root.sqfs", root.read_bytes())]
-        (self.folder / "base.cpio").write_bytes(cpio.archive(entries))
+        lib = self.modules / "lib" / "modules" / self.version
+        entries = [initramfs.folder(name) for name in ("bin", "proc", "dev", "root", "agent")]
+        entries += [
+            initramfs.file("init", _INIT.encode(), 0o755),
+            initramfs.file("bin/busybox", self.busybox, 0o755),
+        ]
+        entries += [initramfs.file(Path(name).name, (lib / name).read_bytes()) for name in _MODULES_FIRST]
+        entries += [initramfs.file("root.sqfs", root.read_bytes())]
+        (self.folder / "base.cpio").write_bytes(initramfs.archive(entries))
         root.unlink()
         shutil.rmtree(self.modules)
         shutil.rmtree(self.bytecode.folder)
         self.progress(1.0, _BUILT)
         return self.version
-
-    def _lib(self) -> Path:
-        return self.modules / "lib" / "modules" / self.version
 
     def _root(self, output: Path) -> None:
         log = self.folder / "log"
@@ -259,7 +259,7 @@ class _Build:
             # Newer ones refuse root in this mode, for the packages' scripts; "extract" runs none. So a foreign
             # architecture's packages need nothing that could run them.
             "--skip=check/chrootless",
-            *([f"--keyring={_KEYRING}"] if _KEYRING.exists() else []),
+            *([f"--keyring={KEYRING}"] if KEYRING.exists() else []),
             "--format=tar",
             f"--architectures={self.architecture.name}",
             f"--include={','.join(package_names(self.architecture))}",
@@ -339,7 +339,7 @@ class _Build:
 
     def _module(self, packages: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> None:
         inside = name.split("/", 4)[-1] if name.count("/") >= 4 else ""
-        wanted = inside.startswith((*_MODULES_KEPT, *_MODULES_FIRST, "modules."))
+        wanted = inside.startswith((*_MODULES, *_MODULES_FIRST, "modules."))
         if not member.isreg() or not wanted:
             return
         target = self.modules / name.removeprefix("usr/")

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from qemu.qmp import ExecuteError, QMPClient, QMPError
 
-from tcptutor.backends import processes
-from tcptutor.backends.guest import packing, tools
+from tcptutor.backends import ending, tools
+from tcptutor.backends.guest import packing
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.output import Output
 from tcptutor.errors import AgentDied, LabError
@@ -247,7 +247,7 @@ class Machine:
     def abort(self) -> None:
         """End the process at once, without waiting for anything; `kill` tidies up after it."""
         if self._process is not None:
-            processes.kill(self._process)
+            ending.kill(self._process)
 
     async def kill(self) -> None:
         """End it now. Never raises; safe to call twice."""
@@ -255,10 +255,11 @@ class Machine:
         process, self._process = self._process, None
         if process is not None:
             await process.wait()
-        with contextlib.suppress(Exception):
+        # It raises what has ended the connection, as it always is when QEMU is gone.
+        with contextlib.suppress(QMPError, OSError, EOFError):
             await self._monitor.disconnect()
-        for held in self._sockets:
-            held.close()
+        for end in self._sockets:
+            end.close()
         if self._console_task is not None:
             self._console_task.cancel()
         if hasattr(self, "_writer"):

@@ -10,8 +10,7 @@ import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tcptutor.backends import processes
-from tcptutor.backends.guest import tools
+from tcptutor.backends import ending, tools
 from tcptutor.errors import LabError
 
 
@@ -44,7 +43,7 @@ async def _through(*arguments: str, into: bool) -> AsyncIterator[int]:
         try:
             yield ours
         except BaseException as error:
-            processes.kill(process)
+            ending.kill(process)
             reason = await _last_words(process)
             if isinstance(error, LabError) and reason:
                 raise LabError(reason) from error
