@@ -94,7 +94,7 @@ def parse_size(text: str, bdp_bytes: float | None = None) -> float:
 
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:
     for scale, unit in steps:
-        # The smallest step also takes what is below it; rounding may lift 999.96 into the next one.
+        # The smallest unit also takes what is below it, and 999.96 kbit/s to three digits is 1 Mbit/s.
         if abs(value) >= scale * (1 - 0.5 * 10**-digits) or scale == steps[-1][0]:
             return (
                 f"{value / scale:.{digits}g} {unit}"
@@ -105,34 +105,34 @@ def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> 
 
 
 def rate(bps: float, digits: int = 3) -> str:
-    """ "75.9 Mbit/s" from bit/s."""
+    """Bit/s written like "75.9 Mbit/s"."""
     return _scaled(bps, ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")), digits)
 
 
 def seconds(value: float, digits: int = 3) -> str:
-    """ "20 ms" from seconds."""
+    """Seconds written like "20 ms"."""
     return _scaled(value, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), digits)
 
 
 def size(value: float, digits: int = 3) -> str:
-    """ "64 KiB" from bytes."""
+    """Bytes written like "64 KiB"."""
     return _scaled(value, ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "bytes")), digits)
 
 
 def _exact_size(value: float) -> str:
-    """In the units in which it is a short number: "64 KiB", "15 MB", "75001 bytes"."""
+    """Bytes in the unit in which they are a short number: "64 KiB", "15 MB", "75001 bytes"."""
     decimal = _scaled(value, ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes")), 6)
     exact = (text for text in (size(value, 6), decimal) if parse(text, "size") == value)
     return next(exact, f"{value:.15g} bytes")
 
 
 def percent(value: float, digits: int = 3) -> str:
-    """ "0.1 %" from a probability."""
+    """A probability written like "0.1 %"."""
     return f"{value * 100:.{digits}g} %"
 
 
 def signed_percent(value: float) -> str:
-    """ "+6 %" or "−8 %" from a relative difference."""
+    """A relative difference written like "+6 %" or "−8 %"."""
     rounded = round(value * 100)
     sign = "+" if rounded > 0 else "−" if rounded < 0 else "±"
     return f"{sign}{abs(rounded)} %"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import msgspec
@@ -51,37 +52,28 @@ def megabytes(size: float) -> str:
     return f"{size / MEGABYTE:.0f} MB"
 
 
-class Bars:
-    """How far the parts have come, while it is entered: a bar for each on a terminal, plain lines elsewhere."""
+@contextmanager
+def bars(console: Console) -> Iterator[Callable[[str], image.Progress]]:
+    """Gives what shows the progress of a part by its name: a bar on a terminal, plain lines elsewhere."""
+    live = console.is_terminal and not console.is_dumb_terminal
+    progress = Progress(
+        SpinnerColumn("line", finished_text=" "), TextColumn("{task.fields[part]}"), BarColumn(20),
+        TextColumn("{task.description}"), TimeElapsedColumn(),
+        console=console, disable=not live, refresh_per_second=4,
+    )  # fmt: skip
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._live = console.is_terminal and not console.is_dumb_terminal
-        self._progress = Progress(
-            SpinnerColumn("line", finished_text=" "), TextColumn("{task.fields[part]}"), BarColumn(20),
-            TextColumn("{task.description}"), TimeElapsedColumn(),
-            console=console, disable=not self._live, refresh_per_second=4,
-        )  # fmt: skip
-
-    def __enter__(self) -> Bars:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
-
-    def part(self, name: str) -> image.Progress:
-        """A bar for the part `name`, and the function that moves it."""
-        task = self._progress.add_task("", total=1.0, part=name)
+    def part(name: str) -> image.Progress:
+        task = progress.add_task("", total=1.0, part=name)
         last = ""
 
         def show(share: float, text: str) -> None:
             nonlocal last
-            self._progress.update(task, completed=share, description=text)
-            if not self._live and text != last:
-                self._console.print(f"  {name}: {text}")
+            progress.update(task, completed=share, description=text)
+            if not live and text != last:
+                console.print(f"  {name}: {text}")
             last = text
 
         return show
+
+    with progress:
+        yield part

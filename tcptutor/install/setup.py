@@ -14,7 +14,7 @@ from tcptutor.backends.guest import leftovers
 from tcptutor.errors import LabUnavailable, SetupError, TutorError, UsageError, refused
 from tcptutor.install import packages, parts, plan
 from tcptutor.install.plan import Plan
-from tcptutor.install.report import Bars, console, megabytes
+from tcptutor.install.report import bars, console, megabytes
 from tcptutor.install.verify import verify
 
 
@@ -138,8 +138,8 @@ class _Setup:
         assert self._snapshots is not None
         began = time.monotonic()
         try:
-            with Bars(self._out) as bars:
-                parts.build(self._snapshots, missing, bars.part)
+            with bars(self._out) as bar:
+                parts.build(self._snapshots, missing, bar)
         except TutorError as error:
             self._fail(error)
             return
