@@ -71,7 +71,7 @@ class Lab:
 
     @asynccontextmanager
     async def session(self, experiment: Experiment) -> AsyncIterator[tuple[Session, Environment]]:
-        """The lab set up as `experiment` says, in somebody's own hands, and where it is; beside what is warm.
+        """The lab set up as `experiment` says, for work by hand, and where it is; beside the backend that is warm.
 
         Raises LabUnavailable, LabError or KernelLacks.
         """

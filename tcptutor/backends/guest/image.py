@@ -184,7 +184,7 @@ class Image:
     def build(self, progress: Progress) -> None:
         """Build it beside its place and move it there whole. Raises SetupError.
 
-        What another builds meanwhile is waited for and taken.
+        When another program is building it, that is waited for and the result taken.
         """
         try:
             with locks.held(self.lock, lambda: progress(0.0, WAITING)) as waited:

@@ -1,4 +1,4 @@
-"""One QEMU process: its command line, its agent port and its monitor over socket pairs, its output in shared memory,
+"""One QEMU process: its command line, its agent port and its monitor over socket pairs, its shared memory,
 so that nothing of it is in the file system. It dies with the program that started it, however that ends.
 """
 
@@ -19,7 +19,7 @@ from qemu.qmp import ExecuteError, QMPClient, QMPError
 from tcptutor.backends import ending, tools
 from tcptutor.backends.guest import packing
 from tcptutor.backends.guest.architecture import Architecture
-from tcptutor.backends.guest.output import Output
+from tcptutor.backends.guest.shared_memory import SharedMemory
 from tcptutor.errors import AgentDied, LabError
 from tcptutor.lab.protocol import PORT_NAME
 from tcptutor.lab.ring import SIZE
@@ -58,7 +58,7 @@ class Mode(NamedTuple):
 
 
 def command(
-    architecture: Architecture, mode: Mode, agent_fd: int, monitor_fd: int, output_fd: int
+    architecture: Architecture, mode: Mode, agent_fd: int, monitor_fd: int, memory_fd: int
 ) -> list[str]:
     """The machine, without what starts it (a kernel, or a snapshot)."""
     if mode.clock == "virtual":
@@ -99,7 +99,7 @@ def command(
         "-device",
         f"virtserialport,chardev=agent,name={PORT_NAME}",
         "-object",
-        f"memory-backend-file,id=output,share=on,mem-path=/proc/self/fd/{output_fd},size={SIZE}",
+        f"memory-backend-file,id=output,share=on,mem-path=/proc/self/fd/{memory_fd},size={SIZE}",
         "-device",
         "ivshmem-plain,memdev=output,master=on",
         "-chardev",
@@ -128,7 +128,7 @@ class Machine:
         self._sockets: list[socket.socket] = []
         self._console: deque[str] = deque(maxlen=30)
         self._console_task: asyncio.Task[None] | None = None
-        self._output = Output()
+        self._memory = SharedMemory()
         self._mode: Mode
         self._writer: asyncio.StreamWriter
 
@@ -140,7 +140,7 @@ class Machine:
         self._sockets = [agent, monitor]
         with agent_there, monitor_there:
             arguments = command(
-                self.architecture, mode, agent_there.fileno(), monitor_there.fileno(), self._output.fd
+                self.architecture, mode, agent_there.fileno(), monitor_there.fileno(), self._memory.fd
             )
             self._process = await asyncio.create_subprocess_exec(
                 *while_it_lives(os.getpid(), arguments),
@@ -148,7 +148,7 @@ class Machine:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
-                pass_fds=(agent_there.fileno(), monitor_there.fileno(), self._output.fd, *fds),
+                pass_fds=(agent_there.fileno(), monitor_there.fileno(), self._memory.fd, *fds),
             )
         self._console_task = asyncio.create_task(self._read_console())
         _, self._writer = await asyncio.open_unix_connection(sock=agent)
@@ -196,7 +196,7 @@ class Machine:
                 raise LabError("the snapshot cannot be read in time") from error
             if status != "paused":
                 raise LabError(f"the snapshot leaves QEMU {status}")
-        self._output.skip()
+        self._memory.skip()
 
     async def _stop_where_exact_runs_can_begin(self) -> None:
         """On the virtual clock. A guest that does not get there in time is stopped all the same."""
@@ -233,7 +233,7 @@ class Machine:
         The request is in the guest's memory before the guest moves: it finds it at the same instant each time.
         Raises AgentDied when QEMU is gone.
         """
-        self._output.hand_in(request)
+        self._memory.hand_in(request)
         await self.execute("cont")
 
     def send(self, request: bytes) -> None:
@@ -241,8 +241,8 @@ class Machine:
         self._writer.write(request)
 
     async def readline(self) -> bytes:
-        """The next line that the agent says; empty when the guest has ended."""
-        return await self._output.readline(lambda: self.alive)
+        """One more line that the agent says; empty when the guest has ended."""
+        return await self._memory.readline(lambda: self.alive)
 
     def abort(self) -> None:
         """End the process at once, without waiting for anything; `kill` tidies up after it."""
@@ -266,4 +266,4 @@ class Machine:
             self._writer.close()
             with contextlib.suppress(OSError):
                 await self._writer.wait_closed()
-        self._output.close()
+        self._memory.close()

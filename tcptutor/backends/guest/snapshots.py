@@ -119,8 +119,8 @@ class Snapshots:
     async def build(self, clock: str, progress: Progress) -> Manifest:
         """Boot the image, let the agent get ready, and write the snapshot; nothing half-written is ever used.
 
-        What another builds meanwhile is waited for and taken. The real clock takes hardware virtualisation when it
-        works here. Raises SetupError.
+        When another program is building it, that is waited for and the result taken. The real clock takes hardware
+        virtualisation when it works here. Raises SetupError.
         """
 
         def waiting() -> None:
