@@ -71,23 +71,15 @@ class HostBackend:
         for tool, package in tools.missing(tools.HOST).items():
             raise MissingTool(f"{tool} is missing (Debian package {package}): run `tcptutor setup`")
         self._process = await asyncio.create_subprocess_exec(
-            "setpriv",
-            "--pdeathsig",
-            "KILL",
-            "--",
-            *await asyncio.to_thread(privilege),
-            sys.executable,
-            "-m",
-            "tcptutor.lab.agent",
-            "host",
-            "real",
+            "setpriv", "--pdeathsig", "KILL", "--", *await asyncio.to_thread(privilege),
+            sys.executable, "-m", "tcptutor.lab.agent", "host", "real",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env={**os.environ, "PATH": tools.PATH},
             limit=1 << 22,
             start_new_session=True,
-        )
+        )  # fmt: skip
         self._send(Hello())
         try:
             event = await self._event(_OPEN_TIMEOUT)

@@ -29,75 +29,29 @@ from tcptutor.errors import ImageDamaged, SetupError, refused
 
 SUITE = "trixie"
 PACKAGES = (
-    "base-files",
-    "base-passwd",
-    "bash",
-    "bridge-utils",
-    "busybox-static",
-    "coreutils",
-    "dash",
-    "ethtool",
-    "grep",
-    "iperf3",
-    "iptables",
-    "iproute2",
-    "iputils-ping",
-    "kmod",
-    "libc-bin",
-    "mawk",
-    "mininet",
-    "mount",
-    "net-tools",
-    "procps",
-    "python3-minimal",
-    "python3-msgspec",
-    "python3-pyroute2",
-    "sed",
-    "tcpdump",
+    "base-files", "base-passwd", "bash", "bridge-utils", "busybox-static", "coreutils", "dash", "ethtool",
+    "grep", "iperf3", "iptables", "iproute2", "iputils-ping", "kmod", "libc-bin", "mawk", "mininet", "mount",
+    "net-tools", "procps", "python3-minimal", "python3-msgspec", "python3-pyroute2", "sed", "tcpdump",
     "util-linux",
-)
+)  # fmt: skip
 """Besides the architecture's kernel."""
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 """Debian's keys, where its package puts them; apt on Ubuntu does not trust them by itself."""
 
 _LEFT_OUT = (
-    "boot/",
-    "usr/share/doc/",
-    "usr/share/man/",
-    "usr/share/locale/",
-    "usr/share/info/",
-    "usr/share/lintian/",
-    "usr/share/bug/",
-    "usr/share/perl",
-    "usr/lib/systemd/",
-    "usr/lib/udev/",
-    "usr/share/zoneinfo/",
-    "usr/share/mime/",
-    "var/cache/",
-    "var/lib/apt/",
-    "var/lib/dpkg/",
-    "usr/lib/{triplet}/perl",
-    "usr/lib/{triplet}/systemd/",
-    "usr/bin/perl",
-    "usr/share/initramfs-tools/",
-    "usr/share/python-wheels/",
-    "usr/lib/python3/dist-packages/setuptools/",
-    "usr/lib/python3/dist-packages/pkg_resources/",
-    "usr/lib/python3/dist-packages/inflect",
-    "usr/lib/python3/dist-packages/typeguard",
-    "usr/lib/python3.13/test/",
-    "usr/share/bash-completion/",
-    "usr/share/keyrings/",
-)
+    "boot/", "usr/share/doc/", "usr/share/man/", "usr/share/locale/", "usr/share/info/", "usr/share/lintian/",
+    "usr/share/bug/", "usr/share/perl", "usr/lib/systemd/", "usr/lib/udev/", "usr/share/zoneinfo/",
+    "usr/share/mime/", "var/cache/", "var/lib/apt/", "var/lib/dpkg/", "usr/lib/{triplet}/perl",
+    "usr/lib/{triplet}/systemd/", "usr/bin/perl", "usr/share/initramfs-tools/", "usr/share/python-wheels/",
+    "usr/lib/python3/dist-packages/setuptools/", "usr/lib/python3/dist-packages/pkg_resources/",
+    "usr/lib/python3/dist-packages/inflect", "usr/lib/python3/dist-packages/typeguard",
+    "usr/lib/python3.13/test/", "usr/share/bash-completion/", "usr/share/keyrings/",
+)  # fmt: skip
 _MODULES = (
-    "kernel/net/",
-    "kernel/drivers/net/veth",
-    "kernel/drivers/net/ifb",
-    "kernel/drivers/net/dummy",
-    "kernel/lib/",
-    "kernel/crypto/",
-)
+    "kernel/net/", "kernel/drivers/net/veth", "kernel/drivers/net/ifb", "kernel/drivers/net/dummy",
+    "kernel/lib/", "kernel/crypto/",
+)  # fmt: skip
 _MODULES_FIRST = ("kernel/drivers/block/loop.ko", "kernel/fs/squashfs/squashfs.ko")
 """What the RAM disk needs to reach the root."""
 
@@ -269,16 +223,9 @@ class _Build:
             "-",
         ]
         pack = [
-            tools.find("tar2sqfs"),
-            "--quiet",
-            "--no-skip",
-            "--compressor",
-            "zstd",
-            "-X",
-            "level=9",
-            "--force",
+            tools.find("tar2sqfs"), "--quiet", "--no-skip", "--compressor", "zstd", "-X", "level=9", "--force",
             str(output),
-        ]
+        ]  # fmt: skip
         self.progress(0.02, "fetching Debian packages")
         with log.open("wb") as errors:
             # It takes 430 MB on its way: /tmp, often memory, may be too small for that.

@@ -159,14 +159,8 @@ class Snapshots:
         machine = Machine(self.architecture)
         try:
             initrd.write_bytes(self.image.base.read_bytes() + initramfs.layer())
-            boot = [
-                "-kernel",
-                str(self.image.kernel),
-                "-initrd",
-                str(initrd),
-                "-append",
-                kernel_command(self.architecture).format(clock=clock),
-            ]
+            words = kernel_command(self.architecture).format(clock=clock)
+            boot = ["-kernel", str(self.image.kernel), "-initrd", str(initrd), "-append", words]
             progress(0.05, "booting the guest")
             await machine.start(Mode(clock, kvm), boot)
             environment = await _ready(machine, timeout)
