@@ -14,31 +14,17 @@ from tcptutor.errors import UnitError
 
 Kind = Literal["rate", "time", "ratio", "size", "window", "count", "number", "name", "changes"]
 
-_RATES = {"bit/s": 1.0, "kbit/s": 1e3, "mbit/s": 1e6, "gbit/s": 1e9}
-# The spellings that tc, iperf3 and the manuals use for the same rates.
-_RATES |= {
-    "bps": 1.0,
-    "kbps": 1e3,
-    "mbps": 1e6,
-    "gbps": 1e9,
-    "bit": 1.0,
-    "kbit": 1e3,
-    "mbit": 1e6,
-    "gbit": 1e9,
+_RATES = {
+    f"{prefix}{unit}": scale
+    for unit in ("bit/s", "bps", "bit")  # ours, and the spellings of tc, iperf3 and the manuals
+    for prefix, scale in (("", 1.0), ("k", 1e3), ("m", 1e6), ("g", 1e9))
 }
 _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0}
 _RATIOS = {"%": 1e-2, "‰": 1e-3}
 _SIZES = {
-    "b": 1.0,
-    "byte": 1.0,
-    "bytes": 1.0,
-    "kb": 1e3,
-    "mb": 1e6,
-    "gb": 1e9,
-    "kib": 1024.0,
-    "mib": 1024.0**2,
-    "gib": 1024.0**3,
-}
+    "b": 1.0, "byte": 1.0, "bytes": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9,
+    "kib": 1024.0, "mib": 1024.0**2, "gib": 1024.0**3,
+}  # fmt: skip
 UNITS: dict[str, dict[str, float]] = {"rate": _RATES, "time": _TIMES, "ratio": _RATIOS, "size": _SIZES}
 EXAMPLES = {"rate": "100 Mbit/s", "time": "20 ms", "ratio": "0.1 %", "size": "64 KiB", "window": "2 BDP"}
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import tcptutor
 
 _PACKAGE = Path(tcptutor.__file__).parent
-_FILES = ("__init__.py", "errors.py", "units.py")
-_ROOMS = ("lab", "lab/qdiscs", "lab/session", "run", "spec")
+_SOURCES = ("__init__.py", "errors.py", "units.py", "lab/**/*.py", "run/**/*.py", "spec/**/*.py")
+"""Our own code for the guest."""
 
 _START = """
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin:/agent/bin HOME=/tmp LC_ALL=C.UTF-8
@@ -67,21 +67,14 @@ def _padded(data: bytes, multiple: int) -> bytes:
     return data + b"\0" * (-len(data) % multiple)
 
 
-def sources() -> list[Path]:
-    """The files of ours that go into the guest."""
-    rooms = [path for room in _ROOMS for path in sorted((_PACKAGE / room).glob("*.py"))]
-    return [_PACKAGE / name for name in _FILES] + rooms
-
-
 def layer() -> bytes:
     """The archive with our own code, to be laid behind the image's."""
-    entries = [
-        folder("agent/tcptutor"),
-        *(folder(f"agent/tcptutor/{room}") for room in _ROOMS),
-        file("agent/start", _START.encode()),
-    ]
-    entries += [file(f"agent/tcptutor/{path.relative_to(_PACKAGE)}", path.read_bytes()) for path in sources()]
-    return archive(entries)
+    paths = [path for pattern in _SOURCES for path in sorted(_PACKAGE.glob(pattern))]
+    code = {f"agent/tcptutor/{path.relative_to(_PACKAGE)}": path.read_bytes() for path in paths}
+    # The kernel makes no folder by itself: each comes before what is in it.
+    folders = sorted({name.rpartition("/")[0] for name in code})
+    entries = [*map(folder, folders), file("agent/start", _START.encode())]
+    return archive([*entries, *(file(name, data) for name, data in code.items())])
 
 
 def layer_key() -> str:
