@@ -9,7 +9,7 @@ from typing import Any
 
 from tcptutor.calculator import read, say, window
 from tcptutor.errors import ParameterError, UsageError
-from tcptutor.theory.catalogue import GROUPS, MODELS, Model
+from tcptutor.theory.catalogue import GROUPS, MODELS, PublishedModel
 
 _GIVES = {"rate": "payload, bit/s", "time": "seconds", "size": "bytes", "share": "a ratio, written in %"}
 
@@ -47,7 +47,7 @@ def run_model(name: str | None, words: Sequence[str], as_json: bool) -> int:
     return 0
 
 
-def _computed(model: Model, values: Mapping[str, Any]) -> float | list[float]:
+def _computed(model: PublishedModel, values: Mapping[str, Any]) -> float | list[float]:
     """The number, or one for each flow. Raises ParameterError where no finite number comes out."""
     try:
         result = model.function(**values)
@@ -60,7 +60,7 @@ def _computed(model: Model, values: Mapping[str, Any]) -> float | list[float]:
     return numbers if isinstance(result, tuple) else numbers[0]
 
 
-def _answer(model: Model, values: Mapping[str, Any], result: float | list[float]) -> list[str]:
+def _answer(model: PublishedModel, values: Mapping[str, Any], result: float | list[float]) -> list[str]:
     numbers = result if isinstance(result, list) else [result]
     rows = [
         (parameter.name, say.argument(values[parameter.name], parameter.quantity.kind))
@@ -73,7 +73,7 @@ def _answer(model: Model, values: Mapping[str, Any], result: float | list[float]
     ]
 
 
-def _explained(model: Model) -> list[str]:
+def _explained(model: PublishedModel) -> list[str]:
     about = [
         ("formula", model.formula),
         ("source", model.source),
@@ -105,7 +105,7 @@ def _listing() -> list[dict[str, Any]]:
     return [*map(_described, MODELS.values()), window.described()]
 
 
-def _described(model: Model) -> dict[str, Any]:
+def _described(model: PublishedModel) -> dict[str, Any]:
     return {
         "model": model.name,
         "gives": model.gives,

@@ -8,7 +8,7 @@ from typing import Any
 
 from tcptutor import units
 from tcptutor.errors import ParameterError, UnitError, UsageError
-from tcptutor.theory.catalogue import Parameter
+from tcptutor.theory.catalogue import Argument
 from tcptutor.theory.quantities import Kind
 
 _SWITCH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
@@ -33,7 +33,7 @@ def pairs(words: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-def values(model: str, parameters: Sequence[Parameter], settings: Mapping[str, str]) -> dict[str, Any]:
+def values(model: str, parameters: Sequence[Argument], settings: Mapping[str, str]) -> dict[str, Any]:
     """Every parameter in its base unit, defaults included.
 
     Raises ParameterError for one that is unknown, missing, or not a quantity of its kind.
@@ -52,7 +52,7 @@ def values(model: str, parameters: Sequence[Parameter], settings: Mapping[str, s
     return read
 
 
-def _given(parameter: Parameter, settings: Mapping[str, str]) -> Any:
+def _given(parameter: Argument, settings: Mapping[str, str]) -> Any:
     text = settings.get(parameter.name)
     optional = not parameter.required and parameter.default is None
     if text is None or (optional and text.lower() == "none"):

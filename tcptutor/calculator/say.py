@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any
 
 from tcptutor import units
-from tcptutor.theory.catalogue import Parameter
+from tcptutor.theory.catalogue import Argument
 from tcptutor.theory.quantities import Kind
 
 WIDTH = 80
@@ -71,12 +71,12 @@ _WRITERS: dict[Kind, Callable[[Any], str]] = {
 }
 
 
-def signature(parameters: Iterable[Parameter]) -> str:
+def signature(parameters: Iterable[Argument]) -> str:
     """ "mss rtt loss [c]": what may be left out is in brackets."""
     return " ".join(each.name if each.required else f"[{each.name}]" for each in parameters)
 
 
-def usage(model: str, parameters: Iterable[Parameter]) -> str:
+def usage(model: str, parameters: Iterable[Argument]) -> str:
     """The command with an example for every parameter that it needs."""
     words = (f"{each.name}={each.quantity.example}" for each in parameters if each.required)
     return " ".join(["tcptutor model", model, *words])
@@ -95,7 +95,7 @@ def table(rows: Sequence[Sequence[str]], widths: Sequence[int] = ()) -> list[str
     return lines
 
 
-def explanation(about: Sequence[tuple[str, str]], parameters: Sequence[Parameter], example: str) -> list[str]:
+def explanation(about: Sequence[tuple[str, str]], parameters: Sequence[Argument], example: str) -> list[str]:
     """What a model is, and how to ask it."""
     return [
         *table(about),
@@ -106,7 +106,7 @@ def explanation(about: Sequence[tuple[str, str]], parameters: Sequence[Parameter
     ]
 
 
-def _meaning(parameter: Parameter) -> str:
+def _meaning(parameter: Argument) -> str:
     meaning, example = parameter.quantity.meaning, parameter.quantity.example
     if parameter.required:
         return f"{meaning}, like {example}"
@@ -115,7 +115,7 @@ def _meaning(parameter: Parameter) -> str:
     return f"{meaning}; {argument(parameter.default, parameter.quantity.kind)} if left out"
 
 
-def description(parameter: Parameter) -> dict[str, Any]:
+def description(parameter: Argument) -> dict[str, Any]:
     """A parameter as --json describes it."""
     return {
         "name": parameter.name,

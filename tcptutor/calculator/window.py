@@ -11,7 +11,7 @@ from tcptutor import units
 from tcptutor.calculator import read, say
 from tcptutor.errors import ParameterError, UnitError
 from tcptutor.theory import LAWS, Bottleneck, Source, Trajectory, bdp, jain_index, trajectories
-from tcptutor.theory.catalogue import Parameter
+from tcptutor.theory.catalogue import Argument
 from tcptutor.theory.quantities import QUANTITIES, WINDOW_BYTES, Quantity
 
 NAME = "trajectory"
@@ -31,8 +31,8 @@ _COLUMNS = 6
 _MOST_FLOWS = 1000
 
 
-def _parameter(name: str, quantity: Quantity, default: Any = None, required: bool = False) -> Parameter:
-    return Parameter(name=name, quantity=quantity, required=required, default=default)
+def _parameter(name: str, quantity: Quantity, default: Any = None, required: bool = False) -> Argument:
+    return Argument(name=name, quantity=quantity, required=required, default=default)
 
 
 PARAMETERS = (

@@ -1,4 +1,4 @@
-"""What the guest is given and what it says, through the memory that it shares with us."""
+"""Memory that the guest shares with us: requests go in by it, and what the agent says comes out."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _PERIOD = 0.01
 """How often to look, s: memory tells nobody that it has changed."""
 
 
-class Output:
-    """Owns the shared memory. It is nowhere in the file system, and gone with the two processes that have it."""
+class SharedMemory:
+    """Owns the memory. It is nowhere in the file system, and gone with the two processes that have it."""
 
     def __init__(self) -> None:
         self.fd = os.memfd_create("tcptutor", os.MFD_CLOEXEC)
@@ -29,11 +29,11 @@ class Output:
         self._ring.hand_in(request)
 
     def skip(self) -> None:
-        """Forget what was said before: a snapshot brings the memory that it was taken with."""
+        """Forget all lines up to now: a snapshot brings the memory that it was taken with."""
         self._ring.skip()
 
     async def readline(self, alive: Callable[[], bool]) -> bytes:
-        """The next line; empty once the guest is not `alive` any more and all has been read."""
+        """One more line; empty once the guest is not `alive` any more and all has been read."""
         while not self._lines:
             living = alive()
             parts = (self._rest + self._ring.read()).split(b"\n")
