@@ -60,7 +60,7 @@ def opened(path: Path, kind: FileKind, *, cut: bool = False) -> Iterator[bytearr
     except FileNotFoundError:
         raise TutorError(f"no {kind.name} {path}: {kind.missing}") from None
     except _TooLarge:
-        raise TutorError(f"{path} is larger than {kind.most / 2**30:g} GiB unpacked: {kind.large}") from None
+        raise TutorError(f"{path} is larger than {kind.most >> 20} MiB unpacked: {kind.large}") from None
     except OSError as error:
         if error.errno is None:  # gzip's own
             raise _damaged(path, kind, error) from error
@@ -85,7 +85,9 @@ def check_version(text: bytes, newest: int, path: Path) -> None:
     """
     version = msgspec.json.decode(text, type=_Versioned).format_version
     if version > newest:
-        raise TutorError(f"{path} was written by a newer tcptutor (format {version}): update tcptutor to read it")
+        raise TutorError(
+            f"{path} was written by a newer tcptutor (format {version}): update tcptutor to read it"
+        )
 
 
 def lines(file: IO[bytes], longest: int) -> Iterator[bytes]:

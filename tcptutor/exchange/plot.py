@@ -6,16 +6,14 @@ the same bytes: no date, and ids from a fixed salt.
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcptutor import units
+from tcptutor import files, units
 from tcptutor.analysis import explain, together
-from tcptutor.errors import TutorError, UsageError, refused
+from tcptutor.errors import TutorError, UsageError
 from tcptutor.exchange.curves import FEW, QUANTITIES, Curve
 from tcptutor.run import Run
 from tcptutor.spec import settings
@@ -100,15 +98,8 @@ def plot(runs: Sequence[Run], target: Path, what: Sequence[str] = ()) -> None:
 def save(figure: Figure, target: Path, elsewhere: str = "give another place with -o") -> None:
     """Write it whole or not at all; the same figure gives the same bytes. Raises TutorError."""
     kind = target.suffix.lower()
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+    with files.whole(target, elsewhere) as beside:
         figure.savefig(beside, format=kind[1:], dpi=150, metadata=SUFFIXES[kind])
-        beside.replace(target)
-    except OSError as error:
-        with contextlib.suppress(OSError):  # there may not even be a folder
-            beside.unlink(missing_ok=True)
-        raise TutorError(f"cannot write {target}: {refused(error, elsewhere)}") from error
 
 
 def _figure(runs: Sequence[Run], what: Sequence[str]) -> Figure:

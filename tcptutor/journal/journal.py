@@ -18,7 +18,7 @@ from tcptutor.journal.records import Answer, Kept, Progress, decode, encode
 from tcptutor.lab.protocol import Event
 from tcptutor.run import Run
 from tcptutor.runs.parts import ENDED
-from tcptutor.runs.store import RunStore
+from tcptutor.runs.store import RunStore, first_readable
 
 
 class Journal:
@@ -151,16 +151,20 @@ class Journal:
         for run_id, file in self._read("SELECT id, file FROM runs WHERE finished IS NULL"):
             # `tcptutor run` may have recovered the file before us, and another app's run may go on.
             if not self._runs.goes_on(Path(file)):
-                run = self._runs.first_readable([file])
+                run = first_readable([file])
                 kept = (file, run.complete, run.note) if run else ("", False, ENDED)
                 self._end_row(run_id, *kept)
 
-    def latest_run(self, module: str, step: str) -> Run | None:
-        """The latest run of the step whose file can be read."""
+    def run_files(self, module: str, step: str) -> list[str]:
+        """The files of the step's runs, the latest first; some may be gone, or of a run that goes on."""
         rows = self._read(
             "SELECT file FROM runs WHERE module = ? AND step = ? ORDER BY rowid DESC", module, step
         )
-        return self._runs.first_readable(str(file) for (file,) in rows)
+        return [str(file) for (file,) in rows]
+
+    def latest_run(self, module: str, step: str) -> Run | None:
+        """The latest run of the step whose file can be read."""
+        return first_readable(self.run_files(module, step))
 
     # Where the student is
 

@@ -39,16 +39,18 @@ class Table(Sequence[Row], Generic[Row]):
             part = type(self)()
             part._columns = [column[index] for column in self._columns]
             return part
-        return self._make(column[index] for column in self._columns)
-
-    def _make(self, values: Iterable[Any]) -> Row:
-        made: Any = self.row(
-            *(bool(v) if kind is bool else v for kind, v in zip(self._types, values, strict=True))
-        )
-        return made  # type: ignore[no-any-return]
+        values = zip(self._types, self._columns, strict=True)
+        row: Any = self.row(*(kind(column[index]) for kind, column in values))
+        return row  # type: ignore[no-any-return]
 
     def __iter__(self) -> Iterator[Row]:
-        return (self._make(values) for values in zip(*self._columns, strict=True))
+        columns = (
+            map(bool, column) if kind is bool else column
+            for kind, column in zip(self._types, self._columns, strict=True)
+        )
+        rows: Iterator[Any] = map(self.row, *columns)
+        # A generator: other threads may run between two rows, even when somebody makes a list of a million.
+        return (row for row in rows)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Table) and self.row is other.row and self._columns == other._columns

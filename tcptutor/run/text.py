@@ -34,7 +34,8 @@ _STRING = re.compile(_BEFORE + b"(" + _IN_STRING + b")", re.DOTALL)
 _SCALAR = re.compile(_BEFORE + rb'([^\s,:\[\]{}"]++)')
 _BRACKET = re.compile(_IN_STRING + rb"|[\[\]{}]", re.DOTALL)
 _ANY, _OPEN, _COLON, _AFTER, _CLOSE, _END = (
-    re.compile(_BEFORE + b"(" + token + b")", re.DOTALL) for token in (b".", rb"\{", b":", b"[,}]", rb"\}", rb"\Z")
+    re.compile(_BEFORE + b"(" + token + b")", re.DOTALL)
+    for token in (b".", rb"\{", b":", b"[,}]", rb"\}", rb"\Z")
 )
 
 _run = msgspec.json.Decoder(Run)
@@ -128,12 +129,12 @@ class RunText:
         if self._is(b"}"):
             self._take(_CLOSE)
             return
-        after = b","
-        while after == b",":
+        more = True
+        while more:
             key = msgspec.json.decode(self._text[self._take(_STRING)], type=str)
             self._take(_COLON)
             yield key
-            after = self._text[self._take(_AFTER)]
+            more = self._text[self._take(_AFTER)] == b","
 
     def _value(self) -> slice:
         """Where the value that begins here stands."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tcptutor.run import Run
 from tcptutor.ui import reading
 from tcptutor.ui.live import Live
 from tcptutor.ui.study import Study
@@ -40,9 +40,9 @@ class Running:
             self._show_after(live, scroll=False)
             return
         self._idle()
-        run = self._app.journal.latest_run(self._study.module.id, self._study.step.id)
-        if run is not None:
-            self._panel.run_worker(self._recall(run))
+        files = self._app.journal.run_files(self._study.module.id, self._study.step.id)
+        if files:
+            self._panel.run_worker(self._recall(files))
 
     def start(self) -> None:
         """Run it, unless a prediction is due first or the lab is at work for another page."""
@@ -76,7 +76,10 @@ class Running:
             self._show(live)
             self._show_after(live, scroll=True)
 
-    async def _recall(self, run: Run) -> None:
+    async def _recall(self, files: Sequence[str]) -> None:
+        run = await reading.first_readable(files)
+        if run is None:
+            return
         live = await reading.recall(self._study.module.id, self._study.step.id, run)
         if self._shown is None:  # a new run may have begun meanwhile
             self._show(live)
