@@ -5,7 +5,6 @@ Everything goes in pieces: one call of zlib or of the decoder holds up other thr
 
 from __future__ import annotations
 
-import bz2
 import contextlib
 import errno
 import gzip
@@ -13,7 +12,6 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -27,8 +25,7 @@ PIECE = 1 << 16
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 
 
-@dataclass(frozen=True)
-class FileKind:
+class FileKind(msgspec.Struct, frozen=True, kw_only=True):
     """What a file is to be, for its bounds and for the sentences of its errors."""
 
     name: str
@@ -99,16 +96,20 @@ def lines(file: IO[bytes], longest: int) -> Iterator[bytes]:
 @contextlib.contextmanager
 def whole(path: Path, elsewhere: str = "give another place") -> Iterator[Path]:
     """A name beside `path`, in a folder that is there, to write to: the file becomes `path` when the block ends, and
-    is gone when the block raises.
+    is gone when the block raises. A pipe or device is written to itself.
 
     `elsewhere` says in the error how the user would give another place. Raises TutorError, one line, when it cannot
     be written.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    target = path.resolve() if path.is_symlink() and path.is_file() else path
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            yield path
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
         yield beside
-        beside.replace(path)
+        beside.replace(target)
     except OSError as error:
         raise TutorError(f"cannot write {path}: {refused(error, elsewhere)}") from error
     finally:
@@ -150,6 +151,8 @@ def _within(file: BinaryIO, most: int, cut: bool) -> bytearray:
     if begins.startswith(_GZIP):
         packed = gzip.GzipFile(fileobj=file)
     elif begins == _BZIP2:
+        import bz2  # noqa: PLC0415  # the guest's Python need not have it
+
         packed = bz2.BZ2File(file)
     try:
         while piece := packed.read1(PIECE):

@@ -9,7 +9,7 @@ import tcptutor
 from tcptutor.backends.guest import cpio
 
 _PACKAGE = Path(tcptutor.__file__).parent
-_FILES = ("__init__.py", "errors.py", "units.py")
+_FILES = ("__init__.py", "errors.py", "files.py", "units.py")
 _ROOMS = ("lab", "lab/qdiscs", "lab/session", "run", "spec")
 
 _START = """
