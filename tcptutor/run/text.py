@@ -1,6 +1,7 @@
-"""A run as JSON text, written and read in pieces: one call handles a few thousand numbers, so other threads go on.
+"""A run as JSON text, written and read in pieces: one call handles some thousand numbers, then other threads may run.
 
-Since format 2 a table is an object with an array of numbers for each column; format 1 had an array of rows.
+Since format 2 a table is an object with an array of numbers for each column. Format 1 had an array of rows, which is
+read in one call.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tcptutor.run.record import Run
 from tcptutor.run.tables import Table, rounded
 
 NUMBERS = 4096
-"""Of a column, that are written in one call; of PIECE bytes of text, those that are read in one."""
+"""How many of a column are written in one call. Read are those in PIECE bytes of text."""
 
 _TABLES: dict[str, type[Table[Any]]] = {
     field.name: field.default_factory
@@ -145,7 +146,7 @@ class RunText:
         start = self._take(_ANY).start
         end = self._text.find(b"]", start)
         # Most are long arrays of numbers, and `find` is fifty times as fast as a pattern.
-        if any(self._text.find(inner, start + 1, end) >= 0 for inner in (b"[", b"{", b'"')) or end < 0:
+        if end < 0 or any(self._text.find(inner, start + 1, end) >= 0 for inner in (b"[", b"{", b'"')):
             end = self._closing(start)
         self._at = end + 1
         return slice(start, end + 1)
