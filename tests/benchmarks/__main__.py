@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tcptutor.backends.guest.machine import MEMORY_MIB
 from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
+from tests.benchmarks.blocking import longest_blocks
 from tests.benchmarks.pty_app import PtyApp
 from tests.cli.command import TCPTUTOR
 
@@ -85,6 +86,12 @@ def _one_run() -> tuple[float, float]:
             app.close()
 
 
+def blocks() -> None:
+    """A long run's end: the app goes on meanwhile."""
+    for work, longest in longest_blocks().items():
+        _line(f"event loop blocked while 16 flows × 65 s are {work}", longest * 1000, 30, " ms")
+
+
 def sizes() -> None:
     """Disk and memory of the guest."""
     guest = Snapshots()
@@ -111,6 +118,7 @@ def build() -> None:
 def main() -> int:
     start_up()
     streaming()
+    blocks()
     sizes()
     if "--build" in sys.argv:
         build()
