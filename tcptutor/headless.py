@@ -302,8 +302,8 @@ def _plot_sweep(file: Path, target: Path, across: Mapping[str, str | None]) -> N
 
 def import_file(file: str, output: str | None, path: Mapping[str, str], as_json: bool) -> int:
     """`tcptutor import`: the exit code. Raises TutorError."""
-    run = exchange.bring(Path(file), path)
-    kept = exchange.keep(run, Path(output) if output else None)
+    run = exchange.import_run(Path(file), path)
+    kept = exchange.save_run(run, Path(output) if output else None)
     if as_json:
         print_document(run, kept)
     else:

@@ -31,7 +31,7 @@ from tcptutor.journal.schema import transaction
 from tcptutor.lab.protocol import Event
 from tcptutor.run import Run
 from tcptutor.runs.parts import ENDED
-from tcptutor.runs.store import RunStore
+from tcptutor.runs.store import RunStore, first_readable
 
 KEEP_EVERY = 1000
 """Events after which their fold is kept again: so many, and those of other programs, are read at a start at most."""
@@ -156,29 +156,29 @@ class Journal:
         for id, begun in self._folded.record.runs.items():
             # `tcptutor run` may have recovered the file before us, and another app's run may go on.
             if not begun.ended and not self._runs.goes_on(self._file(begun.file)):
-                run = self._runs.first_readable([str(self._file(begun.file))])
+                run = first_readable([str(self._file(begun.file))])
                 ended = (run.complete, run.note, begun.file) if run else (False, ENDED, "")
                 self._append(RunEnded(_now(), id, *ended))
 
     def latest_run(self, module: str, step: str) -> Run | None:
         """The latest run of the page whose file can be read."""
-        with store.errors(self._path):
-            return self._runs.first_readable(self._run_files(module, step))
+        return first_readable(self.run_files(module, step))
 
-    def _run_files(self, module: str, step: str) -> Iterator[str]:
-        """Those of the page's runs, the latest first: from the record, then from all events."""
+    def run_files(self, module: str, step: str) -> Iterator[str]:
+        """The files of the page's runs, the latest first; some may be gone. Those before the latest cost a search."""
         record, page = self.record, (module, step)
         runs = [run for run in record.runs.values() if (run.module, run.step) == page]
         yield from (str(self._file(run.file)) for run in reversed(runs) if run.file)
         if len(runs) == record.page(*page).runs:
             return
         ended: dict[str, str] = {}
-        for data in store.runs_back(self._connection):
-            match decode(data):
-                case RunEnded() as end:
-                    ended[end.run] = end.file
-                case RunBegun() as begun if (begun.module, begun.step) == page and ended.get(begun.run):
-                    yield str(self._file(ended[begun.run]))
+        with store.errors(self._path):
+            for data in store.runs_back(self._connection):
+                match decode(data):
+                    case RunEnded() as end:
+                        ended[end.run] = end.file
+                    case RunBegun() as begun if (begun.module, begun.step) == page and ended.get(begun.run):
+                        yield str(self._file(ended[begun.run]))
 
     def _file(self, name: str) -> Path:
         return (self._runs.folder or Path()) / name

@@ -15,7 +15,7 @@ from types import TracebackType
 
 import msgspec
 
-from tcptutor import __version__
+from tcptutor import __version__, files
 from tcptutor.errors import TutorError, UsageError, refused
 from tcptutor.exchange.find import SWEEP_BEGINS
 from tcptutor.sweep.cell import Failed, Outcome, Row
@@ -85,8 +85,14 @@ _outcome = msgspec.json.Decoder(Outcome)
 _header = msgspec.json.Decoder(Header)
 
 
-class _Version(msgspec.Struct):
-    format_version: int
+_SWEEP = files.FileKind(
+    name="sweep file",
+    most=1 << 30,
+    missing="`tcptutor sweep` makes one",
+    unreadable="give the file of a sweep",
+    damaged="give one that `tcptutor sweep` has written",
+    large="run the sweep in parts, each into a file of its own",
+)
 
 
 def define(
@@ -119,22 +125,13 @@ def is_sweep(path: Path) -> bool:
     """Whether `path` is meant for a sweep's file: it is named so, or begins as one."""
     if path.suffix == SUFFIX:
         return True
-    try:
-        with path.open("rb") as file:
-            return file.read(len(SWEEP_BEGINS)) == SWEEP_BEGINS
-    except OSError:
-        return False
+    return files.beginning(path).startswith(SWEEP_BEGINS)
 
 
 def load(path: Path) -> Table:
     """The table in `path`. Raises TutorError when it is missing, not a sweep's, or of a newer format."""
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise TutorError(f"no sweep file {path}: `tcptutor sweep` makes one") from None
-    except OSError as error:
-        raise TutorError(f"cannot read {path}: {error.strerror}: give the file of a sweep") from None
-    table = _parse(data, path, "give one that `tcptutor sweep` has written")
+    with files.opened(path, _SWEEP) as data:
+        table = _parse(bytes(data), path, "give one that `tcptutor sweep` has written")
     if table is None:
         raise TutorError(f"{path} has nothing in it: run its sweep again")
     return table
@@ -151,11 +148,7 @@ def _parse(data: bytes, path: Path, otherwise: str) -> Table | None:
     if not newline:
         return None
     try:
-        version = msgspec.json.decode(first, type=_Version).format_version
-        if version > FORMAT_VERSION:
-            raise TutorError(
-                f"{path} was written by a newer tcptutor (format {version}): update tcptutor to read it"
-            )
+        files.check_version(first, FORMAT_VERSION, path)
         table = Table(_header.decode(first).definition)
     except msgspec.MsgspecError as error:
         raise TutorError(
@@ -197,7 +190,8 @@ class Store:
             raise TutorError(
                 f"another sweep is writing {self.path}: wait for it, or give another place with -o"
             ) from None
-        data = self.path.read_bytes()
+        with files.opened(self.path, _SWEEP) as read:
+            data = bytes(read)
         table = _parse(data, self.path, "give another place with -o")
         if table is None:
             os.ftruncate(self._file, 0)

@@ -16,6 +16,7 @@ from pathlib import Path
 from tcptutor.backends.guest.machine import MEMORY_MIB
 from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
 from tcptutor.journal import Journal
+from tests.benchmarks.blocking import longest_blocks
 from tests.benchmarks.pty_app import PtyApp
 from tests.cli.command import TCPTUTOR
 from tests.journal.made import fill, many
@@ -105,6 +106,12 @@ def long_journal() -> None:
         _line("the same / read and folded from the first on", statistics.median(openings) / everything, 0.1)
 
 
+def blocks() -> None:
+    """A long run's end: the app goes on meanwhile."""
+    for work, longest in longest_blocks().items():
+        _line(f"event loop blocked while 16 flows × 65 s are {work}", longest * 1000, 30, " ms")
+
+
 def sizes() -> None:
     """Disk and memory of the guest."""
     guest = Snapshots()
@@ -132,6 +139,7 @@ def main() -> int:
     start_up()
     long_journal()
     streaming()
+    blocks()
     sizes()
     if "--build" in sys.argv:
         build()

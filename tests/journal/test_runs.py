@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from tcptutor.runs.store import RunStore
 
 from .conftest import a_run, answers, happened, some_samples
 
+BEFORE = Path(__file__).parents[1] / "run" / "files" / "cut.tcprun.part"
 DURING_A_RUN = """
 import os, signal, sys
 from pathlib import Path
@@ -65,6 +67,16 @@ def test_a_killed_program_leaves_its_run_marked_as_cut_short(path: Path) -> None
     assert journal.notice == ""
     assert [file.name for file in _files(path)] == ["killed.tcprun"]
     journal.close()
+
+
+def test_a_part_that_the_version_before_has_left_becomes_a_run(tmp_path: Path) -> None:
+    """It is what commit bcc46b6 wrote of two flows until it was killed within a line, and never changes."""
+    shutil.copy(BEFORE, tmp_path)
+    (run,) = RunStore(tmp_path).recover()
+    assert (run.id, run.complete, run.note) == ("cut", False, "tcptutor ended during it")
+    assert len(run.samples) == 56
+    assert load(tmp_path / "cut.tcprun").samples.column("bytes_acked") == run.samples.column("bytes_acked")
+    assert [path.name for path in tmp_path.iterdir()] == ["cut.tcprun"]
 
 
 def test_a_part_recovered_by_another_command_is_told_by_the_journal(path: Path) -> None:
