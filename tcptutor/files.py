@@ -101,20 +101,24 @@ def whole(path: Path, elsewhere: str = "give another place") -> Iterator[Path]:
     `elsewhere` says in the error how the user would give another place. Raises TutorError, one line, when it cannot
     be written.
     """
-    target = path.resolve() if path.is_symlink() and path.is_file() else path
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    beside = None
     try:
-        if path.exists() and not (path.is_file() or path.is_dir()):
+        if path.is_dir():
+            raise _is_folder()
+        if path.exists() and not path.is_file():
             yield path
             return
-        target.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        target = path.resolve() if path.is_symlink() else path
+        beside = target.with_name(f".{target.name}.{os.getpid()}")
         yield beside
         beside.replace(target)
     except OSError as error:
         raise TutorError(f"cannot write {path}: {refused(error, elsewhere)}") from error
     finally:
-        with contextlib.suppress(OSError):  # there may not even be a folder
-            beside.unlink(missing_ok=True)
+        if beside is not None:
+            with contextlib.suppress(OSError):
+                beside.unlink(missing_ok=True)
 
 
 class _Versioned(msgspec.Struct):
@@ -137,9 +141,11 @@ def _open(path: Path) -> BinaryIO:
     if stat.S_ISREG(mode):
         return os.fdopen(fd, "rb")
     os.close(fd)
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    raise OSError(errno.EINVAL, "not a regular file")
+    raise _is_folder() if stat.S_ISDIR(mode) else OSError(errno.EINVAL, "not a regular file")
+
+
+def _is_folder() -> OSError:
+    return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
 
 
 def _within(file: BinaryIO, most: int, cut: bool) -> bytearray:

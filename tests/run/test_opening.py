@@ -106,6 +106,8 @@ def test_a_file_becomes_what_it_was_to_be_or_stays(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), files.whole(target) as beside:
         beside.write_text("half")
         raise KeyboardInterrupt
+    with pytest.raises(TutorError, match="Is a directory: give the name"), files.whole(target.parent):
+        raise AssertionError("there is nothing to write to")
     assert target.read_text() == "one"
     assert [path.name for path in target.parent.iterdir()] == ["x"]
 
