@@ -15,7 +15,6 @@ from tcptutor.errors import JournalError
 from tcptutor.journal import store
 from tcptutor.journal.done import is_done
 from tcptutor.journal.records import Answer, Kept, Progress, decode, encode
-from tcptutor.lab.protocol import Event
 from tcptutor.run import Run
 from tcptutor.runs.parts import ENDED
 from tcptutor.runs.store import RunStore
@@ -29,7 +28,8 @@ class Journal:
     ) -> None:
         self._connection = connection
         self._path = path
-        self._runs = RunStore(folder)
+        self.runs = RunStore(folder)
+        """The run files, for whoever conducts a run."""
         self.notice = notice
         """One line to show at the start: a damaged journal was moved aside, or nothing is stored."""
 
@@ -54,7 +54,7 @@ class Journal:
     @property
     def lasting(self) -> bool:
         """Whether what is recorded outlives the program."""
-        return self._runs.folder is not None
+        return self.runs.folder is not None
 
     def close(self) -> None:
         self._connection.close()
@@ -115,8 +115,7 @@ class Journal:
     # Runs
 
     def begin_run(self, run: Run, module: str, step: str) -> None:
-        """Enter the run before it has data: a program that is killed leaves a row without an end."""
-        self._runs.begin(run)
+        """Enter a run that is in `runs`, before it has data: a program that is killed leaves a row without an end."""
         self._write(
             "INSERT INTO runs (id, module, step, experiment, started, file) VALUES (?, ?, ?, ?, ?, ?)",
             run.id,
@@ -124,16 +123,12 @@ class Journal:
             step,
             run.experiment.name,
             run.started,
-            str(self._runs.file(run.id) or ""),
+            str(self.runs.file(run.id) or ""),
         )
 
-    def extend_run(self, run: Run, event: Event) -> None:
-        """Keep what has just arrived of a run that was begun. Never raises: `finish_run` says what is not kept."""
-        self._runs.take(run, event)
-
-    def finish_run(self, run: Run) -> None:
-        """The run has ended, whole or cut short (`complete`, `note`)."""
-        self._end_row(run.id, self._runs.finish(run), run.complete, run.note)
+    def finish_run(self, run: Run, file: Path | None) -> None:
+        """The run has ended, whole or cut short (`complete`, `note`), and is in `file`, or nowhere."""
+        self._end_row(run.id, str(file or ""), run.complete, run.note)
 
     def _end_row(self, run_id: str, file: str, complete: bool, note: str) -> None:
         self._write(
@@ -147,11 +142,11 @@ class Journal:
 
     def _recover_runs(self) -> None:
         """End the rows of runs whose program was killed, with what had arrived of each."""
-        self._runs.recover()
+        self.runs.recover()
         for run_id, file in self._read("SELECT id, file FROM runs WHERE finished IS NULL"):
             # `tcptutor run` may have recovered the file before us, and another app's run may go on.
-            if not self._runs.goes_on(Path(file)):
-                run = self._runs.first_readable([file])
+            if not self.runs.goes_on(Path(file)):
+                run = self.runs.first_readable([file])
                 kept = (file, run.complete, run.note) if run else ("", False, ENDED)
                 self._end_row(run_id, *kept)
 
@@ -160,7 +155,7 @@ class Journal:
         rows = self._read(
             "SELECT file FROM runs WHERE module = ? AND step = ? ORDER BY rowid DESC", module, step
         )
-        return self._runs.first_readable(str(file) for (file,) in rows)
+        return self.runs.first_readable(str(file) for (file,) in rows)
 
     # Where the student is
 

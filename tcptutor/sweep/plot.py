@@ -14,7 +14,7 @@ from tcptutor.exchange.plot import SUFFIXES, save
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import SEED, Axis, parameter_name
 from tcptutor.sweep.points import QUANTITIES, Point, points
-from tcptutor.sweep.table import Table
+from tcptutor.sweep.table import SweepTable
 
 USUAL = "throughput"
 """The quantity that is drawn when none is asked for."""
@@ -68,7 +68,7 @@ def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: 
     return chosen
 
 
-def draw(table: Table, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> None:
+def draw(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> None:
     """Draw quantity `y` over axis `x` (None: the first with numbers) into `path`, a line for each other setting.
 
     Lines with the same value of axis `group` have one colour. An axis whose values have about equal ratios is
@@ -181,7 +181,7 @@ def is_geometric(values: Sequence[float]) -> bool:
     return max(ratios) / min(ratios) < max(differences) / min(differences)
 
 
-def _title(table: Table) -> str:
+def _title(table: SweepTable) -> str:
     definition = table.definition
     settings = ", ".join(f"{name} {value}" for name, value in definition.settings.items())
     missing = definition.cells - len(table.rows)

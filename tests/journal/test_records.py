@@ -8,7 +8,7 @@ from tcptutor.course.model import Choice, Course, Module, Predict, Question, Ste
 from tcptutor.journal import Journal, Progress
 from tcptutor.spec import Experiment
 
-from .conftest import a_run
+from .conftest import a_run, begin, finish
 
 
 def test_everything_is_there_when_opened_again(path: Path) -> None:
@@ -83,14 +83,14 @@ def test_a_step_is_done_when_all_it_asks_for_is_done(journal: Journal) -> None:
     journal.set_position("m", "all")
     journal.record_prediction("m", "all", "1 Mbit/s", 1e6)
     run = a_run()
-    journal.begin_run(run, "m", "all")
+    begin(journal, run, "m", "all")
     run.complete = False
-    journal.finish_run(run)
+    finish(journal, run)
     journal.record_answer("m", "all", "q", (0,), True)
     assert not journal.step_done("m", whole), "a run that was cut short does not count"
 
     run = a_run("r2")
-    journal.begin_run(run, "m", "all")
+    begin(journal, run, "m", "all")
     run.complete = True
-    journal.finish_run(run)
+    finish(journal, run)
     assert journal.progress(COURSE) == {"m": Progress(2, 2)}

@@ -12,7 +12,7 @@ import pytest
 from tcptutor.errors import JournalError
 from tcptutor.journal import Journal, schema
 
-from .conftest import a_run, some_samples
+from .conftest import a_run, begin, some_samples
 
 WRITER = """
 import sys
@@ -78,11 +78,11 @@ def test_a_full_disk_is_one_clear_line_and_what_was_stored_stays(path: Path) -> 
 def test_a_disk_that_is_full_for_run_files_is_one_clear_line(journal: Journal, path: Path) -> None:
     (path.parent / "runs").write_text("a file where the folder should be")
     run = a_run()
-    journal.begin_run(run, "m", "s")
-    journal.extend_run(run, some_samples(0))
+    begin(journal, run)
+    journal.runs.take(run, some_samples(0))
     run.complete = True
     with pytest.raises(JournalError, match="could not be saved") as caught:
-        journal.finish_run(run)
+        journal.runs.finish(run)
     assert "\n" not in str(caught.value)
 
 

@@ -1,4 +1,4 @@
-"""The command line. Each command is a few lines into the rooms below, imported when it is called.
+"""The command line: what each command takes. What it does is in the file of its name, imported when it is called.
 
 Exit codes: 0 done, 1 a check or run failed, 2 wrong usage, 3 the lab cannot run here. Errors are one line on
 standard error that says what to do.
@@ -68,14 +68,9 @@ def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> No
             os.environ.pop(name, None)
     if ctx.invoked_subcommand is not None:
         return
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise TutorError(
-            "the app needs a terminal: open one, or use `tcptutor run` for an experiment without the app"
-        )
-    from tcptutor.backends.lab import Lab  # noqa: PLC0415
-    from tcptutor.ui import run_app  # noqa: PLC0415
+    from tcptutor.commands.app import open_app  # noqa: PLC0415
 
-    ctx.exit(run_app(module, Lab(backend, clock)))
+    ctx.exit(open_app(module, backend, clock))
 
 
 def _settings(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -126,10 +121,12 @@ def run(
     as_json: bool,
 ) -> None:
     """Run an experiment without the app and print what came out, beside the models' predictions."""
-    from tcptutor.headless import repeat_experiment, run_experiment  # noqa: PLC0415
-
     if repeat is not None:
+        from tcptutor.commands.repeat import repeat_experiment  # noqa: PLC0415
+
         sys.exit(repeat_experiment(experiment, settings, seed, scale, repeat, backend, clock, as_json))
+    from tcptutor.commands.run import run_experiment  # noqa: PLC0415
+
     sys.exit(run_experiment(experiment, settings, seed, scale, backend, clock, as_json))
 
 
@@ -157,7 +154,7 @@ def shell(host: str, experiment: str | None, settings: dict[str, str], scale: st
 
     What you send with iperf3 or anything else is kept as a run and explained when the shell ends.
     """
-    from tcptutor.shell import open_shell  # noqa: PLC0415
+    from tcptutor.commands.shell import open_shell  # noqa: PLC0415
 
     sys.exit(open_shell(host, experiment, settings, scale, backend))
 
@@ -201,16 +198,16 @@ def shell(host: str, experiment: str | None, settings: dict[str, str], scale: st
 @_JSON
 def sweep(**given: Any) -> None:
     """Run an experiment over a grid of settings, into one file; the same command again goes on where it stopped."""
-    from tcptutor.sweep.command import Request, run_sweep  # noqa: PLC0415
+    from tcptutor.commands.sweep import SweepRequest, run_sweep  # noqa: PLC0415
 
-    sys.exit(run_sweep(Request(**given)))
+    sys.exit(run_sweep(SweepRequest(**given)))
 
 
 @main.command("list")
 @_JSON
 def list_(as_json: bool) -> None:
     """List the modules with their steps and experiments."""
-    from tcptutor.headless import list_course  # noqa: PLC0415
+    from tcptutor.commands.list import list_course  # noqa: PLC0415
 
     sys.exit(list_course(as_json))
 
@@ -234,7 +231,7 @@ def model(name: str | None, settings: tuple[str, ...], as_json: bool) -> None:
 
     Without a name it lists the models, without values it explains one. `trajectory` gives a window over time.
     """
-    from tcptutor.calculator import run_model  # noqa: PLC0415
+    from tcptutor.commands.model import run_model  # noqa: PLC0415
 
     sys.exit(run_model(name, settings, as_json))
 
@@ -252,7 +249,7 @@ def doctor(as_json: bool) -> None:
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False))
 def lint(folder: str | None) -> None:
     """Check the course's files: names, values, answers, feedback."""
-    from tcptutor.headless import lint_course  # noqa: PLC0415
+    from tcptutor.commands.lint import lint_course  # noqa: PLC0415
 
     sys.exit(lint_course(folder))
 
@@ -262,19 +259,9 @@ def lint(folder: str | None) -> None:
 @_JSON
 def show(run: str, as_json: bool) -> None:
     """Open a stored run: its file, or its id or the beginning of it among the runs that are kept."""
-    from tcptutor.exchange import open_run  # noqa: PLC0415
+    from tcptutor.commands.show import show_stored  # noqa: PLC0415
 
-    stored, path = open_run(run)
-    if as_json:
-        from tcptutor.headless import print_document  # noqa: PLC0415
-
-        print_document(stored, path)
-        return
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise TutorError("a run is shown in a terminal: open one, or use `tcptutor show --json`")
-    from tcptutor.ui.show import show_run  # noqa: PLC0415
-
-    sys.exit(show_run(stored, path.name))
+    sys.exit(show_stored(run, as_json))
 
 
 @main.command()
@@ -296,7 +283,7 @@ def show(run: str, as_json: bool) -> None:
 @_JSON
 def export(runs: tuple[str, ...], kind: str, output: str | None, as_json: bool) -> None:
     """Write stored runs as CSV or JSON. The queue and single ACKs go to CSV files of their own."""
-    from tcptutor.headless import export_runs  # noqa: PLC0415
+    from tcptutor.commands.export import export_runs  # noqa: PLC0415
 
     sys.exit(export_runs(runs, kind, output, as_json))
 
@@ -326,7 +313,7 @@ def plot(
     as_json: bool,
 ) -> None:
     """Plot a stored run, several over each other to compare them, or the file of a sweep (--x, --y and --group)."""
-    from tcptutor.headless import plot_files  # noqa: PLC0415
+    from tcptutor.commands.plot import plot_files  # noqa: PLC0415
 
     sys.exit(plot_files(files, output, what, {"x": x, "y": y, "group": group}, as_json))
 
@@ -341,6 +328,6 @@ def plot(
 @_JSON
 def import_(file: str, output: str | None, path: dict[str, str], as_json: bool) -> None:
     """Make a run file of an iperf3 -J (or --json-stream) output or a flent data file, and print its path."""
-    from tcptutor.headless import import_file  # noqa: PLC0415
+    from tcptutor.commands.import_ import import_file  # noqa: PLC0415
 
     sys.exit(import_file(file, output, path, as_json))
