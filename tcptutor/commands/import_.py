@@ -12,10 +12,10 @@ from tcptutor.analysis import document
 from tcptutor.commands.output import print_json, warn
 
 
-def import_file(file: str, output: str | None, path: Mapping[str, str], as_json: bool) -> int:
+def import_file(file: Path, output: Path | None, path: Mapping[str, str], as_json: bool) -> int:
     """The exit code. Raises TutorError."""
-    run = exchange.bring(Path(file), path)
-    kept = exchange.keep(run, Path(output) if output else None)
+    run = exchange.bring(file, path)
+    kept = exchange.keep(run, output)
     if as_json:
         print_json(document(run, str(kept)))
     else:

@@ -10,9 +10,9 @@ from tcptutor import course, places
 from tcptutor.commands.output import print_lines
 
 
-def lint_course(folder: str | None) -> int:
+def lint_course(folder: Path | None) -> int:
     """The exit code: 1 when something is wrong."""
-    problems = course.lint(Path(folder) if folder else places.lessons())
+    problems = course.lint(folder or places.lessons())
     print_lines(map(str, problems))
     click.echo(f"{len(problems)} problems" if problems else "the course is well-formed")
     return 1 if problems else 0

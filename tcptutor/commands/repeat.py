@@ -31,7 +31,7 @@ from tcptutor.sweep.row import Row, row
 
 
 def repeat_experiment(
-    name: str,
+    experiment: str,
     settings: Mapping[str, str],
     seed: int | None,
     scale: str,
@@ -41,8 +41,10 @@ def repeat_experiment(
     as_json: bool,
 ) -> int:
     """The exit code. Raises TutorError before anything has run."""
-    first = course.experiment(name, settings, seed, scale=scale)
-    others = [course.experiment(name, settings, first.seed + step, scale=scale) for step in range(1, repeat)]
+    first = course.experiment(experiment, settings, seed, scale=scale)
+    others = [
+        course.experiment(experiment, settings, first.seed + step, scale=scale) for step in range(1, repeat)
+    ]
     experiments = [first, *others]
     repeats = _Repeats(experiments, as_json, open_store())
     where = asyncio.run(place.find(experiments, backend, clock, None))

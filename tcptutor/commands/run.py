@@ -94,7 +94,7 @@ def open_store() -> RunStore:
 
 
 def run_experiment(
-    name: str,
+    experiment: str,
     settings: Mapping[str, str],
     seed: int | None,
     scale: str,
@@ -103,8 +103,8 @@ def run_experiment(
     as_json: bool,
 ) -> int:
     """The exit code. Raises TutorError before anything has run."""
-    experiment = course.experiment(name, settings, seed, scale=scale)
-    conducted, problem = run_until_signal(_conduct(experiment, backend, clock, open_store()))
+    wanted = course.experiment(experiment, settings, seed, scale=scale)
+    conducted, problem = run_until_signal(_conduct(wanted, backend, clock, open_store()))
     run, file = conducted.run, conducted.file
     warn_if_unsaved(conducted.unsaved)
     if as_json:

@@ -34,22 +34,22 @@ _END_OF_INPUT = b"exit\n"
 
 def open_shell(
     host: str,
-    name: str | None,
+    experiment: str | None,
     settings: Mapping[str, str],
     scale: str,
     backend: str,
 ) -> int:
     """The exit code. Raises TutorError before the shell is there, and when the lab has ended under it."""
-    if name is not None:
-        experiment = course.experiment(name, settings, None, scale=scale)
+    if experiment is not None:
+        wanted = course.experiment(experiment, settings, None, scale=scale)
     else:
-        experiment = build("by-hand", {"title": "by hand", "parameters": dict(settings)})
-    known = host_names(experiment.pairs)
+        wanted = build("by-hand", {"title": "by hand", "parameters": dict(settings)})
+    known = host_names(wanted.pairs)
     if host not in known:
         raise UsageError(f"there is no host {host!r}: take one of {', '.join(known)}")
     store, runs = open_store(), list[GrowingRun]()
     try:
-        run_until_signal(_session(experiment, host, backend, store, runs))
+        run_until_signal(_session(wanted, host, backend, store, runs))
     except asyncio.CancelledError:
         pass  # a signal: what was measured is kept
     finally:

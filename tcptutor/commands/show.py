@@ -8,7 +8,7 @@ from tcptutor.errors import TutorError
 from tcptutor.exchange import open_run
 
 
-def show_stored(name: str, as_json: bool) -> int:
+def show_run(name: str, as_json: bool) -> int:
     """The exit code. Raises TutorError for a run that cannot be opened, and where there is no terminal."""
     run, path = open_run(name)
     if as_json:
@@ -16,6 +16,6 @@ def show_stored(name: str, as_json: bool) -> int:
         return 0
     if not on_terminal():
         raise TutorError("a run is shown in a terminal: open one, or use `tcptutor show --json`")
-    from tcptutor.ui.show import show_run  # noqa: PLC0415  # Textual takes its time, and JSON needs none of it
+    from tcptutor.ui.show import show_run as show_on_screen  # noqa: PLC0415  # Textual takes its time, and JSON needs none of it
 
-    return show_run(run, path.name)
+    return show_on_screen(run, path.name)
