@@ -12,7 +12,7 @@ from tcptutor.fleet.place import Place
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
-Ended = tuple[int, Run | TutorError]
+PoolResult = tuple[int, Run | TutorError]
 
 
 async def run_whole(lab: Lab, experiment: Experiment) -> Run:
@@ -24,14 +24,14 @@ async def run_whole(lab: Lab, experiment: Experiment) -> Run:
     return conducted.run
 
 
-async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerator[Ended, None]:
+async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerator[PoolResult, None]:
     """The number of each experiment with its run, or with why it failed, in the order in which they end.
 
     Raises LabUnavailable when none can run. Closing it, or cancelling the task, ends every lab.
     """
     labs = [Lab(place.backend, place.clock) for _ in range(min(place.at_once, len(experiments)))]
     todo = iter(enumerate(experiments))
-    done: asyncio.Queue[Ended | Exception | None] = asyncio.Queue()
+    done: asyncio.Queue[PoolResult | Exception | None] = asyncio.Queue()
 
     async def work(lab: Lab) -> None:
         for number, experiment in todo:

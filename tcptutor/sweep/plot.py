@@ -120,9 +120,9 @@ def _draw_lines(plot: Any, found: Sequence[Point], across: _Across, y: str, grou
     for (others, line), marker in zip(lines.items(), itertools.cycle(_MARKERS)):
         colour = _COLOURS[coloured.index(_colour_key(others, group)) % len(_COLOURS)]
         line.sort(key=across)
-        at, said = [across(point) for point in line], [point.measured[QUANTITIES[y]] for point in line]
+        at, summaries = [across(point) for point in line], [point.measured[QUANTITIES[y]] for point in line]
         plot.errorbar(
-            at, [one.mean / scale for one in said], yerr=[(one.half_width or 0.0) / scale for one in said],
+            at, [one.mean / scale for one in summaries], yerr=[(one.half_width or 0.0) / scale for one in summaries],
             fmt=marker, color=colour, capsize=3, markersize=5,
             label=", ".join(f"{name} {value}" for name, value in others) or "measured",
         )  # fmt: skip
