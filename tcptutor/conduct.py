@@ -82,7 +82,7 @@ class GrowingRun:
         if not self._began:
             return
         cancelled: asyncio.CancelledError | None = None
-        saving = asyncio.get_running_loop().run_in_executor(None, save, self.run, self._store)
+        saving = asyncio.get_running_loop().run_in_executor(None, finish, self.run, self._store)
         while not saving.done():
             try:
                 await asyncio.shield(saving)
@@ -93,7 +93,7 @@ class GrowingRun:
             raise cancelled
 
 
-def save(run: Run, store: RunStore) -> tuple[Path | None, str]:
+def finish(run: Run, store: RunStore) -> tuple[Path | None, str]:
     """Write the file of a run that has ended: its path, and why it could not be kept (empty otherwise)."""
     try:
         file = store.finish(run)

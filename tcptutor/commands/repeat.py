@@ -17,7 +17,7 @@ from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_json, print_lines, table, warn
 from tcptutor.commands.run import open_store, warn_if_unsaved
 from tcptutor.commands.words import count, duration, rate_with_interval, with_interval
-from tcptutor.conduct import save
+from tcptutor.conduct import finish
 from tcptutor.errors import LabError, TutorError
 from tcptutor.fleet import place, pool
 from tcptutor.fleet.place import Place
@@ -88,7 +88,7 @@ class _Repeats:
         return problem
 
     async def _take(self, number: int, run: Run) -> None:
-        file, unsaved = await asyncio.to_thread(save, run, self._store)
+        file, unsaved = await asyncio.to_thread(finish, run, self._store)
         warn_if_unsaved(unsaved)
         self._documents[number] = document(run, str(file) if file else None)
         made = self.rows[number] = row(Cell(number, {}, run.experiment), run)

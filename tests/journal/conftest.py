@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.conduct import save
+from tcptutor import conduct
 from tcptutor.journal import Journal
 from tcptutor.lab.protocol import Samples
 from tcptutor.run import Environment, Run, Sample
@@ -52,6 +52,6 @@ def begin(journal: Journal, run: Run, module: str = "m", step: str = "s") -> Non
 
 def finish(journal: Journal, run: Run) -> None:
     """It has ended, and is in its file."""
-    file, unsaved = save(run, journal.runs)
+    file, unsaved = conduct.finish(run, journal.runs)
     assert not unsaved
     journal.finish_run(run, file)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tcptutor.conduct import save
+from tcptutor.conduct import finish
 from tcptutor.course.model import Course
 from tcptutor.journal import Journal
 from tcptutor.run import Run
@@ -35,7 +35,7 @@ def keep_run(journal: Journal, course: Course, module: str, step: str) -> None:
         experiment_s=experiment.seconds,
     )
     journal.begin_run(run, module, step)
-    journal.finish_run(run, save(run, journal.runs)[0])
+    journal.finish_run(run, finish(run, journal.runs)[0])
     journal.set_position(module, step)
 
 
