@@ -27,7 +27,7 @@ _ERRORS: dict[int, type[TutorError]] = {
 _warming = threading.Lock()
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class WorkerAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What came of an experiment on a worker."""
 
     result: msgspec.Raw = msgspec.Raw(b"null")
@@ -54,19 +54,19 @@ def run_experiment(experiment: bytes, of: str, clock: str, version: str) -> byte
     where = f"on {socket.gethostname()}: "
     if version != __version__:
         reason = f"tcptutor {__version__} is there, not {version}: install the same everywhere"
-        return msgspec.json.encode(Answer(problem=where + reason, exit_code=TutorError.exit_code))
+        return msgspec.json.encode(WorkerAnswer(problem=where + reason, exit_code=TutorError.exit_code))
     module, _, name = of.partition(":")
     function = getattr(importlib.import_module(module), name)
     try:
         run = asyncio.run(_while(wanted, msgspec.json.decode(experiment, type=Experiment), clock))
-        return msgspec.json.encode(Answer(result=msgspec.Raw(msgspec.json.encode(function(run)))))
+        return msgspec.json.encode(WorkerAnswer(result=msgspec.Raw(msgspec.json.encode(function(run)))))
     except TutorError as error:
-        return msgspec.json.encode(Answer(problem=f"{where}{error}", exit_code=error.exit_code))
+        return msgspec.json.encode(WorkerAnswer(problem=f"{where}{error}", exit_code=error.exit_code))
 
 
 def read(answer: bytes, kind: type[_T]) -> _T | TutorError:
     """What `run_experiment` gave: the result as `kind`, or the error there was, with its exit code."""
-    told = msgspec.json.decode(answer, type=Answer)
+    told = msgspec.json.decode(answer, type=WorkerAnswer)
     if told.problem:
         return _ERRORS.get(told.exit_code, TutorError)(told.problem)
     return msgspec.json.decode(told.result, type=kind)

@@ -45,12 +45,12 @@ async def test_without_experiments_there_is_nothing_to_do() -> None:
 
 @pytest.mark.parametrize("kind", [LabError, UsageError, LabUnavailable])
 def test_a_worker_s_error_keeps_its_exit_code(kind: type[TutorError]) -> None:
-    answer = worker.Answer(problem="on h: no lab", exit_code=kind.exit_code)
+    answer = worker.WorkerAnswer(problem="on h: no lab", exit_code=kind.exit_code)
     error = worker.read(msgspec.json.encode(answer), dict)
     assert isinstance(error, kind)
     assert str(error) == "on h: no lab"
 
 
 def test_a_worker_s_result_is_read_as_what_was_asked_for() -> None:
-    answer = worker.Answer(result=msgspec.Raw(b'{"throughput_bps":1e6}'))
+    answer = worker.WorkerAnswer(result=msgspec.Raw(b'{"throughput_bps":1e6}'))
     assert worker.read(msgspec.json.encode(answer), dict[str, float]) == {"throughput_bps": 1e6}
