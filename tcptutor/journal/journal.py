@@ -28,7 +28,6 @@ from tcptutor.journal.events import (
 )
 from tcptutor.journal.fold import JournalRecord, Progress
 from tcptutor.journal.schema import transaction
-from tcptutor.lab.protocol import Event
 from tcptutor.run import Run
 from tcptutor.runs.parts import ENDED
 from tcptutor.runs.store import RunStore, first_readable
@@ -45,7 +44,8 @@ class Journal:
     ) -> None:
         self._connection = connection
         self._path = path
-        self._runs = RunStore(folder)
+        self.runs = RunStore(folder)
+        """The run files, for whoever conducts a run."""
         with store.errors(path):
             self._folded = store.kept_fold(connection)
         self._kept = self._folded.serial
@@ -80,7 +80,7 @@ class Journal:
     @property
     def lasting(self) -> bool:
         """Whether what is recorded outlives the program."""
-        return self._runs.folder is not None
+        return self.runs.folder is not None
 
     def close(self) -> None:
         """Never raises: all that was recorded is on the disk already."""
@@ -135,27 +135,21 @@ class Journal:
     # Runs
 
     def begin_run(self, run: Run, module: str, step: str) -> None:
-        """Enter the run before it has data: a program that is killed leaves one without an end."""
-        self._runs.begin(run)
-        file = self._runs.file(run.id)
+        """Enter a run that is in `runs`, before it has data: a program that is killed leaves one without an end."""
+        file = self.runs.file(run.id)
         name = file.name if file else ""
         self._append(RunBegun(run.started, module, step, run.id, run.experiment.name, name))
 
-    def extend_run(self, run: Run, event: Event) -> None:
-        """Keep what has just arrived of a run that was begun. Never raises: `finish_run` says what is not kept."""
-        self._runs.take(run, event)
-
-    def finish_run(self, run: Run) -> None:
-        """The run has ended, whole or cut short (`complete`, `note`)."""
-        file = self._runs.finish(run)
-        self._append(RunEnded(_now(), run.id, run.complete, run.note, Path(file).name if file else ""))
+    def finish_run(self, run: Run, file: Path | None) -> None:
+        """The run has ended, whole or cut short (`complete`, `note`), and is in `file`, or nowhere."""
+        self._append(RunEnded(_now(), run.id, run.complete, run.note, file.name if file else ""))
 
     def _recover_runs(self) -> None:
         """End the runs whose program was killed, with what had arrived of each."""
-        self._runs.recover()
+        self.runs.recover()
         for id, begun in self._folded.record.runs.items():
             # `tcptutor run` may have recovered the file before us, and another app's run may go on.
-            if not begun.ended and not self._runs.goes_on(self._file(begun.file)):
+            if not begun.ended and not self.runs.goes_on(self._file(begun.file)):
                 run = first_readable([str(self._file(begun.file))])
                 ended = (run.complete, run.note, begun.file) if run else (False, ENDED, "")
                 self._append(RunEnded(_now(), id, *ended))
@@ -181,7 +175,7 @@ class Journal:
                         yield str(self._file(ended[begun.run]))
 
     def _file(self, name: str) -> Path:
-        return (self._runs.folder or Path()) / name
+        return (self.runs.folder or Path()) / name
 
     # Events and their fold
 

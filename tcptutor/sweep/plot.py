@@ -14,7 +14,7 @@ from tcptutor.exchange.plot import COLOURS, check_target, save
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import SEED, Axis, parameter_name
 from tcptutor.sweep.points import QUANTITIES, Point, points
-from tcptutor.sweep.table import Table
+from tcptutor.sweep.table import SweepTable
 
 USUAL = "throughput"
 """The quantity that is drawn when none is asked for."""
@@ -61,7 +61,7 @@ def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: 
     return chosen
 
 
-def draw(table: Table, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> None:
+def draw(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> None:
     """Draw quantity `y` over axis `x` (None: the first with numbers) into `path`, a line for each other setting.
 
     Lines with the same value of axis `group` have one colour. An axis whose values have about equal ratios is
@@ -113,9 +113,9 @@ def _draw_lines(plot: Any, found: Sequence[Point], across: _Across, y: str, grou
     for (others, line), marker in zip(lines.items(), itertools.cycle(_MARKERS)):
         colour = COLOURS[coloured.index(_colour_key(others, group)) % len(COLOURS)]
         line.sort(key=across)
-        at, said = [across(point) for point in line], [point.measured[QUANTITIES[y]] for point in line]
+        at, summaries = [across(point) for point in line], [point.measured[QUANTITIES[y]] for point in line]
         plot.errorbar(
-            at, [one.mean / scale for one in said], yerr=[(one.half_width or 0.0) / scale for one in said],
+            at, [one.mean / scale for one in summaries], yerr=[(one.half_width or 0.0) / scale for one in summaries],
             fmt=marker, color=colour, capsize=3, markersize=5,
             label=", ".join(f"{name} {value}" for name, value in others) or "measured",
         )  # fmt: skip
@@ -174,7 +174,7 @@ def is_geometric(values: Sequence[float]) -> bool:
     return max(ratios) / min(ratios) < max(differences) / min(differences)
 
 
-def _title(table: Table) -> str:
+def _title(table: SweepTable) -> str:
     definition = table.definition
     settings = ", ".join(f"{name} {value}" for name, value in definition.settings.items())
     missing = definition.cells - len(table.rows)

@@ -18,8 +18,8 @@ import msgspec
 from tcptutor import __version__, files
 from tcptutor.errors import TutorError, UsageError, refused
 from tcptutor.exchange.find import SWEEP_BEGINS
-from tcptutor.sweep.cell import Failed, Outcome, Row
 from tcptutor.sweep.grid import Axis, Cell
+from tcptutor.sweep.row import CellFailure, Outcome, Row
 
 FORMAT_VERSION = 1
 SUFFIX = ".tcpsweep"
@@ -50,7 +50,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
         return ""
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True, tag="tcpsweep"):
+class SweepHeader(msgspec.Struct, frozen=True, kw_only=True, tag="tcpsweep"):
     """The first line."""
 
     format_version: int
@@ -58,13 +58,13 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, tag="tcpsweep"):
     definition: Definition
 
 
-class Table(msgspec.Struct):
+class SweepTable(msgspec.Struct):
     """What is in the file. Owned by one reader, or by the Store that adds to it."""
 
     definition: Definition
     rows: dict[int, Row] = {}
     """By cell."""
-    failures: dict[int, Failed] = {}
+    failures: dict[int, CellFailure] = {}
     """Of the cells without a row."""
     damaged: int = 0
     """Lines that could not be read."""
@@ -82,7 +82,7 @@ class Table(msgspec.Struct):
 
 
 _outcome = msgspec.json.Decoder(Outcome)
-_header = msgspec.json.Decoder(Header)
+_header = msgspec.json.Decoder(SweepHeader)
 
 
 _SWEEP = files.FileKind(
@@ -128,7 +128,7 @@ def is_sweep(path: Path) -> bool:
     return files.beginning(path).startswith(SWEEP_BEGINS)
 
 
-def load(path: Path) -> Table:
+def load(path: Path) -> SweepTable:
     """The table in `path`. Raises TutorError when it is missing, not a sweep's, or of a newer format."""
     with files.opened(path, _SWEEP) as data:
         table = _parse(bytes(data), path, "give one that `tcptutor sweep` has written")
@@ -137,7 +137,7 @@ def load(path: Path) -> Table:
     return table
 
 
-def _parse(data: bytes, path: Path, otherwise: str) -> Table | None:
+def _parse(data: bytes, path: Path, otherwise: str) -> SweepTable | None:
     """The table in the whole lines of `data`; None when the first one was never finished.
 
     `otherwise` says what to do about a file that is not a sweep's.
@@ -149,7 +149,7 @@ def _parse(data: bytes, path: Path, otherwise: str) -> Table | None:
         return None
     try:
         files.check_version(first, FORMAT_VERSION, path)
-        table = Table(_header.decode(first).definition)
+        table = SweepTable(_header.decode(first).definition)
     except msgspec.MsgspecError as error:
         raise TutorError(
             f"{path} is damaged in its first line ({error}): run the sweep into another file"
@@ -183,7 +183,7 @@ class Store:
             self.close()
             raise
 
-    def _open(self, definition: Definition) -> Table:
+    def _open(self, definition: Definition) -> SweepTable:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -195,8 +195,10 @@ class Store:
         table = _parse(data, self.path, "give another place with -o")
         if table is None:
             os.ftruncate(self._file, 0)
-            self._write(Header(format_version=FORMAT_VERSION, tcptutor=__version__, definition=definition))
-            return Table(definition)
+            self._write(
+                SweepHeader(format_version=FORMAT_VERSION, tcptutor=__version__, definition=definition)
+            )
+            return SweepTable(definition)
         if difference := table.definition.difference(definition):
             raise UsageError(f"{self.path} holds another sweep: {difference}: give another place with -o")
         # A torn last line would swallow the next one.
@@ -208,7 +210,7 @@ class Store:
         self._write(outcome)
         self.table.take(outcome)
 
-    def _write(self, line: Header | Outcome) -> None:
+    def _write(self, line: SweepHeader | Outcome) -> None:
         size = os.fstat(self._file).st_size
         data = msgspec.json.encode(line) + b"\n"
         try:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor import conduct
 from tcptutor.course.record import PREDICT, Response
 from tcptutor.journal import Journal
 from tcptutor.journal.events import JournalEvent, Responded, decode
@@ -65,3 +66,16 @@ def some_samples(number: int) -> Samples:
         "rwnd_limited": 0.0, "sndbuf_limited": 0.0, "reord_seen": 0, "dsack_dups": 0, "rto": 0.2,
     }  # fmt: skip
     return Samples(float(number), (Sample(**values),))
+
+
+def begin(journal: Journal, run: Run, module: str = "m", step: str = "s") -> None:
+    """A run begins, as whoever conducts it has it kept."""
+    journal.runs.begin(run)
+    journal.begin_run(run, module, step)
+
+
+def finish(journal: Journal, run: Run) -> None:
+    """It has ended, and is in its file."""
+    file, unsaved = conduct.finish(run, journal.runs)
+    assert not unsaved
+    journal.finish_run(run, file)

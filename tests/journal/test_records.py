@@ -9,7 +9,7 @@ from tcptutor.course.record import PREDICT, Response
 from tcptutor.journal import Journal, Progress, is_done
 from tcptutor.spec import Experiment
 
-from .conftest import a_run, answers, predict
+from .conftest import a_run, answers, begin, finish, predict
 
 
 def test_everything_is_there_when_opened_again(path: Path) -> None:
@@ -84,14 +84,14 @@ def test_a_step_is_done_when_all_it_asks_for_is_done(journal: Journal) -> None:
     journal.visit("m", "all")
     predict(journal, "1 Mbit/s", 1e6, "m", "all")
     run = a_run()
-    journal.begin_run(run, "m", "all")
+    begin(journal, run, "m", "all")
     run.complete = False
-    journal.finish_run(run)
+    finish(journal, run)
     journal.respond("m", "all", "q", Response((0,), True))
     assert not is_done(journal.page("m", "all"), whole), "a run that was cut short does not count"
 
     run = a_run("r2")
-    journal.begin_run(run, "m", "all")
+    begin(journal, run, "m", "all")
     run.complete = True
-    journal.finish_run(run)
+    finish(journal, run)
     assert journal.progress(COURSE) == {"m": Progress(2, 2)}

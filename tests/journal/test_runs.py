@@ -17,21 +17,21 @@ from tcptutor.lab.protocol import Finished
 from tcptutor.run import Fidelity, load
 from tcptutor.runs.store import RunStore
 
-from .conftest import a_run, answers, happened, some_samples
+from .conftest import a_run, answers, begin, finish, happened, some_samples
 
 BEFORE = Path(__file__).parents[1] / "run" / "files" / "cut.tcprun.part"
 DURING_A_RUN = """
 import os, signal, sys
 from pathlib import Path
-from tests.journal.conftest import a_run, some_samples
+from tests.journal.conftest import a_run, begin, some_samples
 from tcptutor.course.record import Response
 from tcptutor.journal import Journal
 journal = Journal.open(Path(sys.argv[1]))
 journal.respond("m", "s", "q", Response((1,), True))
 run = a_run("killed")
-journal.begin_run(run, "m", "s")
+begin(journal, run)
 for number in range(5):
-    journal.extend_run(run, some_samples(number))
+    journal.runs.take(run, some_samples(number))
 """
 KILLED = DURING_A_RUN + "os.kill(os.getpid(), signal.SIGKILL)"
 ALIVE = DURING_A_RUN + "print('there', flush=True); sys.stdin.read()"
@@ -124,10 +124,10 @@ def test_a_torn_line_is_dropped_and_the_lines_before_it_kept(path: Path, cut: in
 def test_a_run_whose_end_had_arrived_is_whole(path: Path) -> None:
     journal = Journal.open(path)
     run = a_run()
-    journal.begin_run(run, "m", "s")
+    begin(journal, run)
     for event in (some_samples(1), Finished((), Fidelity(), 1.0)):
-        journal.extend_run(run, event)
-    journal._runs._parts[run.id]._close()  # as when it is killed
+        journal.runs.take(run, event)
+    journal.runs._parts[run.id]._close()  # as when it is killed
     again = Journal.open(path)
     kept = again.latest_run("m", "s")
     assert kept is not None
@@ -174,12 +174,12 @@ def test_a_part_that_cannot_become_a_file_now_waits_for_the_next_start(
 
 def test_a_run_that_nothing_came_of_leaves_no_file_and_hides_no_other(journal: Journal, path: Path) -> None:
     first = a_run("r1")
-    journal.begin_run(first, "m", "s")
+    begin(journal, first)
     first.complete = True
-    journal.finish_run(first)
+    finish(journal, first)
     second = a_run("r2")
-    journal.begin_run(second, "m", "s")
-    journal.finish_run(second)
+    begin(journal, second)
+    finish(journal, second)
     latest = journal.latest_run("m", "s")
     assert latest is not None
     assert latest.id == "r1"
@@ -189,9 +189,9 @@ def test_a_run_that_nothing_came_of_leaves_no_file_and_hides_no_other(journal: J
 def test_the_latest_run_of_a_step_is_given(journal: Journal) -> None:
     for number in (1, 2):
         run = a_run(f"r{number}")
-        journal.begin_run(run, "m", "s")
+        begin(journal, run)
         run.complete = True
-        journal.finish_run(run)
+        finish(journal, run)
     latest = journal.latest_run("m", "s")
     assert latest is not None
     assert (latest.id, latest.complete) == ("r2", True)
@@ -201,9 +201,9 @@ def test_the_latest_run_of_a_step_is_given(journal: Journal) -> None:
 def test_a_damaged_run_file_gives_the_run_before_it(journal: Journal, path: Path) -> None:
     for number in (1, 2):
         run = a_run(f"r{number}")
-        journal.begin_run(run, "m", "s")
+        begin(journal, run)
         run.complete = True
-        journal.finish_run(run)
+        finish(journal, run)
     (path.parent / "runs" / "r2.tcprun").write_bytes(b"not a run")
     latest = journal.latest_run("m", "s")
     assert latest is not None

@@ -14,7 +14,7 @@ from tcptutor.errors import JournalError
 from tcptutor.journal import Journal, schema, store
 from tcptutor.journal.events import Responded, export_events, read_events
 
-from .conftest import a_run, answers, happened, predict, some_samples
+from .conftest import a_run, answers, begin, happened, predict, some_samples
 
 WRITER = """
 import sys
@@ -146,11 +146,11 @@ def test_what_cannot_be_written_now_is_one_clear_line_and_changes_nothing(
 def test_a_disk_that_is_full_for_run_files_is_one_clear_line(journal: Journal, path: Path) -> None:
     (path.parent / "runs").write_text("a file where the folder should be")
     run = a_run()
-    journal.begin_run(run, "m", "s")
-    journal.extend_run(run, some_samples(0))
+    begin(journal, run)
+    journal.runs.take(run, some_samples(0))
     run.complete = True
     with pytest.raises(JournalError, match="could not be saved") as caught:
-        journal.finish_run(run)
+        journal.runs.finish(run)
     assert "\n" not in str(caught.value)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tcptutor.conduct import finish
 from tcptutor.course.model import Course
 from tcptutor.course.record import Response
 from tcptutor.journal import Journal
@@ -36,7 +37,7 @@ def keep_run(journal: Journal, course: Course, module: str, step: str) -> None:
         experiment_s=experiment.seconds,
     )
     journal.begin_run(run, module, step)
-    journal.finish_run(run)
+    journal.finish_run(run, finish(run, journal.runs)[0])
     journal.visit(module, step)
 
 

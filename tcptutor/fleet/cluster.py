@@ -1,4 +1,4 @@
-"""The cells of a sweep on the workers of a Dask cluster, each worker with guests of its own."""
+"""Experiments on the workers of a Dask cluster, each worker with guests of its own."""
 
 from __future__ import annotations
 
@@ -6,29 +6,20 @@ import contextlib
 import logging
 import warnings
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from tcptutor import __version__
-from tcptutor.errors import LabError, LabUnavailable, MissingTool, TutorError, UsageError
-from tcptutor.sweep.cell import Outcome, failed
-from tcptutor.sweep.grid import Cell
-from tcptutor.sweep.place import Place
+from tcptutor.errors import LabError, LabUnavailable, MissingTool, TutorError
+from tcptutor.fleet import worker
+from tcptutor.run import Run
+from tcptutor.spec import Experiment
+
+_T = TypeVar("_T")
 
 TIMEOUT = 10.0
 """Seconds in which a scheduler must answer, and have a worker."""
-
-
-def place(backend: str, clock: str, jobs: int | None) -> Place:
-    """Where cells run on a cluster: in guests with the virtual clock. Raises UsageError for anything else."""
-    if backend == "host" or clock == "real":
-        raise UsageError(
-            "--cluster: runs in real time disturb each other: leave --backend and --clock out, for the virtual clock"
-        )
-    if jobs is not None:
-        raise UsageError("--cluster: each worker runs as many cells as it has threads: leave --jobs out")
-    return Place("guest", "virtual", 1, "on the cluster")
 
 
 def _distributed() -> Any:
@@ -84,47 +75,51 @@ class Cluster:
             with contextlib.suppress(OSError, TimeoutError):
                 await client.close()
 
-    async def outcomes(self, cells: Sequence[Cell], where: Place) -> AsyncGenerator[Outcome, None]:
-        """What came out of each cell, in the order in which they end. Closing it ends those that are running.
+    async def results(
+        self, experiments: Sequence[Experiment], clock: str, of: Callable[[Run], _T], kind: type[_T]
+    ) -> AsyncGenerator[tuple[int, _T | TutorError], None]:
+        """The number of each experiment with `of` its run, or with why it failed, in the order in which they end.
 
-        Raises LabError when the scheduler goes away.
+        `of` is a function at the top of a module, and is called on the worker; what it gives travels as JSON and is
+        read as `kind`. Closing the iterator ends what is running. Raises LabError when the scheduler goes away.
         """
-        launch = _launcher()
-        by_future = {
-            self._client.submit(launch, msgspec.json.encode(cell), where.clock, __version__, pure=False): cell
-            for cell in cells
+        launch, name = _launcher(), f"{of.__module__}:{of.__qualname__}"
+        numbers = {
+            self._client.submit(
+                launch, msgspec.json.encode(experiment), name, clock, __version__, pure=False
+            ): number
+            for number, experiment in enumerate(experiments)
         }
         try:
-            async for future in self._distributed.as_completed(by_future, loop=self._client.loop):
-                cell = by_future[future]
+            async for future in self._distributed.as_completed(numbers, loop=self._client.loop):
                 if future.status == "finished":
-                    yield msgspec.json.decode(await future.result(), type=Outcome)
+                    yield numbers[future], worker.read(await future.result(), kind)
                 elif future.status == "error":
-                    yield failed(cell, TutorError(_reason(await future.exception())))
+                    yield numbers[future], TutorError(_reason(await future.exception()))
                 else:
                     raise LabError(f"the Dask scheduler at {self._address} has gone away")
         finally:
             with contextlib.suppress(OSError, TimeoutError, AttributeError):
-                await self._client.cancel(list(by_future))
+                await self._client.cancel(list(numbers))
 
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError):
         return f"a worker has no {error.name}: install tcptutor {__version__} where the workers are"
     if type(error).__name__ == "KilledWorker":
-        return "the worker ended while it ran this cell, more than once: look at its memory"
+        return "the worker ended while it ran this, more than once: look at its memory"
     text = str(error).strip().splitlines()
     return f"the worker could not run it: {type(error).__name__} {text[0] if text else ''}".strip()
 
 
-def _launcher() -> Callable[[bytes, str, str], bytes]:
+def _launcher() -> Callable[[bytes, str, str, str], bytes]:
     """The function that is sent. As it is a local one, Dask sends it whole: the scheduler needs no tcptutor to pass
     it on, and a worker without tcptutor can say so.
     """
 
-    def launch(request: bytes, clock: str, version: str) -> bytes:
-        from tcptutor.sweep.worker import run_cell  # noqa: PLC0415
+    def launch(experiment: bytes, of: str, clock: str, version: str) -> bytes:
+        from tcptutor.fleet.worker import run_experiment  # noqa: PLC0415
 
-        return run_cell(request, clock, version)
+        return run_experiment(experiment, of, clock, version)
 
     return launch

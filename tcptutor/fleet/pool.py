@@ -1,4 +1,4 @@
-"""Several labs at work side by side, each on the next experiment of one list."""
+"""Several labs at work side by side on one list of experiments."""
 
 from __future__ import annotations
 
@@ -6,28 +6,37 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
 from tcptutor.backends.lab import Lab
+from tcptutor.conduct import ConductedRun
 from tcptutor.errors import KernelLacks, LabError, TutorError
+from tcptutor.fleet.place import Place
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
-from tcptutor.sweep.cell import play
-from tcptutor.sweep.place import Place
 
-Result = tuple[int, Run | TutorError]
+PoolResult = tuple[int, Run | TutorError]
 
 
-async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerator[Result, None]:
+async def run_whole(lab: Lab, experiment: Experiment) -> Run:
+    """The whole run, kept nowhere. Raises LabError or LabUnavailable."""
+    await lab.warm(experiment)
+    async with ConductedRun(lab, experiment) as conducted:
+        async for _ in conducted:
+            pass
+    return conducted.run
+
+
+async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerator[PoolResult, None]:
     """The number of each experiment with its run, or with why it failed, in the order in which they end.
 
     Raises LabUnavailable when none can run. Closing it, or cancelling the task, ends every lab.
     """
     labs = [Lab(place.backend, place.clock) for _ in range(min(place.at_once, len(experiments)))]
     todo = iter(enumerate(experiments))
-    done: asyncio.Queue[Result | Exception | None] = asyncio.Queue()
+    done: asyncio.Queue[PoolResult | Exception | None] = asyncio.Queue()
 
     async def work(lab: Lab) -> None:
         for number, experiment in todo:
             try:
-                done.put_nowait((number, await play(lab, experiment)))
+                done.put_nowait((number, await run_whole(lab, experiment)))
             except (LabError, KernelLacks) as error:
                 done.put_nowait((number, error))
             except Exception as error:  # raised again where the results are read

@@ -1,25 +1,22 @@
-"""One cell of a sweep: an experiment run on a lab, and the row of results that is kept of it."""
+"""The row of results that is kept of a cell of a sweep, or why there is none."""
 
 from __future__ import annotations
 
 import math
 import socket
-from contextlib import aclosing
 
 import msgspec
 
 from tcptutor.analysis.measure import measure
 from tcptutor.analysis.report import report_of
-from tcptutor.backends.lab import Lab
 from tcptutor.errors import TutorError
 from tcptutor.run import FlowResult, Run
-from tcptutor.runs.recording import Recording
 from tcptutor.spec import PARAMETERS, Experiment
 from tcptutor.spec.parameters import sysctl_name
 from tcptutor.sweep.grid import Cell
 
 
-class Predicted(msgspec.Struct, frozen=True, kw_only=True):
+class RowPrediction(msgspec.Struct, frozen=True, kw_only=True):
     """What one model said of a cell."""
 
     model: str
@@ -30,9 +27,9 @@ class Predicted(msgspec.Struct, frozen=True, kw_only=True):
     tolerance: float
     within: bool
     difference: float | None = None
-    """Measured less predicted, over predicted; None in a file from before this was kept. So the next: empty there."""
+    """Measured less predicted, over predicted; None in a file from before this was kept."""
     reason: str = ""
-    """Why they differ, where it is known; one short sentence or empty."""
+    """Why they differ, where it is known; one short sentence or empty, as in a file from before this was kept."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
@@ -40,8 +37,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
 
     cell: int
     point: dict[str, str]
-    """The value of each axis but the seed's, as the user wrote it; the next, in base units where it is a number."""
+    """The value of each axis but the seed's, as the user wrote it."""
     values: dict[str, float | str | None]
+    """The value of each axis but the seed's, in base units where it is a number."""
     seed: int
     throughput_bps: float
     retransmits: int
@@ -50,11 +48,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
     loss_rate: float
     jain_index: float
     mean_rtt_s: float | None
-    """Mean over the flows, as the next."""
+    """Mean over the flows."""
     mean_cwnd_segments: float | None
+    """Mean over the flows."""
     completion_s: float | None = None
     """When the last flow had sent what it had to; None where flows send until the time is over."""
-    predictions: tuple[Predicted, ...] = ()
+    predictions: tuple[RowPrediction, ...] = ()
     """The binding one first."""
     limited_by: str
     fidelity: str
@@ -67,7 +66,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
     experiment_s: float
 
 
-class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
+class CellFailure(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     """A cell that gave no result, and why; it is run again when the sweep goes on."""
 
     cell: int
@@ -77,29 +76,31 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     exit_code: int = 1
 
 
-Outcome = Row | Failed
-
-
-async def play(lab: Lab, experiment: Experiment) -> Run:
-    """The whole run. Raises LabError or LabUnavailable; a run that did not end is not kept."""
-    recording = Recording(experiment, await lab.warm(experiment))
-    async with aclosing(lab.run(experiment)) as events:
-        async for event in events:
-            recording.take(event)
-    return recording.run
+Outcome = Row | CellFailure
 
 
 def row(cell: Cell, run: Run) -> Row:
     """The results of `run`, which is that of `cell`."""
+    return placed(results(run), cell)
+
+
+def placed(made: Row, cell: Cell) -> Row:
+    """`made`, the results of the experiment of `cell`, as that cell's row."""
+    values = {name: _value(cell.experiment, name) for name in cell.point}
+    return msgspec.structs.replace(made, cell=cell.index, point=cell.point, values=values)
+
+
+def results(run: Run) -> Row:
+    """What came out of `run`, in no cell yet."""
     measured = measure(run)
     result = report_of(run, measured)
     flows = measured.flows
     completions = [flow.completion_s for flow in flows if flow.completion_s is not None]
     return Row(
-        cell=cell.index,
-        point=cell.point,
-        values={name: _value(cell.experiment, name) for name in cell.point},
-        seed=cell.experiment.seed,
+        cell=0,
+        point={},
+        values={},
+        seed=run.experiment.seed,
         throughput_bps=result.throughput_bps,
         retransmits=result.retransmits,
         losses=result.loss_events,
@@ -109,7 +110,7 @@ def row(cell: Cell, run: Run) -> Row:
         mean_cwnd_segments=_mean(flows, "mean_cwnd_segments"),
         completion_s=max(completions, default=None),
         predictions=tuple(
-            Predicted(
+            RowPrediction(
                 model=one.prediction.model,
                 label=one.prediction.label,
                 throughput_bps=one.prediction.throughput_bps,
@@ -133,13 +134,13 @@ def row(cell: Cell, run: Run) -> Row:
     )
 
 
-def failed(cell: Cell, error: TutorError, where: str = "") -> Failed:
+def failed(cell: Cell, error: TutorError) -> CellFailure:
     """`cell` without a result, because of `error`."""
-    return Failed(
+    return CellFailure(
         cell=cell.index,
         point=cell.point,
         seed=cell.experiment.seed,
-        reason=f"{where}{error}",
+        reason=str(error),
         exit_code=error.exit_code,
     )
 

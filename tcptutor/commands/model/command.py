@@ -1,13 +1,13 @@
-"""The command: list the models, explain one, or compute it."""
+"""`tcptutor model`: lists the models, explains one, or computes it."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tcptutor.calculator import read, say, window
+from tcptutor.commands.model import read, trajectory, write
+from tcptutor.commands.output import print_json, print_lines, table
 from tcptutor.errors import ParameterError, UsageError
 from tcptutor.theory.catalogue import GROUPS, MODELS, PublishedModel
 
@@ -17,33 +17,33 @@ _GIVES = {"rate": "payload, bit/s", "time": "seconds", "size": "bytes", "share":
 def run_model(name: str | None, words: Sequence[str], as_json: bool) -> int:
     """`tcptutor model [NAME [KEY=VALUE...]]`: the exit code. Raises UsageError."""
     if name is None:
-        _print_json({"models": _listing()}) if as_json else print("\n".join(_list()))
+        print_json({"models": _listing()}) if as_json else print_lines(_list())
         return 0
     known = name.replace("-", "_").lower()
-    if known not in MODELS and known != window.NAME:
-        names = [*MODELS, window.NAME]
+    if known not in MODELS and known != trajectory.NAME:
+        names = [*MODELS, trajectory.NAME]
         raise UsageError(f"no model {name!r}{read.near(known, names) or ':'} `tcptutor model` lists them all")
     settings = read.pairs(words)
-    if known == window.NAME:
-        return window.run(settings, as_json)
+    if known == trajectory.NAME:
+        return trajectory.run(settings, as_json)
     model = MODELS[known]
     if not settings:
-        _print_json(_described(model)) if as_json else print("\n".join(_explained(model)))
+        print_json(_described(model)) if as_json else print_lines(_explained(model))
         return 0
     values = read.values(model.name, model.parameters, settings)
     result = _computed(model, values)
     if as_json:
-        _print_json(
+        print_json(
             {
                 "model": model.name,
                 "parameters": values,
-                "result": {"value": result, "unit": say.UNITS.get(model.unit, model.unit)},
+                "result": {"value": result, "unit": write.UNITS.get(model.unit, model.unit)},
                 "formula": model.formula,
                 "source": model.source,
             }
         )
     else:
-        print("\n".join(_answer(model, values, result)))
+        print_lines(_answer(model, values, result))
     return 0
 
 
@@ -63,13 +63,13 @@ def _computed(model: PublishedModel, values: Mapping[str, Any]) -> float | list[
 def _answer(model: PublishedModel, values: Mapping[str, Any], result: float | list[float]) -> list[str]:
     numbers = result if isinstance(result, list) else [result]
     rows = [
-        (parameter.name, say.argument(values[parameter.name], parameter.quantity.kind))
+        (parameter.name, write.argument(values[parameter.name], parameter.quantity.kind))
         for parameter in model.parameters
         if values[parameter.name] is not None
     ]
     return [
-        f"{model.name}: {', '.join(say.result(number, model.unit) for number in numbers)}",
-        *say.table([*rows, ("formula", model.formula), ("source", model.source)]),
+        f"{model.name}: {', '.join(write.result(number, model.unit) for number in numbers)}",
+        *table([*rows, ("formula", model.formula), ("source", model.source)], fold=True),
     ]
 
 
@@ -79,8 +79,8 @@ def _explained(model: PublishedModel) -> list[str]:
         ("source", model.source),
         ("gives", _GIVES.get(model.unit, model.unit)),
     ]
-    example = say.usage(model.name, model.parameters)
-    return [f"{model.name}: {model.gives}", *say.explanation(about, model.parameters, example)]
+    example = write.usage(model.name, model.parameters)
+    return [f"{model.name}: {model.gives}", *write.explanation(about, model.parameters, example)]
 
 
 def _list() -> list[str]:
@@ -88,11 +88,13 @@ def _list() -> list[str]:
     widths = (max(map(len, MODELS)), 21)
     lines = []
     for title, models in GROUPS.items():
-        rows = [(each.name, say.signature(each.parameters), each.gives) for each in models]
-        lines += [title, *say.table(rows, widths)]
+        rows = [(each.name, write.signature(each.parameters), each.gives) for each in models]
+        lines += [title, *table(rows, widths, fold=True)]
     lines += ["A window over time"]
-    lines += say.table([(window.NAME, say.signature(window.PARAMETERS), window.GIVES)], widths)
-    example = say.usage("mathis", MODELS["mathis"].parameters)
+    lines += table(
+        [(trajectory.NAME, write.signature(trajectory.PARAMETERS), trajectory.GIVES)], widths, fold=True
+    )
+    example = write.usage("mathis", MODELS["mathis"].parameters)
     return [
         *lines,
         "",
@@ -102,19 +104,15 @@ def _list() -> list[str]:
 
 
 def _listing() -> list[dict[str, Any]]:
-    return [*map(_described, MODELS.values()), window.described()]
+    return [*map(_described, MODELS.values()), trajectory.described()]
 
 
 def _described(model: PublishedModel) -> dict[str, Any]:
     return {
         "model": model.name,
         "gives": model.gives,
-        "unit": say.UNITS.get(model.unit, model.unit),
-        "parameters": [say.description(parameter) for parameter in model.parameters],
+        "unit": write.UNITS.get(model.unit, model.unit),
+        "parameters": [write.description(parameter) for parameter in model.parameters],
         "formula": model.formula,
         "source": model.source,
     }
-
-
-def _print_json(document: dict[str, Any]) -> None:
-    print(json.dumps(document, allow_nan=False))

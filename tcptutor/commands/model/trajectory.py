@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tcptutor import units
-from tcptutor.calculator import read, say
+from tcptutor.commands.model import read, write
+from tcptutor.commands.output import WIDTH, print_json, print_lines, table
 from tcptutor.errors import ParameterError, UnitError
 from tcptutor.theory import LAWS, Bottleneck, Source, Trajectory, bdp, jain_index, trajectories
 from tcptutor.theory.catalogue import Argument
@@ -53,22 +53,20 @@ PARAMETERS = (
 
 def described() -> dict[str, Any]:
     """As --json lists it."""
-    parameters = [say.description(parameter) for parameter in PARAMETERS]
+    parameters = [write.description(parameter) for parameter in PARAMETERS]
     return {"model": NAME, "gives": GIVES, "unit": "series", "parameters": parameters} | dict(_ABOUT[:2])
 
 
 def run(settings: Mapping[str, str], as_json: bool) -> int:
     """Explain it, or compute it: the exit code. Raises ParameterError."""
     if not settings:
-        lines = [f"{NAME}: {GIVES}", *say.explanation(_ABOUT, PARAMETERS, _EXAMPLE)]
-        print(json.dumps(described()) if as_json else "\n".join(lines))
+        lines = [f"{NAME}: {GIVES}", *write.explanation(_ABOUT, PARAMETERS, _EXAMPLE)]
+        print_json(described()) if as_json else print_lines(lines)
         return 0
     values = read.values(NAME, PARAMETERS, settings)
     values["queue"] = _queue(values)
     flows = _play(values)
-    print(
-        json.dumps(_document(values, flows), allow_nan=False) if as_json else "\n".join(_lines(values, flows))
-    )
+    print_json(_document(values, flows)) if as_json else print_lines(_lines(values, flows))
     return 0
 
 
@@ -139,10 +137,7 @@ def _document(values: Mapping[str, Any], flows: Sequence[Trajectory]) -> dict[st
 def _lines(values: Mapping[str, Any], flows: Sequence[Trajectory]) -> list[str]:
     shown = flows if len(flows) <= _COLUMNS else ()
     heads = [flow.source.algorithm for flow in shown] or [f"mean of {len(flows)}"]
-    lines = [
-        _title(values, flows),
-        f"{'t':>8}" + "".join(f"{head:>10}" for head in heads) + _cells("RTT", "total"),
-    ]
+    rows = [["t", *heads, "RTT", "total"]]
     for row in range(_ROWS + 1):
         moment = values["duration"] * row / _ROWS
         points = [point for flow in flows if (point := flow.at(moment))]
@@ -151,25 +146,21 @@ def _lines(values: Mapping[str, Any], flows: Sequence[Trajectory]) -> list[str]:
             windows = [sum(windows) / len(windows)]
         rtt = units.seconds(sum(point.rtt for point in points) / len(points))
         total = units.rate(sum(point.throughput for point in points))
-        lines.append(
-            f"{_seconds(moment):>8}" + "".join(f"{each:>10.1f}" for each in windows) + _cells(rtt, total)
-        )
-    return [*lines, *_summary(values, flows)]
+        rows.append([_seconds(moment), *(f"{each:.1f}" for each in windows), rtt, total])
+    widths = [8, *(10 for _ in heads), 10, 14]
+    over_time = table(rows, widths, indent=0, gap=0, right=True)
+    return [_title(values, flows), *over_time, *_summary(values, flows)]
 
 
 def _seconds(moment: float) -> str:
     return units.seconds(moment) if moment else "0 s"
 
 
-def _cells(rtt: str, total: str) -> str:
-    return f"{rtt:>10}{total:>14}"
-
-
 def _title(values: Mapping[str, Any], flows: Sequence[Trajectory]) -> str:
     given = {**values, "flows": len(flows)}
     kinds = {parameter.name: parameter.quantity.kind for parameter in PARAMETERS}
-    parts = [f"{name} {say.argument(each, kinds[name])}" for name, each in given.items() if each]
-    return textwrap.fill(f"{NAME}: {', '.join(parts)}", say.WIDTH, subsequent_indent="  ")
+    parts = [f"{name} {write.argument(each, kinds[name])}" for name, each in given.items() if each]
+    return textwrap.fill(f"{NAME}: {', '.join(parts)}", WIDTH, subsequent_indent="  ")
 
 
 def _summary(values: Mapping[str, Any], flows: Sequence[Trajectory]) -> list[str]:
@@ -186,4 +177,4 @@ def _summary(values: Mapping[str, Any], flows: Sequence[Trajectory]) -> list[str
     ]
     if len(flows) > 1:
         rows.append(("Jain's index", f"{jain_index(rates):.4f}"))
-    return say.table(rows)
+    return table(rows, fold=True)

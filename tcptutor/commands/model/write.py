@@ -1,17 +1,15 @@
-"""Results and parameters as a person reads them, in at most 80 columns."""
+"""Results and parameters of models as a person reads them."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from itertools import zip_longest
 from typing import Any
 
 from tcptutor import units
+from tcptutor.commands.output import table
 from tcptutor.theory.catalogue import Argument
 from tcptutor.theory.quantities import Kind
 
-WIDTH = 80
 UNITS = {"rate": "bit/s", "time": "s", "size": "bytes", "share": "1", "number": "1"}
 """The base units of results, as --json names them; the others are named as they are."""
 
@@ -82,25 +80,12 @@ def usage(model: str, parameters: Iterable[Argument]) -> str:
     return " ".join(["tcptutor model", model, *words])
 
 
-def table(rows: Sequence[Sequence[str]], widths: Sequence[int] = ()) -> list[str]:
-    """Columns, each but the first wrapped under itself. widths: of all but the last; as needed if not given."""
-    widths = widths or [max(len(row[0]) for row in rows)]
-    widths = [*widths, WIDTH - 2 - sum(widths) - 2 * len(widths)]
-    lines = []
-    for row in rows:
-        cells = [textwrap.wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
-        for line in zip_longest(*cells, fillvalue=""):
-            padded = (f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
-            lines.append("  " + "  ".join(padded).rstrip())
-    return lines
-
-
 def explanation(about: Sequence[tuple[str, str]], parameters: Sequence[Argument], example: str) -> list[str]:
     """What a model is, and how to ask it."""
     return [
-        *table(about),
+        *table(about, fold=True),
         "parameters",
-        *table([(parameter.name, _meaning(parameter)) for parameter in parameters]),
+        *table([(parameter.name, _meaning(parameter)) for parameter in parameters], fold=True),
         "example",
         f"  {example}",
     ]

@@ -1,4 +1,4 @@
-"""Where the cells of a sweep run, all of them in the same place, and how many at a time."""
+"""Where many experiments run, all of them in the same place, and how many at a time."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tcptutor.errors import KernelLacks, UsageError
 from tcptutor.spec import Experiment
 
 _START = 2.5
-"""Seconds from one run to the next beside the traffic; as measured, like the next."""
+"""Seconds that a run takes beside its traffic; measured."""
 _SEGMENT = 0.5e-3
-"""Seconds of a core for each segment in an emulated guest, its acknowledgement included."""
+"""Seconds of a core for each segment in an emulated guest, its acknowledgement included; measured."""
 _PAYLOAD = 1448
 _QEMU_MIB = 100
 """What QEMU itself needs beside the guest's memory."""
@@ -42,7 +42,7 @@ async def find(experiments: Sequence[Experiment], backend: str, clock: str, jobs
         try:
             found = await choose(experiment, backend, clock)
         except KernelLacks as error:
-            lacking = error  # only its own cells fail
+            lacking = error  # only this experiment fails
             continue
         if chosen is None or found.name == "guest":
             chosen = found

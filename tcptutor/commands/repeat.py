@@ -3,48 +3,60 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from tcptutor import units
+from tcptutor import course, units
 from tcptutor.analysis import document
 from tcptutor.backends.ending import run_until_signal
+from tcptutor.commands.bar import Bar
+from tcptutor.commands.output import print_json, print_lines, table, warn
+from tcptutor.commands.run import open_store, warn_if_unsaved
+from tcptutor.commands.words import count, duration, rate_with_interval, with_interval
+from tcptutor.conduct import finish
 from tcptutor.errors import LabError, TutorError
+from tcptutor.fleet import place, pool
+from tcptutor.fleet.place import Place
 from tcptutor.run import Run
+from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
-from tcptutor.sweep import place, pool, said
-from tcptutor.sweep.cell import Row, row
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import Cell
-from tcptutor.sweep.place import Place
 from tcptutor.sweep.points import Point, point
-from tcptutor.sweep.progress import Bar
-
-Keep = Callable[[Run], Path | None]
+from tcptutor.sweep.row import Row, row
 
 
-def run_repeated(
-    experiments: Sequence[Experiment], backend: str, clock: str, as_json: bool, keep: Keep
+def repeat_experiment(
+    experiment: str,
+    settings: Mapping[str, str],
+    seed: int | None,
+    scale: str,
+    repeat: int,
+    backend: str,
+    clock: str,
+    as_json: bool,
 ) -> int:
-    """The exit code. `experiments` differ in their seeds only; `keep` stores a run. Raises TutorError."""
+    """The exit code. Raises TutorError before anything has run."""
+    first = course.experiment(experiment, settings, seed, scale=scale)
+    others = [
+        course.experiment(experiment, settings, first.seed + step, scale=scale) for step in range(1, repeat)
+    ]
+    experiments = [first, *others]
+    repeats = _Repeats(experiments, as_json, open_store())
     where = asyncio.run(place.find(experiments, backend, clock, None))
-    repeats = _Repeats(experiments, as_json, keep)
     if not as_json:
-        click.echo(f"{experiments[0].name}: {experiments[0].title}")
-        runs = f"{said.count(len(experiments), 'run')}, {where.backend}, {where.clock} clock, {where.why}"
-        click.echo(f"  {runs}: about {said.duration(place.expected_seconds(experiments, where))}")
+        click.echo(f"{first.name}: {first.title}")
+        runs = f"{count(repeat, 'run')}, {where.backend}, {where.clock} clock, {where.why}"
+        click.echo(f"  {runs}: about {duration(place.expected_seconds(experiments, where))}")
     problem = run_until_signal(repeats.run(where))
     if repeats.rows:
         repeats.tell()
     if problem is not None:
-        finished = f"{len(repeats.rows)} of {said.count(len(experiments), 'run')}"
-        click.echo(f"tcptutor: {problem}; {finished} are finished and kept", err=True)
+        warn(f"{problem}; {len(repeats.rows)} of {count(repeat, 'run')} are finished and kept")
         return problem.exit_code
     return 0
 
@@ -52,8 +64,8 @@ def run_repeated(
 class _Repeats:
     """Owns what has come out so far."""
 
-    def __init__(self, experiments: Sequence[Experiment], as_json: bool, keep: Keep) -> None:
-        self._experiments, self._as_json, self._keep = experiments, as_json, keep
+    def __init__(self, experiments: Sequence[Experiment], as_json: bool, store: RunStore) -> None:
+        self._experiments, self._as_json, self._store = experiments, as_json, store
         self._documents: dict[int, dict[str, object]] = {}
         self.rows: dict[int, Row] = {}
 
@@ -67,7 +79,7 @@ class _Repeats:
                         if isinstance(result, TutorError):
                             problem = problem or result
                         else:
-                            self._take(number, result)
+                            await self._take(number, result)
                         bar.one_more()
         except asyncio.CancelledError:
             return LabError("stopped before the end")
@@ -75,15 +87,16 @@ class _Repeats:
             return error
         return problem
 
-    def _take(self, number: int, run: Run) -> None:
-        path = self._keep(run)
-        self._documents[number] = document(run, str(path) if path else None)
+    async def _take(self, number: int, run: Run) -> None:
+        file, unsaved = await asyncio.to_thread(finish, run, self._store)
+        warn_if_unsaved(unsaved)
+        self._documents[number] = document(run, str(file) if file else None)
         made = self.rows[number] = row(Cell(number, {}, run.experiment), run)
         if not self._as_json:
             best = made.predictions[0]
             doubt = "" if made.fidelity == "valid" else f"   {made.fidelity}: {made.reasons[0]}"
             click.echo(
-                f"  seed {made.seed}   {units.rate(made.throughput_bps)}   {said.count(made.losses, 'loss event')}"
+                f"  seed {made.seed}   {units.rate(made.throughput_bps)}   {count(made.losses, 'loss event')}"
                 f"   measured / {best.label} {best.ratio:.2f}{doubt}"
             )
 
@@ -95,10 +108,9 @@ class _Repeats:
                 "runs": [self._documents[number] for number in sorted(self._documents)],
                 "summary": _summary(together),
             }
-            click.echo(json.dumps(whole, allow_nan=False))
+            print_json(whole)
         else:
-            for line in _lines(together):
-                click.echo(f"  {line}")
+            print_lines(_lines(together))
 
 
 def _summary(together: Point) -> dict[str, Any]:
@@ -118,16 +130,19 @@ def _summary(together: Point) -> dict[str, Any]:
 
 def _lines(together: Point) -> list[str]:
     measured = together.measured
-    lines = [
-        f"mean of {said.count(len(together.seeds), 'run')}, ± half the {LEVEL:.0%} confidence interval",
-        f"  throughput   {said.rate_with_interval(measured['throughput_bps'])}",
-        f"  loss rate    {said.with_interval(measured['loss_rate'], 1e-2, '%')}",
-        f"  losses       {said.with_interval(measured['losses'], 1, '')}",
+    runs = count(len(together.seeds), "run")
+    quantities = [
+        ("throughput", rate_with_interval(measured["throughput_bps"])),
+        ("loss rate", with_interval(measured["loss_rate"], 1e-2, "%")),
+        ("losses", with_interval(measured["losses"], 1, "")),
     ]
-    for model in together.models.values():
-        lines.append(f"  measured / {model.label:<24} {said.with_interval(model.ratio, 1, '')}")
-    if together.doubtful:
-        lines.append(
-            f"  {together.doubtful} of {said.count(len(together.seeds), 'run')} not valid: see their files"
-        )
-    return lines
+    ratios = [
+        (f"measured / {model.label}", with_interval(model.ratio, 1, "")) for model in together.models.values()
+    ]
+    doubt = [f"    {together.doubtful} of {runs} not valid: see their files"] if together.doubtful else []
+    return [
+        f"  mean of {runs}, ± half the {LEVEL:.0%} confidence interval",
+        *table(quantities, (11,), indent=4),
+        *table(ratios, (35,), indent=4, gap=1),
+        *doubt,
+    ]

@@ -1,4 +1,4 @@
-"""A bar on standard error while cells run; nothing where that is not a terminal."""
+"""A bar on standard error while many experiments run; nothing where that is not a terminal."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from rich.progress import (
 
 
 class Bar:
-    """Counts the cells that are done, with the time that passed and is left."""
+    """Counts the runs that have ended, with the time that passed and is left."""
 
     def __init__(self, title: str, total: int, done: int = 0) -> None:
         console = Console(stderr=True, highlight=False, markup=False)
         self._progress = Progress(
             TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(),
-            TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[said]}"),
+            TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[latest]}"),
             console=console, disable=not console.is_terminal or console.is_dumb_terminal, transient=True,
             refresh_per_second=4,
             # Lines for a terminal go above the bar; those for a file stay out of rich's hands.
             redirect_stdout=sys.stdout.isatty(),
         )  # fmt: skip
-        self._task = self._progress.add_task(title, total=total, completed=done, said="")
+        self._task = self._progress.add_task(title, total=total, completed=done, latest="")
 
-    def one_more(self, said: str = "") -> None:
-        """A cell is done; `said` stays beside the bar until the next one."""
-        self._progress.update(self._task, advance=1, said=said)
+    def one_more(self, latest: str = "") -> None:
+        """A run has ended; `latest` stands beside the bar until another one has."""
+        self._progress.update(self._task, advance=1, latest=latest)
 
     def __enter__(self) -> Bar:
         self._progress.start()

@@ -1,4 +1,4 @@
-"""The command line. Each command is a few lines into the rooms below, imported when it is called.
+"""The command line: what each command takes. What it does is in the file of its name, imported when it is called.
 
 Exit codes: 0 done, 1 a check or run failed, 2 wrong usage, 3 the lab cannot run here. Errors are one line on
 standard error that says what to do.
@@ -68,14 +68,9 @@ def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> No
             os.environ.pop(name, None)
     if ctx.invoked_subcommand is not None:
         return
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise TutorError(
-            "the app needs a terminal: open one, or use `tcptutor run` for an experiment without the app"
-        )
-    from tcptutor.backends.lab import Lab  # noqa: PLC0415
-    from tcptutor.ui import run_app  # noqa: PLC0415
+    from tcptutor.commands.app import open_app  # noqa: PLC0415
 
-    ctx.exit(run_app(module, Lab(backend, clock)))
+    ctx.exit(open_app(module, backend, clock))
 
 
 def _settings(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -115,22 +110,15 @@ _SCALE = click.option(
 @_BACKEND
 @_CLOCK
 @_JSON
-def run(
-    experiment: str,
-    settings: dict[str, str],
-    seed: int | None,
-    scale: str,
-    repeat: int | None,
-    backend: str,
-    clock: str,
-    as_json: bool,
-) -> None:
+def run(repeat: int | None, **given: Any) -> None:
     """Run an experiment without the app and print what came out, beside the models' predictions."""
-    from tcptutor.headless import repeat_experiment, run_experiment  # noqa: PLC0415
-
     if repeat is not None:
-        sys.exit(repeat_experiment(experiment, settings, seed, scale, repeat, backend, clock, as_json))
-    sys.exit(run_experiment(experiment, settings, seed, scale, backend, clock, as_json))
+        from tcptutor.commands.repeat import repeat_experiment  # noqa: PLC0415
+
+        sys.exit(repeat_experiment(repeat=repeat, **given))
+    from tcptutor.commands.run import run_experiment  # noqa: PLC0415
+
+    sys.exit(run_experiment(**given))
 
 
 _X = click.option(
@@ -152,14 +140,14 @@ _GROUP = click.option(
 @_set("settings", "Set the lab up so, such as rate=100Mbit/s, delay=20ms or pairs=2.")
 @_SCALE
 @_BACKEND
-def shell(host: str, experiment: str | None, settings: dict[str, str], scale: str, backend: str) -> None:
+def shell(**given: Any) -> None:
     """A shell on a lab host (h1, h2, ... s1, s2), in real time: the commands of the lab manuals work as printed.
 
     What you send with iperf3 or anything else is kept as a run and explained when the shell ends.
     """
-    from tcptutor.shell import open_shell  # noqa: PLC0415
+    from tcptutor.commands.shell import open_shell  # noqa: PLC0415
 
-    sys.exit(open_shell(host, experiment, settings, scale, backend))
+    sys.exit(open_shell(**given))
 
 
 @main.command()
@@ -201,42 +189,42 @@ def shell(host: str, experiment: str | None, settings: dict[str, str], scale: st
 @_JSON
 def sweep(**given: Any) -> None:
     """Run an experiment over a grid of settings, into one file; the same command again goes on where it stopped."""
-    from tcptutor.sweep.command import Request, run_sweep  # noqa: PLC0415
+    from tcptutor.commands.sweep import SweepRequest, run_sweep  # noqa: PLC0415
 
-    sys.exit(run_sweep(Request(**given)))
+    sys.exit(run_sweep(SweepRequest(**given)))
 
 
 @main.command("list")
 @_JSON
 def list_(as_json: bool) -> None:
     """List the modules with their steps and experiments."""
-    from tcptutor.headless import list_course  # noqa: PLC0415
+    from tcptutor.commands.list import list_course  # noqa: PLC0415
 
     sys.exit(list_course(as_json))
 
 
 @main.command()
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", "assume_yes", is_flag=True, help="Do not ask.")
 @click.option("--again", is_flag=True, help="Build the guest again even if it is there.")
-def setup(yes: bool, again: bool) -> None:
+def setup(**given: bool) -> None:
     """Install what is missing and build the guest; can be run again at any time."""
     from tcptutor.install.setup import run_setup  # noqa: PLC0415
 
-    sys.exit(run_setup(assume_yes=yes, again=again))
+    sys.exit(run_setup(**given))
 
 
 @main.command()
 @click.argument("name", metavar="[NAME]", required=False)
-@click.argument("settings", metavar="[KEY=VALUE]...", nargs=-1)
+@click.argument("words", metavar="[KEY=VALUE]...", nargs=-1)
 @_JSON
-def model(name: str | None, settings: tuple[str, ...], as_json: bool) -> None:
+def model(**given: Any) -> None:
     """Compute a model, such as `mathis mss=1448 rtt=20ms loss=0.1%`, with units in and out.
 
     Without a name it lists the models, without values it explains one. `trajectory` gives a window over time.
     """
-    from tcptutor.calculator import run_model  # noqa: PLC0415
+    from tcptutor.commands.model import run_model  # noqa: PLC0415
 
-    sys.exit(run_model(name, settings, as_json))
+    sys.exit(run_model(**given))
 
 
 @main.command()
@@ -249,36 +237,26 @@ def doctor(as_json: bool) -> None:
 
 
 @main.command()
-@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False))
-def lint(folder: str | None) -> None:
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+def lint(folder: Path | None) -> None:
     """Check the course's files: names, values, answers, feedback."""
-    from tcptutor.headless import lint_course  # noqa: PLC0415
+    from tcptutor.commands.lint import lint_course  # noqa: PLC0415
 
     sys.exit(lint_course(folder))
 
 
 @main.command()
-@click.argument("run", metavar="FILE|ID")
+@click.argument("name", metavar="FILE|ID")
 @_JSON
-def show(run: str, as_json: bool) -> None:
+def show(**given: Any) -> None:
     """Open a stored run: its file, or its id or the beginning of it among the runs that are kept."""
-    from tcptutor.exchange import open_run  # noqa: PLC0415
+    from tcptutor.commands.show import show_run  # noqa: PLC0415
 
-    stored, path = open_run(run)
-    if as_json:
-        from tcptutor.headless import print_document  # noqa: PLC0415
-
-        print_document(stored, path)
-        return
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise TutorError("a run is shown in a terminal: open one, or use `tcptutor show --json`")
-    from tcptutor.ui.show import show_run  # noqa: PLC0415
-
-    sys.exit(show_run(stored, path.name))
+    sys.exit(show_run(**given))
 
 
 @main.command()
-@click.argument("runs", metavar="FILE|ID...", nargs=-1, required=True)
+@click.argument("names", metavar="FILE|ID...", nargs=-1, required=True)
 @click.option(
     "--format",
     "kind",
@@ -294,17 +272,22 @@ def show(run: str, as_json: bool) -> None:
     help="A file, a folder for several runs, or - for standard output. Default: beside each run file.",
 )
 @_JSON
-def export(runs: tuple[str, ...], kind: str, output: str | None, as_json: bool) -> None:
+def export(**given: Any) -> None:
     """Write stored runs as CSV or JSON. The queue and single ACKs go to CSV files of their own."""
-    from tcptutor.headless import export_runs  # noqa: PLC0415
+    from tcptutor.commands.export import export_runs  # noqa: PLC0415
 
-    sys.exit(export_runs(runs, kind, output, as_json))
+    sys.exit(export_runs(**given))
 
 
 @main.command()
-@click.argument("files", metavar="FILE|ID...", nargs=-1, required=True)
+@click.argument("names", metavar="FILE|ID...", nargs=-1, required=True)
 @click.option(
-    "-o", "--output", required=True, metavar="PATH", help="What to write; it ends in .svg, .pdf or .png."
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="What to write; it ends in .svg, .pdf or .png.",
 )
 @click.option(
     "--what",
@@ -316,31 +299,29 @@ def export(runs: tuple[str, ...], kind: str, output: str | None, as_json: bool) 
 @_Y
 @_GROUP
 @_JSON
-def plot(
-    files: tuple[str, ...],
-    output: str,
-    what: str,
-    x: str | None,
-    y: str | None,
-    group: str | None,
-    as_json: bool,
-) -> None:
+def plot(**given: Any) -> None:
     """Plot a stored run, several over each other to compare them, or the file of a sweep (--x, --y and --group)."""
-    from tcptutor.headless import plot_files  # noqa: PLC0415
+    from tcptutor.commands.plot import plot_files  # noqa: PLC0415
 
-    sys.exit(plot_files(files, output, what, {"x": x, "y": y, "group": group}, as_json))
+    sys.exit(plot_files(**given))
 
 
 @main.command("import")
-@click.argument("file", type=click.Path())
-@click.option("-o", "--output", metavar="PATH", help="The run file to write. Default: among your runs.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="The run file to write. Default: among your runs.",
+)
 @_set(
     "path",
     "What the file does not tell of its path, such as rate=1Gbit/s or delay=20ms, so that models can be asked.",
 )
 @_JSON
-def import_(file: str, output: str | None, path: dict[str, str], as_json: bool) -> None:
+def import_(**given: Any) -> None:
     """Make a run file of an iperf3 -J (or --json-stream) output or a flent data file, and print its path."""
-    from tcptutor.headless import import_file  # noqa: PLC0415
+    from tcptutor.commands.import_ import import_file  # noqa: PLC0415
 
-    sys.exit(import_file(file, output, path, as_json))
+    sys.exit(import_file(**given))

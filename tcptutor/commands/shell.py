@@ -10,18 +10,20 @@ import signal
 import sys
 import termios
 import tty
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
-from tcptutor import course, headless, places
+import click
+
+from tcptutor import course
 from tcptutor.analysis import report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
-from tcptutor.backends.session import Session, Terminal
+from tcptutor.backends.session import Terminal
+from tcptutor.commands.output import warn
+from tcptutor.commands.run import open_store, print_report, warn_if_unsaved
+from tcptutor.conduct import ConductedSession, GrowingRun
 from tcptutor.errors import TutorError, UsageError
-from tcptutor.lab.protocol import Finished, Found
-from tcptutor.run import Environment, Run
-from tcptutor.runs.recording import Recording
+from tcptutor.run import Environment
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment, build, host_names
 from tcptutor.spec import settings as described
@@ -32,77 +34,52 @@ _END_OF_INPUT = b"exit\n"
 
 def open_shell(
     host: str,
-    name: str | None,
+    experiment: str | None,
     settings: Mapping[str, str],
     scale: str,
     backend: str,
 ) -> int:
-    """`tcptutor shell`: the exit code. Raises TutorError before the shell is there."""
-    if name is not None:
-        experiment = course.experiment(name, settings, None, scale=scale)
+    """The exit code. Raises TutorError before the shell is there, and when the lab has ended under it."""
+    if experiment is not None:
+        wanted = course.experiment(experiment, settings, None, scale=scale)
     else:
-        experiment = build("by-hand", {"title": "by hand", "parameters": dict(settings)})
-    known = host_names(experiment.pairs)
+        wanted = build("by-hand", {"title": "by hand", "parameters": dict(settings)})
+    known = host_names(wanted.pairs)
     if host not in known:
         raise UsageError(f"there is no host {host!r}: take one of {', '.join(known)}")
-    files = RunStore(places.runs())
-    files.recover()
-    kept = _Kept(files)
+    store, runs = open_store(), list[GrowingRun]()
     try:
-        run_until_signal(_session(experiment, host, backend, kept))
+        run_until_signal(_session(wanted, host, backend, store, runs))
     except asyncio.CancelledError:
         pass  # a signal: what was measured is kept
     finally:
-        kept.tell()
+        _tell(runs)
     return 0
 
 
-class _Kept:
-    """The runs of a session, each in a file of its own from its first sample on."""
-
-    def __init__(self, files: RunStore) -> None:
-        self._files = files
-        self._recording: Recording | None = None
-        self._kept: list[tuple[Run, Path]] = []
-
-    async def follow(self, session: Session, environment: Environment) -> None:
-        async for event in session:
-            if isinstance(event, Found):
-                self._recording = Recording(event.experiment, environment)
-                self._files.begin(self._recording.run)
-            if self._recording is None:
-                continue
-            self._recording.take(event)
-            self._files.take(self._recording.run, event)
-            if isinstance(event, Finished):
-                self.finish("the session ended during it")
-
-    def finish(self, why: str) -> None:
-        """Keep the run that is there; `why` it was cut short, if it was."""
-        if self._recording is None:
-            return
-        recording, self._recording = self._recording, None
-        recording.cut(why)
-        if path := headless.store(recording.run, self._files):
-            self._kept.append((recording.run, path))
-
-    def tell(self) -> None:
-        """What came of it, on standard output."""
-        self.finish("the lab ended during it")
-        for run, path in self._kept:
+def _tell(runs: Sequence[GrowingRun]) -> None:
+    """What came of a session's runs, on standard output."""
+    for ended in runs:
+        warn_if_unsaved(ended.unsaved)
+        if ended.file is not None:
             # What it turned out to be an experiment of.
-            print(", ".join(f"{name} {value}" for name, value in described(run.experiment).items()))
-            headless.print_report(run, report(run), path)
+            parameters = described(ended.run.experiment)
+            click.echo(", ".join(f"{name} {value}" for name, value in parameters.items()))
+            print_report(ended.run, report(ended.run), ended.file)
 
 
-async def _session(experiment: Experiment, host: str, backend: str, kept: _Kept) -> None:
+async def _session(
+    experiment: Experiment, host: str, backend: str, store: RunStore, runs: list[GrowingRun]
+) -> None:
+    """A shell on `host` until it ends; the session's runs go to `runs`. Raises TutorError when the lab has ended."""
     size = shutil.get_terminal_size()
-    print(f"tcptutor: starting the lab for a shell on {host} ...", file=sys.stderr)
+    warn(f"starting the lab for a shell on {host} ...")
     async with Lab(backend).session(experiment) as (session, environment):
         terminal = session.shell(host, size.lines, size.columns)
-        following = asyncio.create_task(kept.follow(session, environment))
+        conducted = ConductedSession(session, environment, store)
+        following = asyncio.create_task(_follow(conducted))
         try:
-            print(_greeting(host, experiment, environment), file=sys.stderr)
+            click.echo(_greeting(host, experiment, environment), err=True)
             await _attached(terminal)
             await session.leave()
             await following
@@ -110,6 +87,13 @@ async def _session(experiment: Experiment, host: str, backend: str, kept: _Kept)
             following.cancel()
             with contextlib.suppress(asyncio.CancelledError, TutorError):
                 await following
+            runs += conducted.ended
+
+
+async def _follow(conducted: ConductedSession) -> None:
+    async with conducted:
+        async for _ in conducted:
+            pass
 
 
 def _greeting(host: str, experiment: Experiment, environment: Environment) -> str:
