@@ -11,7 +11,7 @@ import pytest
 from tcptutor.run import load, save
 from tests.command import here as tcptutor
 
-from .command import FILES, RUNS
+from .places import FILES, RUNS
 
 FOUR = RUNS / "four-lossy-streams.tcprun"
 

@@ -10,7 +10,6 @@ from textual.pilot import Pilot
 
 from tests import patience
 
-
 # On a busy machine it takes longer than Textual waits for a screen to be drawn.
 Pilot._wait_for_screen.__defaults__ = (600.0,)
 
