@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activity import Question
 from tcptutor.course.model import Step
 
 Read = Callable[..., list[Any]]
@@ -21,9 +23,10 @@ def is_done(read: Read, module: str, step: Step) -> bool:
     """Seen; predicted (or knowingly run without); run to its end; every question answered right."""
     if not read(_VISITED, module, step.id):
         return False
-    if step.predict and not read(_PREDICTED, module, step.id):
+    if step.of(Predict) and not read(_PREDICTED, module, step.id):
         return False
     if step.experiment and not read(_RAN, module, step.id):
         return False
-    right = {question for (question,) in read(_RIGHT, module, step.id)} if step.questions else set()
-    return all(question.id in right for question in step.questions)
+    questions = step.of(Question)
+    right = {question for (question,) in read(_RIGHT, module, step.id)} if questions else set()
+    return all(question.id in right for question in questions)

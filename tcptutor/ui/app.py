@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.sitting import Sitting
 from tcptutor.errors import LabUnavailable
 from tcptutor.journal import Journal
 from tcptutor.ui import pages
@@ -45,11 +46,12 @@ class TutorApp(Frame):
         *,
         problems: tuple[str, ...] = (),
         module: str | None = None,
+        sitting: Sitting = Sitting.LEARN,
     ) -> None:
         super().__init__()
         self.course, self.journal, self.problems = course, journal, problems
         self.bench = Bench(lab, journal, self.post_message)
-        self._open_at = module
+        self._open_at, self._sitting = module, sitting
 
     def get_default_screen(self) -> Screen[None]:
         return HomeScreen()
@@ -86,7 +88,7 @@ class TutorApp(Frame):
         """Show a page, in place of the page that is shown."""
         from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
 
-        lesson = LessonScreen(module, step)
+        lesson = LessonScreen(module, step, self._sitting)
         if isinstance(self.screen, LessonScreen):
             self.switch_screen(lesson)
         else:

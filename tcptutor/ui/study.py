@@ -3,91 +3,163 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
-from tcptutor import units
-from tcptutor.course.model import Mark, Module, Question, Step
+import msgspec
+
+from tcptutor.course.activity import Activity, Mark, MarkContext, Place
+from tcptutor.course.model import Module, Step
+from tcptutor.course.record import ActivityRecord, Given, PageRecord, Response
+from tcptutor.course.sitting import Sitting
 from tcptutor.errors import JournalError, UsageError
-from tcptutor.journal import Answer, Journal, Kept
+from tcptutor.journal import Journal
+from tcptutor.run import Run
+from tcptutor.ui.page_journal import PageJournal
 
 _T = TypeVar("_T")
 
-PREDICT = "predict"
-"""The target of a prediction's hints, beside the questions' ids."""
+
+@dataclass(frozen=True)
+class MarkedResponse:
+    """A response as it stands on the page."""
+
+    given: Given
+    mark: Mark | None
+    """None while the sitting does not tell."""
+    explanation: str
+    """Empty while there is none to show."""
+    final: bool
+    """Whether it stays as it is."""
 
 
 class Study:
-    """One step, as this student did it. Owns the state that the page's widgets only draw."""
+    """One step, as this student does it. Owns the state that the page's widgets only draw."""
 
-    def __init__(self, module: Module, step: Step, journal: Journal) -> None:
-        self.module, self.step, self._journal = module, step, journal
+    def __init__(
+        self, module: Module, step: Step, journal: Journal, sitting: Sitting = Sitting.LEARN
+    ) -> None:
+        self.module, self.step, self.sitting = module, step, sitting
+        self._journal = PageJournal(journal)
+        self._key = module.id, step.id
         self.trouble = ""
         """Why the last thing could not be stored; empty when all is saved."""
-        key = module.id, step.id
-        self.prediction: Kept | None = self._store(lambda: journal.prediction(*key))
-        self.hints: dict[str, int] = self._store(lambda: journal.hints(*key)) or {}
-        self.attempts: list[Answer] = self._store(lambda: journal.answers(*key)) or []
-        self._store(lambda: journal.set_position(*key))
+        self.run: Run | None = None
+        """The latest whole run of this page."""
+        self.ended = False
+        """Whether the sitting is over."""
+        self.record: PageRecord = self._store(lambda: self._journal.page(*self._key)) or PageRecord()
+        if sitting.afresh:
+            self.record = msgspec.structs.replace(self.record, activities={})
+        self._store(lambda: self._journal.visit(*self._key))
 
-    def predict(self, text: str) -> Kept:
-        """Lock a prediction. Raises UnitError, and then nothing is locked."""
-        assert self.step.predict is not None
-        value = units.parse(text, self.step.predict.unit)
-        return self._lock(text.strip(), value)
+    def record_of(self, activity: Activity) -> ActivityRecord:
+        """What was done of it."""
+        return self.record.activity(activity.id)
 
-    def skip_prediction(self) -> Kept:
-        """Lock that there is none."""
-        return self._lock("", None)
+    def reveals(self, activity: Activity) -> bool:
+        """Whether it is asked yet."""
+        return self.sitting.reveals(activity, self.record)
+
+    def is_due(self, activity: Activity) -> bool:
+        """Whether a response is wanted now."""
+        return self.reveals(activity) and self.sitting.is_due(activity, self.record_of(activity), self.ended)
 
     @property
-    def must_predict(self) -> bool:
-        """Whether the page asks for a prediction and has none."""
-        return self.step.predict is not None and self.prediction is None
+    def due_before_run(self) -> Activity | None:
+        """What is to be done before the page's experiment may be run, such as the prediction."""
+        before = (activity for activity in self.step.activities if activity.place is Place.BEFORE_RUN)
+        return next((activity for activity in before if self.is_due(activity)), None)
 
-    def answer(self, question: Question, answer: tuple[int, ...] | str) -> Mark:
-        """Mark an answer and record the attempt. Raises UnitError, which is not an attempt."""
-        from tcptutor.course import mark  # noqa: PLC0415  # with its marking rules, not needed for the first frame
+    # Responses
 
-        result = mark(question, answer)
-        self.attempts.append(Answer(question.id, answer, result.correct, ""))
-        key = self.module.id, self.step.id
-        self._store(lambda: self._journal.record_answer(*key, question.id, answer, result.correct))
-        return result
+    def respond(self, activity: Activity, given: Given) -> None:
+        """Mark a response and record it. Raises UsageError for one that cannot be marked: it is no attempt."""
+        if not self.sitting.accepts(activity, self.record_of(activity), self.ended):
+            raise UsageError("this stays as it is")
+        mark = activity.mark(given, MarkContext(run=self.run))
+        response = Response(given, mark.correct, value=mark.value)
+        record = self.record_of(activity).responded(response)
+        self._change(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
 
-    def mark_again(self, question: Question, attempt: Answer) -> Mark:
-        """What an earlier attempt is told now: the lesson may have been edited since."""
-        from tcptutor.course import mark  # noqa: PLC0415
+    def skip(self, activity: Activity) -> None:
+        """Leave it out, for good."""
+        self.respond(activity, activity.reference().empty)
 
+    def response(self, activity: Activity) -> MarkedResponse | None:
+        """The response that counts, with what is told of it now."""
+        record = self.record_of(activity)
+        response = self.sitting.counting(activity, record)
+        if response is None:
+            return None
+        mark = self._marked(activity, response)
+        tells = self.sitting.tells_mark(self.ended)
+        explains = self.sitting.explains(mark.correct, self.ended)
+        accepts = self.sitting.accepts(activity, record, self.ended)
+        return MarkedResponse(
+            given=response.given,
+            mark=mark if tells else None,
+            explanation=activity.explanation if explains else "",
+            final=not accepts or bool(tells and self.sitting.retries and mark.correct),
+        )
+
+    def _marked(self, activity: Activity, response: Response) -> Mark:
+        """What it is told now: the lesson may have been edited since it was given."""
         try:
-            return mark(question, attempt.answer)
+            mark = activity.mark(response.given, MarkContext(run=self.run))
         except UsageError:
-            return Mark(correct=attempt.correct, feedback="")
+            return Mark(correct=response.correct)
+        # Another run has been made since: what was right of the one before stays so.
+        return (
+            mark
+            if mark.correct == response.correct or not activity.against_run
+            else Mark(correct=response.correct)
+        )
 
-    def last_attempt(self, question: Question) -> Answer | None:
-        """The right answer once there is one, else the latest."""
-        attempts = [attempt for attempt in self.attempts if attempt.question == question.id]
-        return next((attempt for attempt in attempts if attempt.correct), attempts[-1] if attempts else None)
+    # Hints, runs, the end
 
-    def is_right(self, question: Question) -> bool:
-        attempt = self.last_attempt(question)
-        return attempt is not None and attempt.correct
+    def hints_left(self, activity: Activity) -> bool:
+        """Whether a level is left to show."""
+        return self.sitting.hints and self.record_of(activity).hints < len(activity.hints)
 
-    def hint(self, target: str, hints: tuple[str, ...]) -> bool:
-        """Show one level more of the target's hints; False when there is none left."""
-        level = self.hints.get(target, 0) + 1
-        if level > len(hints):
-            return False
-        self.hints[target] = level
-        self._store(lambda: self._journal.record_hint(self.module.id, self.step.id, target, level))
-        return True
+    def hint(self, activity: Activity) -> None:
+        """Show one level more."""
+        level = self.record_of(activity).hints + 1
+        record = self.record_of(activity).hinted(level)
+        self._change(activity, record, lambda: self._journal.hint(*self._key, activity.id, level))
 
-    def _lock(self, text: str, value: float | None) -> Kept:
-        if self.prediction is None:
-            kept = self._store(
-                lambda: self._journal.record_prediction(self.module.id, self.step.id, text, value)
-            )
-            self.prediction = kept or Kept(text, value, "")
-        return self.prediction
+    def latest_run(self) -> Run | None:
+        """The latest run that is kept, whole or cut short."""
+        return self._store(lambda: self._journal.latest_run(*self._key))
+
+    def ran(self, run: Run) -> None:
+        """A run of this page has ended."""
+        whole = int(run.complete)
+        self.record = msgspec.structs.replace(
+            self.record, runs=self.record.runs + 1, whole_runs=self.record.whole_runs + whole
+        )
+        if whole:
+            self.run = run
+
+    def end(self) -> None:
+        """The sitting is over: what it had not told is told now."""
+        self.ended = True
+
+    def _change(self, activity: Activity, record: ActivityRecord, store: Callable[[], None]) -> None:
+        """Keep it, and go on with what the journal has: another window may have locked something before."""
+        self._put(activity, record)
+
+        def stored() -> ActivityRecord:
+            store()
+            return self._journal.page(*self._key).activity(activity.id)
+
+        kept = self._store(stored)
+        if kept is not None and not self.sitting.afresh:
+            self._put(activity, kept)
+
+    def _put(self, activity: Activity, record: ActivityRecord) -> None:
+        activities = {**self.record.activities, activity.id: record}
+        self.record = msgspec.structs.replace(self.record, activities=activities)
 
     def _store(self, use: Callable[[], _T]) -> _T | None:
         try:

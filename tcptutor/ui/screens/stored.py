@@ -51,7 +51,7 @@ class StoredScreen(TutorScreen):
 
     async def _show(self) -> None:
         live = await reading.recall("", "", self._run)
-        self._panel.show(live, None, own_is_rate=True)
+        self._panel.show(live, None)
 
     def fit(self, wide: bool, tall: bool) -> None:
         super().fit(wide, tall)

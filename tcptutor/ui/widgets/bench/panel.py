@@ -9,7 +9,6 @@ from textual.containers import Vertical
 from textual.content import Content, Span
 from textual.widgets import Static
 
-from tcptutor.journal import Kept
 from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
@@ -34,8 +33,7 @@ class RunPanel(Vertical):
     def __init__(self) -> None:
         super().__init__(id="panel")
         self._live: Live | None = None
-        self._own: Kept | None = None
-        self._own_is_rate = True
+        self._own: comparison.OwnPrediction | None = None
         self._small = False
         # Kept, not looked up: what is told to a panel that is just being closed must not find its parts gone.
         self._parts = {name: Static(id=name, markup=False) for name in PARTS}
@@ -57,11 +55,11 @@ class RunPanel(Vertical):
         self._text("network", network.drawing(experiment), layout=True)
         self._text("status", Content(instruction))
 
-    def show(self, live: Live, own: Kept | None, own_is_rate: bool) -> None:
+    def show(self, live: Live, own: comparison.OwnPrediction | None) -> None:
         """Show this run now; nothing when the page was left meanwhile."""
         if not self.is_attached:
             return
-        self._live, self._own, self._own_is_rate = live, own, own_is_rate
+        self._live, self._own = live, own
         self.set_class(True, "-live")
         self.set_class(live.state == "ended", "-ended")
         self.set_class(live.state == "ended" and live.run.complete and not live.problem, "-whole")
@@ -106,7 +104,7 @@ class RunPanel(Vertical):
         self._text("why", result.why(live, width), layout=True)
         compared = Content("")
         if live.report:
-            told = live.report, self._own, self._own_is_rate, width
+            told = live.report, self._own, width
             compared = comparison.line(*told) if self._small else comparison.table(*told, self._room())
         self._text("comparison", compared, layout=True)
 
