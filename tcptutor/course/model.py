@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from tcptutor.course.activities.run import RunExperiment
+from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activity import Activity
 from tcptutor.course.record import PageRecord
 from tcptutor.spec import Experiment
@@ -37,9 +37,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(activity for activity in self.activities if isinstance(activity, kind))
 
     @property
-    def experiment(self) -> RunExperiment | None:
+    def experiment(self) -> RunActivity | None:
         """What is run here."""
-        return next(iter(self.of(RunExperiment)), None)
+        return next(iter(self.of(RunActivity)), None)
 
     def is_done(self, page: PageRecord) -> bool:
         """Whether the page was on the screen and nothing is left to do of any activity."""

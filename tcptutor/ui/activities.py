@@ -7,7 +7,7 @@ from typing import Any
 from tcptutor.course.activities.choice import MultipleChoice, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activities.run import RunExperiment
+from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activity import Activity
 from tcptutor.ui.screens.lesson_run import RunSide
 from tcptutor.ui.screens.side import Side
@@ -25,6 +25,6 @@ BOXES: dict[type[Activity], type[ActivityBox[Any]]] = {
 """Of what is answered on the page."""
 
 SIDES: dict[type[Activity], type[Side]] = {
-    RunExperiment: RunSide,
+    RunActivity: RunSide,
 }
 """Of what is done beside the page."""

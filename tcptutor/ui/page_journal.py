@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activities.run import RunExperiment
+from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.model import Step
 from tcptutor.course.record import ActivityRecord, PageRecord, Response
 from tcptutor.journal import Journal
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
-_ANY_RUN = RunExperiment(name="", experiment=Experiment(name=""))
+_ANY_RUN = RunActivity(name="", experiment=Experiment(name=""))
 
 
 class PageJournal:

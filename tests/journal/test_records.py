@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tcptutor.course.activities.choice import Alternative, SingleChoice
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activities.run import RunExperiment
+from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.journal import Journal, Progress
 from tcptutor.spec import Experiment
@@ -64,7 +64,7 @@ STEPS = (
         prose="…",
         activities=(
             Predict(ask="?"),
-            RunExperiment(name="m/e", experiment=Experiment(name="m/e")),
+            RunActivity(name="m/e", experiment=Experiment(name="m/e")),
             SingleChoice(id="q", ask="?", choices=(CHOICE,)),
         ),
     ),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tcptutor.course.model import Course
 from tcptutor.journal import Journal
-from tcptutor.run import Run
 
-from .fakes import GUEST, finished, samples_of
+from .fakes import GUEST, recorded
 from .screen import until_text
 
 SIZES = [(80, 24), (120, 36)]
@@ -21,17 +21,13 @@ def keep_run(journal: Journal, course: Course, module: str, step: str) -> None:
     found = next(each for each in course.modules if each.id == module)
     used = next(each.experiment for each in found.steps if each.id == step)
     assert used is not None
-    experiment = used.experiment
-    run = Run(
+    run = msgspec.structs.replace(
+        recorded(used.experiment),
         id="r1",
-        experiment=experiment,
+        experiment=used.experiment,
         environment=GUEST,
         started="2026-01-01T00:00:00+00:00",
-        samples=samples_of(experiment),
-        flows=list(finished(experiment).flows),
-        complete=True,
         wall_s=9.4,
-        experiment_s=experiment.seconds,
     )
     journal.begin_run(run, module, step)
     journal.finish_run(run)

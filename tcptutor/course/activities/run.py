@@ -21,7 +21,7 @@ from tcptutor.course.record import Given, PageRecord
 from tcptutor.spec import Experiment
 
 
-class RunExperiment(Activity, frozen=True, kw_only=True):
+class RunActivity(Activity, frozen=True, kw_only=True):
     """An experiment to run on this page."""
 
     table: ClassVar[str] = "experiment"
@@ -46,15 +46,15 @@ class RunExperiment(Activity, frozen=True, kw_only=True):
 class ExperimentTable(ActivityTable, frozen=True, kw_only=True):
     """`[experiment]`: which one, and what is different here."""
 
-    table: ClassVar[str] = RunExperiment.table
-    place: ClassVar[Place] = RunExperiment.place
+    table: ClassVar[str] = RunActivity.table
+    place: ClassVar[Place] = RunActivity.place
 
     name: str
     set: dict[str, Setting] = msgspec.field(default_factory=dict)
 
     def activity(self, experiment: NamedExperiment) -> Activity:
         name, built = experiment(self.name, self.set)
-        return RunExperiment(name=name, experiment=built)
+        return RunActivity(name=name, experiment=built)
 
 
 TABLES = (ExperimentTable,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.widget import Widget
 
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activities.run import RunExperiment
+from tcptutor.course.activities.run import RunActivity
 from tcptutor.run import Run
 from tcptutor.ui import reading
 from tcptutor.ui.live import Live
@@ -17,7 +17,7 @@ from tcptutor.ui.widgets.bench.panel import RunPanel
 class RunSide(Side):
     """Between the bench and the panel, for one step with an experiment."""
 
-    activity: RunExperiment
+    activity: RunActivity
     widget: RunPanel
     _shown: Live | None = None
 

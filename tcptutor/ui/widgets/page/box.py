@@ -149,3 +149,24 @@ class EntryBox(ActivityBox[A]):
         """Enter was pressed in the field."""
         if text:
             self.respond(text)
+
+
+class EntryLine(Horizontal):
+    """One of several entries: "› 2 ○ text". Shapes and words carry the meaning, colour repeats it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(classes="choice")
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        yield Static(classes="mark", markup=False)
+        yield Static(paragraphs(self._text), classes="text", markup=False)
+
+    def show(self, cursor: bool, number: int, sign: str, strong: bool, text: str = "") -> None:
+        """`sign` says what became of it; `text` takes the place of what stood there."""
+        mark = Content.assemble(("›" if cursor else " ", "bold $primary"), f" {number} ", (sign, "bold"))
+        self.query_one(".mark", Static).update(mark, layout=False)
+        self.set_class(strong, "-chosen")
+        if text and text != self._text:
+            self._text = text
+            self.query_one(".text", Static).update(paragraphs(text))

@@ -7,13 +7,11 @@ from typing import ClassVar
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.content import Content
-from textual.widgets import Static
 
 from tcptutor.course.activities.choice import ChoiceQuestion
 from tcptutor.course.record import Given
-from tcptutor.ui.widgets.page.box import ActivityBox
+from tcptutor.ui.widgets.page.box import ActivityBox, EntryLine
 from tcptutor.ui.widgets.page.text import paragraphs
 
 FREE, CHOSEN = "○", "●"
@@ -92,21 +90,3 @@ class ChoiceBox(ActivityBox[ChoiceQuestion], can_focus=True):
             chosen = index in self._chosen
             here = self.has_focus and not self.final and index == self._cursor
             line.show(here, index + 1, signs[chosen], strong=chosen)
-
-
-class EntryLine(Horizontal):
-    """One of several entries: "› 2 ○ text". Shapes and words carry the meaning, colour repeats it."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(classes="choice")
-        self._text = text
-
-    def compose(self) -> ComposeResult:
-        yield Static(classes="mark", markup=False)
-        yield Static(paragraphs(self._text), classes="text", markup=False)
-
-    def show(self, cursor: bool, number: int, sign: str, strong: bool) -> None:
-        """`sign` says what is chosen."""
-        mark = Content.assemble(("›" if cursor else " ", "bold $primary"), f" {number} ", (sign, "bold"))
-        self.query_one(".mark", Static).update(mark, layout=False)
-        self.set_class(strong, "-chosen")
