@@ -1,10 +1,12 @@
-"""What the box of every activity does on the page, and the entry field that several of them have."""
+"""What the box of every activity does on the page, and the entry field or the list that most of them have."""
 
 from __future__ import annotations
 
 from typing import ClassVar, Generic, TypeVar
 
+from textual.actions import SkipAction
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
@@ -151,6 +153,78 @@ class EntryBox(ActivityBox[A]):
             self.respond(text)
 
 
+class ListBox(ActivityBox[A], can_focus=True):
+    """One with a list of entries: arrows move a cursor, Space and the numbers take what is there, Enter answers."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "up", show=False, id="question.up"),
+        Binding("down", "move(1)", "down", show=False, id="question.down"),
+        Binding("space", "pick_here", "choose", show=False, id="question.choose"),
+        Binding("enter", "submit", "answer", show=False, id="question.answer"),
+    ]
+
+    def __init__(self, activity: A) -> None:
+        super().__init__(activity)
+        self.cursor = 0
+        """The line that the keys speak of."""
+
+    # For subclasses
+
+    def lines(self) -> list[tuple[str, str, bool]]:
+        """A sign that says what became of it, its text, and whether it is taken, for each entry."""
+        raise NotImplementedError
+
+    def take(self) -> None:
+        """The entry at the cursor was chosen."""
+        raise NotImplementedError
+
+    def move(self, target: int) -> None:
+        """The cursor goes to the line `target`."""
+        self.cursor = target
+
+    def submit(self) -> None:
+        """Enter was pressed."""
+        raise NotImplementedError
+
+    # The same for all
+
+    def compose_entry(self) -> ComposeResult:
+        for _sign, text, _taken in self.lines():
+            yield EntryLine(text)
+
+    def on_mount(self) -> None:
+        self.draw()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        super().watch_has_focus(has_focus)
+        self.draw()
+
+    def pick(self, number: int) -> None:
+        self.enter()
+        if not self.final and 1 <= number <= len(self.lines()):
+            self.move(number - 1)
+            self.take()
+            self.draw()
+
+    def action_move(self, by: int) -> None:
+        target = self.cursor + by
+        if self.final or not 0 <= target < len(self.lines()):
+            raise SkipAction  # the page scrolls instead
+        self.move(target)
+        self.draw()
+
+    def action_pick_here(self) -> None:
+        self.pick(self.cursor + 1)
+
+    def action_submit(self) -> None:
+        if not self.final:
+            self.submit()
+
+    def draw(self) -> None:
+        for index, (line, entry) in enumerate(zip(self.query(EntryLine), self.lines(), strict=True)):
+            line.show(self.has_focus and not self.final and index == self.cursor, index + 1, *entry)
+
+
 class EntryLine(Horizontal):
     """One of several entries: "› 2 ○ text". Shapes and words carry the meaning, colour repeats it."""
 
@@ -162,11 +236,11 @@ class EntryLine(Horizontal):
         yield Static(classes="mark", markup=False)
         yield Static(paragraphs(self._text), classes="text", markup=False)
 
-    def show(self, cursor: bool, number: int, sign: str, strong: bool, text: str = "") -> None:
-        """`sign` says what became of it; `text` takes the place of what stood there."""
+    def show(self, cursor: bool, number: int, sign: str, text: str, taken: bool) -> None:
+        """`sign` says what became of it."""
         mark = Content.assemble(("›" if cursor else " ", "bold $primary"), f" {number} ", (sign, "bold"))
         self.query_one(".mark", Static).update(mark, layout=False)
-        self.set_class(strong, "-chosen")
-        if text and text != self._text:
+        self.set_class(taken, "-chosen")
+        if text != self._text:
             self._text = text
             self.query_one(".text", Static).update(paragraphs(text))
