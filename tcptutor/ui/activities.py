@@ -6,6 +6,7 @@ from typing import Any
 
 from tcptutor.course.activities.choice import MultipleChoice, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
+from tcptutor.course.activities.order import Order
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activity import Activity
@@ -14,6 +15,7 @@ from tcptutor.ui.screens.side import Side
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.choice import ChoiceBox
 from tcptutor.ui.widgets.page.numeric import NumericBox
+from tcptutor.ui.widgets.page.order import OrderBox
 from tcptutor.ui.widgets.page.predict import PredictBox
 
 BOXES: dict[type[Activity], type[ActivityBox[Any]]] = {
@@ -21,6 +23,7 @@ BOXES: dict[type[Activity], type[ActivityBox[Any]]] = {
     SingleChoice: ChoiceBox,
     MultipleChoice: ChoiceBox,
     Numeric: NumericBox,
+    Order: OrderBox,
 }
 """Of what is answered on the page."""
 
