@@ -63,12 +63,12 @@ def done(journal: Journal, activity: str):
 
 async def test_a_question_about_the_run_comes_after_it(opened, journal) -> None:
     async with opened() as pilot:
-        await until_text(pilot, "Question  It is about your run")
+        await until_text(pilot, "Question  About your run")
         assert "What did cwnd do?" not in text(pilot.app)
         assert "What limits it?" in text(pilot.app)
         await pilot.press("x")
         await until_text(pilot, "What did cwnd do?")
-        assert "about your run" not in text(pilot.app)
+        assert "About your run" not in text(pilot.app)
         await pilot.press("2", "enter")
         await until_text(pilot, "✓ Right. Each loss halves cwnd.")
         await pilot.press("tab", "1", "enter")
@@ -91,7 +91,7 @@ async def test_a_run_that_was_stopped_is_not_asked_about(opened, lab) -> None:
         await until_text(pilot, "▶ 5 of 22 s")
         await pilot.press("s")
         await until_text(pilot, "cut short")
-        assert "about your run" in text(pilot.app)
+        assert "About your run" in text(pilot.app)
 
 
 async def test_a_review_asks_once_and_explains_whatever_was_answered(opened, journal) -> None:

@@ -80,9 +80,7 @@ class ActivityBox(Vertical, Generic[A]):
         """Whether it is asked yet; until then it says what comes first."""
         self.set_class(not revealed, "-later")
         if not revealed:
-            later = Content.assemble(
-                (f"{self.TITLE}  ", "bold $primary"), "It is about your run: r runs it first."
-            )
+            later = Content.assemble((f"{self.TITLE}  ", "bold $primary"), "About your run: r runs it first.")
             self.query_one(".later", Static).update(later)
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
