@@ -8,6 +8,7 @@ from tcptutor.course.activities.choice import MultipleChoice, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.order import Order
 from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activity import Activity
 from tcptutor.ui.screens.lesson_run import RunSide
@@ -17,6 +18,7 @@ from tcptutor.ui.widgets.page.choice import ChoiceBox
 from tcptutor.ui.widgets.page.numeric import NumericBox
 from tcptutor.ui.widgets.page.order import OrderBox
 from tcptutor.ui.widgets.page.predict import PredictBox
+from tcptutor.ui.widgets.page.read_off import ReadOffBox
 
 BOXES: dict[type[Activity], type[ActivityBox[Any]]] = {
     Predict: PredictBox,
@@ -24,6 +26,7 @@ BOXES: dict[type[Activity], type[ActivityBox[Any]]] = {
     MultipleChoice: ChoiceBox,
     Numeric: NumericBox,
     Order: OrderBox,
+    ReadOff: ReadOffBox,
 }
 """Of what is answered on the page."""
 
