@@ -14,6 +14,8 @@ from tcptutor.run import Run, load
 MODULE = "03-parallel-streams"
 STEP = f"{MODULE}/03-one-lossy-flow.md"
 EXPERIMENT = f"{MODULE}/experiments/random-loss.toml"
+EXAMPLES = Path(__file__).parent / "examples"
+"""A course with a page of what ours does not ask yet."""
 
 
 def whole_run() -> Run:

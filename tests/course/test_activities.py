@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
-from tcptutor.course import Activity, MarkContext, load
-from tcptutor.course.activities import front_matter
+from tcptutor.course import Activity, MarkContext, lint, load
+from tcptutor.course.activities import TABLES, front_matter
 from tcptutor.course.activity import NO_RUN, Place
 from tcptutor.course.record import ActivityRecord, PageRecord, Response
-from tcptutor.errors import UsageError
+from tcptutor.errors import ContentError, UsageError
 
-from .conftest import whole_run
+from .conftest import EXAMPLES, whole_run
 
 SHIPPED = [activity for module in load().modules for step in module.steps for activity in step.activities]
-EVERY = SHIPPED
+EXAMPLE = load(EXAMPLES).modules[0].steps[0]
+EVERY = [*SHIPPED, *EXAMPLE.activities]
 RUN = MarkContext(run=whole_run())
 
 
@@ -61,3 +65,85 @@ def test_a_page_asks_before_the_run_runs_and_asks_after_it() -> None:
         for step in module.steps:
             places = [activity.place for activity in step.activities]
             assert places == sorted(places)
+
+
+def test_every_kind_has_an_example_that_is_tried_here() -> None:
+    def kind(table: type) -> tuple[str, object]:
+        return table.table, table.__struct_config__.tag
+
+    assert {kind(table) for table in TABLES} == {kind(type(activity)) for activity in EVERY}
+
+
+def test_the_examples_lint_clean() -> None:
+    assert lint(EXAMPLES) == []
+
+
+WRONG = {
+    "a kind that is not": (
+        'kind = "order"',
+        'kind = "sort"',
+        ["question[1].kind", "single, multiple, numeric, order, read-off"],
+    ),
+    "no kind": ('kind = "order"\n', "", ["question[1].kind", "is missing"]),
+    "a key of another kind": (
+        'quantity = "slow-start-end"',
+        'quantity = "slow-start-end"\nunit = "time"',
+        ["question[2].unit", "the keys are kind, id, ask"],
+    ),
+    "a quantity that is not": (
+        '"slow-start-end"',
+        '"slow-start"',
+        ["question[2].quantity", "slow-start-end, first-loss"],
+    ),
+    "an event without feedback": (
+        'feedback = "Nothing can',
+        'note = "',
+        ["question[1].event[1].note", "text, feedback"],
+    ),
+    "an instant without unit": ('"slow-start-end"', '"cwnd-at"\nat = "5"', ["question[2].at", "no unit"]),
+    "an id twice": ('id = "seen"', 'id = "recovery"', ["question[3].id", "another question"]),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "said"), WRONG.values(), ids=WRONG)
+def test_a_wrong_table_names_key_and_reason(tmp_path: Path, old: str, new: str, said: list[str]) -> None:
+    root = Path(shutil.copytree(EXAMPLES, tmp_path / "lessons"))
+    page = root / "01-own-run/01-a-loss.md"
+    text = page.read_text(encoding="utf-8")
+    assert old in text
+    page.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(ContentError) as caught:
+        load(root)
+    assert str(caught.value).startswith("lessons/01-own-run/01-a-loss.md: ")
+    for part in said:
+        assert part in str(caught.value)
+
+
+LINTED = {
+    "a flow that is not there": (
+        'quantity = "slow-start-end"',
+        'quantity = "slow-start-end"\nflow = 2',
+        "question end-of-slow-start: flow",
+    ),
+    "an instant after the end": (
+        '"slow-start-end"',
+        '"cwnd-at"\nat = "30 s"',
+        "question end-of-slow-start: at",
+    ),
+    "an event that says nothing": (
+        "Nothing can follow from a loss before there is one.",
+        "No",
+        "question recovery: event[1].feedback",
+    ),
+    "about a run that is not there": ('[experiment]\nname = "lossy"', "", "question seen: about_run"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "said"), LINTED.values(), ids=LINTED)
+def test_the_linter_asks_every_activity(tmp_path: Path, old: str, new: str, said: str) -> None:
+    root = Path(shutil.copytree(EXAMPLES, tmp_path / "lessons"))
+    page = root / "01-own-run/01-a-loss.md"
+    text = page.read_text(encoding="utf-8")
+    assert old in text
+    page.write_text(text.replace(old, new, 1), encoding="utf-8")
+    assert any(f"01-a-loss.md: {said}" in line for line in lint(root)), lint(root)
