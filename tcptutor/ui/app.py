@@ -15,7 +15,7 @@ from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.sitting import Sitting
 from tcptutor.errors import LabUnavailable
 from tcptutor.journal import Journal
-from tcptutor.ui import pages
+from tcptutor.ui import keys, pages
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
 from tcptutor.ui.lab import LabLike
@@ -95,9 +95,7 @@ class TutorApp(Frame):
             self.push_screen(lesson)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        from tcptutor.ui import commands  # noqa: PLC0415
-
-        yield from commands.of(self, screen)
+        yield from keys.commands(screen, self.course.modules, self.open_module)
 
     # Facts from below
 

@@ -13,7 +13,7 @@ from tests.recorded import thinned
 
 COURSE = Path(__file__).parent / "course"
 RUNS = Path(__file__).parent / "runs"
-"""MODULE/EXPERIMENT.tcprun, by the experiment's full name."""
+"""EXPERIMENT.tcprun, by the experiment's short name."""
 
 
 async def main() -> None:
@@ -24,7 +24,7 @@ async def main() -> None:
                 run = await play(backend, experiment)
             finally:
                 await backend.close()
-            save(thinned(run), RUNS / f"{name}.tcprun")
+            save(thinned(run), RUNS / f"{name.partition('/')[2]}.tcprun")
             print(name, run.fidelity, f"{run.wall_s:.0f} s", flush=True)
 
 

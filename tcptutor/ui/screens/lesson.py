@@ -20,9 +20,8 @@ from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.lesson_answers import Answers
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.study import Study
+from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.page.page import Page
-from tcptutor.ui.widgets.status.footer import Footer
-from tcptutor.ui.widgets.status.header import Header
 
 TYPING = (("Enter", "locks it in"), ("Esc", "leaves the field"))
 VIEWS = ("-both", "-chart-only", "-text-only")
@@ -82,20 +81,20 @@ class LessonScreen(TutorScreen):
         }
         self._side: Side | None = None
         """What is beside the page now: that of the activity that was used last."""
-        yield Header()
+        yield TopBar()
         with Container(id="body"):
             yield page
             page.set_class(not self._sides, "-alone")
             for side in self._sides.values():
                 side.widget.add_class("side", "-unused")
                 yield side.widget
-        yield Footer()
+        yield KeyBar()
 
     def on_mount(self) -> None:
         super().on_mount()
         number = self.module.steps.index(self.step) + 1
         place = f"{self.module.number} {self.module.title} · {number}/{len(self.module.steps)}"
-        self.query_one(Header).show_place(place)
+        self.query_one(TopBar).show_place(place)
         for side in self._sides.values():
             side.restore()
         self._use(next(iter(self._sides), ""))
@@ -135,7 +134,7 @@ class LessonScreen(TutorScreen):
         return works
 
     def show_keys(self) -> None:
-        footer = self.query_one(Footer)
+        footer = self.query_one(KeyBar)
         footer.show_keys(TYPING if self._typing else keys.line(self, self.FOOTER))
 
     def action_go(self, by: int) -> None:
@@ -226,7 +225,7 @@ class LessonScreen(TutorScreen):
         """The student did something: what is stored and which keys work may be different now."""
         self.refresh_bindings()
         self.call_after_refresh(self.show_keys)
-        journal, footer = self.tutor.journal, self.query_one(Footer)
+        journal, footer = self.tutor.journal, self.query_one(KeyBar)
         if self._study.trouble or not journal.lasting:
             footer.show_right("NOT SAVED")
             if self._study.trouble:

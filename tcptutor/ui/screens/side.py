@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual.widget import Widget
 
+from tcptutor.ui.bench import Bench
 from tcptutor.ui.live import Live
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.page.page import Page
-
-if TYPE_CHECKING:
-    from tcptutor.ui.bench import Bench
 
 
 class Side:

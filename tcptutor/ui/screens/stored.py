@@ -16,9 +16,8 @@ from tcptutor.run import Run
 from tcptutor.ui import reading
 from tcptutor.ui.lab import place
 from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
-from tcptutor.ui.widgets.status.footer import Footer
-from tcptutor.ui.widgets.status.header import Header
 
 
 class StoredScreen(TutorScreen):
@@ -36,16 +35,16 @@ class StoredScreen(TutorScreen):
         self._panel = RunPanel()
 
     def compose(self) -> ComposeResult:
-        yield Header()
+        yield TopBar()
         yield Static(_facts(self._run), id="facts", markup=False)
         with Container(id="body"):
             yield self._panel
             with VerticalScroll(id="flows"):
                 yield Static(_flows(self._run), markup=False)
-        yield Footer()
+        yield KeyBar()
 
     def on_mount(self) -> None:
-        self.query_one(Header).show_place(self._file)
+        self.query_one(TopBar).show_place(self._file)
         self.set_class(not self._run.samples, "-flows")
         self.run_worker(self._show())
 

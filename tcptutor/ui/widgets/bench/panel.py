@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content, Span
+from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets import Static
 
 from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
-from tcptutor.ui.pace import Pace
 from tcptutor.ui.widgets.bench import comparison, legend, network, result, sparklines, strips
 from tcptutor.ui.widgets.bench.chart import LEAST, Chart
 
@@ -25,6 +27,31 @@ PARTS = (
     "why",
 )  # fmt: skip
 """From top to bottom; the chart stands under its legend."""
+
+
+class Pace:
+    """Calls `draw` at once, or as soon as `interval` seconds have passed since the last time, however often asked."""
+
+    def __init__(self, widget: Widget, interval: float, draw: Callable[[], None]) -> None:
+        self._widget, self._interval, self._draw = widget, interval, draw
+        self._last = 0.0
+        self._waiting: Timer | None = None
+
+    def ask(self) -> None:
+        if self._waiting is None:
+            rest = self._last + self._interval - time.monotonic()
+            if rest <= 0:
+                self.now()
+            else:
+                self._waiting = self._widget.set_timer(rest, self.now)
+
+    def now(self) -> None:
+        """Draw without waiting: the last state must not be late."""
+        if self._waiting is not None:
+            self._waiting.stop()
+            self._waiting = None
+        self._last = time.monotonic()
+        self._draw()
 
 
 class RunPanel(Vertical):
