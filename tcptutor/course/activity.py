@@ -34,7 +34,7 @@ MIN_HINTS = 2
 """A nudge and a method at least; the last level may nearly give the answer."""
 
 
-class Place(IntEnum):
+class Stage(IntEnum):
     """Where a table's activities stand on a page."""
 
     BEFORE_RUN = 1
@@ -78,7 +78,7 @@ class ActivityTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Its key in the front matter; also the word for it in `tcptutor list --json`."""
     many: ClassVar[bool] = False
     """Whether a page may have several, `[[question]]`."""
-    place: ClassVar[Place]
+    stage: ClassVar[Stage]
 
     def activity(self, experiment: NamedExperiment) -> Activity:
         """What the student does. Raises ContentError for an experiment that is not there."""
@@ -142,7 +142,7 @@ class Question(Activity, frozen=True, kw_only=True):
 
     table: ClassVar[str] = "question"
     many: ClassVar[bool] = True
-    place: ClassVar[Place] = Place.AFTER_RUN
+    stage: ClassVar[Stage] = Stage.AFTER_RUN
 
     id: str
     ask: str

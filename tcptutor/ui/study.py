@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from tcptutor.course.activity import Activity, Mark, MarkContext, Place
+from tcptutor.course.activity import Activity, Mark, MarkContext, Stage
 from tcptutor.course.model import Module, Step
 from tcptutor.course.record import ActivityRecord, Given, PageRecord, Response
 from tcptutor.course.sitting import Sitting
@@ -68,7 +68,7 @@ class Study:
     @property
     def due_before_run(self) -> Activity | None:
         """What is to be done before the page's experiment may be run, such as the prediction."""
-        before = (activity for activity in self.step.activities if activity.place is Place.BEFORE_RUN)
+        before = (activity for activity in self.step.activities if activity.stage is Stage.BEFORE_RUN)
         return next((activity for activity in before if self.is_due(activity)), None)
 
     # Responses

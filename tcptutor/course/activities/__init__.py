@@ -17,7 +17,7 @@ _MODULES = [import_module(f"{__name__}.{module.name}") for module in pkgutil.ite
 
 TABLES: tuple[type[ActivityTable], ...] = tuple(
     # In the order of a page, for pages and for messages; the sort keeps the order of the files otherwise.
-    sorted((table for module in _MODULES for table in module.TABLES), key=lambda table: table.place)
+    sorted((table for module in _MODULES for table in module.TABLES), key=lambda table: table.stage)
 )
 
 

@@ -11,9 +11,9 @@ from tcptutor.course.activity import (
     Activity,
     Mark,
     MarkContext,
-    Place,
     Problem,
     Reference,
+    Stage,
     hint_problems,
     typed_text,
 )
@@ -25,7 +25,7 @@ class Predict(Activity, frozen=True, kw_only=True):
     """`[predict]`. The empty response is a run that was knowingly started without a prediction."""
 
     table: ClassVar[str] = "predict"
-    place: ClassVar[Place] = Place.BEFORE_RUN
+    stage: ClassVar[Stage] = Stage.BEFORE_RUN
     locked: ClassVar[bool] = True
 
     ask: str

@@ -115,7 +115,7 @@ def _first(instants: Iterator[float], otherwise: str) -> float:
     return instant
 
 
-class Quantity(NamedTuple):
+class RunQuantity(NamedTuple):
     """Something that can be read off a run."""
 
     measure: Callable[[FlowSamples, Span], float]
@@ -128,13 +128,13 @@ class Quantity(NamedTuple):
 
 
 QUANTITIES = {
-    "slow-start-end": Quantity(slow_start_end, "time", "0.3 s"),
-    "first-loss": Quantity(first_loss, "time", "0.3 s"),
-    "largest-cwnd": Quantity(largest_cwnd, "number", "10 %"),
-    "smallest-rtt": Quantity(smallest_rtt, "time", "10 %"),
-    "mean-rtt": Quantity(mean_rtt, "time", "10 %", "span"),
-    "cwnd-at": Quantity(cwnd_at, "number", "20 %", "instant"),
-    "throughput": Quantity(throughput, "rate", "10 %", "span"),
+    "slow-start-end": RunQuantity(slow_start_end, "time", "0.3 s"),
+    "first-loss": RunQuantity(first_loss, "time", "0.3 s"),
+    "largest-cwnd": RunQuantity(largest_cwnd, "number", "10 %"),
+    "smallest-rtt": RunQuantity(smallest_rtt, "time", "10 %"),
+    "mean-rtt": RunQuantity(mean_rtt, "time", "10 %", "span"),
+    "cwnd-at": RunQuantity(cwnd_at, "number", "20 %", "instant"),
+    "throughput": RunQuantity(throughput, "rate", "10 %", "span"),
 }
 QuantityName = Literal[
     "slow-start-end", "first-loss", "largest-cwnd", "smallest-rtt", "mean-rtt", "cwnd-at", "throughput"
@@ -161,7 +161,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
     """What a wrong value is told: where to look."""
 
     @property
-    def _asked(self) -> Quantity:
+    def _asked(self) -> RunQuantity:
         return QUANTITIES[self.quantity]
 
     @property

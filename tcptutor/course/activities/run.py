@@ -13,9 +13,9 @@ from tcptutor.course.activity import (
     Mark,
     MarkContext,
     NamedExperiment,
-    Place,
     Reference,
     Setting,
+    Stage,
 )
 from tcptutor.course.record import Given, PageRecord
 from tcptutor.spec import Experiment
@@ -25,7 +25,7 @@ class RunActivity(Activity, frozen=True, kw_only=True):
     """An experiment to run on this page."""
 
     table: ClassVar[str] = "experiment"
-    place: ClassVar[Place] = Place.RUN
+    stage: ClassVar[Stage] = Stage.RUN
 
     name: str
     """Full name, `module/experiment`."""
@@ -47,7 +47,7 @@ class ExperimentTable(ActivityTable, frozen=True, kw_only=True):
     """`[experiment]`: which one, and what is different here."""
 
     table: ClassVar[str] = RunActivity.table
-    place: ClassVar[Place] = RunActivity.place
+    stage: ClassVar[Stage] = RunActivity.stage
 
     name: str
     set: dict[str, Setting] = msgspec.field(default_factory=dict)

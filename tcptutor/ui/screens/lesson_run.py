@@ -102,10 +102,12 @@ class RunSide(Side):
         here = self.bench.state.environment
         replayed = here is not None and here.backend == "replay"
         if self.study.due_before_run:
-            said = f"Predict first, then r {'plays a recorded run' if replayed else 'runs it'}: {seconds}."
+            instruction = (
+                f"Predict first, then r {'plays a recorded run' if replayed else 'runs it'}: {seconds}."
+            )
         else:
-            said = f"Press r to {'play a recorded run' if replayed else 'run it'}: {seconds}."
-        self.widget.idle(self.activity.experiment, said)
+            instruction = f"Press r to {'play a recorded run' if replayed else 'run it'}: {seconds}."
+        self.widget.idle(self.activity.experiment, instruction)
 
     def _is_ours(self, live: Live) -> bool:
         return live.is_of(self.study.module.id, self.study.step.id)

@@ -25,7 +25,7 @@ class OwnPrediction(NamedTuple):
     bps: float
 
 
-class _Row(NamedTuple):
+class _ModelRow(NamedTuple):
     """What stands in one line, and the reason under it."""
 
     who: str
@@ -55,7 +55,7 @@ def table(report: Report, own: OwnPrediction | None, width: int, room: float = m
     models = [_row(each, number == 0) for number, each in enumerate(report.compared)]
     you = []
     if own and own.bps:
-        you.append(_Row("you", own.text, words.above_or_below(report.throughput_bps / own.bps)))
+        you.append(_ModelRow("you", own.text, words.above_or_below(report.throughput_bps / own.bps)))
     measured = (units.rate(report.throughput_bps), "bold")
     if not (models or you):
         return Content.assemble("measured ", measured)
@@ -107,19 +107,19 @@ def _beside(parts: Sequence[Content], width: int) -> list[Content]:
     return lines
 
 
-def _row(each: Compared, binding: bool) -> _Row:
+def _row(each: Compared, binding: bool) -> _ModelRow:
     prediction = each.prediction
     told = prediction.label, units.rate(prediction.throughput_bps), words.above_or_below(each.ratio)
     tolerance = words.tolerance(prediction.tolerance)
     if each.within:
-        return _Row(*told, WITHIN, "within", tolerance, each.reason if binding else "")
+        return _ModelRow(*told, WITHIN, "within", tolerance, each.reason if binding else "")
     if not binding and each.ratio < 1:
         # A model that would allow more is not wrong: something else was the limit.
-        return _Row(*told, word="not the limit")
-    return _Row(*told, BEYOND, "beyond", tolerance, each.reason)
+        return _ModelRow(*told, word="not the limit")
+    return _ModelRow(*told, BEYOND, "beyond", tolerance, each.reason)
 
 
-def _widths(rows: Sequence[_Row], width: int) -> _Widths:
+def _widths(rows: Sequence[_ModelRow], width: int) -> _Widths:
     """Words give way to what is beside them, then the names to all else."""
     who, rate, where = (max(len(row[column]) for row in rows) for column in range(3))
     rate = max(rate, len("predicted"))
@@ -130,9 +130,9 @@ def _widths(rows: Sequence[_Row], width: int) -> _Widths:
     return _Widths(who if fits else max(_SHORTEST_NAME, min(who, width - rest - short)), rate, where, fits)
 
 
-def _lines(rows: Sequence[_Row], widths: _Widths, width: int) -> Iterator[Content]:
+def _lines(rows: Sequence[_ModelRow], widths: _Widths, width: int) -> Iterator[Content]:
     """The rows; models in a row that differ for the same reason have it once, under the last of them."""
-    for row, after in pairwise([*rows, _Row("", "", "")]):
+    for row, after in pairwise([*rows, _ModelRow("", "", "")]):
         who = row.who if len(row.who) <= widths.who else f"{row.who[: widths.who - 1]}…"
         judged = Content(_judged(row, widths.spelt))
         if row.mark:
@@ -144,7 +144,7 @@ def _lines(rows: Sequence[_Row], widths: _Widths, width: int) -> Iterator[Conten
             yield from _reason(row.reason, width)
 
 
-def _judged(row: _Row, spelt: bool) -> str:
+def _judged(row: _ModelRow, spelt: bool) -> str:
     """ "✓ within ±9 %", or "✓ ±9 %"."""
     return " ".join(
         part

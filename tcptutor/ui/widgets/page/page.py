@@ -11,7 +11,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Markdown, Static
 
-from tcptutor.course.activity import Activity, Place
+from tcptutor.course.activity import Activity, Stage
 from tcptutor.course.model import Step
 from tcptutor.run import Run
 from tcptutor.ui.widgets.page.box import ActivityBox
@@ -39,9 +39,9 @@ class Page(VerticalScroll, inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         yield Markdown(f"# {self._step.title}\n\n{self._step.prose}")
-        yield from (box for box in self.boxes if box.activity.place < Place.AFTER_RUN)
+        yield from (box for box in self.boxes if box.activity.stage < Stage.AFTER_RUN)
         yield self._after
-        yield from (box for box in self.boxes if box.activity.place >= Place.AFTER_RUN)
+        yield from (box for box in self.boxes if box.activity.stage >= Stage.AFTER_RUN)
         yield Static(Content(self._onward), id="onward")
 
     def box(self, activity: Activity) -> ActivityBox[Any]:
