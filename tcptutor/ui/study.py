@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -15,7 +15,6 @@ from tcptutor.course.sitting import Sitting
 from tcptutor.errors import JournalError, UsageError
 from tcptutor.journal import Journal
 from tcptutor.run import Run
-from tcptutor.ui.page_journal import PageJournal
 
 _T = TypeVar("_T")
 
@@ -40,18 +39,19 @@ class Study:
         self, module: Module, step: Step, journal: Journal, sitting: Sitting = Sitting.LEARN
     ) -> None:
         self.module, self.step, self.sitting = module, step, sitting
-        self._journal = PageJournal(journal)
+        self._journal = journal
         self._key = module.id, step.id
+        self._unsaved = False
         self.trouble = ""
         """Why the last thing could not be stored; empty when all is saved."""
         self.run: Run | None = None
         """The latest whole run of this page."""
         self.ended = False
         """Whether the sitting is over."""
-        self.record: PageRecord = self._store(lambda: self._journal.page(*self._key)) or PageRecord()
+        self.record: PageRecord = self._store(lambda: journal.page(*self._key)) or PageRecord()
         if sitting.afresh:
             self.record = msgspec.structs.replace(self.record, activities={})
-        self._store(lambda: self._journal.visit(*self._key))
+        self._store(lambda: journal.visit(*self._key))
 
     def record_of(self, activity: Activity) -> ActivityRecord:
         """What was done of it."""
@@ -79,8 +79,8 @@ class Study:
             raise UsageError("this stays as it is")
         mark = activity.mark(given, MarkContext(run=self.run))
         response = Response(given, mark.correct, value=mark.value)
-        record = self.record_of(activity).responded(response)
-        self._change(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
+        record = self.record.responded(activity.id, response)
+        self._take(record, lambda: self._journal.respond(*self._key, activity.id, response))
 
     def skip(self, activity: Activity) -> None:
         """Leave it out, for good."""
@@ -125,12 +125,12 @@ class Study:
     def hint(self, activity: Activity) -> None:
         """Show one level more."""
         level = self.record_of(activity).hints + 1
-        record = self.record_of(activity).hinted(level)
-        self._change(activity, record, lambda: self._journal.hint(*self._key, activity.id, level))
+        record = self.record.hinted(activity.id, level)
+        self._take(record, lambda: self._journal.hint(*self._key, activity.id, level))
 
-    def latest_run(self) -> Run | None:
-        """The latest run that is kept, whole or cut short."""
-        return self._store(lambda: self._journal.latest_run(*self._key))
+    def run_files(self) -> Iterator[str]:
+        """The files of the page's runs, the latest first; some may be gone. Raises JournalError."""
+        return self._journal.run_files(*self._key)
 
     def ran(self, run: Run) -> None:
         """A run of this page has ended."""
@@ -145,21 +145,12 @@ class Study:
         """The sitting is over: what it had not told is told now."""
         self.ended = True
 
-    def _change(self, activity: Activity, record: ActivityRecord, store: Callable[[], None]) -> None:
-        """Keep it, and go on with what the journal has: another window may have locked something before."""
-        self._put(activity, record)
-
-        def stored() -> ActivityRecord:
-            store()
-            return self._journal.page(*self._key).activity(activity.id)
-
-        kept = self._store(stored)
-        if kept is not None and not self.sitting.afresh:
-            self._put(activity, kept)
-
-    def _put(self, activity: Activity, record: ActivityRecord) -> None:
-        activities = {**self.record.activities, activity.id: record}
-        self.record = msgspec.structs.replace(self.record, activities=activities)
+    def _take(self, record: PageRecord, store: Callable[[], PageRecord]) -> None:
+        """Go on with `record`, or with what the journal has once it is stored."""
+        stored = self._store(store)
+        # What another program locked before counts; but what could not be stored is here alone.
+        self._unsaved |= stored is None
+        self.record = stored if stored and not (self._unsaved or self.sitting.afresh) else record
 
     def _store(self, use: Callable[[], _T]) -> _T | None:
         try:

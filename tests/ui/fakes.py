@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 
 from tcptutor.errors import TutorError
-from tcptutor.lab.protocol import Event, Finished, Phase, Samples
+from tcptutor.lab.protocol import VERSION, Event, Finished, Phase, Ready, Samples
 from tcptutor.run import Environment, Fidelity, Run, Sample, load
 from tcptutor.spec import Experiment
 
@@ -51,6 +51,7 @@ class FakeLab:
         ended = False
         try:
             run = recorded(experiment)
+            yield Ready(VERSION, GUEST)
             yield Phase("network", "building the network")
             for batch in _batches(run.samples, experiment.total_streams * 4):
                 if self.hold_at is not None and batch[-1].t > self.hold_at:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcptutor.course.activities.order import Order, OrderedEvent
+from tcptutor.course.record import Response
 from tcptutor.errors import UsageError
-from tcptutor.ui.page_journal import PageJournal
 from tcptutor.ui.widgets.page.page import Page
 
 from .made import MODULE, STEP, one_page
@@ -104,7 +104,7 @@ async def test_space_takes_an_event_and_arrows_move_it(page, journal) -> None:
     await page.press("space", "down")
     await until_text(page, "› 3 · ")
     assert lines(text(page.app)) == [before[1], before[0], *before[2:]], "it was put down"
-    assert PageJournal(journal).page(MODULE, STEP).activity("recovery").attempts == 0
+    assert journal.page(MODULE, STEP).activity("recovery").attempts == 0
 
 
 async def test_numbers_take_and_place(page, journal) -> None:
@@ -114,7 +114,7 @@ async def test_numbers_take_and_place(page, journal) -> None:
         await until(page, lambda line=line, event=event: lines(text(page.app))[line - 1] == event)
     await page.press("enter")
     await until_text(page, "✓ Right. That is the order.")
-    assert PageJournal(journal).page(MODULE, STEP).activity("recovery").right.given == (0, 1, 2, 3)
+    assert journal.page(MODULE, STEP).activity("recovery").right.given == (0, 1, 2, 3)
 
 
 async def test_a_wrong_order_marks_the_misplaced_and_may_be_changed(page, journal) -> None:
@@ -126,12 +126,12 @@ async def test_a_wrong_order_marks_the_misplaced_and_may_be_changed(page, journa
         EVENTS[index] for index in wrong
     }
     assert all(f"Why {EVENTS[index]} stands there." in " ".join(screen.split()) for index in wrong)
-    kept = PageJournal(journal).page(MODULE, STEP).activity("recovery")
+    kept = journal.page(MODULE, STEP).activity("recovery")
     assert (kept.latest.given, kept.latest.correct) == (ORDER.mixed, False)
 
 
 async def test_what_was_answered_stands_there_after_a_restart(journal, make_app) -> None:
-    PageJournal(journal)._journal.record_answer(MODULE, STEP, "recovery", (0, 1, 2, 3), True)
+    journal.respond(MODULE, STEP, "recovery", Response((0, 1, 2, 3), True))
     again = make_app(MODULE, of=one_page(ORDER))
     async with again.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "✓ Right. That is the order.")

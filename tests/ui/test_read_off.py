@@ -10,10 +10,10 @@ import pytest
 from tcptutor import units
 from tcptutor.course import MarkContext
 from tcptutor.course.activities.read_off import QUANTITIES, ReadOff
+from tcptutor.course.record import Response
 from tcptutor.errors import UnitError, UsageError
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Environment, Run, Sample, SampleTable
 from tcptutor.spec import Experiment, Flows
-from tcptutor.ui.page_journal import PageJournal
 
 from .fakes import recorded
 from .made import MODULE, STEP, lossy, one_page
@@ -189,7 +189,7 @@ async def test_the_run_comes_first_and_marks_what_was_read_off_it(opened, journa
         await pilot.press(*["backspace"] * 4, *keys(value), "enter")
         await until_text(pilot, f"✓ Right. {value}: Your run has {value}.")
         assert "Marked against" not in text(pilot.app)
-    record = PageJournal(journal).page(MODULE, STEP).activity("q")
+    record = journal.page(MODULE, STEP).activity("q")
     assert (record.first.given, record.right.given, record.attempts) == ("12 s", value, 2)
     async with opened() as pilot:
         await until_text(pilot, f"✓ Right. {value}: Your run has {value}.")
@@ -200,6 +200,6 @@ async def test_what_was_right_of_an_earlier_run_stays_right(opened, journal) -> 
     async with opened() as pilot:
         await pilot.press("r")
         await until_text(pilot, "Marked against your run of 20")
-    PageJournal(journal)._journal.record_answer(MODULE, STEP, "q", "12 s", True)
+    journal.respond(MODULE, STEP, "q", Response("12 s", True))
     async with opened() as pilot:
         await until_text(pilot, "✓ Right. 12 s")

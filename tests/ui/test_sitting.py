@@ -10,12 +10,12 @@ from textual.widgets import Input, Static
 from tcptutor.course.activities.choice import Alternative, MultipleChoice, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
+from tcptutor.course.record import Response
 from tcptutor.course.sitting import Sitting
 from tcptutor.journal import Journal
 from tcptutor.ui import activities
-from tcptutor.ui.page_journal import PageJournal
 from tcptutor.ui.screens.lesson import LessonScreen
-from tcptutor.ui.screens.side import Side
+from tcptutor.ui.sides.side import Side
 
 from .made import MODULE, STEP, lossy, one_page
 from .screen import keys, text, until, until_text
@@ -58,7 +58,7 @@ def opened(make_app, journal):
 
 
 def done(journal: Journal, activity: str):
-    return PageJournal(journal).page(MODULE, STEP).activity(activity)
+    return journal.page(MODULE, STEP).activity(activity)
 
 
 async def test_a_question_about_the_run_comes_after_it(opened, journal) -> None:
@@ -95,7 +95,7 @@ async def test_a_run_that_was_stopped_is_not_asked_about(opened, lab) -> None:
 
 
 async def test_a_review_asks_once_and_explains_whatever_was_answered(opened, journal) -> None:
-    PageJournal(journal)._journal.record_answer(MODULE, STEP, "limit", (1,), True)
+    journal.respond(MODULE, STEP, "limit", Response((1,), True))
     async with opened(Sitting.REVIEW) as pilot:
         assert "✓ Right" not in text(pilot.app), "it is asked afresh"
         await pilot.press("x")

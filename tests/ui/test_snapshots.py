@@ -8,11 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from tcptutor.conduct import finish
 from tcptutor.course import MarkContext, load
 from tcptutor.course.model import Course
+from tcptutor.course.record import Response
 from tcptutor.journal import Journal
 from tcptutor.run import Run
 from tcptutor.ui.screens.base import WIDE
+from tests.journal.conftest import predict
 
 from .fakes import GUEST, recorded
 from .screen import until_text
@@ -36,8 +39,8 @@ def keep_run(journal: Journal, course: Course, module: str, step: str) -> Run:
         wall_s=9.4,
     )
     journal.begin_run(run, module, step)
-    journal.finish_run(run)
-    journal.set_position(module, step)
+    journal.finish_run(run, finish(run, journal.runs)[0])
+    journal.visit(module, step)
     return run
 
 
@@ -55,8 +58,8 @@ def test_home(snap_compare: Any, make_app: Any, size: tuple[int, int]) -> None:
 def test_lesson_with_a_finished_run(
     snap_compare: Any, make_app: Any, journal: Journal, course: Course, size: tuple[int, int]
 ) -> None:
-    journal.record_prediction("one-flow", "one-lossy-flow", "10 Mbit/s", 10e6)
-    journal.record_answer("one-flow", "one-lossy-flow", "limit", (0,), False)
+    predict(journal, "10 Mbit/s", 10e6, "one-flow", "one-lossy-flow")
+    journal.respond("one-flow", "one-lossy-flow", "limit", Response((0,), False))
     keep_run(journal, course, "one-flow", "one-lossy-flow")
 
     async def ready(pilot: Any) -> None:
@@ -90,9 +93,9 @@ def test_an_order_and_a_value_that_was_read_off(
     run = keep_run(journal, examples, *where)
     _, order, read_off, _ = examples.modules[0].steps[0].activities
     assert order.mark((0, 1, 3, 2)).correct is False
-    journal.record_answer(*where, order.id, (0, 1, 3, 2), False)
+    journal.respond(*where, order.id, Response((0, 1, 3, 2), False))
     value = read_off.reference(MarkContext(run=run)).right
-    journal.record_answer(*where, read_off.id, value, True)
+    journal.respond(*where, read_off.id, Response(value, True))
 
     async def ready(pilot: Any) -> None:
         await until_text(pilot, "ready")

@@ -14,11 +14,11 @@ from tcptutor.course.model import Module, Step
 from tcptutor.course.sitting import Sitting
 from tcptutor.ui import keys, pages
 from tcptutor.ui.activities import BOXES, SIDES
+from tcptutor.ui.answers import Answers
 from tcptutor.ui.live import Live
-from tcptutor.ui.messages import Responded
+from tcptutor.ui.messages import ResponseGiven
 from tcptutor.ui.screens.base import TutorScreen
-from tcptutor.ui.screens.lesson_answers import Answers
-from tcptutor.ui.screens.side import Side
+from tcptutor.ui.sides.side import Side
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.page.page import Page
@@ -75,7 +75,7 @@ class LessonScreen(TutorScreen):
         page = Page(self.step, boxes, pages.onward(self.tutor.course, self.module, self.step))
         self._answers = Answers(self._study, page)
         self._sides = {
-            each.id: SIDES[type(each)](each, self._study, page, self.tutor.bench)
+            each.id: SIDES[type(each)](each, self._study, self._answers, self.tutor.bench)
             for each in activities
             if type(each) in SIDES
         }
@@ -190,7 +190,7 @@ class LessonScreen(TutorScreen):
             self._use(box.activity.id)
         self.show_keys()
 
-    def on_responded(self, message: Responded) -> None:
+    def on_response_given(self, message: ResponseGiven) -> None:
         if self._answers.respond(message.activity, message.given):
             if message.activity.locked:
                 self.query_one(Page).focus()

@@ -1,0 +1,115 @@
+"""Responses and hints of a page: what is given goes to the study, what comes back to the boxes."""
+
+from __future__ import annotations
+
+from tcptutor.course.activity import Activity
+from tcptutor.course.record import Given
+from tcptutor.errors import UsageError
+from tcptutor.run import Run
+from tcptutor.ui.study import Study
+from tcptutor.ui.widgets.page.box import ActivityBox
+from tcptutor.ui.widgets.page.page import Page
+
+
+class Answers:
+    """Between the page's boxes and the study."""
+
+    def __init__(self, study: Study, page: Page) -> None:
+        self._study, self._page = study, page
+        self._activities = tuple(box.activity for box in page.boxes)
+
+    @property
+    def has_hints(self) -> bool:
+        """Whether a hint is left for something that is not yet done."""
+        return self._next_hint() is not None
+
+    def restore(self) -> None:
+        """Show what was done before."""
+        self.reveal()
+        for activity in self._activities:
+            self._show(activity, just_now=False)
+            self._page.box(activity).show_hints(self._study.record_of(activity).hints)
+
+    def reveal(self) -> None:
+        """Ask what is to be asked by now."""
+        for activity in self._activities:
+            self._page.box(activity).reveal(self._study.reveals(activity))
+
+    def ask_first(self, activity: Activity) -> None:
+        """It is due before what was asked for."""
+        self._page.box(activity).enter()
+
+    def saw_run(self, run: Run) -> None:
+        """A whole run is there, the latest: what is about it is asked, and marked against it."""
+        self._study.run = run
+        self.reveal()
+        self._page.saw_run(run)
+        for activity in self._activities:
+            if activity.against_run:
+                self._show(activity, just_now=False)
+
+    def show_after(self, scroll: bool) -> None:
+        """Say what was to be seen in the run."""
+        self._page.show_after(scroll)
+
+    def respond(self, activity: Activity, given: Given) -> bool:
+        """Mark it and say so; whether it was a response."""
+        try:
+            self._study.respond(activity, given)
+        except UsageError as error:
+            self._page.box(activity).complain(str(error))
+            return False
+        self._show(activity, just_now=True)
+        return True
+
+    def skip_before_run(self) -> None:
+        """What is due before the run is left out, for good."""
+        while (due := self._study.due_before_run) is not None:
+            self._study.skip(due)
+            self._show(due, just_now=True)
+
+    def end(self) -> None:
+        """The sitting is over: tell all marks."""
+        self._study.end()
+        for activity in self._activities:
+            self._show(activity, just_now=False)
+
+    def digit(self, digit: str) -> None:
+        """It begins the number that is due, or chooses in the question that is at hand."""
+        box = self._box_at_hand()
+        if box is not None and not box.begin(digit):
+            box.pick(int(digit))
+
+    def pasted(self, text: str) -> None:
+        """It begins the prediction that is due, if it can be one."""
+        box = self._box_at_hand()
+        if box is not None and text[:1].isdigit():
+            box.begin(text)
+
+    def hint(self) -> bool:
+        """Show the next hint; whether there was one."""
+        activity = self._next_hint()
+        if activity is None:
+            return False
+        self._study.hint(activity)
+        box = self._page.box(activity)
+        box.show_hints(self._study.record_of(activity).hints)
+        box.scroll_visible(animate=False)
+        return True
+
+    def _show(self, activity: Activity, just_now: bool) -> None:
+        response = self._study.response(activity)
+        if response is not None:
+            self._page.box(activity).show(response, just_now)
+
+    def _box_at_hand(self) -> ActivityBox[Activity] | None:
+        """The one that has the focus, else the first that wants a response."""
+        due = (self._page.box(each) for each in self._activities if self._study.is_due(each))
+        return self._page.box_at_hand() or next(due, None)
+
+    def _next_hint(self) -> Activity | None:
+        """What h speaks about: the question at hand, else what comes first on the page."""
+        at_hand = self._page.box_at_hand()
+        wanted = [at_hand.activity] if at_hand is not None else []
+        wanted += [activity for activity in self._activities if self._study.is_due(activity)]
+        return next((activity for activity in wanted if self._study.hints_left(activity)), None)

@@ -1,0 +1,1 @@
+"""What stands beside a page while an activity is used."""
