@@ -203,3 +203,18 @@ async def test_what_was_right_of_an_earlier_run_stays_right(opened, journal) -> 
     journal.respond(MODULE, STEP, "q", Response("12 s", True))
     async with opened() as pilot:
         await until_text(pilot, "✓ Right. 12 s")
+
+
+async def test_after_a_run_that_was_stopped_the_one_before_it_is_marked_against(opened, lab) -> None:
+    async with opened() as pilot:
+        await pilot.press("r")
+        await until_text(pilot, "✓ done")
+        lab.hold_at = 5.0
+        await pilot.press("r")
+        await until_text(pilot, "▶ 5 of 22 s")
+        await pilot.press("s")
+        await until_text(pilot, "cut short")
+    async with opened() as pilot:
+        await until_text(pilot, "cut short")
+        await until_text(pilot, "Marked against your run of 20")
+        assert "22 s long" in text(pilot.app)
