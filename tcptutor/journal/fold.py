@@ -11,7 +11,7 @@ from functools import reduce
 import msgspec
 
 from tcptutor.course.model import Course, Step
-from tcptutor.course.record import PREDICT, PageRecord
+from tcptutor.course.record import PageRecord
 from tcptutor.journal.events import (
     START,
     Hinted,
@@ -139,10 +139,5 @@ def progress(record: JournalRecord, course: Course) -> dict[str, Progress]:
 
 
 def is_done(page: PageRecord, step: Step) -> bool:
-    """Seen; predicted (or knowingly run without); run to its end; every question answered right."""
-    return (
-        page.visited
-        and (step.predict is None or page.activity(PREDICT).first is not None)
-        and (step.experiment is None or page.whole_runs > 0)
-        and all(page.activity(question.id).right is not None for question in step.questions)
-    )
+    """Whether the step was seen, and nothing is left to do of what it asks for."""
+    return page.visited and all(activity.is_done(page) for activity in step.activities)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tcptutor.course.model import Choice, Course, Module, Predict, Question, Step, StepExperiment
+from tcptutor.course.activities.choice import Alternative, SingleChoice
+from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.record import PREDICT, Response
 from tcptutor.journal import Journal, Progress, is_done
 from tcptutor.spec import Experiment
@@ -53,16 +56,18 @@ def test_the_position_is_the_latest_visit(journal: Journal) -> None:
     assert journal.position() == ("m", "a")
 
 
-CHOICE = Choice(text="yes", correct=True, feedback="right")
+CHOICE = Alternative(text="yes", correct=True, feedback="right")
 STEPS = (
     Step(id="read", title="Read", prose="…"),
     Step(
         id="all",
         title="All",
         prose="…",
-        predict=Predict(ask="?"),
-        experiment=StepExperiment(name="m/e", experiment=Experiment(name="m/e")),
-        questions=(Question(id="q", kind="single", ask="?", choices=(CHOICE,)),),
+        activities=(
+            Predict(ask="?"),
+            RunActivity(name="m/e", experiment=Experiment(name="m/e")),
+            SingleChoice(id="q", ask="?", choices=(CHOICE,)),
+        ),
     ),
 )
 COURSE = Course(
