@@ -44,3 +44,7 @@ class Responded(Message):
         self.activity = activity
         self.given = given
         super().__init__()
+
+
+class RunRecalled(Message):
+    """The page's latest whole run has been read from its file: it can be marked against."""

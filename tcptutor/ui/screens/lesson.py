@@ -198,6 +198,10 @@ class LessonScreen(TutorScreen):
                 side.responded()
         self._changed()
 
+    def on_run_recalled(self) -> None:
+        self._answers.mark_again()
+        self._changed()
+
     def run_moved(self, live: Live) -> None:
         super().run_moved(live)
         for side in self._sides.values():

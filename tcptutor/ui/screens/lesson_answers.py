@@ -29,6 +29,12 @@ class Answers:
             self._show(activity, just_now=False)
             self._page.box(activity).show_hints(self._study.record_of(activity).hints)
 
+    def mark_again(self) -> None:
+        """A run is there to mark against."""
+        for activity in self._activities:
+            if activity.against_run:
+                self._show(activity, just_now=False)
+
     def reveal(self) -> None:
         """Ask what is to be asked by now."""
         for activity in self._activities:

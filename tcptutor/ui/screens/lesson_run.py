@@ -12,6 +12,7 @@ from tcptutor.errors import JournalError
 from tcptutor.run import Run
 from tcptutor.ui import reading
 from tcptutor.ui.live import Live
+from tcptutor.ui.messages import RunRecalled
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.widgets.bench.comparison import OwnPrediction
 from tcptutor.ui.widgets.bench.panel import RunPanel
@@ -81,6 +82,7 @@ class RunSide(Side):
             return
         if run.complete and self.study.run is None:
             self.study.run = run
+            self.widget.post_message(RunRecalled())
         live = await reading.recall(self.study.module.id, self.study.step.id, run)
         if self._shown is None:  # a new run may have begun meanwhile
             self._show(live)
