@@ -44,3 +44,7 @@ class ResponseGiven(Message):
         self.activity = activity
         self.given = given
         super().__init__()
+
+
+class RunRecalled(Message):
+    """The page's latest whole run is there: it can be marked against."""

@@ -41,17 +41,18 @@ class Study:
         self.module, self.step, self.sitting = module, step, sitting
         self._journal = journal
         self._key = module.id, step.id
-        self._unsaved = False
         self.trouble = ""
         """Why the last thing could not be stored; empty when all is saved."""
+        self._alone: set[str] = set()
+        """Activities of which the journal does not have everything."""
         self.run: Run | None = None
         """The latest whole run of this page."""
         self.ended = False
         """Whether the sitting is over."""
-        self.record: PageRecord = self._store(lambda: journal.page(*self._key)) or PageRecord()
+        self.record: PageRecord = self._store(lambda: self._journal.page(*self._key)) or PageRecord()
         if sitting.afresh:
             self.record = msgspec.structs.replace(self.record, activities={})
-        self._store(lambda: journal.visit(*self._key))
+        self._store(lambda: self._journal.visit(*self._key))
 
     def record_of(self, activity: Activity) -> ActivityRecord:
         """What was done of it."""
@@ -79,8 +80,8 @@ class Study:
             raise UsageError("this stays as it is")
         mark = activity.mark(given, MarkContext(run=self.run))
         response = Response(given, mark.correct, value=mark.value)
-        record = self.record.responded(activity.id, response)
-        self._take(record, lambda: self._journal.respond(*self._key, activity.id, response))
+        record = self.record_of(activity).responded(response)
+        self._change(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
 
     def skip(self, activity: Activity) -> None:
         """Leave it out, for good."""
@@ -125,11 +126,11 @@ class Study:
     def hint(self, activity: Activity) -> None:
         """Show one level more."""
         level = self.record_of(activity).hints + 1
-        record = self.record.hinted(activity.id, level)
-        self._take(record, lambda: self._journal.hint(*self._key, activity.id, level))
+        record = self.record_of(activity).hinted(level)
+        self._change(activity, record, lambda: self._journal.hint(*self._key, activity.id, level))
 
     def run_files(self) -> Iterator[str]:
-        """The files of the page's runs, the latest first; some may be gone. Raises JournalError."""
+        """The files of the runs that are kept, the latest first, whole or cut short. Raises JournalError."""
         return self._journal.run_files(*self._key)
 
     def ran(self, run: Run) -> None:
@@ -145,12 +146,18 @@ class Study:
         """The sitting is over: what it had not told is told now."""
         self.ended = True
 
-    def _take(self, record: PageRecord, store: Callable[[], PageRecord]) -> None:
-        """Go on with `record`, or with what the journal has once it is stored."""
+    def _change(self, activity: Activity, record: ActivityRecord, store: Callable[[], PageRecord]) -> None:
+        """Store it, and go on with what the journal has then: another window may have locked something before."""
         stored = self._store(store)
-        # What another program locked before counts; but what could not be stored is here alone.
-        self._unsaved |= stored is None
-        self.record = stored if stored and not (self._unsaved or self.sitting.afresh) else record
+        # What could not be stored is here alone.
+        self._alone |= {activity.id} if stored is None else set()
+        if stored is not None and activity.id not in self._alone and not self.sitting.afresh:
+            record = stored.activity(activity.id)
+        self._put(activity, record)
+
+    def _put(self, activity: Activity, record: ActivityRecord) -> None:
+        activities = {**self.record.activities, activity.id: record}
+        self.record = msgspec.structs.replace(self.record, activities=activities)
 
     def _store(self, use: Callable[[], _T]) -> _T | None:
         try:

@@ -13,9 +13,9 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.record import Response
 from tcptutor.course.sitting import Sitting
 from tcptutor.journal import Journal
-from tcptutor.ui import activities
+from tcptutor.ui.screens import activities
 from tcptutor.ui.screens.lesson import LessonScreen
-from tcptutor.ui.sides.side import Side
+from tcptutor.ui.screens.side import Side
 
 from .made import MODULE, STEP, lossy, one_page
 from .screen import keys, text, until, until_text

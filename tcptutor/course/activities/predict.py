@@ -17,14 +17,14 @@ from tcptutor.course.activity import (
     hint_problems,
     typed_text,
 )
-from tcptutor.course.record import PREDICT, Given, PageRecord
+from tcptutor.course.record import Given, PageRecord
 from tcptutor.spec import Experiment
 
 
 class Predict(Activity, frozen=True, kw_only=True):
     """`[predict]`. The empty response is a run that was knowingly started without a prediction."""
 
-    table: ClassVar[str] = PREDICT
+    table: ClassVar[str] = "predict"
     stage: ClassVar[Stage] = Stage.BEFORE_RUN
     locked: ClassVar[bool] = True
 

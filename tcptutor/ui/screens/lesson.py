@@ -13,12 +13,12 @@ from textual.widgets import Input
 from tcptutor.course.model import Module, Step
 from tcptutor.course.sitting import Sitting
 from tcptutor.ui import keys, pages
-from tcptutor.ui.activities import BOXES, SIDES
-from tcptutor.ui.answers import Answers
 from tcptutor.ui.live import Live
 from tcptutor.ui.messages import ResponseGiven
+from tcptutor.ui.screens.activities import BOXES, SIDES
 from tcptutor.ui.screens.base import TutorScreen
-from tcptutor.ui.sides.side import Side
+from tcptutor.ui.screens.lesson_answers import Answers
+from tcptutor.ui.screens.side import Side
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.page.page import Page
@@ -75,7 +75,7 @@ class LessonScreen(TutorScreen):
         page = Page(self.step, boxes, pages.onward(self.tutor.course, self.module, self.step))
         self._answers = Answers(self._study, page)
         self._sides = {
-            each.id: SIDES[type(each)](each, self._study, self._answers, self.tutor.bench)
+            each.id: SIDES[type(each)](each, self._study, page, self.tutor.bench)
             for each in activities
             if type(each) in SIDES
         }
@@ -196,6 +196,10 @@ class LessonScreen(TutorScreen):
                 self.query_one(Page).focus()
             for side in self._sides.values():
                 side.responded()
+        self._changed()
+
+    def on_run_recalled(self) -> None:
+        self._answers.mark_again()
         self._changed()
 
     def run_moved(self, live: Live) -> None:

@@ -6,17 +6,17 @@ from typing import Any
 
 from textual.widget import Widget
 
-from tcptutor.ui.answers import Answers
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.live import Live
 from tcptutor.ui.study import Study
+from tcptutor.ui.widgets.page.page import Page
 
 
 class Side:
     """Between the bench and a widget, for one activity of a page."""
 
-    def __init__(self, activity: Any, study: Study, answers: Answers, bench: Bench) -> None:
-        self.activity, self.study, self.answers, self.bench = activity, study, answers, bench
+    def __init__(self, activity: Any, study: Study, page: Page, bench: Bench) -> None:
+        self.activity, self.study, self.page, self.bench = activity, study, page, bench
         self.widget = self.make_widget()
 
     def make_widget(self) -> Widget:

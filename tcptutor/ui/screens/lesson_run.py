@@ -12,7 +12,8 @@ from tcptutor.errors import JournalError
 from tcptutor.run import Run
 from tcptutor.ui import reading
 from tcptutor.ui.live import Live
-from tcptutor.ui.sides.side import Side
+from tcptutor.ui.messages import RunRecalled
+from tcptutor.ui.screens.side import Side
 from tcptutor.ui.widgets.bench.comparison import OwnPrediction
 from tcptutor.ui.widgets.bench.panel import RunPanel
 
@@ -50,7 +51,7 @@ class RunSide(Side):
         if self.bench.busy:
             self.widget.say("Another page's run goes on: s stops it.")
         elif due is not None:
-            self.answers.ask_first(due)
+            self.page.box(due).enter()
         else:
             self.bench.start(self.study.module.id, self.study.step.id, self.activity.experiment)
 
@@ -77,18 +78,18 @@ class RunSide(Side):
         self.widget.show_small(not tall)
 
     async def _recall(self) -> None:
-        """The latest run from the journal; where it was cut short, the latest whole one to be marked against."""
-        with contextlib.suppress(JournalError):  # what else the journal is asked says so
+        """Show the latest run that is kept; where it was cut short, a whole one before it is what is marked against."""
+        with contextlib.suppress(JournalError):  # the page's record comes from it too, and says so
             files = self.study.run_files()
             run = await reading.first_readable(files)
             if run is not None and self._shown is None:
-                await self._show_recalled(run)
+                await self._show_kept(run)
             while run is not None and not run.complete and self.study.record.whole_runs:
                 run = await reading.first_readable(files)
-            if run is not None and run.complete and self.study.run is None:  # none has ended meanwhile
-                self.answers.saw_run(run)
+            if run is not None and run.complete and self.study.run is None:
+                self._mark_against(run)
 
-    async def _show_recalled(self, run: Run) -> None:
+    async def _show_kept(self, run: Run) -> None:
         live = await reading.recall(self.study.module.id, self.study.step.id, run)
         if self._shown is None:  # a new run may have begun meanwhile
             self._show(live)
@@ -100,8 +101,13 @@ class RunSide(Side):
 
     def _show_after(self, live: Live, scroll: bool) -> None:
         if live.state == "ended" and live.run.complete:
-            self.answers.saw_run(live.run)
-            self.answers.show_after(scroll)
+            self._mark_against(live.run)
+            self.page.show_after(scroll)
+
+    def _mark_against(self, run: Run) -> None:
+        self.study.run = run
+        self.page.saw_run(run)
+        self.widget.post_message(RunRecalled())
 
     def _own(self) -> OwnPrediction | None:
         """The student's prediction, if it can stand beside the throughput."""

@@ -11,8 +11,8 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activity import Activity
-from tcptutor.ui.sides.run import RunSide
-from tcptutor.ui.sides.side import Side
+from tcptutor.ui.screens.lesson_run import RunSide
+from tcptutor.ui.screens.side import Side
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.choice import ChoiceBox
 from tcptutor.ui.widgets.page.numeric import NumericBox

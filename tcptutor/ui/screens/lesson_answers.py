@@ -5,7 +5,6 @@ from __future__ import annotations
 from tcptutor.course.activity import Activity
 from tcptutor.course.record import Given
 from tcptutor.errors import UsageError
-from tcptutor.run import Run
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.page import Page
@@ -30,27 +29,16 @@ class Answers:
             self._show(activity, just_now=False)
             self._page.box(activity).show_hints(self._study.record_of(activity).hints)
 
-    def reveal(self) -> None:
-        """Ask what is to be asked by now."""
-        for activity in self._activities:
-            self._page.box(activity).reveal(self._study.reveals(activity))
-
-    def ask_first(self, activity: Activity) -> None:
-        """It is due before what was asked for."""
-        self._page.box(activity).enter()
-
-    def saw_run(self, run: Run) -> None:
-        """A whole run is there, the latest: what is about it is asked, and marked against it."""
-        self._study.run = run
-        self.reveal()
-        self._page.saw_run(run)
+    def mark_again(self) -> None:
+        """A run is there to mark against."""
         for activity in self._activities:
             if activity.against_run:
                 self._show(activity, just_now=False)
 
-    def show_after(self, scroll: bool) -> None:
-        """Say what was to be seen in the run."""
-        self._page.show_after(scroll)
+    def reveal(self) -> None:
+        """Ask what is to be asked by now."""
+        for activity in self._activities:
+            self._page.box(activity).reveal(self._study.reveals(activity))
 
     def respond(self, activity: Activity, given: Given) -> bool:
         """Mark it and say so; whether it was a response."""

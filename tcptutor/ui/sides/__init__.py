@@ -1,1 +1,0 @@
-"""What stands beside a page while an activity is used."""
