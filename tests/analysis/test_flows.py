@@ -14,7 +14,7 @@ from tcptutor.analysis import FlowVerdict, document, explain
 from tcptutor.run import SSTHRESH_INFINITE, QueueSample, QueueTable, Run, SampleTable, load
 from tcptutor.spec import Experiment
 
-from .synthetic import Value, experiment, losing, run_of, samples
+from .synthetic import Value, experiment, losing, numbers, run_of, samples
 
 LINK = 100e6 * 1448 / 1514
 RUNS = Path(__file__).parent / "runs"
@@ -132,7 +132,7 @@ def test_a_reversed_flow_is_measured_against_the_way_back() -> None:
     made = experiment(directions="reverse", reverse_rate="10 Mbit/s")
     verdict = explain(with_queue(run_of(made, 9.5e6, rtt=0.08), 0))
     assert verdict.limited_by == "bottleneck"
-    assert verdict.evidence["link_used"] == pytest.approx(9.5 / 9.564, rel=0.01)
+    assert numbers(verdict).link_used == pytest.approx(9.5 / 9.564, rel=0.01)
 
 
 # Phases
@@ -181,7 +181,7 @@ def test_bbr_starts_up_until_it_sets_a_threshold_and_probes_after() -> None:
 
 def test_a_hystart_exit_is_no_loss() -> None:
     run = run_of(experiment(warmup="0 s"), 50e6, ssthresh=lambda t: SSTHRESH_INFINITE if t < 2 else 100)
-    assert explain(run).evidence["loss_events"] == 0
+    assert numbers(explain(run)).loss_events == 0
 
 
 # Many flows

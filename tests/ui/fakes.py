@@ -7,16 +7,18 @@ import random
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
-from tcptutor.analysis.model import (
+from tcptutor.analysis import (
     Compared,
+    Evidence,
     Expectation,
+    FlowPhase,
     FlowVerdict,
     Prediction,
     Report,
     Second,
+    ThroughputModel,
     Verdict,
 )
-from tcptutor.analysis.model import Phase as TcpPhase
 from tcptutor.errors import TutorError
 from tcptutor.lab.protocol import VERSION, Event, Finished, Phase, Ready, Samples
 from tcptutor.run import Environment, Fidelity, FlowResult, Run, Sample
@@ -134,11 +136,11 @@ def expect(experiment: Experiment) -> Expectation:
     return Expectation(
         predictions=(
             Prediction(
-                model="mathis", label="Mathis", throughput_bps=rate, formula="1.22 × 1448 B / (50 ms × √0.001)",
-                tolerance=0.09, limited_by="random-loss",
+                model=ThroughputModel.MATHIS, label="Mathis", throughput_bps=rate,
+                formula="1.22 × 1448 B / (50 ms × √0.001)", tolerance=0.09, limited_by="random-loss",
             ),
             Prediction(
-                model="link", label="link", throughput_bps=95.6e6, formula="100 Mbit/s × 1448/1514",
+                model=ThroughputModel.LINK, label="link", throughput_bps=95.6e6, formula="100 Mbit/s × 1448/1514",
                 tolerance=0.01, limited_by="bottleneck",
             ),
         ),
@@ -167,7 +169,14 @@ def report(run: Run) -> Report:
         verdict=Verdict(
             limited_by="random-loss",
             sentence="random loss, 0.1 %: the link is mostly idle",
-            evidence={"losses": 30},
+            evidence=Evidence(
+                throughput_bps=measured,
+                link_used=0.1,
+                loss_events=30,
+                retransmits=31,
+                loss_rate=0.001,
+                mean_rtt_s=0.05,
+            ),
             flows=tuple(
                 flow_verdict(flow, run.experiment.seconds) for flow in range(run.experiment.total_streams)
             ),
@@ -178,11 +187,11 @@ def report(run: Run) -> Report:
 def flow_verdict(flow: int, seconds: float) -> FlowVerdict:
     """A flow that grows for 3 s and is then held by random loss, one every 4 s."""
     parts = [("growing", second) if second < 3 else ("random-loss", second) for second in range(int(seconds))]
-    phases = [TcpPhase(start=0, end=2.6, name="slow-start")]
+    phases = [FlowPhase(start=0, end=2.6, name="slow-start")]
     for loss in range(3, int(seconds), 4):
         phases += [
-            TcpPhase(start=phases[-1].end, end=loss, name="congestion-avoidance"),
-            TcpPhase(start=loss, end=loss + 0.1, name="recovery"),
+            FlowPhase(start=phases[-1].end, end=loss, name="congestion-avoidance"),
+            FlowPhase(start=loss, end=loss + 0.1, name="recovery"),
         ]
     return FlowVerdict(
         flow=flow,
@@ -198,7 +207,7 @@ def flow_verdict(flow: int, seconds: float) -> FlowVerdict:
             )
             for name, second in parts
         ),
-        phases=(*phases, TcpPhase(start=phases[-1].end, end=seconds, name="congestion-avoidance")),
+        phases=(*phases, FlowPhase(start=phases[-1].end, end=seconds, name="congestion-avoidance")),
     )  # fmt: skip
 
 

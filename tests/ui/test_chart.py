@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from tcptutor import analysis
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment, Flows, Hosts, Path
 from tcptutor.ui.live import Live
@@ -91,9 +94,11 @@ def test_a_full_block_of_rtt_is_a_full_queue() -> None:
     assert sparklines.rtt_scale(Experiment(name="e", path=path)) == 0.04
 
 
-def test_the_expected_course_lies_under_what_is_measured() -> None:
-    from tcptutor.analysis import expect as expected
+def expected(made: Experiment) -> analysis.Expectation:
+    return replace(analysis.expect(made), trajectory=analysis.window_courses(made))
 
+
+def test_the_expected_course_lies_under_what_is_measured() -> None:
     made = Experiment(
         name="e",
         path=Path(rate=20e6, delay=0.05, queue=60_000),
@@ -113,8 +118,6 @@ def test_the_expected_course_lies_under_what_is_measured() -> None:
 
 
 def test_a_course_of_unlike_flows_is_their_mean() -> None:
-    from tcptutor.analysis import expect as expected
-
     made = Experiment(
         name="e",
         path=Path(rate=20e6, delay=0.05, queue=60_000),
@@ -126,8 +129,6 @@ def test_a_course_of_unlike_flows_is_their_mean() -> None:
 
 
 def test_the_legend_names_the_course_wherever_it_is_drawn() -> None:
-    from tcptutor.analysis import expect as expected
-
     shown = live(20)
     for streams, window in ((1, None), (4, None), (1, 65536)):
         made = Experiment(

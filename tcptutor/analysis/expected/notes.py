@@ -6,15 +6,12 @@ import math
 from collections.abc import Sequence
 
 from tcptutor import units
-from tcptutor.analysis.candidate import Candidate
-from tcptutor.analysis.case import Case
-from tcptutor.analysis.lossy import MODELLED, TIMEOUTS_COUNT, timeouts
-from tcptutor.analysis.queues import bursts_overflow
-from tcptutor.spec import ETHERNET_HEADER
+from tcptutor.analysis.case import ENOUGH_LOSSES, Case
+from tcptutor.analysis.expected.limits import KERNEL_BUFFER_ERROR
+from tcptutor.analysis.expected.loss import TIMEOUTS_COUNT, timeouts
+from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.analysis.models import MODELLED, ThroughputModel
 from tcptutor.theory import BBR_LOSS_LIMIT
-
-ENOUGH_LOSSES = 20
-"""Loss events below which a comparison with a loss model says nothing."""
 
 
 def note(
@@ -29,7 +26,7 @@ def note(
         _unlimited(binding),
         _unfinished(case, completion),
         _changes(stretches),
-        _losses(stretches, binding) if binding.limited_by == "random-loss" else "",
+        _losses(stretches, binding) if binding.is_lossy else "",
         _bursts(case, binding),
         _near(binding, near),
         _netem(case),
@@ -40,7 +37,8 @@ def note(
 
 
 def _unlimited(binding: Candidate) -> str:
-    if binding.model != "buffer" or "kernel" not in binding.label or binding.sure.get("model", 0) < 0.5:
+    unsized = binding.model is ThroughputModel.KERNEL_BUFFER and binding.sure["model"] >= KERNEL_BUFFER_ERROR
+    if not unsized:
         return ""
     return "no rate is set: the kernel's buffers are an upper bound, and this computer may be slower"
 
@@ -78,10 +76,9 @@ def _losses(stretches: Sequence[Case], binding: Candidate) -> str:
 
 
 def _bursts(case: Case, binding: Candidate) -> str:
-    if binding.limited_by != "bottleneck" or not bursts_overflow(case):
+    if binding.limited_by != "bottleneck" or not case.bursts_overflow:
         return ""
-    frames = case.queue // (case.experiment.hosts.mtu + ETHERNET_HEADER)
-    return f"a queue of {frames} frames drops TCP's own bursts: expect less"
+    return f"a queue of {case.queue // case.frame} frames drops TCP's own bursts: expect less"
 
 
 def _near(binding: Candidate, near: Sequence[Candidate]) -> str:
@@ -91,7 +88,7 @@ def _near(binding: Candidate, near: Sequence[Candidate]) -> str:
     where = f"{near[0].label} ({units.rate(near[0].throughput)}) is near"
     if len(near) > 1:
         where = f"{near[0].label} and {near[1].label} are near"
-    if any("random-loss" in (binding.limited_by, one.limited_by) for one in near):
+    if binding.is_lossy or any(one.is_lossy for one in near):
         return f"{where}: expect a little less than either alone"
     return f"{where}: a little more and it is the limit"
 
