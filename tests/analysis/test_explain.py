@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcptutor.analysis import explain, report
+from tcptutor.analysis.case import case_of
+from tcptutor.analysis.compared.rules import CLAUSES, RULES, Findings
 from tcptutor.run import FlowResult, Run, Sample, SampleTable
 
 from .synthetic import Value, at_different_times, empty, experiment, losing, numbers, run_of, samples
@@ -221,3 +223,12 @@ def test_whatever_the_samples_say_there_is_a_verdict(
     verdict = explain(run)
     assert 0 < len(verdict.sentence) <= 110
     assert report(run).jain_index <= 1
+
+
+def test_every_clause_can_be_said_of_any_run() -> None:
+    run = run_of(experiment(), 9e6)
+    found = Findings(case_of(run.experiment), numbers(explain(run)), None)
+    assert set(CLAUSES) == {limited_by for limited_by, _ in RULES}
+    for clauses in CLAUSES.values():
+        assert all(each.text.format_map(found.words) for each in clauses)
+        assert clauses[-1].holds(found)

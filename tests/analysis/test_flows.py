@@ -41,12 +41,12 @@ def test_each_second_has_its_numbers() -> None:
     first, second = explain(run).flows
     assert [one.start for one in first.seconds] == pytest.approx(range(12))
     assert [one.end for one in first.seconds] == pytest.approx(range(1, 13))
-    one = second.seconds[5]
+    one = second.seconds[5].evidence
     assert one.throughput_bps == pytest.approx(18e6, rel=0.01)
     assert one.link_share == pytest.approx(18e6 / LINK, rel=0.01)
     assert one.link_used == pytest.approx(27e6 / LINK, rel=0.01)
-    assert (one.busy, one.rtt_s, one.min_rtt_s) == pytest.approx((1, 0.0502, 0.0501))
-    assert sum(each.loss_events for each in second.seconds) == 9
+    assert (one.busy, one.mean_rtt_s, one.min_rtt_s) == pytest.approx((1, 0.0502, 0.0501))
+    assert sum(each.evidence.loss_events for each in second.seconds) == 9
     assert second.shares == {"random-loss": pytest.approx(1)}
 
 

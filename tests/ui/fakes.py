@@ -169,14 +169,7 @@ def report(run: Run) -> Report:
         verdict=Verdict(
             limited_by="random-loss",
             sentence="random loss, 0.1 %: the link is mostly idle",
-            evidence=Evidence(
-                throughput_bps=measured,
-                link_used=0.1,
-                loss_events=30,
-                retransmits=31,
-                loss_rate=0.001,
-                mean_rtt_s=0.05,
-            ),
+            evidence=evidence_of(measured, 30),
             flows=tuple(
                 flow_verdict(flow, run.experiment.seconds) for flow in range(run.experiment.total_streams)
             ),
@@ -184,9 +177,21 @@ def report(run: Run) -> Report:
     )
 
 
+def evidence_of(bps: float, losses: int) -> Evidence:
+    return Evidence(
+        throughput_bps=bps,
+        link_used=0.8,
+        loss_events=losses,
+        retransmits=losses,
+        loss_rate=0.001,
+        mean_rtt_s=0.05,
+    )
+
+
 def flow_verdict(flow: int, seconds: float) -> FlowVerdict:
     """A flow that grows for 3 s and is then held by random loss, one every 4 s."""
     parts = [("growing", second) if second < 3 else ("random-loss", second) for second in range(int(seconds))]
+    evidence = evidence_of(9e6, 1)
     phases = [FlowPhase(start=0, end=2.6, name="slow-start")]
     for loss in range(3, int(seconds), 4):
         phases += [
@@ -200,10 +205,7 @@ def flow_verdict(flow: int, seconds: float) -> FlowVerdict:
         shares={"random-loss": 0.95, "growing": 0.05},
         seconds=tuple(
             Second(
-                start=second, end=second + 1, limited_by=name, throughput_bps=9e6, busy=1, rwnd_limited=0,
-                sndbuf_limited=0, app_limited=0, stalled=0, loss_events=1, retransmits=1, timeouts=0, marks=0,
-                reordered=0, queue_drops=0, rtt_s=0.05, min_rtt_s=0.05, cwnd_segments=38, link_share=0.1,
-                link_used=0.8,
+                start=second, end=second + 1, limited_by=name, evidence=evidence, cwnd_segments=38
             )
             for name, second in parts
         ),

@@ -6,12 +6,18 @@ import math
 
 import msgspec
 
+from tcptutor.analysis.compared.explain import FlowVerdict
 from tcptutor.analysis.compared.report import report_of
 from tcptutor.analysis.observed.evidence import Evidence, measure
 from tcptutor.run import Run
 
 _FLOW = (
     "flow", "pair", "throughput_bps", "retransmits", "mean_rtt_s", "mean_cwnd_segments", "losses",
+)  # fmt: skip
+
+_SECOND = (
+    "throughput_bps", "busy", "rwnd_limited", "sndbuf_limited", "app_limited", "stalled", "loss_events", "retransmits",
+    "timeouts", "marks", "reordered", "queue_drops",
 )  # fmt: skip
 
 
@@ -41,7 +47,7 @@ def document(run: Run, file: str | None) -> dict[str, object]:
             "limited_by": result.verdict.limited_by,
             "sentence": result.verdict.sentence,
             "evidence": _numbers(result.verdict.evidence),
-            "flows": _brief(result.verdict.flows),
+            "flows": _brief([_flow(flow) for flow in result.verdict.flows]),
             "fairness": _brief(result.verdict.fairness),
             "converged_s": result.verdict.converged_s,
         },
@@ -53,6 +59,20 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "file": file,
     }
     return {key: _plain(value) for key, value in whole.items()}
+
+
+def _flow(verdict: FlowVerdict) -> dict[str, object]:
+    return _named(verdict, "flow", "limited_by", "sentence", "shares") | {
+        "seconds": [
+            _named(each, "start", "end", "limited_by")
+            | _named(each.evidence, *_SECOND)
+            | {"rtt_s": each.evidence.mean_rtt_s, "min_rtt_s": each.evidence.min_rtt_s}
+            | {"cwnd_segments": each.cwnd_segments}
+            | _named(each.evidence, "link_share", "link_used")
+            for each in verdict.seconds
+        ],
+        "phases": verdict.phases,
+    }
 
 
 def _named(of: object, *names: str) -> dict[str, object]:

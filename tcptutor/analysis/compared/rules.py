@@ -107,189 +107,156 @@ class Findings:
         unused = seen.in_flight_bytes <= UNUSED * seen.cwnd_bytes and not seen.lossy
         return seen.sndbuf_limited >= MOSTLY or (filled and (seen.app_limited >= SHORT or unused))
 
+    @property
+    def words(self) -> dict[str, str]:
+        """The numbers as they are said. What the student asked for is said so: the kernel rounds it."""
+        seen, path, hosts, flows = (
+            self.evidence,
+            self.experiment.path,
+            self.experiment.hosts,
+            self.experiment.flows,
+        )
+        window = hosts.window or seen.receiver_window_bytes
+        return {
+            "busy": percent(seen.busy),
+            "starved": percent(seen.app_limited),
+            "window": f"the receiver's window, {units.size(window)}," if window else "the receiver's window",
+            "windowed": percent(seen.rwnd_limited),
+            "buffer": units.size(hosts.send_buffer or flows.buffer or seen.send_buffer_bytes),
+            "buffered": percent(seen.sndbuf_limited),
+            "pace": units.rate(self.case.paced_rate or 0.0),
+            "maxrate": units.rate(hosts.maxrate or 0.0),
+            "loss": f"random loss, {units.percent(path.loss)}" if path.loss else "random loss",
+            "comma": "," if path.loss else "",
+            "cuts": f"{seen.loss_events}",
+            "queueing": units.seconds(seen.queueing_s, 2),
+            "marks": f"{seen.marks}",
+            "qdisc": _KEEP_SHORT.get(path.qdisc, path.qdisc),
+            "drops": f"{seen.queue_drops}",
+            "retransmits": f"{seen.retransmits}",
+            "growth": f"{seen.cwnd_growth:.2g}",
+            "reordered": f"{seen.reordered}",
+            "timeouts": f"{seen.timeouts}",
+            "stalled": percent(seen.stalled),
+        }
+
 
 Condition = Callable[[Findings], bool]
 
 
-def _always(_found: Findings) -> bool:
+def _always(_it: Findings) -> bool:
     return True
 
 
 RULES: tuple[tuple[LimitedBy, Condition], ...] = (
     # What keeps the sender from sending comes before what the network does to it.
-    ("application", lambda found: found.evidence.busy < BUSY),
-    ("timeout", lambda found: found.evidence.stalled >= STALLED),
-    (
-        "pacing",
-        lambda found: found.paced and (found.alone or not (found.full and found.evidence.standing_queue)),
-    ),
-    ("receive-window", lambda found: found.alone and found.windowed),
-    ("send-buffer", lambda found: found.alone and found.buffered),
-    ("bottleneck", lambda found: found.gains_nothing),
-    ("bottleneck", lambda found: found.full and not (found.windowed or found.buffered)),
-    ("receive-window", lambda found: found.windowed),
-    ("send-buffer", lambda found: found.buffered),
-    ("application", lambda found: found.evidence.app_limited >= MOSTLY),
-    ("bottleneck", lambda found: found.used >= 0.8 and found.experiment.hosts.algorithm in LOSS_BLIND),
-    (
-        "reordering",
-        lambda found: found.evidence.lossy and found.evidence.reordered >= max(3, found.evidence.loss_events),
-    ),
-    ("random-loss", lambda found: found.losses == "random-loss"),
-    ("bottleneck", lambda found: found.losses == "bottleneck"),
-    ("reordering", lambda found: found.losses == "reordering"),
-    ("growing", lambda found: found.evidence.cwnd_growth >= RISING),
-    ("bottleneck", lambda found: found.used >= QUEUED or found.experiment.path.rate is None),
+    ("application", lambda it: it.evidence.busy < BUSY),
+    ("timeout", lambda it: it.evidence.stalled >= STALLED),
+    ("pacing", lambda it: it.paced and (it.alone or not (it.full and it.evidence.standing_queue))),
+    ("receive-window", lambda it: it.alone and it.windowed),
+    ("send-buffer", lambda it: it.alone and it.buffered),
+    ("bottleneck", lambda it: it.gains_nothing),
+    ("bottleneck", lambda it: it.full and not (it.windowed or it.buffered)),
+    ("receive-window", lambda it: it.windowed),
+    ("send-buffer", lambda it: it.buffered),
+    ("application", lambda it: it.evidence.app_limited >= MOSTLY),
+    ("bottleneck", lambda it: it.used >= 0.8 and it.experiment.hosts.algorithm in LOSS_BLIND),
+    ("reordering", lambda it: it.evidence.lossy and it.evidence.reordered >= max(3, it.evidence.loss_events)),
+    ("random-loss", lambda it: it.losses == "random-loss"),
+    ("bottleneck", lambda it: it.losses == "bottleneck"),
+    ("reordering", lambda it: it.losses == "reordering"),
+    ("growing", lambda it: it.evidence.cwnd_growth >= RISING),
+    ("bottleneck", lambda it: it.used >= QUEUED or it.experiment.path.rate is None),
     ("growing", _always),
 )
 """In the order in which they are asked."""
 
 
-def cause(found: Findings) -> LimitedBy:
+def cause(it: Findings) -> LimitedBy:
     """The one thing that limited the flow."""
-    return next(limited_by for limited_by, holds in RULES if holds(found))
+    return next(limited_by for limited_by, holds in RULES if holds(it))
 
 
 @dataclass(frozen=True)
 class Clause:
     """A part of a sentence, and when it is true."""
 
-    says: Callable[[Findings], str]
+    text: str
+    """With `Findings.words` in braces."""
     holds: Condition = _always
 
 
 CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
     "application": (
-        Clause(
-            lambda found: f"the application had data to send {percent(found.evidence.busy)} of the time",
-            lambda found: found.evidence.busy < BUSY,
-        ),
-        Clause(
-            lambda found: (
-                "the application writes too slowly,"
-                f" TCP waited for data {percent(found.evidence.app_limited)} of the time"
-            )
-        ),
+        Clause("the application had data to send {busy} of the time", lambda it: it.evidence.busy < BUSY),
+        Clause("the application writes too slowly, TCP waited for data {starved} of the time"),
     ),
     "receive-window": (
-        Clause(
-            lambda found: f"{_window(found)} was full {percent(found.evidence.rwnd_limited)} of the time",
-            lambda found: found.evidence.rwnd_limited >= MOSTLY,
-        ),
-        Clause(lambda found: f"{_window(found)} is full"),
+        Clause("{window} was full {windowed} of the time", lambda it: it.evidence.rwnd_limited >= MOSTLY),
+        Clause("{window} is full"),
     ),
     "send-buffer": (
         Clause(
-            lambda found: f"the send buffer was full {percent(found.evidence.sndbuf_limited)} of the time",
-            lambda found: found.evidence.sndbuf_limited >= MOSTLY,
+            "the send buffer was full {buffered} of the time", lambda it: it.evidence.sndbuf_limited >= MOSTLY
         ),
-        Clause(
-            lambda found: f"the send buffer, {_buffer(found)}, was full: it has no room for more on its way"
-        ),
+        Clause("the send buffer, {buffer}, was full: it has no room for more on its way"),
     ),
     "pacing": (
         Clause(
-            lambda found: f"the application paces each flow at {units.rate(found.case.paced_rate or 0.0)}",
-            lambda found: found.experiment.flows.pacing is not None,
+            "the application paces each flow at {pace}", lambda it: it.experiment.flows.pacing is not None
         ),
-        # As the student wrote it: fq's bound is of frames.
-        Clause(lambda found: f"fq paces each flow at {units.rate(found.experiment.hosts.maxrate or 0.0)}"),
+        Clause("fq paces each flow at {maxrate}"),
     ),
     "random-loss": (
-        Clause(
-            lambda found: f"{_random_loss(found, ',')} cut the window {found.evidence.loss_events} times",
-            lambda found: found.evidence.loss_events > 1,
-        ),
-        Clause(
-            lambda found: f"{_random_loss(found, ',')} cut the window once",
-            lambda found: found.evidence.loss_events == 1,
-        ),
-        Clause(lambda found: f"{_random_loss(found)}"),
+        Clause("{loss}{comma} cut the window {cuts} times", lambda it: it.evidence.loss_events > 1),
+        Clause("{loss}{comma} cut the window once", lambda it: it.evidence.loss_events == 1),
+        Clause("{loss}"),
     ),
     "bottleneck": (
+        Clause("no rate is set: this computer is the bottleneck", lambda it: it.experiment.path.rate is None),
         Clause(
-            lambda _found: "no rate is set: this computer is the bottleneck",
-            lambda found: found.experiment.path.rate is None,
+            "the bottleneck is full, its queue adds {queueing} and marks {marks} segments",
+            lambda it: it.evidence.standing_queue and it.evidence.marks > 0,
+        ),
+        Clause("the bottleneck is full, its queue adds {queueing}", lambda it: it.evidence.standing_queue),
+        Clause(
+            "the bottleneck is full, its queue marks {marks} segments before it must drop any",
+            lambda it: it.evidence.marks > 0,
         ),
         Clause(
-            lambda found: f"{_queue(found)} and marks {found.evidence.marks} segments",
-            lambda found: found.evidence.standing_queue and found.evidence.marks > 0,
-        ),
-        Clause(lambda found: f"{_queue(found)}", lambda found: found.evidence.standing_queue),
-        Clause(
-            lambda found: (
-                f"the bottleneck is full, its queue marks {found.evidence.marks} segments before it must drop any"
-            ),
-            lambda found: found.evidence.marks > 0,
+            "the bottleneck is full, {qdisc} drops some ({drops}) to keep its queue short",
+            lambda it: it.evidence.lossy and it.experiment.path.qdisc in _KEEP_SHORT,
         ),
         Clause(
-            lambda found: (
-                f"the bottleneck is full, {_KEEP_SHORT[found.experiment.path.qdisc]} drops some"
-                f" ({found.evidence.queue_drops}) to keep its queue short"
-            ),
-            lambda found: found.evidence.lossy and found.experiment.path.qdisc in _KEEP_SHORT,
+            "the bottleneck's short queue overflows, {retransmits} segments were sent again",
+            lambda it: it.evidence.lossy and it.used < FULL,
         ),
-        Clause(
-            lambda found: (
-                f"the bottleneck's short queue overflows, {found.evidence.retransmits} segments were sent again"
-            ),
-            lambda found: found.evidence.lossy and found.used < FULL,
-        ),
-        Clause(lambda _found: "the bottleneck is full"),
+        Clause("the bottleneck is full"),
     ),
     "growing": (
         Clause(
-            lambda found: f"the window was still growing, {found.evidence.cwnd_growth:.2g}-fold in this run",
-            lambda found: found.evidence.cwnd_growth >= RISING,
+            "the window was still growing, {growth}-fold in this run",
+            lambda it: it.evidence.cwnd_growth >= RISING,
         ),
-        Clause(lambda _found: "nothing limited it yet: run for longer"),
+        Clause("nothing limited it yet: run for longer"),
     ),
-    "reordering": (
-        Clause(
-            lambda found: (
-                f"segments arrived out of order {found.evidence.reordered} times, and TCP took some for lost"
-            )
-        ),
-    ),
+    "reordering": (Clause("segments arrived out of order {reordered} times, and TCP took some for lost"),),
     "timeout": (
         Clause(
-            lambda found: (
-                f"waiting for timeouts ({found.evidence.timeouts} of them)"
-                f" took {percent(found.evidence.stalled)} of the time"
-            ),
-            lambda found: found.evidence.timeouts > 0,
+            "waiting for timeouts ({timeouts} of them) took {stalled} of the time",
+            lambda it: it.evidence.timeouts > 0,
         ),
-        Clause(lambda found: f"waiting for timeouts took {percent(found.evidence.stalled)} of the time"),
+        Clause("waiting for timeouts took {stalled} of the time"),
     ),
 }
 """What is said of each cause."""
 
 
-def clause(limited_by: LimitedBy, found: Findings) -> str:
+def clause(limited_by: LimitedBy, it: Findings) -> str:
     """What limited the flow, with the numbers that show it."""
-    return next(each.says(found) for each in CLAUSES[limited_by] if each.holds(found))
+    return next(each.text for each in CLAUSES[limited_by] if each.holds(it)).format_map(it.words)
 
 
 def percent(share: float) -> str:
     """Whole ones, but of less than one its first digit."""
     return f"{100 * share:.1g} %" if 0 < share < 0.01 else f"{round(100 * share)} %"
-
-
-def _window(found: Findings) -> str:
-    # What was asked for, as the student wrote it: the kernel rounds it by the window scale.
-    window = found.experiment.hosts.window or found.evidence.receiver_window_bytes
-    return f"the receiver's window, {units.size(window)}," if window else "the receiver's window"
-
-
-def _buffer(found: Findings) -> str:
-    hosts, flows = found.experiment.hosts, found.experiment.flows
-    return units.size(hosts.send_buffer or flows.buffer or found.evidence.send_buffer_bytes)
-
-
-def _random_loss(found: Findings, comma: str = "") -> str:
-    loss = found.experiment.path.loss
-    return f"random loss, {units.percent(loss)}{comma}" if loss else "random loss"
-
-
-def _queue(found: Findings) -> str:
-    return f"the bottleneck is full, its queue adds {units.seconds(found.evidence.queueing_s, 2)}"

@@ -10,17 +10,18 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
+from itertools import chain, pairwise
 
 import msgspec
+from msgspec.structs import replace
 
 from tcptutor.analysis.case import Case
 from tcptutor.analysis.compared.rules import Findings, cause
 from tcptutor.analysis.models import LimitedBy
 from tcptutor.analysis.observed.evidence import Evidence, Measured, evidence_of
 from tcptutor.analysis.observed.flow import Interval, Trace
-from tcptutor.analysis.observed.path import Direction, Directions, Events, holding_loss
+from tcptutor.analysis.observed.path import Directions, Events, holding_loss
 from tcptutor.theory import jain_index
 
 FAIR = 0.9
@@ -39,42 +40,16 @@ _SOFT: frozenset[LimitedBy] = frozenset({"random-loss", "bottleneck", "reorderin
 
 
 class Second(msgspec.Struct, frozen=True, kw_only=True):
-    """What limited one flow in one second, with the numbers that say so. Shares are 0 to 1."""
+    """What limited one flow in one second, with the evidence that says so."""
 
     start: float
     end: float
     """A second later, or less where a flow or the measured time begins or ends."""
     limited_by: LimitedBy
-    throughput_bps: float
-    """Payload acknowledged."""
-    busy: float
-    """Share of the time with data to send."""
-    rwnd_limited: float
-    """Share of the busy time that the receiver's window was full."""
-    sndbuf_limited: float
-    """Share of the busy time that the send buffer was full."""
-    app_limited: float
-    """Share of the time in which the sender ran out of data."""
-    stalled: float
-    """Share of the time spent waiting for a timeout or recovering from one."""
-    loss_events: int
-    retransmits: int
-    timeouts: int
-    """0 where the kernel does not tell."""
-    marks: int
-    """Segments that arrived with an ECN mark."""
-    reordered: int
-    queue_drops: int
-    """Packets of all flows that the bottleneck's queue dropped; 0 where it was not measured."""
-    rtt_s: float
-    """Mean."""
-    min_rtt_s: float
-    """The least that was ever measured."""
+    evidence: Evidence
+    """Of this flow; the link's use is by all flows."""
     cwnd_segments: float
-    link_share: float | None
-    """Of the link's goodput, by this flow; None when the link is not shaped."""
-    link_used: float | None
-    """Of the link's goodput, by all flows; None when the link is not shaped."""
+    """Mean."""
 
 
 class FairnessSecond(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,26 +69,30 @@ def seconds(
     """By flow number, of the whole run, warm-up included; nothing for a flow that was hardly seen."""
     experiment = case.experiment
     parts = {trace.flow: _cut(trace, experiment.flows.warmup) for trace in measured.traces}
-    loads = {
-        reverse: _loads(each for flow, each in parts.items() if experiment.reversed(flow) == reverse)
-        for reverse in links
-    }
+    beside: dict[tuple[bool, int], list[Interval]] = defaultdict(list)
+    for each in chain.from_iterable(parts.values()):
+        beside[experiment.reversed(each.flow), _number(each)].append(each)
+    loads = {key: _load(intervals) for key, intervals in beside.items()}
     found = {}
     for flow, intervals in parts.items():
-        link, together = links[experiment.reversed(flow)], loads[experiment.reversed(flow)]
-        judged = []
+        way = experiment.reversed(flow)
+        mine = []
         for each in intervals:
-            load = together[_number(each)]
-            used = _used(case, each, link, load)
-            evidence = evidence_of(measured.run, each, link, used)
-            last = each.trace.column("t")[-1]
-            kind = holding_loss(events[flow], each.start, each.until, each.mean("cwnd"), last)
-            judged.append((each, evidence, cause(Findings(case, evidence, kind, len(load.flows)))))
-        steady = _steady([limited_by for _, _, limited_by in judged])
-        found[flow] = tuple(
-            _second(each, evidence, limited_by)
-            for (each, evidence, _), limited_by in zip(judged, steady, strict=True)
-        )
+            flows, throughput = loads[way, _number(each)]
+            evidence = evidence_of(measured.run, each, links[way], throughput)
+            last, cwnd = each.trace.column("t")[-1], each.mean("cwnd")
+            kind = holding_loss(events[flow], each.start, each.until, cwnd, last)
+            limited_by = cause(Findings(case, evidence, kind, flows))
+            mine.append(
+                Second(
+                    start=each.start,
+                    end=each.until,
+                    limited_by=limited_by,
+                    evidence=evidence,
+                    cwnd_segments=cwnd,
+                )
+            )
+        found[flow] = tuple(_steady(mine))
     return found
 
 
@@ -141,72 +120,21 @@ def _number(interval: Interval) -> int:
     return int(interval.start + _SLACK)
 
 
-class _Load:
-    """What the flows of one direction carried in one second."""
-
-    def __init__(self) -> None:
-        self.flows: set[int] = set()
-        self.bits = 0.0
-        self.start, self.end = math.inf, 0.0
-
-    def add(self, interval: Interval) -> None:
-        self.flows.add(interval.flow)
-        self.bits += 8 * interval.grown("bytes_acked")
-        self.start, self.end = min(self.start, interval.start), max(self.end, interval.until)
+def _load(intervals: Sequence[Interval]) -> tuple[int, float]:
+    """How many flows there were in one second of one direction, and the payload of all of them, bit/s."""
+    bits = sum(8 * each.grown("bytes_acked") for each in intervals)
+    span = max(each.until for each in intervals) - min(each.start for each in intervals)
+    return len({each.flow for each in intervals}), bits / span
 
 
-def _loads(parts: Iterable[list[Interval]]) -> dict[int, _Load]:
-    """By second."""
-    loads: dict[int, _Load] = defaultdict(_Load)
-    for intervals in parts:
-        for each in intervals:
-            loads[_number(each)].add(each)
-    return loads
-
-
-def _used(case: Case, interval: Interval, link: Direction, load: _Load) -> float | None:
-    """The share of the link that all flows had; UDP takes its part as well."""
-    goodput = link.goodput(interval.start, interval.until)
-    if not goodput:
-        return None
-    used = load.bits / (load.end - load.start) / goodput
-    by_udp = link.used(interval.start, interval.until) if case.experiment.flows.udp_streams else None
-    return max(used, by_udp or 0.0)
-
-
-def _steady(names: Sequence[LimitedBy]) -> list[LimitedBy]:
+def _steady(found: Sequence[Second]) -> list[Second]:
     """Without single seconds of one soft cause between two of another."""
-    steady = list(names)
+    steady = list(found)
     for at in range(1, len(steady) - 1):
-        before, now, after = steady[at - 1 : at + 2]
+        before, now, after = (each.limited_by for each in steady[at - 1 : at + 2])
         if before == after != now and {before, now} <= _SOFT:
-            steady[at] = before
+            steady[at] = replace(steady[at], limited_by=before)
     return steady
-
-
-def _second(interval: Interval, evidence: Evidence, limited_by: LimitedBy) -> Second:
-    return Second(
-        start=interval.start,
-        end=interval.until,
-        limited_by=limited_by,
-        throughput_bps=evidence.throughput_bps,
-        busy=evidence.busy,
-        rwnd_limited=evidence.rwnd_limited,
-        sndbuf_limited=evidence.sndbuf_limited,
-        app_limited=evidence.app_limited,
-        stalled=evidence.stalled,
-        loss_events=evidence.loss_events,
-        retransmits=evidence.retransmits,
-        timeouts=evidence.timeouts,
-        marks=evidence.marks,
-        reordered=evidence.reordered,
-        queue_drops=evidence.queue_drops,
-        rtt_s=evidence.mean_rtt_s,
-        min_rtt_s=evidence.min_rtt_s,
-        cwnd_segments=interval.mean("cwnd"),
-        link_share=evidence.link_share,
-        link_used=evidence.link_used,
-    )
 
 
 def fairness(flows: Mapping[int, Sequence[Second]]) -> tuple[FairnessSecond, ...]:
@@ -216,7 +144,7 @@ def fairness(flows: Mapping[int, Sequence[Second]]) -> tuple[FairnessSecond, ...
     for flow, mine in flows.items():
         for second in mine:
             key = int(second.start)
-            by_second[key][flow] += second.throughput_bps * (second.end - second.start)
+            by_second[key][flow] += second.evidence.throughput_bps * (second.end - second.start)
             ends[key] = max(ends[key], second.end)
     found = []
     for key, got in sorted(by_second.items()):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tcptutor import units
 from tcptutor.analysis.case import SEND_SHARE, Case
 from tcptutor.analysis.expected.prediction import Candidate
-from tcptutor.analysis.models import LimitedBy, ThroughputModel
+from tcptutor.analysis.models import ThroughputModel
 from tcptutor.theory import BBR_LOSS_LIMIT, bbr_throughput, window_limited
 
 LINK_ERROR = 0.02
@@ -93,19 +93,17 @@ def _link(case: Case) -> Iterator[Candidate]:
 
 
 def _short_buffer(case: Case, room: float, x: float, used: float, sure: dict[str, float]) -> Candidate:
-    dropped = case.qdisc == "fifo"
-    if dropped:
-        model = ThroughputModel.SAWTOOTH if case.number == 1 else ThroughputModel.SHARED
-        label = f"{case.times}{model.label}"
-    else:
+    alone, dropped = case.number == 1, case.qdisc == "fifo"
+    model = ThroughputModel.SAWTOOTH if alone else ThroughputModel.SHARED
+    if not dropped:
         model = ThroughputModel.AQM
-        label = f"{case.times}{model.label}, {case.qdisc}"
-    turns = "" if case.number == 1 else f", {case.number} flows in turn"
+    turns = "" if alone else f", {case.number} flows in turn"
     formula = f"{units.rate(room)} × ¾ (1+x)²/(1+x+x²), x = {x:.2g}{turns}"
     error = (SAWTOOTH_ERROR if dropped else AQM_ERROR) + sure.get("bursts", 0.0)
     given = {name: value for name, value in sure.items() if name != "bursts"} | {"model": error}
     best = case.algorithm == model.algorithm
-    return Candidate(model, label, room * used, formula, given, "bottleneck", best=best)
+    made = Candidate.of(case, model, room * used, formula, given, best)
+    return made if dropped else replace(made, label=f"{made.label}, {case.qdisc}")
 
 
 def _bbr(case: Case, room: float) -> Candidate:
@@ -114,8 +112,7 @@ def _bbr(case: Case, room: float) -> Candidate:
     formula = f"{units.rate(room)} × (1 − {units.percent(case.loss)})"
     sure = {"model": BBR_ERROR + case.loss / 2}
     rate = bbr_throughput(room, case.loss)
-    model = ThroughputModel.BBR
-    return Candidate(model, f"{case.times}{model.label}", rate, formula, sure, "bottleneck", best=not before)
+    return Candidate.of(case, ThroughputModel.BBR, rate, formula, sure, best=not before)
 
 
 def _windows(case: Case) -> Iterator[Candidate]:
@@ -155,54 +152,35 @@ def _send_buffer(case: Case, size: int, sent: float) -> Candidate:
     error = SEND_ERROR + min(0.5, case.mss / size) if burst else UNCHECKED_ERROR
     wait = 4 * (burst or sent) / case.room if case.room else 0.0
     what = f"{SEND_SHARE} × {units.size(size)}" if sent == SEND_SHARE * size else units.size(sent)
-    told = wait > 0.01 * case.rtt
-    start = f"{what} / ({units.seconds(wait)} + " if told else f"{what} / "
-    made = _summed(
-        case,
-        ThroughputModel.SEND_BUFFER,
-        "send-buffer",
-        lambda rtt: window_limited(sent, rtt + wait),
-        start,
-        error,
+    if wait <= 0.01 * case.rtt:
+        return _by_window(case, ThroughputModel.SEND_BUFFER, sent, error, wait, f"{what} / ")
+    made = _by_window(
+        case, ThroughputModel.SEND_BUFFER, sent, error, wait, f"{what} / ({units.seconds(wait)} + "
     )
-    return replace(made, formula=f"{made.formula})") if told else made
+    return replace(made, formula=f"{made.formula})")
 
 
-def _by_window(case: Case, model: ThroughputModel, window: int, error: float) -> Candidate:
-    start = f"{units.size(window)} / "
-    return _summed(case, model, "receive-window", lambda rtt: window_limited(window, rtt), start, error)
-
-
-def _summed(
-    case: Case,
-    model: ThroughputModel,
-    limited_by: LimitedBy,
-    one: Callable[[float], float],
-    start: str,
-    error: float,
+def _by_window(
+    case: Case, model: ThroughputModel, window: float, error: float, wait: float = 0.0, start: str = ""
 ) -> Candidate:
-    """So many times one flow's, or the sum over the flows' round trips."""
-    each = tuple(one(flow.rtt) for flow in case.flows)
+    """So many times one flow's, or the sum over the flows' round trips, each `wait` seconds longer."""
+    each = tuple(window_limited(window, flow.rtt + wait) for flow in case.flows)
+    start = start or f"{units.size(window)} / "
     rtts = {flow.rtt for flow in case.flows}
-    if len(rtts) == 1:
-        formula = f"{case.times}{start}{case.rtt_text()}"
-    else:
+    formula = f"{case.times}{start}{case.rtt_text()}"
+    if len(rtts) > 1:
         formula = f"{start}RTT, over RTTs of {case.rtt_text(min(rtts))} to {case.rtt_text(max(rtts))}"
-    label, total = f"{case.times}{model.label}", math.fsum(each)
-    return Candidate(model, label, total, formula, {"model": error}, limited_by, each=each)
+    return Candidate.of(case, model, math.fsum(each), formula, {"model": error}, each=each)
 
 
 def _pacing(case: Case) -> Iterator[Candidate]:
-    flows, maxrate = case.experiment.flows, case.experiment.hosts.maxrate
-    if flows.pacing is not None:
-        yield _paced(case, ThroughputModel.PACING, flows.pacing, units.rate(flows.pacing))
-    if maxrate is not None and case.fq_rate is not None:
-        yield _paced(case, ThroughputModel.FQ, case.fq_rate, f"{units.rate(maxrate)} × {case.share_text}")
-
-
-def _paced(case: Case, model: ThroughputModel, rate: float, formula: str) -> Candidate:
-    each = (rate,) * case.number
-    return Candidate(
-        model, f"{case.times}{model.label}", math.fsum(each), f"{case.times}{formula}", {"model": PACING_ERROR},
-        "pacing", each=each,
+    pacing, maxrate, sure = (
+        case.experiment.flows.pacing, case.experiment.hosts.maxrate, {"model": PACING_ERROR},
     )  # fmt: skip
+    if pacing is not None:
+        each, formula = (pacing,) * case.number, f"{case.times}{units.rate(pacing)}"
+        yield Candidate.of(case, ThroughputModel.PACING, math.fsum(each), formula, sure, each=each)
+    if maxrate is not None:
+        each = (case.fq_rate or 0.0,) * case.number
+        formula = f"{case.times}{units.rate(maxrate)} × {case.share_text}"
+        yield Candidate.of(case, ThroughputModel.FQ, math.fsum(each), formula, sure, each=each)

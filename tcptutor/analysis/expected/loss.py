@@ -156,8 +156,7 @@ def _candidate(
     total = case.number * each[0] if len(rates) == 1 else math.fsum(each)
     error, spread = max(one.error for one in known), max(one.spread for one in known)
     sure = _sure(case, error, spread, total if math.isfinite(total) else 0.0)
-    label = f"{case.times}{model.label}"
-    return Candidate(model, label, total, formula, sure, "random-loss", best, each)
+    return Candidate.of(case, model, total, formula, sure, best, each)
 
 
 def _sure(case: Case, error: float, spread: float, total: float) -> dict[str, float]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from tcptutor import units
+from tcptutor.analysis.case import Case
 from tcptutor.analysis.models import LimitedBy, ThroughputModel
 
 BIASES = frozenset({"slow start", "changes"})
@@ -78,6 +79,22 @@ class Candidate:
     """Whether this is the model of its kind that we believe for these flows and this path."""
     each: tuple[float, ...] = field(default=(), compare=False)
     """Of each flow, bit/s; empty for what all share."""
+
+    @classmethod
+    def of(
+        cls,
+        case: Case,
+        model: ThroughputModel,
+        throughput: float,
+        formula: str,
+        sure: Mapping[str, float],
+        best: bool = True,
+        each: tuple[float, ...] = (),
+    ) -> Candidate:
+        """With the model's own label, once for all flows of `case`, and its own limit."""
+        assert model.limited_by is not None
+        label = f"{case.times}{model.label}"
+        return cls(model, label, throughput, formula, sure, model.limited_by, best, each)
 
     @property
     def is_lossy(self) -> bool:

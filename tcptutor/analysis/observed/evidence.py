@@ -208,9 +208,8 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
     carried = [goodput for link in ways if (goodput := link.goodput(start, end)) is not None]
     goodput = math.fsum(carried) if len(carried) == len(ways) else None
     used = throughput / goodput if goodput else None
-    # UDP takes its part of the link as well.
-    if used is not None and experiment.flows.udp_streams and len(ways) == 1:
-        used = max(used, ways[0].used(start, end) or 0.0)
+    if used is not None and len(ways) == 1:
+        used = _with_udp(measured.run, used, ways[0], start, end)
     known = Evidence(
         throughput_bps=throughput,
         link_used=used,
@@ -225,19 +224,27 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
     return _sampled(known, measured.intervals, experiment.path.duplicate > 0) if measured.intervals else known
 
 
-def evidence_of(run: Run, interval: Interval, link: Direction, used: float | None = None) -> Evidence:
-    """The evidence of one flow over `interval`. `used`: the share of `link` that all flows had; else this one's."""
-    goodput, throughput = link.goodput(interval.start, interval.until), interval.throughput
+def _with_udp(run: Run, used: float, link: Direction, start: float, end: float) -> float:
+    """The share of `link` that is used: UDP takes its part as well."""
+    return max(used, link.used(start, end) or 0.0) if run.experiment.flows.udp_streams else used
+
+
+def evidence_of(run: Run, interval: Interval, link: Direction, together: float | None = None) -> Evidence:
+    """The evidence of one flow over `interval`; the link's use is by all flows, where `together` has their bit/s."""
+    start, end = interval.start, interval.until
+    goodput, throughput = link.goodput(start, end), interval.throughput
+    share = used = throughput / goodput if goodput else None
+    if goodput and together is not None:
+        used = _with_udp(run, together / goodput, link, start, end)
     segments, events = interval.grown("segs_out"), interval.loss_events
-    share = throughput / goodput if goodput else None
     known = Evidence(
         throughput_bps=throughput,
-        link_used=share if used is None else used,
+        link_used=used,
         loss_events=events,
         retransmits=round(interval.grown("retransmits")),
         loss_rate=events / segments if segments else 0.0,
         mean_rtt_s=interval.mean("rtt"),
-        queue_drops=link.drops(interval.start, interval.until),
+        queue_drops=link.drops(start, end),
         flow_bps=throughput,
         link_share=share,
     )
