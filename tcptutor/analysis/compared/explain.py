@@ -15,7 +15,7 @@ import msgspec
 
 from tcptutor import units
 from tcptutor.analysis.case import case_of
-from tcptutor.analysis.compared.rules import Findings, cause, clause, percent
+from tcptutor.analysis.compared.rules import LINK_USED, Findings, cause, clause
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second, converged, fairness, seconds
 from tcptutor.analysis.models import CAUSE_NAMES, LimitedBy
 from tcptutor.analysis.observed.evidence import Evidence, Measured, evidence_of, gather, measure, path_known
@@ -168,8 +168,7 @@ def _longest(found: Findings, shares: dict[LimitedBy, float]) -> LimitedBy:
 def sentence(limited_by: LimitedBy, found: Findings, flows: Sequence[FlowVerdict]) -> str:
     """What limited all flows, how that changed over time or differs between them, and how full the link is."""
     reason = clause(limited_by, found)
-    used = found.evidence.link_used
-    link = "" if used is None else f"; the link is {percent(used)} used"
+    link = LINK_USED.said(found)
     told = _others(limited_by, flows) or _over_time(found.experiment, flows)
     changed = _changed(found.experiment)
     wordings = (

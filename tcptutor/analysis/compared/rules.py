@@ -118,12 +118,13 @@ class Findings:
         )
         window = hosts.window or seen.receiver_window_bytes
         return {
-            "busy": percent(seen.busy),
-            "starved": percent(seen.app_limited),
+            "used": _percent(self.used),
+            "busy": _percent(seen.busy),
+            "starved": _percent(seen.app_limited),
             "window": f"the receiver's window, {units.size(window)}," if window else "the receiver's window",
-            "windowed": percent(seen.rwnd_limited),
+            "windowed": _percent(seen.rwnd_limited),
             "buffer": units.size(hosts.send_buffer or flows.buffer or seen.send_buffer_bytes),
-            "buffered": percent(seen.sndbuf_limited),
+            "buffered": _percent(seen.sndbuf_limited),
             "pace": units.rate(self.case.paced_rate or 0.0),
             "maxrate": units.rate(hosts.maxrate or 0.0),
             "loss": f"random loss, {units.percent(path.loss)}" if path.loss else "random loss",
@@ -137,7 +138,7 @@ class Findings:
             "growth": f"{seen.cwnd_growth:.2g}",
             "reordered": f"{seen.reordered}",
             "timeouts": f"{seen.timeouts}",
-            "stalled": percent(seen.stalled),
+            "stalled": _percent(seen.stalled),
         }
 
 
@@ -185,6 +186,13 @@ class Clause:
     """With `Findings.words` in braces."""
     holds: Condition = _always
 
+    def said(self, it: Findings) -> str:
+        """Empty where it is not true."""
+        return self.text.format_map(it.words) if self.holds(it) else ""
+
+
+LINK_USED = Clause("; the link is {used} used", lambda it: it.evidence.link_used is not None)
+"""How full the link is, after what limited a run."""
 
 CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
     "application": (
@@ -254,9 +262,9 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
 
 def clause(limited_by: LimitedBy, it: Findings) -> str:
     """What limited the flow, with the numbers that show it."""
-    return next(each.text for each in CLAUSES[limited_by] if each.holds(it)).format_map(it.words)
+    return next(said for each in CLAUSES[limited_by] if (said := each.said(it)))
 
 
-def percent(share: float) -> str:
+def _percent(share: float) -> str:
     """Whole ones, but of less than one its first digit."""
     return f"{100 * share:.1g} %" if 0 < share < 0.01 else f"{round(100 * share)} %"

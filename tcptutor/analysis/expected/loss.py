@@ -37,10 +37,10 @@ RENO_SPREAD = 0.5
 """Relative standard deviation of Reno's throughput times the square root of its losses: the 1/2 of p^(-1/2)."""
 
 CUBIC_SPREAD = 1.1
-"""The same for CUBIC's curve, and for HighSpeed: it is steeper and remembers longer. From simulation."""
+"""Relative deviation of CUBIC's curve, as steep as HighSpeed's, times the root of its losses. From simulation."""
 
 HTCP_SPREAD = 0.9
-"""The same for H-TCP. From simulation."""
+"""Relative deviation of H-TCP's throughput times the square root of its losses. From simulation."""
 
 TIMEOUTS_COUNT = 1 / 3
 """Share that Padhye's timeouts would take from Mathis from which on the student is told."""

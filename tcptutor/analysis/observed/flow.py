@@ -100,12 +100,6 @@ class Trace:
             for flag, waiting, mss, unacked, cwnd in zip(flags, *columns, strict=True)
         )
 
-    @property
-    def _timeouts(self) -> Sequence[Any]:
-        """A counter that grows with each timeout; that of retransmissions where the kernel tells of no timeout."""
-        tells = self.column("delivered")[-1] > 0 or LOSS in self.column("ca_state")
-        return self.column("total_rto" if tells else "retransmits")
-
     @cached_property
     def stalls(self) -> tuple[tuple[float, float], ...]:
         """Start and end of the times in the loss state, or waiting for a timeout longer than a round trip.
@@ -126,17 +120,21 @@ class Trace:
             if now > before + 1  # an acknowledgement with every sample, as most are
         ]
         spans += [(at - 1, at, 0.0) for at in moves if states[at] == LOSS]
-        counter = self._timeouts
-        found = [
-            (times[start], times[end])
-            for start, end, least in sorted(spans)
-            if times[end] - times[start] > least
-            and (busy[last] == 0 or busy[end] - busy[start] > 0.5 * (times[end] - times[start]))
-            and (
-                LOSS in states[start : min(end, last - 1) + 2] or counter[min(end + 1, last)] > counter[start]
-            )
-        ]
-        return tuple(_joined(found))
+        # A counter that grows with each timeout; that of retransmissions where the kernel tells of no timeout.
+        tells = self.column("delivered")[-1] > 0 or LOSS in states
+        counter = self.column("total_rto" if tells else "retransmits")
+        joined: list[tuple[float, float]] = []
+        for start, end, least in sorted(spans):
+            took = times[end] - times[start]
+            idle = busy[last] > 0 and busy[end] - busy[start] <= 0.5 * took
+            if took <= least or idle:
+                continue
+            lost = LOSS in states[start : min(end, last - 1) + 2]
+            if lost or counter[min(end + 1, last)] > counter[start]:
+                again = joined and times[start] <= joined[-1][1]
+                since = joined.pop()[0] if again else times[start]
+                joined.append((since, times[end]))
+        return tuple(joined)
 
 
 class Interval:
@@ -145,27 +143,12 @@ class Interval:
     def __init__(self, trace: Trace, first: int, end: int) -> None:
         self.trace, self.flow = trace, trace.flow
         self.first, self.end = first, end
-
-    @property
-    def start(self) -> float:
+        times = trace.column("t")
+        self.start: float = times[first]
         """When its first sample came, s; that sample closes what went before it."""
-        return float(self.trace.column("t")[self.first])
-
-    @property
-    def until(self) -> float:
+        self.until: float = times[end - 1]
         """When its last sample came, s."""
-        return float(self.trace.column("t")[self.end - 1])
-
-    @property
-    def last_progress(self) -> float:
-        """When the last byte that arrives in it was acknowledged, s: a flow with a fixed amount is over then."""
-        acked = self.column("bytes_acked")
-        return float(self.column("t")[max(1, bisect_left(acked, acked[-1]))])
-
-    @property
-    def seconds(self) -> float:
-        """Between its first sample and its last."""
-        return self.until - self.start
+        self.seconds: float = self.until - self.start
 
     def column(self, name: str) -> Sequence[Any]:
         return self.trace.column(name)[self.first : self.end]
@@ -179,6 +162,12 @@ class Interval:
         """Mean over the samples, which come at a steady rate."""
         values = self.column(column)
         return float(sum(values)) / len(values)
+
+    @property
+    def last_progress(self) -> float:
+        """When the last byte that arrives in it was acknowledged, s: a flow with a fixed amount is over then."""
+        acked = self.column("bytes_acked")
+        return float(self.column("t")[max(1, bisect_left(acked, acked[-1]))])
 
     @property
     def throughput(self) -> float:
@@ -217,16 +206,6 @@ def traces(run: Run) -> list[Trace]:
     for row, flow in enumerate(numbers):
         rows[flow].append(row)
     return [Trace(flow, run.samples, mine) for flow, mine in sorted(rows.items())]
-
-
-def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    joined: list[tuple[float, float]] = []
-    for start, end in spans:
-        if joined and start <= joined[-1][1]:
-            joined[-1] = joined[-1][0], end
-        else:
-            joined.append((start, end))
-    return joined
 
 
 def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:

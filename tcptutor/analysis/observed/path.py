@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 from typing import Literal
 
 from tcptutor.analysis.observed.flow import Trace
@@ -34,11 +35,6 @@ class Direction:
         queue = run.queue if not reverse and experiment.path.rate is not None else run.queue[:0]
         self._t, self._sent, self._drops = (queue.column(name) for name in ("t", "sent", "drops"))
 
-    @property
-    def sampled(self) -> bool:
-        """Whether its queue's length and drops were measured."""
-        return len(self._t) > 1
-
     def rate(self, start: float, end: float) -> float | None:
         """Mean rate between two times, bit/s of frames; None when it is not shaped."""
         return _mean(self._rate, self._changes, start, end) if self._rate else None
@@ -63,7 +59,7 @@ class Direction:
 
     def _at(self, t: float) -> int:
         """The last sample at or before `t`, or the first one; -1 without samples."""
-        return max(0, bisect_right(self._t, t) - 1) if self.sampled else -1
+        return max(0, bisect_right(self._t, t) - 1) if len(self._t) > 1 else -1
 
 
 Directions = Mapping[bool, Direction]
@@ -129,7 +125,7 @@ def holding_loss(
     as the next loss may take (twice the mean time between losses, `last` being the end of the flow); before the first
     one the window grows.
     """
-    first, after = (bisect_right(events, t, key=_time) for t in (start, end))
+    first, after = (bisect_right(events, t, key=attrgetter("t")) for t in (start, end))
     if inside := [event.kind for event in events[first:after]]:
         return max(sorted(set(inside)), key=inside.count)
     if first == 0:
@@ -141,10 +137,6 @@ def holding_loss(
         return events[after].kind
     spacing = (before.t - events[0].t) / (first - 1) if first > 1 else 0.0
     return before.kind if last - before.t < 2 * spacing else None
-
-
-def _time(event: LossEvent) -> float:
-    return event.t
 
 
 def _loses(before: float, changes: list[tuple[float, float]], t: float) -> bool:
