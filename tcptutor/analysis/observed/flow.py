@@ -1,23 +1,42 @@
-"""The samples of one flow by column, and parts of them: no row is made, so that long runs of many flows stay quick."""
+"""The samples of one flow by column, parts of them, and the phases that they show.
+
+No row is made, so that long runs of many flows stay quick.
+"""
 
 from __future__ import annotations
 
 import math
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any
+from typing import Any, Literal
 
-from tcptutor.run import CA_STATES, Run, SampleTable, hystart_exits
+import msgspec
+
+from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, SampleTable, hystart_exits
 
 OPEN, DISORDER, CWR, RECOVERY, LOSS = range(len(CA_STATES))
 """The kernel's congestion-avoidance states; CWR and those after it answer a loss event."""
 
 _STALL = 0.15
 """Seconds without an acknowledged byte that are no longer a round trip: Linux's least timeout is 0.2 s."""
+
+_HYSTART = frozenset({"cubic"})
+"""Algorithms that have it in Linux."""
+
+PhaseName = Literal["slow-start", "hystart-exit", "congestion-avoidance", "recovery", "timeout"]
+
+
+class FlowPhase(msgspec.Struct, frozen=True, kw_only=True):
+    """What a flow's congestion control was doing for a while. Times are seconds since the traffic began."""
+
+    start: float
+    end: float
+    """The start itself for what is only a mark: an exit of HyStart."""
+    name: PhaseName
 
 
 class Trace:
@@ -81,12 +100,6 @@ class Trace:
             for flag, waiting, mss, unacked, cwnd in zip(flags, *columns, strict=True)
         )
 
-    @property
-    def _timeouts(self) -> Sequence[Any]:
-        """A counter that grows with each timeout; that of retransmissions where the kernel tells of no timeout."""
-        tells = self.column("delivered")[-1] > 0 or LOSS in self.column("ca_state")
-        return self.column("total_rto" if tells else "retransmits")
-
     @cached_property
     def stalls(self) -> tuple[tuple[float, float], ...]:
         """Start and end of the times in the loss state, or waiting for a timeout longer than a round trip.
@@ -107,39 +120,35 @@ class Trace:
             if now > before + 1  # an acknowledgement with every sample, as most are
         ]
         spans += [(at - 1, at, 0.0) for at in moves if states[at] == LOSS]
-        counter = self._timeouts
-        found = [
-            (times[start], times[end])
-            for start, end, least in sorted(spans)
-            if times[end] - times[start] > least
-            and (busy[last] == 0 or busy[end] - busy[start] > 0.5 * (times[end] - times[start]))
-            and (
-                LOSS in states[start : min(end, last - 1) + 2] or counter[min(end + 1, last)] > counter[start]
-            )
-        ]
-        return tuple(_joined(found))
+        # A counter that grows with each timeout; that of retransmissions where the kernel tells of no timeout.
+        tells = self.column("delivered")[-1] > 0 or LOSS in states
+        counter = self.column("total_rto" if tells else "retransmits")
+        joined: list[tuple[float, float]] = []
+        for start, end, least in sorted(spans):
+            took = times[end] - times[start]
+            idle = busy[last] > 0 and busy[end] - busy[start] <= 0.5 * took
+            if took <= least or idle:
+                continue
+            lost = LOSS in states[start : min(end, last - 1) + 2]
+            if lost or counter[min(end + 1, last)] > counter[start]:
+                again = joined and times[start] <= joined[-1][1]
+                since = joined.pop()[0] if again else times[start]
+                joined.append((since, times[end]))
+        return tuple(joined)
 
 
-class Window:
+class Interval:
     """A part of a trace, from sample `first` up to, and without, sample `end`."""
 
     def __init__(self, trace: Trace, first: int, end: int) -> None:
         self.trace, self.flow = trace, trace.flow
         self.first, self.end = first, end
-
-    @property
-    def start(self) -> float:
-        """When its first sample came, s; that sample closes what went before it. The next: its last one."""
-        return float(self.trace.column("t")[self.first])
-
-    @property
-    def until(self) -> float:
-        return float(self.trace.column("t")[self.end - 1])
-
-    @property
-    def seconds(self) -> float:
-        """Between its first sample and its last."""
-        return self.until - self.start
+        times = trace.column("t")
+        self.start: float = times[first]
+        """When its first sample came, s; that sample closes what went before it."""
+        self.until: float = times[end - 1]
+        """When its last sample came, s."""
+        self.seconds: float = self.until - self.start
 
     def column(self, name: str) -> Sequence[Any]:
         return self.trace.column(name)[self.first : self.end]
@@ -151,8 +160,14 @@ class Window:
 
     def mean(self, column: str) -> float:
         """Mean over the samples, which come at a steady rate."""
-        values = self.trace.column(column)[self.first : self.end]
+        values = self.column(column)
         return float(sum(values)) / len(values)
+
+    @property
+    def last_progress(self) -> float:
+        """When the last byte that arrives in it was acknowledged, s: a flow with a fixed amount is over then."""
+        acked = self.column("bytes_acked")
+        return float(self.column("t")[max(1, bisect_left(acked, acked[-1]))])
 
     @property
     def throughput(self) -> float:
@@ -178,8 +193,10 @@ class Window:
     @property
     def stalled(self) -> float:
         """Seconds of `Trace.stalls` within."""
-        start, until = self.start, self.until
-        return math.fsum(max(0.0, min(until, to) - max(start, since)) for since, to in self.trace.stalls)
+        start, until, stalls = self.start, self.until, self.trace.stalls
+        first = bisect_right(stalls, start, key=itemgetter(1))
+        after = bisect_left(stalls, until, key=itemgetter(0))
+        return math.fsum(min(until, to) - max(start, since) for since, to in stalls[first:after])
 
 
 def traces(run: Run) -> list[Trace]:
@@ -191,11 +208,48 @@ def traces(run: Run) -> list[Trace]:
     return [Trace(flow, run.samples, mine) for flow, mine in sorted(rows.items())]
 
 
-def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    joined: list[tuple[float, float]] = []
-    for start, end in spans:
-        if joined and start <= joined[-1][1]:
-            joined[-1] = joined[-1][0], end
-        else:
-            joined.append((start, end))
-    return joined
+def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:
+    """In order of time; without gaps but for the marks between them. Empty for fewer than two samples.
+
+    Recovery is the kernel's states CWR and recovery, timeout its state loss; a timeout that is over between two samples
+    is seen by its counter. Otherwise the flow is in slow start while cwnd is below ssthresh, and else in congestion
+    avoidance. A HyStart exit is a mark: start and end are one.
+
+    BBR has no ssthresh of this kind, and tcp_info does not tell its mode. Linux sets its ssthresh when STARTUP ends, so
+    slow start stands for STARTUP; all the rest of its open time (drain, probing) is called congestion avoidance.
+    """
+    if len(trace) < 2:
+        return ()
+    times = trace.column("t")
+    names = _phase_names(trace, algorithm == "bbr")
+    exits = set(trace.hystart_exits) if algorithm in _HYSTART else set()
+    found: list[FlowPhase] = []
+    start = times[0]
+    for at in range(1, len(names)):
+        if names[at] != names[at - 1]:
+            found.append(FlowPhase(start=start, end=times[at], name=names[at - 1]))
+            start = times[at]
+        if at in exits:
+            found.append(FlowPhase(start=times[at], end=times[at], name="hystart-exit"))
+    found.append(FlowPhase(start=start, end=times[-1], name=names[-1]))
+    # The last sample alone would be a phase without a length.
+    return tuple(phase for phase in found if phase.end > phase.start or phase.name == "hystart-exit")
+
+
+def _phase_names(trace: Trace, bbr: bool) -> list[PhaseName]:
+    """At each sample."""
+    finite = 0 if bbr else SSTHRESH_INFINITE
+    cwnds, thresholds, states, timeouts = (
+        trace.column(name) for name in ("cwnd", "ssthresh", "ca_state", "total_rto")
+    )
+    columns = zip(cwnds, thresholds, states, timeouts, (timeouts[0], *timeouts), strict=False)
+    return [
+        "timeout"
+        if state >= LOSS or count > before
+        else "recovery"
+        if state >= CWR
+        else "slow-start"
+        if ssthresh >= SSTHRESH_INFINITE or cwnd < ssthresh < finite
+        else "congestion-avoidance"
+        for cwnd, ssthresh, state, count, before in columns
+    ]

@@ -6,9 +6,19 @@ import math
 
 import msgspec
 
-from tcptutor.analysis.measure import measure
-from tcptutor.analysis.report import report_of
+from tcptutor.analysis.compared.explain import FlowVerdict
+from tcptutor.analysis.compared.report import report_of
+from tcptutor.analysis.observed.evidence import Evidence, measure
 from tcptutor.run import Run
+
+_FLOW = (
+    "flow", "pair", "throughput_bps", "retransmits", "mean_rtt_s", "mean_cwnd_segments", "losses",
+)  # fmt: skip
+
+_SECOND = (
+    "throughput_bps", "busy", "rwnd_limited", "sndbuf_limited", "app_limited", "stalled", "loss_events", "retransmits",
+    "timeouts", "marks", "reordered", "queue_drops",
+)  # fmt: skip
 
 
 def document(run: Run, file: str | None) -> dict[str, object]:
@@ -17,54 +27,27 @@ def document(run: Run, file: str | None) -> dict[str, object]:
     Everything in it is plain JSON: no NaN, no infinity (None instead).
     """
     measured = measure(run)
-    result = report_of(run, measured)
-    environment, fidelity = run.environment, run.fidelity
+    result = report_of(measured)
+    fidelity = run.fidelity
     whole: dict[str, object] = {
         "experiment": run.experiment.name,
         "parameters": run.experiment.parameters,
         "pairs": run.experiment.pairs,
         "seed": run.experiment.seed,
-        "environment": {
-            "backend": environment.backend,
-            "clock": environment.clock,
-            "kernel": environment.kernel,
-            "reason": environment.reason,
-        },
-        "flows": [
-            {
-                "flow": flow.flow,
-                "pair": flow.pair,
-                "throughput_bps": flow.throughput_bps,
-                "retransmits": flow.retransmits,
-                "mean_rtt_s": flow.mean_rtt_s,
-                "mean_cwnd_segments": flow.mean_cwnd_segments,
-                "losses": flow.losses,
-            }
-            for flow in measured.flows
-        ],
-        "aggregate": {
-            "throughput_bps": result.throughput_bps,
-            "jain_index": result.jain_index,
-            "loss_rate": result.loss_rate,
-        },
+        "environment": _named(run.environment, "backend", "clock", "kernel", "reason"),
+        "flows": [_named(flow, *_FLOW) for flow in measured.flows],
+        "aggregate": _named(result, "throughput_bps", "jain_index", "loss_rate"),
         "predictions": [
-            {
-                "model": one.prediction.model,
-                "label": one.prediction.label,
-                "throughput_bps": one.prediction.throughput_bps,
-                "ratio": one.ratio,
-                "tolerance": one.prediction.tolerance,
-                "within": one.within,
-                "difference": one.difference,
-                "reason": one.reason,
-            }
+            _named(one.prediction, "model", "label", "throughput_bps")
+            | {"ratio": one.ratio, "tolerance": one.prediction.tolerance}
+            | _named(one, "within", "difference", "reason")
             for one in result.compared
         ],
         "verdict": {
             "limited_by": result.verdict.limited_by,
             "sentence": result.verdict.sentence,
-            "evidence": result.verdict.evidence,
-            "flows": _brief(result.verdict.flows),
+            "evidence": _numbers(result.verdict.evidence),
+            "flows": _brief([_flow(flow) for flow in result.verdict.flows]),
             "fairness": _brief(result.verdict.fairness),
             "converged_s": result.verdict.converged_s,
         },
@@ -76,6 +59,32 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "file": file,
     }
     return {key: _plain(value) for key, value in whole.items()}
+
+
+def _flow(verdict: FlowVerdict) -> dict[str, object]:
+    return _named(verdict, "flow", "limited_by", "sentence", "shares") | {
+        "seconds": [
+            _named(each, "start", "end", "limited_by")
+            | _named(each.evidence, *_SECOND)
+            | {"rtt_s": each.evidence.mean_rtt_s, "min_rtt_s": each.evidence.min_rtt_s}
+            | {"cwnd_segments": each.cwnd_segments}
+            | _named(each.evidence, "link_share", "link_used")
+            for each in verdict.seconds
+        ],
+        "phases": verdict.phases,
+    }
+
+
+def _named(of: object, *names: str) -> dict[str, object]:
+    return {name: getattr(of, name) for name in names}
+
+
+def _numbers(evidence: Evidence | None) -> dict[str, object]:
+    """By name, without those that are not known."""
+    if evidence is None:
+        return {}
+    values = msgspec.structs.asdict(evidence) | {"queueing_s": evidence.queueing_s}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _brief(value: object) -> object:
