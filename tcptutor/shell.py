@@ -19,7 +19,7 @@ from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.session import Session, Terminal
 from tcptutor.errors import TutorError, UsageError
-from tcptutor.lab.protocol import Finished, Found
+from tcptutor.lab.protocol import Finished, RunFound
 from tcptutor.run import Environment, Run
 from tcptutor.runs.recording import Recording
 from tcptutor.runs.store import RunStore
@@ -67,7 +67,7 @@ class _Kept:
 
     async def follow(self, session: Session, environment: Environment) -> None:
         async for event in session:
-            if isinstance(event, Found):
+            if isinstance(event, RunFound):
                 self._recording = Recording(event.experiment, environment)
                 self._files.begin(self._recording.run)
             if self._recording is None:

@@ -10,8 +10,7 @@ import subprocess
 from pathlib import Path
 
 from tcptutor.errors import KernelLacks, LabError
-from tcptutor.lab.namespaces import network_of
-from tcptutor.lab.network import Host, Interface, Network
+from tcptutor.lab.network import Host, Interface, Network, network_of
 from tcptutor.spec import Experiment
 
 _SIOCETHTOOL = 0x8946

@@ -19,7 +19,7 @@ from tcptutor.backends.host import HostBackend
 from tcptutor.backends.replay import ASKED, ReplayBackend
 from tcptutor.backends.session import Session, Terminal
 from tcptutor.errors import AgentDied, LabUnavailable, UsageError
-from tcptutor.lab.protocol import Event, Finished, Found, Samples, Seen
+from tcptutor.lab.protocol import Event, Finished, RunFound, Samples, SessionState
 from tcptutor.run import Environment, Run
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
@@ -79,7 +79,7 @@ class Hands:
         await self.until(lambda: self.count(Finished) >= number, seconds)
         recording = None
         for event in self.events:
-            if isinstance(event, Found):
+            if isinstance(event, RunFound):
                 number -= 1
                 if number == 0:
                     recording = Recording(event.experiment, self._environment)
@@ -91,7 +91,7 @@ class Hands:
 
     def seen(self) -> Experiment:
         """The last that was told of the settings."""
-        return next(event.experiment for event in reversed(self.events) if isinstance(event, Seen))
+        return next(event.experiment for event in reversed(self.events) if isinstance(event, SessionState))
 
 
 @asynccontextmanager
@@ -148,7 +148,7 @@ async def test_settings_changed_by_hand_are_seen(backend: Backend, build: Build)
         assert (lab.seen().path.rate, lab.seen().path.queue) == (6e6, 60_000)
         await lab.type(shell, "h1 sudo sysctl -w net.ipv4.tcp_wmem='4096 65536 131072'", "131072")
         await lab.type(shell, f"{SERVER}; h1 iperf3 -c $h2 -t 5 > /dev/null & echo ready=$?", r"ready=\d")
-        await lab.until(lambda: lab.count(Found) == 1)
+        await lab.until(lambda: lab.count(RunFound) == 1)
         await asyncio.sleep(1.5)
         await lab.type(
             shell,
