@@ -10,7 +10,7 @@ from tcptutor.backends.guest import cpio
 
 _PACKAGE = Path(tcptutor.__file__).parent
 _FILES = ("__init__.py", "errors.py", "units.py")
-_ROOMS = ("lab", "lab/qdiscs", "lab/session", "run", "spec")
+_ROOMS = ("lab", "lab/netlink", "lab/qdiscs", "lab/session", "run", "spec")
 
 _START = """
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin:/agent/bin HOME=/tmp LC_ALL=C.UTF-8
