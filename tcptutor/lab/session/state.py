@@ -1,15 +1,16 @@
 """The lab as the kernel holds it while somebody's hands are on it: every interface's disciplines, every host's sysctls.
 
-Nothing of it is announced in a way that costs less than looking: one dump a namespace says whether any discipline is
-another, and files that stay open say it of the sysctls.
+One dump a namespace says whether any discipline is another one; sysctls are files that tell when they are written.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import itertools
 import math
 import os
+import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path as File
 from typing import Any
@@ -23,11 +24,15 @@ from tcptutor.lab.network import Host, Interface, Network, network_of
 from tcptutor.lab.protocol import InterfaceState, QdiscSettings, SessionState, SysctlChange
 from tcptutor.spec import Change, Experiment, Path
 
+_libc = ctypes.CDLL(None)
+_EVENT = struct.Struct("iIII")
+_IN_MODIFY = 2
+"""sys/inotify.h"""
 _SYSCTLS = File("/proc/sys/net/ipv4")
 _NOT_SETTINGS = ("available", "allowed", "key", "mem_")
 """Parts of the names of those that tell instead of set, or are a secret."""
-_TURNS = 3
-"""Looks in which the sysctls of every namespace are read once."""
+_IN_TURN = 4
+"""Sysctls that a look reads even if nothing says that they were written."""
 _FOLLOWED = ("rate", "delay", "jitter", "loss", "queue")
 """What of a path has a change at a given second."""
 _BASE_UNITS = {
@@ -44,38 +49,66 @@ _UNLIMITED = 0xFFFFFFFF
 
 
 class _Sysctls:
-    """The `net.ipv4.tcp_*` settings of one namespace, as open files. `close` it."""
+    """The `net.ipv4.tcp_*` settings of several namespaces: open files that tell when they are written. `close` it."""
 
-    def __init__(self, pid: int | None) -> None:
-        self._files: dict[str, int] = {}
-        with network_of(pid):
-            for file in sorted(_SYSCTLS.glob("tcp_*")):
-                if not any(part in file.name for part in _NOT_SETTINGS):
-                    with contextlib.suppress(OSError):
-                        self._files[file.name] = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-        self._before = self._now = self._read()
+    def __init__(self, namespaces: dict[str, int | None]) -> None:
+        """`namespaces`: for the name of each, a process that is in it."""
+        self._inotify = _libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._files: dict[int, tuple[str, str, int]] = {}
+        for where, pid in namespaces.items():
+            with network_of(pid):
+                for file in sorted(_SYSCTLS.glob("tcp_*")):
+                    if not any(part in file.name for part in _NOT_SETTINGS):
+                        with contextlib.suppress(OSError):
+                            self._open(where, file)
+        self._before = {(where, name): _text(one) for where, name, one in self._files.values()}
+        self._now = dict(self._before)
+        self._turn = itertools.cycle(tuple(self._files))
 
-    def _read(self) -> dict[str, bytes]:
-        return {name: os.pread(file, 4096, 0) for name, file in self._files.items()}
+    def _open(self, where: str, file: File) -> None:
+        one = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        # While it is open, who opens it there gets the same inode.
+        watch = _libc.inotify_add_watch(self._inotify, f"/proc/self/fd/{one}".encode(), _IN_MODIFY)
+        self._files[watch if watch >= 0 else -one] = (where, file.name, one)
 
     def look(self) -> bool:
-        """Read them again; whether one is another now."""
-        last, self._now = self._now, self._read()
-        return last != self._now
+        """Whether one is another now. Read are those that were written, and some in turn: another /proc tells nothing."""
+        return self._read([*self._written(), *itertools.islice(self._turn, _IN_TURN)])
 
-    @property
-    def changed(self) -> dict[str, tuple[str, str]]:
-        """What it was at first and what it is, by name, of those that differ."""
-        both = ((name, self._before[name], now) for name, now in self._now.items())
-        return {name: (_text(before), _text(now)) for name, before, now in both if before != now}
+    def read_all(self) -> None:
+        self._read(self._files)
+
+    def _written(self) -> list[int]:
+        try:
+            data = os.read(self._inotify, 1 << 16)
+        except OSError:
+            return []
+        # Those of single files have no name, so all are of one length; that of an overflow is of no file.
+        return [watch for watch, *_ in _EVENT.iter_unpack(data) if watch in self._files]
+
+    def _read(self, watches: Iterable[int]) -> bool:
+        found = {(where, name): _text(file) for where, name, file in map(self._files.__getitem__, watches)}
+        changed = any(self._now[one] != value for one, value in found.items())
+        self._now |= found
+        return changed
+
+    def changed(self, where: str) -> dict[str, tuple[str, str]]:
+        """What it was at first and what it is, by name, of those in that namespace that differ."""
+        return {
+            name: (self._before[there, name], now)
+            for (there, name), now in self._now.items()
+            if there == where and self._before[there, name] != now
+        }
 
     def close(self) -> None:
-        for file in self._files.values():
+        for _, _, file in self._files.values():
             os.close(file)
+        if self._inotify >= 0:
+            os.close(self._inotify)
 
 
-def _text(value: bytes) -> str:
-    return " ".join(value.decode(errors="replace").split())
+def _text(file: int) -> str:
+    return " ".join(os.pread(file, 4096, 0).decode(errors="replace").split())
 
 
 class KernelState:
@@ -88,10 +121,12 @@ class KernelState:
             pid: [one for one in everything if one.pid == pid] for pid in {one.pid for one in everything}
         }
         self._routes = {pid: Route(pid) for pid in self._interfaces}
-        switches = _Sysctls(None)
-        self._sysctls = {host.name: _Sysctls(host.pid) for host in network.hosts}
-        self._sysctls |= {bridge.name: switches for bridge in network.bridges}
-        self._turn = 0
+        switches = [bridge.name for bridge in network.bridges]
+        self._sysctls = _Sysctls({host.name: host.pid for host in network.hosts} | {switches[0]: None})
+        self._namespaces = {host.name: host.name for host in network.hosts} | dict.fromkeys(
+            switches, switches[0]
+        )
+        """Whose sysctls each host and switch has."""
         self._qdiscs: dict[Interface, list[QdiscState]] = {}
         self.counted: Counted = {}
         """Of every interface, as it was when all was last read or a discipline was found to be another."""
@@ -102,16 +137,12 @@ class KernelState:
     def close(self) -> None:
         for route in self._routes.values():
             route.close()
-        for sysctls in set(self._sysctls.values()):
-            sysctls.close()
+        self._sysctls.close()
 
     def look(self) -> bool:
-        """Whether a discipline or a sysctl is another than at the last look; a sysctl is found within three looks."""
-        self._turn = (self._turn + 1) % _TURNS
-        readers = list(dict.fromkeys(self._sysctls.values()))[self._turn :: _TURNS]
-        sysctls = [reader.look() for reader in readers]
-        qdiscs = self._look_at_qdiscs()
-        return qdiscs or any(sysctls)
+        """Whether a discipline or a sysctl is another than at the last look."""
+        sysctls = self._sysctls.look()
+        return self._look_at_qdiscs() or sysctls
 
     def _look_at_qdiscs(self) -> bool:
         changed = [pid for pid, route in self._routes.items() if route.look()]
@@ -129,8 +160,7 @@ class KernelState:
 
     def read_all(self) -> None:
         """Read everything, what was counted and sysctls as well."""
-        for sysctls in set(self._sysctls.values()):
-            sysctls.look()
+        self._sysctls.read_all()
         self._look_at_qdiscs()
         self._decode(self._routes)
 
@@ -144,7 +174,7 @@ class KernelState:
         """What was asked for, with this path, the sysctls that were changed on either host (the sender's where they
         differ), and the sender's MTU and offloads."""
         own = self._asked.hosts
-        changed = self._sysctls[receiver.name].changed | self._sysctls[sender.name].changed
+        changed = self._sysctls.changed(receiver.name) | self._sysctls.changed(sender.name)
         own = msgspec.structs.replace(
             own,
             mtu=hosts.mtu(sender.interface),
@@ -161,8 +191,8 @@ class KernelState:
         )
         sysctls = tuple(
             SysctlChange(host, name, *values)
-            for host, reader in self._sysctls.items()
-            for name, values in reader.changed.items()
+            for host, where in self._namespaces.items()
+            for name, values in self._sysctls.changed(where).items()
         )
         return SessionState(experiment, interfaces, sysctls)
 
