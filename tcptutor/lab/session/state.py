@@ -72,7 +72,7 @@ class _Sysctls:
         self._files[watch if watch >= 0 else -one] = (where, file.name, one)
 
     def look(self) -> bool:
-        """Whether one is another now. Read are those that were written, and some in turn: another /proc tells nothing."""
+        """Whether one is another. Read are those that were written, and a few in turn: another /proc tells nothing."""
         return self._read([*self._written(), *itertools.islice(self._turn, _IN_TURN)])
 
     def read_all(self) -> None:
