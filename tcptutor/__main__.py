@@ -1,6 +1,6 @@
 """`python -m tcptutor`."""
 
-from tcptutor.cli import main
+from tcptutor.commands import main
 
 if __name__ == "__main__":
     main()

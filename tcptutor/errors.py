@@ -25,6 +25,7 @@ class TutorError(Exception):
     """Base of all errors we raise on purpose. `str(error)` is the one line the user reads."""
 
     exit_code = 1
+    """What the command ends with."""
 
 
 class UsageError(TutorError):

@@ -14,31 +14,17 @@ from tcptutor.errors import UnitError
 
 Kind = Literal["rate", "time", "ratio", "size", "window", "count", "number", "name", "changes"]
 
-_RATES = {"bit/s": 1.0, "kbit/s": 1e3, "mbit/s": 1e6, "gbit/s": 1e9}
-# The spellings that tc, iperf3 and the manuals use for the same rates.
-_RATES |= {
-    "bps": 1.0,
-    "kbps": 1e3,
-    "mbps": 1e6,
-    "gbps": 1e9,
-    "bit": 1.0,
-    "kbit": 1e3,
-    "mbit": 1e6,
-    "gbit": 1e9,
+_RATES = {
+    f"{prefix}{unit}": scale
+    for unit in ("bit/s", "bps", "bit")  # ours, and the spellings of tc, iperf3 and the manuals
+    for prefix, scale in (("", 1.0), ("k", 1e3), ("m", 1e6), ("g", 1e9))
 }
 _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0}
 _RATIOS = {"%": 1e-2, "‰": 1e-3}
 _SIZES = {
-    "b": 1.0,
-    "byte": 1.0,
-    "bytes": 1.0,
-    "kb": 1e3,
-    "mb": 1e6,
-    "gb": 1e9,
-    "kib": 1024.0,
-    "mib": 1024.0**2,
-    "gib": 1024.0**3,
-}
+    "b": 1.0, "byte": 1.0, "bytes": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9,
+    "kib": 1024.0, "mib": 1024.0**2, "gib": 1024.0**3,
+}  # fmt: skip
 UNITS: dict[str, dict[str, float]] = {"rate": _RATES, "time": _TIMES, "ratio": _RATIOS, "size": _SIZES}
 EXAMPLES = {"rate": "100 Mbit/s", "time": "20 ms", "ratio": "0.1 %", "size": "64 KiB", "window": "2 BDP"}
 
@@ -94,7 +80,7 @@ def parse_size(text: str, bdp_bytes: float | None = None) -> float:
 
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:
     for scale, unit in steps:
-        # The smallest step also takes what is below it; rounding may lift 999.96 into the next one.
+        # The smallest unit also takes what is below it, and 999.96 kbit/s to three digits is 1 Mbit/s.
         if abs(value) >= scale * (1 - 0.5 * 10**-digits) or scale == steps[-1][0]:
             return (
                 f"{value / scale:.{digits}g} {unit}"
@@ -105,34 +91,34 @@ def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> 
 
 
 def rate(bps: float, digits: int = 3) -> str:
-    """ "75.9 Mbit/s" from bit/s."""
+    """Bit/s written like "75.9 Mbit/s"."""
     return _scaled(bps, ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")), digits)
 
 
 def seconds(value: float, digits: int = 3) -> str:
-    """ "20 ms" from seconds."""
+    """Seconds written like "20 ms"."""
     return _scaled(value, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), digits)
 
 
 def size(value: float, digits: int = 3) -> str:
-    """ "64 KiB" from bytes."""
+    """Bytes written like "64 KiB"."""
     return _scaled(value, ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "bytes")), digits)
 
 
 def _exact_size(value: float) -> str:
-    """In the units in which it is a short number: "64 KiB", "15 MB", "75001 bytes"."""
+    """Bytes in the unit in which they are a short number: "64 KiB", "15 MB", "75001 bytes"."""
     decimal = _scaled(value, ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes")), 6)
     exact = (text for text in (size(value, 6), decimal) if parse(text, "size") == value)
     return next(exact, f"{value:.15g} bytes")
 
 
 def percent(value: float, digits: int = 3) -> str:
-    """ "0.1 %" from a probability."""
+    """A probability written like "0.1 %"."""
     return f"{value * 100:.{digits}g} %"
 
 
 def signed_percent(value: float) -> str:
-    """ "+6 %" or "−8 %" from a relative difference."""
+    """A relative difference written like "+6 %" or "−8 %"."""
     rounded = round(value * 100)
     sign = "+" if rounded > 0 else "−" if rounded < 0 else "±"
     return f"{sign}{abs(rounded)} %"

@@ -20,14 +20,14 @@ class Backend(Protocol):
         ...
 
     def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
-        """Run it. The last event is Finished; a failure raises LabError and what came before it stays true.
+        """Run it. The last event is Finished. A failure raises LabError; the events before it stay true.
 
         Closing the iterator early (`aclose`, or cancelling the task) stops the run in the lab.
         """
         ...
 
     def session(self, experiment: Experiment) -> AbstractAsyncContextManager[Session]:
-        """The lab set up as `experiment` says, in somebody's own hands and in real time, for the length of the block.
+        """The lab set up as `experiment` says, for work by hand in real time, while the block lasts.
 
         Raises LabUnavailable where there is none, LabError or KernelLacks when it cannot be set up.
         """

@@ -1,17 +1,13 @@
 """Which backend runs an experiment, and why: the host's kernel if it has all that is needed, else the guest.
 
-A replay of recorded runs is for where neither can run: asked for, or by `instead` when the others have failed.
+A replay of recorded runs is for where neither can run: asked for, or by `recordings` when the others have failed.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
-from tcptutor import places
-from tcptutor.backends import replay
+from tcptutor.backends import boot, replay
 from tcptutor.backends.base import Backend
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
@@ -21,60 +17,42 @@ from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
 
-class Choice(NamedTuple):
-    """What was chosen, and the reason for the screen."""
+class ChosenBackend(NamedTuple):
+    """What was chosen for an experiment."""
 
     backend: Backend
     name: str
     clock: str
     reason: str
-
-
-class _Known(msgspec.Struct):
-    boot: str
-    environment: Environment | None
-    reason: str
+    """Why it was chosen, for the screen."""
 
 
 def lacks(experiment: Experiment, here: Environment) -> list[str]:
-    """What `experiment` needs and that kernel does not have."""
-    found = [kind for kind in experiment.qdiscs if kind not in here.qdiscs]
-    return found + [name for name in experiment.congestion_controls if name not in here.algorithms]
-
-
-def _boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    """What `experiment` needs and the kernel of `here` does not have."""
+    qdiscs = [kind for kind in experiment.qdiscs if kind not in here.qdiscs]
+    return qdiscs + [name for name in experiment.congestion_controls if name not in here.algorithms]
 
 
 async def host_environment(*, fresh: bool = False) -> tuple[Environment | None, str]:
-    """What the host's kernel can do, or None and why it cannot; remembered until the next boot."""
-    memory = places.cache() / "host.json"
-    if not fresh:
-        try:
-            known = msgspec.json.decode(memory.read_bytes(), type=_Known)
-            if known.boot == _boot():
-                return known.environment, known.reason
-        except (OSError, msgspec.MsgspecError):
-            pass
+    """What the host's kernel can do, or None and why it cannot; asked once a boot unless `fresh`."""
+    if not fresh and (known := boot.recall("host.json", tuple[Environment | None, str])):
+        return known
     backend = HostBackend()
+    answer: tuple[Environment | None, str]
     try:
-        found: tuple[Environment | None, str] = (await backend.open(), "")
+        answer = (await backend.open(), "")
     except (LabUnavailable, LabError) as error:
-        found = (None, str(error))
+        answer = (None, str(error))
     finally:
         await backend.close()
-    try:
-        memory.parent.mkdir(parents=True, exist_ok=True)
-        memory.write_bytes(msgspec.json.encode(_Known(_boot(), *found)))
-    except OSError:
-        pass  # it is only a memory: the next start looks again
-    return found
+    boot.remember("host.json", answer)
+    return answer
 
 
-async def choose(experiment: Experiment, backend: str = "auto", clock: str = "auto") -> Choice:
+async def choose(experiment: Experiment, backend: str = "auto", clock: str = "auto") -> ChosenBackend:
     """The backend for `experiment`. Raises LabUnavailable or KernelLacks, with the reason, when there is none."""
     if backend == "replay":
-        return instead(replay.ASKED)
+        return recordings(replay.ASKED)
     if backend == "guest" or clock == "virtual":
         if backend == "host":
             raise LabUnavailable(
@@ -85,9 +63,9 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
     if backend == "host":
         if here is not None and (missing := lacks(experiment, here)):
             raise KernelLacks(f"this machine's kernel has no {', '.join(missing)}: take --backend guest")
-        return Choice(HostBackend(), "host", "real", "asked for")
+        return ChosenBackend(HostBackend(), "host", "real", "asked for")
     if here is not None and not (missing := lacks(experiment, here)):
-        return Choice(HostBackend(), "host", "real", "this machine's kernel has all that is needed")
+        return ChosenBackend(HostBackend(), "host", "real", "this machine's kernel has all that is needed")
     reason = f"this machine's kernel has no {', '.join(missing)}" if here is not None else why
     try:
         return _guest(clock, reason)
@@ -95,12 +73,12 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
         raise LabUnavailable(f"{reason}; and {error}") from error
 
 
-def instead(reason: str) -> Choice:
-    """Recorded runs, because of `reason`."""
-    return Choice(replay.ReplayBackend(reason), "replay", "recorded", reason)
+def recordings(reason: str) -> ChosenBackend:
+    """Recorded runs in place of a lab, because of `reason`."""
+    return ChosenBackend(replay.ReplayBackend(reason), "replay", "recorded", reason)
 
 
-def _guest(clock: str, reason: str) -> Choice:
+def _guest(clock: str, reason: str) -> ChosenBackend:
     snapshots = Snapshots()
     snapshots.image.check()
     if clock == "auto":
@@ -109,4 +87,4 @@ def _guest(clock: str, reason: str) -> Choice:
             clock = "real" if snapshots.manifest("real").kvm else "virtual"
         except ImageDamaged:
             clock = "virtual"
-    return Choice(GuestBackend(clock, snapshots), "guest", clock, reason)
+    return ChosenBackend(GuestBackend(clock, snapshots), "guest", clock, reason)

@@ -1,8 +1,10 @@
-"""The end of a command that uses the lab: asked for by a signal, and in order."""
+"""The end, in order, of a child process and of a command that uses the lab."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import signal
 from collections.abc import Coroutine
 from typing import Any, TypeVar
@@ -10,8 +12,20 @@ from typing import Any, TypeVar
 _T = TypeVar("_T")
 
 
+def kill(process: asyncio.subprocess.Process) -> None:
+    """SIGKILL, unless `process` has ended.
+
+    Not `process.kill()`: it looks first whether the child has ended, and so may take its exit status away from
+    asyncio, which then says so on the student's terminal.
+    """
+    if process.returncode is None:
+        # Under sudo the child is not ours to kill.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(process.pid, signal.SIGKILL)
+
+
 def run_until_signal(main: Coroutine[Any, Any, _T]) -> _T:
-    """`asyncio.run`, cancelled by the first SIGINT, SIGTERM or SIGHUP; the ones after it do not disturb the end."""
+    """`asyncio.run`, cancelled by the first SIGINT, SIGTERM or SIGHUP; further ones do not disturb the end."""
 
     async def watched() -> _T:
         task = asyncio.create_task(main)

@@ -15,7 +15,7 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
-from tcptutor.backends import processes
+from tcptutor.backends import ending, tools
 from tcptutor.backends.answers import failure, next_event
 from tcptutor.backends.session import Session
 from tcptutor.errors import LabUnavailable, MissingTool
@@ -24,27 +24,9 @@ from tcptutor.lab.protocol import Event, Failed, Finished, Hello, OpenSession, Q
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
-PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
-TOOLS = {
-    "mnexec": "mininet",
-    "brctl": "bridge-utils",
-    "ifconfig": "net-tools",
-    "ip": "iproute2",
-    "iperf3": "iperf3",
-    "sysctl": "procps",
-    "unshare": "util-linux",
-    "setpriv": "util-linux",
-}
-"""What the agent runs, with the Debian package of each."""
-
 _NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 _OPEN_TIMEOUT = 30.0
 _SILENCE = 60.0
-
-
-def missing_tools() -> dict[str, str]:
-    """The programs that are not here, with their Debian packages."""
-    return {tool: package for tool, package in TOOLS.items() if shutil.which(tool, path=PATH) is None}
 
 
 def privilege() -> list[str]:
@@ -55,29 +37,29 @@ def privilege() -> list[str]:
     if os.geteuid() == 0:
         return ["unshare", *_NAMESPACES]
     rootless = ["unshare", "--user", "--map-root-user", *_NAMESPACES]
-    if _works([*rootless, "true"]):
+    if not refusal([*rootless, "true"]):
         return rootless
     sudo = ["sudo", "-n", "unshare", *_NAMESPACES]
-    if shutil.which("sudo") and _works([*sudo, "true"]):
+    if shutil.which("sudo") and not refusal([*sudo, "true"]):
         return sudo
     raise LabUnavailable(
         "this machine gives ordinary users no network namespaces: use the guest (`tcptutor doctor` tells more)"
     )
 
 
-def _works(command: list[str]) -> bool:
-    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        return (
-            subprocess.run(
-                command, capture_output=True, timeout=10, check=False, stdin=subprocess.DEVNULL
-            ).returncode
-            == 0
+def refusal(command: list[str]) -> str:
+    """The last line that `command` prints when it fails; empty when it works."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=10, check=False, stdin=subprocess.DEVNULL
         )
-    return False
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return (done.stderr.strip().splitlines() or ["no reason given"])[-1] if done.returncode else ""
 
 
 class HostBackend:
-    """Owns the agent's process."""
+    """The lab on this machine's kernel. Owns the agent's process."""
 
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
@@ -86,26 +68,18 @@ class HostBackend:
     async def open(self) -> Environment:
         if self._environment is not None:
             return self._environment
-        for tool, package in missing_tools().items():
+        for tool, package in tools.missing(tools.HOST).items():
             raise MissingTool(f"{tool} is missing (Debian package {package}): run `tcptutor setup`")
         self._process = await asyncio.create_subprocess_exec(
-            "setpriv",
-            "--pdeathsig",
-            "KILL",
-            "--",
-            *await asyncio.to_thread(privilege),
-            sys.executable,
-            "-m",
-            "tcptutor.lab.agent",
-            "host",
-            "real",
+            "setpriv", "--pdeathsig", "KILL", "--", *await asyncio.to_thread(privilege),
+            sys.executable, "-m", "tcptutor.lab.agent", "host", "real",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, "PATH": PATH},
+            env={**os.environ, "PATH": tools.PATH},
             limit=1 << 22,
             start_new_session=True,
-        )
+        )  # fmt: skip
         self._send(Hello())
         try:
             event = await self._event(_OPEN_TIMEOUT)
@@ -176,7 +150,7 @@ class HostBackend:
         # Under sudo the agent is not ours to kill: it ends with its input.
         if process.stdin is not None:
             process.stdin.close()
-        processes.kill(process)
+        ending.kill(process)
         await process.wait()
 
     async def close(self) -> None:

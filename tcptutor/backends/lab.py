@@ -15,7 +15,7 @@ from tcptutor.run import Environment
 from tcptutor.spec import Experiment, Path
 
 if TYPE_CHECKING:
-    from tcptutor.backends.choice import Choice
+    from tcptutor.backends.choice import ChosenBackend
     from tcptutor.backends.session import Session
 
 _USUAL = Experiment(name="usual", path=Path(rate=1e8, delay=0.02, loss=0.001))
@@ -27,14 +27,14 @@ class Lab:
 
     def __init__(self, backend: str = "auto", clock: str = "auto") -> None:
         self._backend, self._clock = backend, clock
-        self._choice: Choice | None = None
+        self._choice: ChosenBackend | None = None
         self.environment: Environment | None = None
-        """Where the last run took place, or the next one will; None before `warm`."""
+        """Where the last run took place or a coming one will; None before `warm`."""
 
     async def warm(self, experiment: Experiment = _USUAL) -> Environment:
         """Bring up what `experiment` will need. Raises LabUnavailable when it cannot run here."""
         # Not at the top: the app draws its first frame before it needs any backend.
-        from tcptutor.backends.choice import choose, instead  # noqa: PLC0415
+        from tcptutor.backends.choice import choose, recordings  # noqa: PLC0415
 
         try:
             return await self._open(await choose(experiment, self._backend, self._clock))
@@ -43,12 +43,12 @@ class Lab:
             raise LabUnavailable(str(error)) from error
         except (LabUnavailable, SetupError) as error:
             if self._backend == self._clock == "auto":
-                return await self._open(instead(str(error)))
+                return await self._open(recordings(str(error)))
             if isinstance(error, LabUnavailable):
                 raise
             raise LabUnavailable(str(error)) from error
 
-    async def _open(self, choice: Choice) -> Environment:
+    async def _open(self, choice: ChosenBackend) -> Environment:
         if self._choice is None or (choice.name, choice.clock) != (self._choice.name, self._choice.clock):
             await self.close()
             self._choice = choice
@@ -71,7 +71,7 @@ class Lab:
 
     @asynccontextmanager
     async def session(self, experiment: Experiment) -> AsyncIterator[tuple[Session, Environment]]:
-        """The lab set up as `experiment` says, in somebody's own hands, and where it is; beside what is warm.
+        """The lab set up as `experiment` says, for work by hand, and where it is; beside the backend that is warm.
 
         Raises LabUnavailable, LabError or KernelLacks.
         """

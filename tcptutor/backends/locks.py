@@ -30,10 +30,8 @@ def held(path: Path, waiting: Callable[[], None]) -> Iterator[bool]:
 
 
 @asynccontextmanager
-async def held_meanwhile(
-    path: Path, waiting: Callable[[], None], shared: bool = False
-) -> AsyncIterator[bool]:
-    """As `held`, while the event loop goes on. `shared` waits only for a holder that wants it alone."""
+async def held_async(path: Path, waiting: Callable[[], None], shared: bool = False) -> AsyncIterator[bool]:
+    """As `held`, while the event loop goes on. `shared` shares it with others, and waits for one that does not."""
     with _open(path) as handle:
         waited = False
         while not _taken(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX):

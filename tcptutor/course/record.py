@@ -10,7 +10,11 @@ Given: TypeAlias = str | tuple[int, ...]
 """A response as it is kept: a text as typed, or the numbers of choices, from 0."""
 
 
-class Response(msgspec.Struct, frozen=True):
+PREDICT = "predict"
+"""The id of the page's prediction, beside those of its questions."""
+
+
+class Response(msgspec.Struct, frozen=True, omit_defaults=True):
     """One response to one activity."""
 
     given: Given
@@ -63,3 +67,14 @@ class PageRecord(msgspec.Struct, frozen=True):
     def activity(self, id: str) -> ActivityRecord:
         """What was done of that activity; an empty record where nothing was."""
         return self.activities.get(id) or ActivityRecord()
+
+    def responded(self, id: str, response: Response) -> PageRecord:
+        """With one response more to that activity."""
+        return self._with(id, self.activity(id).responded(response))
+
+    def hinted(self, id: str, level: int) -> PageRecord:
+        """With that activity's hints up to `level` shown."""
+        return self._with(id, self.activity(id).hinted(level))
+
+    def _with(self, id: str, activity: ActivityRecord) -> PageRecord:
+        return msgspec.structs.replace(self, activities={**self.activities, id: activity})

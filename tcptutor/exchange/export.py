@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tcptutor import files
 from tcptutor.analysis import document
-from tcptutor.errors import TutorError, refused
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, Table
 
 FORMATS = ("csv", "json")
@@ -107,9 +107,6 @@ def write(run: Run, source: Path, kind: str, target: Path | None) -> list[Path]:
 
 
 def _write(path: Path, text: str) -> Path:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    except OSError as error:
-        raise TutorError(f"cannot write {path}: {refused(error, 'give another place with -o')}") from error
+    with files.whole(path, "give another place with -o") as beside:
+        beside.write_text(text)
     return path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tcptutor import places
+from tcptutor import files, places
 from tcptutor.errors import UsageError
 from tcptutor.run import Run, load
 from tcptutor.runs.parts import recover
@@ -17,7 +17,7 @@ SWEEP_BEGINS = b'{"type":"tcpsweep"'
 def open_run(name: str) -> tuple[Run, Path]:
     """The run that `name` means, and its file. Raises UsageError for no or several, TutorError for a damaged one."""
     path = find(name)
-    begins = _beginning(path)
+    begins = files.beginning(path)
     if begins.startswith(SWEEP_BEGINS):
         raise UsageError(
             f"{path} is the file of a sweep, not of a run: `tcptutor plot {path} -o x.svg` draws it"
@@ -49,12 +49,3 @@ def find(name: str) -> Path:
     raise UsageError(
         f"no run file {name!r}, and no run in {places.runs()} begins so: give a file or a run's id"
     )
-
-
-def _beginning(path: Path) -> bytes:
-    """Enough of the file to tell what it is; nothing of one that cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return file.read(64)
-    except OSError:
-        return b""

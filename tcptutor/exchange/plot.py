@@ -6,16 +6,14 @@ the same bytes: no date, and ids from a fixed salt.
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcptutor import units
+from tcptutor import files, units
 from tcptutor.analysis import explain, together
-from tcptutor.errors import TutorError, UsageError, refused
+from tcptutor.errors import MissingTool, TutorError, UsageError
 from tcptutor.exchange.curves import FEW, QUANTITIES, Curve
 from tcptutor.run import Run
 from tcptutor.spec import settings
@@ -28,7 +26,7 @@ SUFFIXES = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"So
 """What can be written, and the metadata that would differ from day to day or from one machine to the next."""
 
 # Okabe and Ito's colours, which people with any colour vision tell apart; yellow is too faint for a line.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _FAINT = "#8C96A0"
 _MOST_RUNS = 8
@@ -78,37 +76,38 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
 def plot(runs: Sequence[Run], target: Path, what: Sequence[str] = ()) -> None:
     """Write the panels `what`, by default all that were measured, of one run or of several over each other.
 
-    The suffix of `target` says what it becomes. Raises UsageError, and TutorError when it cannot be made.
+    The suffix of `target` says what it becomes. Raises UsageError, MissingTool without matplotlib, and TutorError when
+    it cannot be made.
     """
-    if target.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"{target}: the name must end in {', '.join(SUFFIXES)}")
+    check_target(target)
     unknown = [name for name in what if name not in QUANTITIES]
     if unknown:
         raise UsageError(f"no quantity {unknown[0]!r} to plot: there are {', '.join(QUANTITIES)}")
     if len(runs) > _MOST_RUNS:
         raise UsageError(f"{len(runs)} runs in one plot cannot be told apart: give {_MOST_RUNS} at most")
-    try:
-        import matplotlib as mpl  # noqa: PLC0415  # an extra, and slow
-    except ImportError:
-        raise TutorError("plots need matplotlib: run `pip install 'tcptutor[plot]'`") from None
+    import matplotlib as mpl  # noqa: PLC0415
+
     # The defaults as well: a matplotlibrc of the user's must not change what a run looks like.
     style: Any = {**mpl.rcParamsDefault, **_STYLE}
     with mpl.rc_context(style):
         save(_figure(runs, what), target)
 
 
+def check_target(target: Path) -> None:
+    """Raise UsageError for a name that no plot can have, and MissingTool without matplotlib."""
+    if target.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{target}: a plot's name ends in {', '.join(SUFFIXES)}")
+    try:
+        import matplotlib  # noqa: F401, PLC0415
+    except ImportError:
+        raise MissingTool("a plot needs matplotlib: run pip install 'tcptutor[plot]'") from None
+
+
 def save(figure: Figure, target: Path, elsewhere: str = "give another place with -o") -> None:
     """Write it whole or not at all; the same figure gives the same bytes. Raises TutorError."""
     kind = target.suffix.lower()
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+    with files.whole(target, elsewhere) as beside:
         figure.savefig(beside, format=kind[1:], dpi=150, metadata=SUFFIXES[kind])
-        beside.replace(target)
-    except OSError as error:
-        with contextlib.suppress(OSError):  # there may not even be a folder
-            beside.unlink(missing_ok=True)
-        raise TutorError(f"cannot write {target}: {refused(error, elsewhere)}") from error
 
 
 def _figure(runs: Sequence[Run], what: Sequence[str]) -> Figure:
@@ -198,7 +197,7 @@ def _cut_off(axis: Axes, runs: Sequence[Run], curves: Sequence[Sequence[Curve]],
 def _line(curve: Curve, run: int | None, flows: int) -> dict[str, Any]:
     """Colour, dashes and name: never colour alone."""
     if run is not None:
-        colour, dashes = _COLOURS[run % len(_COLOURS)], _DASHES[run % len(_DASHES)]
+        colour, dashes = COLOURS[run % len(COLOURS)], _DASHES[run % len(_DASHES)]
         return {"color": colour, "linestyle": dashes, "label": f"run {run}"}
     if curve.flow is not None:
         return _flow_line(curve.flow, curve.role, flows)
@@ -225,10 +224,10 @@ def _line(curve: Curve, run: int | None, flows: int) -> dict[str, Any]:
 
 def _flow_line(flow: int, role: str, flows: int) -> dict[str, Any]:
     """Of one flow; many are told by their mean or sum, and are faint themselves."""
-    coloured = len(_COLOURS) - 1
+    coloured = len(COLOURS) - 1
     if flows > coloured + 2:
         return {"color": _FAINT, "linewidth": 0.9, "alpha": 0.8, "label": "each flow"}
-    colour = "#000000" if flows == 1 else _COLOURS[flow % coloured]
+    colour = "#000000" if flows == 1 else COLOURS[flow % coloured]
     if role == "ssthresh":
         colour = "#D55E00" if flows == 1 else colour
         return {"color": colour, "linewidth": 1.3, "linestyle": ":", "label": "ssthresh"}

@@ -6,13 +6,12 @@ import os
 import platform
 import subprocess
 
-from tcptutor.backends.guest import tools
+from tcptutor.backends import tools
 from tcptutor.backends.guest.architecture import VARIABLE, Architecture
-from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
+from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import ImageDamaged, LabUnavailable
-from tcptutor.install import build, kvm, needs, space
-from tcptutor.install.finding import Finding, ok, warn
-from tcptutor.install.say import MEGABYTE, megabytes
+from tcptutor.install import kvm, packages, parts
+from tcptutor.install.report import MEGABYTE, Finding, megabytes, ok, warn
 
 _SETUP = "run `tcptutor setup`"
 
@@ -27,9 +26,9 @@ def check(snapshots: Snapshots | None) -> tuple[list[Finding], bool]:
                 "the lab runs on this machine's own kernel only",
             )
         ], False
-    parts, runnable = check_parts(snapshots)
+    findings, runnable = check_parts(snapshots)
     qemu, virtualisation = check_qemu(snapshots.architecture), check_virtualisation(snapshots)
-    return [qemu, virtualisation, *parts, check_disk(snapshots)], runnable
+    return [qemu, virtualisation, *findings, check_disk(snapshots)], runnable
 
 
 def check_qemu(architecture: Architecture) -> Finding:
@@ -79,16 +78,16 @@ def check_virtualisation(snapshots: Snapshots) -> Finding:
 
 def check_parts(snapshots: Snapshots) -> tuple[list[Finding], bool]:
     """The image and its snapshots, and whether the guest can run: a missing snapshot is built when it is needed."""
-    findings = [_part(snapshots, part) for part in build.TITLES]
-    runnable = not needs.for_guest(building=False)
+    findings = [_part(snapshots, part) for part in parts.TITLES]
+    runnable = not packages.missing_for_guest(building=False)
     return findings, runnable and findings[0].status == "ok"
 
 
 def _part(snapshots: Snapshots, part: str) -> Finding:
-    name = part if part == build.IMAGE else f"snapshot {part}"
+    name = part if part == parts.IMAGE else f"snapshot {part}"
     note = ""
     try:
-        if part == build.IMAGE:
+        if part == parts.IMAGE:
             snapshots.image.check()
         elif not (snapshots.manifest(part).exact or part == "real"):
             note = "; with this QEMU equal runs may differ by microseconds"
@@ -97,21 +96,18 @@ def _part(snapshots: Snapshots, part: str) -> Finding:
         return warn(name, text, remedy or _SETUP)
     except LabUnavailable as error:
         return warn(name, "cannot be checked", str(error))
-    return ok(name, f"{megabytes(build.size(snapshots, part))} in {build.file(snapshots, part)}{note}")
+    return ok(name, f"{megabytes(parts.size(snapshots, part))} in {parts.file(snapshots, part)}{note}")
 
 
 def check_disk(snapshots: Snapshots) -> Finding:
     """Room for what setup still has to build, and for runs."""
-    free = space.free(snapshots.folder)
-    needed = (
-        space.needed([part for part in (build.IMAGE, *CLOCKS) if not build.valid(snapshots, part)])
-        + 100 * MEGABYTE
-    )
+    free = parts.free(snapshots.folder)
+    needed = parts.room_needed(parts.missing(snapshots)) + 100 * MEGABYTE
     text = f"{megabytes(free)} free for {snapshots.folder}"
     if free < needed:
         return warn(
             "disk",
             f"{text}, {megabytes(needed)} needed",
-            "free some space, or set XDG_CACHE_HOME to a folder on another disk",
+            parts.NO_ROOM,
         )
     return ok("disk", text)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 from collections.abc import Mapping
 
 from tcptutor.backends import choice, host
 from tcptutor.errors import LabUnavailable
-from tcptutor.install import limits, needs
-from tcptutor.install.finding import Finding, ok, warn
+from tcptutor.install import limits
 from tcptutor.install.limits import Limit
+from tcptutor.install.packages import MissingPackage
+from tcptutor.install.report import Finding, ok, warn
 from tcptutor.install.system import System
 from tcptutor.run import Environment
 
 _NEEDED = ("netem", "tbf", "reno", "cubic")
+"""What most experiments need of the kernel."""
+
 _WANTED = ("fq", "htcp", "bbr")
-"""Some experiments ask for these, and those go to the guest."""
+"""What some experiments need; without, those go to the guest."""
 
 
 def check_system(system: System) -> Finding:
@@ -29,15 +31,41 @@ def check_system(system: System) -> Finding:
     return ok("system", text)
 
 
+def check_wsl(version: int, netem: bool, kvm: bool) -> list[Finding]:
+    """The line about WSL, where we are in it: `netem` and `kvm` are whether its kernel has these."""
+    if version == 0:
+        return []
+    if version == 1:
+        return [
+            warn(
+                "wsl",
+                "WSL 1 has no Linux kernel: no experiment runs here",
+                "in Windows: wsl --set-version <distribution> 2 (wsl --list names them)",
+            )
+        ]
+    lacking, remedies = [], []
+    if not netem:
+        lacking.append("its kernel has no netem: experiments run in the guest")
+        remedies.append("wsl --update for a newer kernel")
+    if not kvm:
+        lacking.append("no nested virtualisation: the guest is emulated")
+        remedies.append(
+            "nestedVirtualization=true below [wsl2] in %UserProfile%\\.wslconfig (Windows 11, x86-64), wsl --shutdown"
+        )
+    if not lacking:
+        return [ok("wsl", "WSL 2")]
+    return [warn("wsl", f"WSL 2: {'; '.join(lacking)}", f"in Windows: {'; '.join(remedies)}; or leave it so")]
+
+
 def check_namespaces(contents: Mapping[str, str]) -> list[Finding]:
     """Whether the lab can have namespaces of its own, and a line for each limit that `contents` of files tell of."""
     try:
         words = host.privilege()
-        error = _refusal([*words, "true"])
+        error = host.refusal([*words, "true"])
     except LabUnavailable:
-        words, error = [], _refusal(["unshare", "--user", "--map-root-user", "--net", "true"])
+        words, error = [], host.refusal(["unshare", "--user", "--map-root-user", "--net", "true"])
     works = bool(words) and not error
-    found = [limit_finding(limit, works) for limit in limits.recognise(contents)]
+    known = [limit_finding(limit, works) for limit in limits.recognise(contents)]
     if works:
         how = (
             "as root"
@@ -46,12 +74,12 @@ def check_namespaces(contents: Mapping[str, str]) -> list[Finding]:
             if words[0] == "sudo"
             else "as an ordinary user"
         )
-        return [ok("namespaces", how), *found]
+        return [ok("namespaces", how), *known]
     who, *ways = ["root"] if os.geteuid() == 0 else ["this user", "run as root"]
-    if found:
+    if known:
         ways.insert(0, "do what the next lines say")
     remedy = ", or ".join([*ways, "leave it so: the guest needs none"])
-    return [warn("namespaces", f"{who} may not make them ({error or 'no reason given'})", remedy), *found]
+    return [warn("namespaces", f"{who} may not make them ({error or 'no reason given'})", remedy), *known]
 
 
 def limit_finding(limit: Limit, works: bool) -> Finding:
@@ -61,32 +89,21 @@ def limit_finding(limit: Limit, works: bool) -> Finding:
     return warn(limit.name, limit.text, limit.remedy)
 
 
-def _refusal(command: list[str]) -> str:
-    """The last line that `command` prints when it fails; empty when it works."""
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=10, check=False, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return (done.stderr.strip().splitlines() or ["no reason given"])[-1] if done.returncode else ""
-
-
-def check_tools(lacking: list[needs.Need]) -> list[Finding]:
+def check_programs(lacking: list[MissingPackage]) -> list[Finding]:
     """A line for each package that is missing, or one that says that none is."""
     if not lacking:
         return [ok("programs", "all there")]
     return [
         warn(
             "programs",
-            f"{', '.join(need.missing)} missing: {need.reason}",
-            f"run `tcptutor setup` (Debian package {need.package})",
+            f"{', '.join(package.programs)} missing: {package.reason}",
+            f"run `tcptutor setup` (Debian package {package.name})",
         )
-        for need in lacking
+        for package in lacking
     ]
 
 
-def look_at_kernel() -> tuple[Environment | None, str]:
+def probe_kernel() -> tuple[Environment | None, str]:
     """What this machine's kernel can do, tried now; or None and why the lab cannot run on it."""
     return asyncio.run(choice.host_environment(fresh=True))
 

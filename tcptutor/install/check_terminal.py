@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from rich.console import Console
 
-from tcptutor.install.finding import Finding, ok, warn
+from tcptutor.install.report import Finding, ok, warn
 
 _SMALLEST = (80, 24)
 _WIDE = 100

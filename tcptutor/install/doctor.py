@@ -6,44 +6,47 @@ from typing import NamedTuple
 
 import msgspec
 
-from tcptutor.install import build, check_guest, check_host, check_terminal, kvm, limits, needs, system, wsl
-from tcptutor.install.finding import Finding, fail, ok
-from tcptutor.install.say import console
+from tcptutor.install import check_guest, check_host, check_terminal, kvm, limits, packages, parts, system
+from tcptutor.install.report import Finding, console, fail, ok
 
 _COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 _NO_LAB = 3
 
 
-class Report(NamedTuple):
+class Diagnosis(NamedTuple):
+    """What this machine has for the lab."""
+
     findings: list[Finding]
+    """The last one says where the lab runs."""
     host: bool
     """Whether the course can run on this machine's own kernel."""
     guest: bool
-    """Whether it can run in the guest."""
+    """Whether the course can run in the guest."""
 
     @property
     def ok(self) -> bool:
+        """Whether the course can run here at all."""
         return self.host or self.guest
 
 
-def examine() -> Report:
+def diagnose() -> Diagnosis:
     """Look at everything. Never raises for what is missing."""
     here = system.here()
-    environment, why = check_host.look_at_kernel()
+    environment, why = check_host.probe_kernel()
     kernel, host = check_host.check_kernel(here, environment, why)
-    guest_lines, guest = check_guest.check(build.here())
+    guest_lines, guest = check_guest.check(parts.snapshots_here())
     # Nothing is said against a kernel that could not be tried.
     netem = environment is None or "netem" in environment.qdiscs
     findings = [
         check_host.check_system(here),
-        *wsl.check(here.wsl, netem, kvm.DEVICE.exists()),
-        *check_host.check_tools(needs.missing()),
+        *check_host.check_wsl(here.wsl, netem, kvm.DEVICE.exists()),
+        *check_host.check_programs(packages.missing()),
         *check_host.check_namespaces(limits.read()),
         kernel,
         *guest_lines,
         *check_terminal.check_terminal(),
     ]
-    return Report([*findings, _lab(host, guest)], host, guest)
+    return Diagnosis([*findings, _lab(host, guest)], host, guest)
 
 
 def _lab(host: bool, guest: bool) -> Finding:
@@ -58,28 +61,23 @@ def _lab(host: bool, guest: bool) -> Finding:
     return fail("lab", "experiments cannot run here yet", "run `tcptutor setup`, then this again")
 
 
-def diagnose() -> list[Finding]:
-    """The findings, the last of which says where the lab runs."""
-    return examine().findings
-
-
 def run_doctor(as_json: bool = False) -> int:
     """Print the report, and give the exit code: 0 when the course can run here, 3 when it cannot."""
-    report = examine()
+    diagnosis = diagnose()
     out = console()
     if as_json:
-        backends = {"host": report.host, "guest": report.guest}
+        backends = {"host": diagnosis.host, "guest": diagnosis.guest}
         out.out(
             msgspec.json.encode(
-                {"findings": report.findings, "backends": backends, "ok": report.ok}
+                {"findings": diagnosis.findings, "backends": backends, "ok": diagnosis.ok}
             ).decode(),
             highlight=False,
         )
     else:
-        width = max(len(finding.name) for finding in report.findings)
-        for finding in report.findings:
+        width = max(len(finding.name) for finding in diagnosis.findings)
+        for finding in diagnosis.findings:
             out.print(f"{finding.status:<5}", style=_COLOURS[finding.status], end="")
             out.print(f"{finding.name:<{width}}  {finding.text}")
             if finding.remedy:
                 out.print(f"{'':<{5 + width}}  to do: {finding.remedy}")
-    return 0 if report.ok else _NO_LAB
+    return 0 if diagnosis.ok else _NO_LAB

@@ -7,43 +7,32 @@ import contextlib
 import os
 from pathlib import Path
 
-import msgspec
-
-from tcptutor import places
-from tcptutor.backends.guest import layer
+from tcptutor.backends import boot
+from tcptutor.backends.guest import initramfs
 from tcptutor.backends.guest.machine import Machine, Mode, kernel_command
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import LabError, LabUnavailable
 
 DEVICE = Path("/dev/kvm")
 LIMIT = 12.0
-"""A working one boots the guest in a few seconds, a broken one stalls."""
-
-
-class _Known(msgspec.Struct):
-    boot: str
-    works: bool
+"""Seconds for the trial: with a working one the guest boots in a few, a broken one stalls."""
 
 
 def works(snapshots: Snapshots, limit: float = LIMIT) -> bool | None:
-    """Whether the guest boots with it; None when there is neither an answer from before nor an image to try.
+    """Whether the guest boots with it; None when it was not tried yet and there is no image to try it with.
 
-    What the real clock's snapshot was made with is such an answer; one found here holds until the next boot.
+    What the real clock's snapshot was made with tells; else one trial a boot does.
     """
     with contextlib.suppress(LabUnavailable):
         return snapshots.manifest("real").kvm
-    memory = places.cache() / "kvm.json"
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    with contextlib.suppress(OSError, msgspec.MsgspecError):
-        known = msgspec.json.decode(memory.read_bytes(), type=_Known)
-        if known.boot == boot:
-            return known.works
+    if (known := boot.recall("kvm.json", bool)) is not None:
+        return known
     try:
         snapshots.image.check()
         answer = asyncio.run(_boots(snapshots, limit))
-        memory.write_bytes(msgspec.json.encode(_Known(boot, answer)))
     except (LabUnavailable, OSError):
         return None
+    boot.remember("kvm.json", answer)
     return answer
 
 
@@ -52,7 +41,7 @@ async def _boots(snapshots: Snapshots, limit: float) -> bool:
     initrd = snapshots.folder / f".initrd.kvm.{os.getpid()}"
     machine = Machine(snapshots.architecture)
     try:
-        initrd.write_bytes(snapshots.image.base.read_bytes() + layer.archive())
+        initrd.write_bytes(snapshots.image.base.read_bytes() + initramfs.layer())
         words = kernel_command(snapshots.architecture).format(clock="real")
         kernel = ["-kernel", str(snapshots.image.kernel), "-append", words]
         async with asyncio.timeout(limit):

@@ -30,7 +30,7 @@ FILES = (
     _SECCOMP, _GROUPS, _USER_NAMESPACE, _NET_NAMESPACE, _PROCESSES, _APPARMOR, _CLONE, _MOST_USER, _MOST_NET,
     _DOCKER, _PODMAN, _KUBERNETES, _MANAGER,
 )  # fmt: skip
-"""Below the root folder."""
+"""What `read` reads, below the root folder."""
 
 _SYSCTLS = (
     (_APPARMOR, "1", "apparmor", "AppArmor takes ordinary users' rights in namespaces (Ubuntu from 23.10 on)", "0"),
@@ -38,9 +38,12 @@ _SYSCTLS = (
     (_MOST_USER, "0", "user namespaces", "the kernel allows no user namespaces", "15000"),
     (_MOST_NET, "0", "net namespaces", "the kernel allows no network namespaces", "15000"),
 )  # fmt: skip
+"""Each sysctl's file, the value that forbids, the limit's name, what is forbidden, and the value that allows it."""
 
 
 class Limit(NamedTuple):
+    """Something that the machine forbids the lab."""
+
     name: str
     """The finding's name."""
     text: str

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from tcptutor.install import build, plan
+from tcptutor.install import parts, plan
 
 
 def ready() -> bool:
     """Whether all packages and all parts of the guest are there."""
-    return not any(plan.make(build.here(), again=False))
+    return not any(plan.make(parts.snapshots_here(), again=False))
 
 
 if __name__ == "__main__":

@@ -5,17 +5,16 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 from tcptutor import places
+from tcptutor.backends import locks
 from tcptutor.backends.guest import leftovers
-from tcptutor.errors import LabUnavailable, SetupError, TutorError, UsageError
-from tcptutor.install import apt, build, needs, plan
-from tcptutor.install.lock import only_one
+from tcptutor.errors import LabUnavailable, SetupError, TutorError, UsageError, refused
+from tcptutor.install import packages, parts, plan
 from tcptutor.install.plan import Plan
-from tcptutor.install.progress import Bars
-from tcptutor.install.say import console, megabytes
+from tcptutor.install.report import bars, console, megabytes
 from tcptutor.install.verify import verify
 
 
@@ -47,24 +46,41 @@ def _ended_like_ctrl_c() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
+@contextmanager
+def _only_setup(waiting: Callable[[], None]) -> Iterator[None]:
+    """Hold setup's lock in the cache folder, which is made. When another holds it, call `waiting` and wait.
+
+    Raises SetupError when the folder cannot be written.
+    """
+    folder = places.cache()
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locks.held(folder / "setup.lock", waiting))
+        except OSError as error:
+            raise SetupError(
+                f"cannot write in {folder}: {refused(error, 'set XDG_CACHE_HOME to a folder of yours')}"
+            ) from error
+        yield
+
+
 class _Setup:
     """One run of it. Owns the exit code: 1 once a part has failed."""
 
     def __init__(self, assume_yes: bool, again: bool) -> None:
         self._assume_yes, self._again = assume_yes, again
         self._out, self._errors = console(), console(stderr=True)
-        self._snapshots = build.here()
+        self._snapshots = parts.snapshots_here()
         self._code = 0
 
     def run(self) -> int:
         def waiting() -> None:
             self._say("another setup is at work: waiting for it to end")
 
-        with only_one(places.cache(), waiting):
+        with _only_setup(waiting):
             if self._snapshots and (removed := leftovers.remove(self._snapshots.folder)):
                 self._say(f"removed {removed} leftover{'s' * (removed > 1)} of a setup that was ended")
             what = plan.make(self._snapshots, self._again)
-            self._say(*plan.there(what, self._snapshots))
+            self._say(*plan.already_there(what, self._snapshots))
             if what.packages or what.parts:
                 self._say(*plan.to_do(what))
                 self._ask()
@@ -100,35 +116,36 @@ class _Setup:
             raise SetupError("nothing was changed: run `tcptutor setup` when you want the lab")
 
     def _install(self, what: Plan) -> None:
-        if not apt.possible():
-            self._say(f"the packages need an administrator; type as root: {apt.command(what.names)}")
+        if not packages.installable():
+            line = packages.install_command(what.names)
+            self._say(f"the packages need an administrator; type as root: {line}")
             return
         count = plan.counted(what.packages, "package")
         self._say(f"installing {count} with apt-get ...")
         began = time.monotonic()
         try:
-            apt.install(what.names, places.cache() / "setup.log")
+            packages.install(what.names, places.cache() / "setup.log")
         except SetupError as error:
             self._fail(error)
         else:
             self._say(f"installed {count} in {time.monotonic() - began:.0f} s")
 
-    def _build(self, parts: list[str]) -> None:
-        if lacking := needs.for_guest():
-            names = ", ".join(need.package for need in lacking)
+    def _build(self, missing: list[str]) -> None:
+        if lacking := packages.missing_for_guest():
+            names = ", ".join(package.name for package in lacking)
             self._say(f"the guest needs {names}: run `tcptutor setup` again when they are installed")
             return
         assert self._snapshots is not None
         began = time.monotonic()
         try:
-            with Bars(self._out) as bars:
-                build.build(self._snapshots, parts, bars.part)
+            with bars(self._out) as bar:
+                parts.build(self._snapshots, missing, bar)
         except TutorError as error:
             self._fail(error)
             return
-        for part in parts:
-            size = megabytes(build.size(self._snapshots, part))
-            self._say(f"built {build.TITLES[part]}: {size} in {build.file(self._snapshots, part)}")
+        for part in missing:
+            size = megabytes(parts.size(self._snapshots, part))
+            self._say(f"built {parts.TITLES[part]}: {size} in {parts.file(self._snapshots, part)}")
         self._say(f"built in {time.monotonic() - began:.0f} s")
 
     def _verify(self) -> None:

@@ -11,7 +11,10 @@ from tcptutor.spec import Experiment, build
 from tcptutor.theory import goodput_ratio
 
 RATE, DELAY = 20e6, 0.010
+"""The path of the short run: bit/s and seconds."""
+
 TOLERANCE = 0.05
+"""Largest difference from the expected throughput, over the expected one."""
 
 
 def experiment() -> Experiment:
@@ -45,15 +48,15 @@ def judge(done: Finished, place: str) -> str:
     expected = RATE * goodput_ratio(1500)
     measured = sum(flow.throughput_bps for flow in done.flows)
     ping = float(done.fidelity.checks.get("ping h1", 0))
-    seen = (
+    result = (
         f"{measured / 1e6:.2f} of {expected / 1e6:.2f} Mbit/s, ping {ping * 1e3:.2f} of {DELAY * 1e3:.0f} ms"
     )
     if done.fidelity.status == "invalid":
         raise SetupError(
-            f"the lab runs, but wrongly: {done.fidelity.reasons[0]} ({place}: {seen}): run `tcptutor setup --again`"
+            f"the lab runs, but wrongly: {done.fidelity.reasons[0]} ({place}: {result}): run `tcptutor setup --again`"
         )
     if abs(measured / expected - 1) > TOLERANCE or abs(ping / DELAY - 1) > 0.5:
         raise SetupError(
-            f"the lab runs, but measures {seen} ({place}): close other programs and run `tcptutor setup` again"
+            f"the lab runs, but measures {result} ({place}): close other programs and run `tcptutor setup` again"
         )
-    return f"{place}: {seen}"
+    return f"{place}: {result}"

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from tcptutor import places
-from tcptutor.course.model import Course, Step
+from tcptutor.course.model import Course
+from tcptutor.course.record import PageRecord, Response
 from tcptutor.errors import JournalError
-from tcptutor.journal import store
-from tcptutor.journal.done import is_done
-from tcptutor.journal.records import Answer, Kept, Progress, decode, encode
-from tcptutor.lab.protocol import Event
+from tcptutor.journal import fold, store
+from tcptutor.journal.events import (
+    Hinted,
+    JournalEvent,
+    Responded,
+    RunBegun,
+    RunEnded,
+    StoredEvent,
+    Visited,
+    chain,
+    decode,
+)
+from tcptutor.journal.fold import JournalRecord, Progress
+from tcptutor.journal.schema import transaction
 from tcptutor.run import Run
 from tcptutor.runs.parts import ENDED
-from tcptutor.runs.store import RunStore
+from tcptutor.runs.store import RunStore, first_readable
+
+KEEP_EVERY = 1000
+"""Events after which their fold is kept again: so many, and those of other programs, are read at a start at most."""
 
 
 class Journal:
@@ -29,7 +44,11 @@ class Journal:
     ) -> None:
         self._connection = connection
         self._path = path
-        self._runs = RunStore(folder)
+        self.runs = RunStore(folder)
+        """The run files, for whoever conducts a run."""
+        with store.errors(path):
+            self._folded = store.kept_fold(connection)
+        self._kept = self._folded.serial
         self.notice = notice
         """One line to show at the start: a damaged journal was moved aside, or nothing is stored."""
 
@@ -42,8 +61,15 @@ class Journal:
         path = path or places.state() / "journal.db"
         connection, notice = store.open_store(path)
         journal = cls(connection, path, path.parent / "runs", notice)
+        journal._catch_up()
+        if broken := journal._folded.broken:
+            journal.notice = notice or (
+                f"event {broken} of the journal is not as it was written, or one before it is missing: "
+                "what can be read is used"
+            )
         with contextlib.suppress(JournalError):  # the next start tries again
             journal._recover_runs()
+            journal._keep_fold(KEEP_EVERY)
         return journal
 
     @classmethod
@@ -54,150 +80,129 @@ class Journal:
     @property
     def lasting(self) -> bool:
         """Whether what is recorded outlives the program."""
-        return self._runs.folder is not None
+        return self.runs.folder is not None
 
     def close(self) -> None:
+        """Never raises: all that was recorded is on the disk already."""
+        with contextlib.suppress(JournalError, sqlite3.Error):
+            # Another program that is writing has caught up with us, and keeps the fold in its turn.
+            self._connection.execute("PRAGMA busy_timeout = 0")
+            self._keep_fold(1)
         self._connection.close()
 
-    # Predictions
+    # What the student does
 
-    def record_prediction(self, module: str, step: str, text: str, value: float | None) -> Kept:
-        """Lock the prediction (value in the base unit; None for none) and give the locked one: the first."""
-        self._write(
-            "INSERT OR IGNORE INTO predictions VALUES (?, ?, ?, ?, ?)", module, step, _now(), text, value
-        )
-        kept = self.prediction(module, step)
-        assert kept is not None
-        return kept
+    def visit(self, module: str, step: str) -> None:
+        """The page is on the screen."""
+        self._append(Visited(_now(), module, step))
 
-    def prediction(self, module: str, step: str) -> Kept | None:
-        rows = self._read(
-            "SELECT text, value, at FROM predictions WHERE module = ? AND step = ?", module, step
-        )
-        return Kept(*rows[0]) if rows else None
+    def respond(self, module: str, step: str, activity: str, response: Response) -> PageRecord:
+        """Record a response at this time, and give the page as it is then: what was locked before stays."""
+        response = msgspec.structs.replace(response, at="")
+        self._append(Responded(_now(), module, step, activity, response))
+        return self._folded.record.page(module, step)
 
-    # Questions and hints
+    def hint(self, module: str, step: str, activity: str, level: int) -> PageRecord:
+        """Hint `level` (from 1) of the activity was shown."""
+        self._append(Hinted(_now(), module, step, activity, level))
+        return self._folded.record.page(module, step)
 
-    def record_answer(
-        self, module: str, step: str, question: str, answer: tuple[int, ...] | str, correct: bool
-    ) -> None:
-        """One attempt: the choices' indexes or the text as typed."""
-        self._write(
-            "INSERT INTO answers (module, step, question, at, answer, correct) VALUES (?, ?, ?, ?, ?, ?)",
-            module,
-            step,
-            question,
-            _now(),
-            encode(answer),
-            int(correct),
-        )
+    # What the student did
 
-    def answers(self, module: str, step: str) -> list[Answer]:
-        """Every attempt at the questions of a step, oldest first."""
-        rows = self._read(
-            "SELECT question, answer, correct, at FROM answers WHERE module = ? AND step = ? ORDER BY id",
-            module,
-            step,
-        )
-        return [Answer(question, decode(answer), bool(correct), at) for question, answer, correct, at in rows]
+    @property
+    def record(self) -> JournalRecord:
+        """All of it, by this program and others until now."""
+        self._catch_up()
+        return self._folded.record
 
-    def record_hint(self, module: str, step: str, target: str, level: int) -> None:
-        """Hint `level` (from 1) of `target`, a question's id or "predict", was shown."""
-        self._write("INSERT OR IGNORE INTO hints VALUES (?, ?, ?, ?, ?)", module, step, target, level, _now())
+    def page(self, module: str, step: str) -> PageRecord:
+        """What was done on that page."""
+        return self.record.page(module, step)
 
-    def hints(self, module: str, step: str) -> dict[str, int]:
-        """The highest level shown, by target."""
-        rows = self._read(
-            "SELECT target, MAX(level) FROM hints WHERE module = ? AND step = ? GROUP BY target", module, step
-        )
-        return dict(rows)
+    def position(self) -> tuple[str, str] | None:
+        """Module and step of the latest visit; None for a student who has just begun."""
+        return self.record.position
+
+    def progress(self, course: Course) -> dict[str, Progress]:
+        """Steps done of each module, by the module's id."""
+        return fold.progress(self.record, course)
+
+    def events(self) -> Iterator[StoredEvent]:
+        """Every event, from the first on."""
+        with store.errors(self._path):
+            yield from store.events_after(self._connection, 0)
 
     # Runs
 
     def begin_run(self, run: Run, module: str, step: str) -> None:
-        """Enter the run before it has data: a program that is killed leaves a row without an end."""
-        self._runs.begin(run)
-        self._write(
-            "INSERT INTO runs (id, module, step, experiment, started, file) VALUES (?, ?, ?, ?, ?, ?)",
-            run.id,
-            module,
-            step,
-            run.experiment.name,
-            run.started,
-            str(self._runs.file(run.id) or ""),
-        )
+        """Enter a run that is in `runs`, before it has data: a program that is killed leaves one without an end."""
+        file = self.runs.file(run.id)
+        name = file.name if file else ""
+        self._append(RunBegun(run.started, module, step, run.id, run.experiment.name, name))
 
-    def extend_run(self, run: Run, event: Event) -> None:
-        """Keep what has just arrived of a run that was begun. Never raises: `finish_run` says what is not kept."""
-        self._runs.take(run, event)
-
-    def finish_run(self, run: Run) -> None:
-        """The run has ended, whole or cut short (`complete`, `note`)."""
-        self._end_row(run.id, self._runs.finish(run), run.complete, run.note)
-
-    def _end_row(self, run_id: str, file: str, complete: bool, note: str) -> None:
-        self._write(
-            "UPDATE runs SET finished = ?, complete = ?, note = ?, file = ? WHERE id = ?",
-            _now(),
-            int(complete),
-            note,
-            file,
-            run_id,
-        )
+    def finish_run(self, run: Run, file: Path | None) -> None:
+        """The run has ended, whole or cut short (`complete`, `note`), and is in `file`, or nowhere."""
+        self._append(RunEnded(_now(), run.id, run.complete, run.note, file.name if file else ""))
 
     def _recover_runs(self) -> None:
-        """End the rows of runs whose program was killed, with what had arrived of each."""
-        self._runs.recover()
-        for run_id, file in self._read("SELECT id, file FROM runs WHERE finished IS NULL"):
+        """End the runs whose program was killed, with what had arrived of each."""
+        self.runs.recover()
+        for id, begun in self._folded.record.runs.items():
             # `tcptutor run` may have recovered the file before us, and another app's run may go on.
-            if not self._runs.goes_on(Path(file)):
-                run = self._runs.first_readable([file])
-                kept = (file, run.complete, run.note) if run else ("", False, ENDED)
-                self._end_row(run_id, *kept)
+            if not begun.ended and not self.runs.goes_on(self._file(begun.file)):
+                run = first_readable([str(self._file(begun.file))])
+                ended = (run.complete, run.note, begun.file) if run else (False, ENDED, "")
+                self._append(RunEnded(_now(), id, *ended))
 
     def latest_run(self, module: str, step: str) -> Run | None:
-        """The latest run of the step whose file can be read."""
-        rows = self._read(
-            "SELECT file FROM runs WHERE module = ? AND step = ? ORDER BY rowid DESC", module, step
-        )
-        return self._runs.first_readable(str(file) for (file,) in rows)
+        """The latest run of the page whose file can be read."""
+        return first_readable(self.run_files(module, step))
 
-    # Where the student is
-
-    def set_position(self, module: str, step: str) -> None:
-        """The step is on the screen."""
-        self._write(
-            """INSERT INTO visits SELECT ?, ?, ?, 1 + COALESCE(MAX(serial), 0) FROM visits WHERE true
-            ON CONFLICT (module, step) DO UPDATE SET serial = excluded.serial""",
-            module,
-            step,
-            _now(),
-        )
-
-    def position(self) -> tuple[str, str] | None:
-        """Module and step of the latest visit; None for a student who has just begun."""
-        rows = self._read("SELECT module, step FROM visits ORDER BY serial DESC LIMIT 1")
-        return (rows[0][0], rows[0][1]) if rows else None
-
-    def step_done(self, module: str, step: Step) -> bool:
-        """Whether all that the step asks for is done: predicted, run to the end, every question right."""
-        return is_done(self._read, module, step)
-
-    def progress(self, course: Course) -> dict[str, Progress]:
-        """Steps done of each module, by the module's id."""
-        return {module.id: self._progress_of(module.id, module.steps) for module in course.modules}
-
-    def _progress_of(self, module: str, steps: Iterable[Step]) -> Progress:
-        done = [self.step_done(module, step) for step in steps]
-        return Progress(sum(done), len(done))
-
-    def _read(self, sql: str, *values: Any) -> list[Any]:
+    def run_files(self, module: str, step: str) -> Iterator[str]:
+        """The files of the page's runs, the latest first; some may be gone. Those before the latest cost a search."""
+        record, page = self.record, (module, step)
+        runs = [run for run in record.runs.values() if (run.module, run.step) == page]
+        yield from (str(self._file(run.file)) for run in reversed(runs) if run.file)
+        if len(runs) == record.page(*page).runs:
+            return
+        ended: dict[str, str] = {}
         with store.errors(self._path):
-            return self._connection.execute(sql, values).fetchall()
+            for data in store.runs_back(self._connection):
+                match decode(data):
+                    case RunEnded() as end:
+                        ended[end.run] = end.file
+                    case RunBegun() as begun if (begun.module, begun.step) == page and ended.get(begun.run):
+                        yield str(self._file(ended[begun.run]))
 
-    def _write(self, sql: str, *values: Any) -> None:
+    def _file(self, name: str) -> Path:
+        return (self.runs.folder or Path()) / name
+
+    # Events and their fold
+
+    def _catch_up(self) -> None:
+        """Fold what this program and others have written since."""
         with store.errors(self._path):
-            self._connection.execute(sql, values)
+            for stored in store.events_after(self._connection, self._folded.serial):
+                self._folded = self._folded.take(stored)
+
+    def _append(self, event: JournalEvent) -> None:
+        with store.errors(self._path):
+            with transaction(self._connection):
+                self._catch_up()
+                (stored,) = chain([event], self._folded.serial, self._folded.hash)
+                store.add_event(self._connection, stored)
+            self._folded = self._folded.take(stored)
+        with contextlib.suppress(JournalError):  # the event is stored, and the fold can wait
+            self._keep_fold(KEEP_EVERY)
+
+    def _keep_fold(self, least: int) -> None:
+        """Keep the fold of the events if so many, or more, are not in the one that was kept."""
+        if self._folded.serial - self._kept < least:
+            return
+        with store.errors(self._path), transaction(self._connection):
+            self._catch_up()
+            store.keep_fold(self._connection, self._folded)
+        self._kept = self._folded.serial
 
 
 def _now() -> str:

@@ -1,4 +1,4 @@
-"""The SQLite file itself: opened, checked, moved aside when damaged; its errors in one line each."""
+"""The SQLite file itself: opened, checked, moved aside when damaged, its rows; its errors in one line each."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from tcptutor.errors import JournalError, refused
-from tcptutor.journal import schema
+from tcptutor.journal import fold, schema
+from tcptutor.journal.events import StoredEvent, link
+from tcptutor.journal.fold import Folded
 from tcptutor.places import STATE_ELSEWHERE
 
 BUSY_MS = 5000
@@ -26,7 +30,10 @@ def open_store(path: Path) -> tuple[sqlite3.Connection, str]:
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
         return _connect(path), ""
-    except sqlite3.OperationalError as error:  # cannot right now, as its parent class says "damaged"
+    except (
+        sqlite3.OperationalError,
+        OSError,
+    ) as error:  # cannot right now; a DatabaseError else says "damaged"
         raise JournalError(_line(path, error)) from error
     except sqlite3.DatabaseError as error:
         reason = str(error)
@@ -40,8 +47,50 @@ def open_store(path: Path) -> tuple[sqlite3.Connection, str]:
 def open_memory() -> sqlite3.Connection:
     """A journal that lasts as long as the program, for when no file can be written."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    schema.migrate(connection)
+    schema.migrate(connection, lambda _version: None)
     return connection
+
+
+def events_after(connection: sqlite3.Connection, serial: int) -> Iterator[StoredEvent]:
+    """The events after that one, in their order."""
+    rows = connection.execute(
+        "SELECT serial, data, hash FROM events WHERE serial > ? ORDER BY serial", (serial,)
+    )
+    return map(StoredEvent._make, rows)
+
+
+def runs_back(connection: sqlite3.Connection) -> Iterator[bytes]:
+    """The data of all events about runs, the last one first."""
+    rows = connection.execute(
+        "SELECT data FROM events WHERE substr(data, 1, 12) = ? ORDER BY serial DESC", (b'{"kind":"run',)
+    )
+    return (data for (data,) in rows)
+
+
+def add_event(connection: sqlite3.Connection, stored: StoredEvent) -> None:
+    connection.execute(schema.ADD_EVENT, stored)
+
+
+def kept_fold(connection: sqlite3.Connection) -> Folded:
+    """What was kept of the events' fold; that of none where nothing was, or where it is not theirs."""
+    row = connection.execute("SELECT data, seal FROM folded WHERE version = ?", (fold.VERSION,)).fetchone()
+    if row is None:
+        return Folded()
+    data, seal = row
+    try:
+        kept = msgspec.json.decode(data, type=Folded)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return Folded()
+    last = connection.execute("SELECT hash FROM events WHERE serial = ?", (kept.serial,)).fetchone()
+    return kept if last == (kept.hash,) and seal == link(kept.hash, data) else Folded()
+
+
+def keep_fold(connection: sqlite3.Connection, folded: Folded) -> None:
+    """Keep it beside the events, in place of an earlier one."""
+    data = msgspec.json.encode(folded)
+    connection.execute(
+        "INSERT OR REPLACE INTO folded VALUES (1, ?, ?, ?)", (fold.VERSION, data, link(folded.hash, data))
+    )
 
 
 @contextlib.contextmanager
@@ -63,7 +112,7 @@ def _connect(path: Path) -> sqlite3.Connection:
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         _check(connection)
-        schema.migrate(connection)
+        schema.migrate(connection, lambda version: _copy(path, version))
     except BaseException:
         connection.close()
         raise
@@ -76,14 +125,35 @@ def _check(connection: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError(str(verdict))
 
 
+def _copy(path: Path, version: int) -> None:
+    """Keep a journal of an older version as it is, beside the one it becomes: what wrote it can open it again."""
+    beside = _beside(path, f"version-{version}")
+    half = beside.with_name(beside.name + ".part")
+    try:
+        # A connection of its own: it reads what is stored, while ours holds the lock for what comes.
+        with (
+            contextlib.closing(sqlite3.connect(path)) as old,
+            contextlib.closing(sqlite3.connect(half)) as new,
+        ):
+            old.backup(new)
+        half.replace(beside)
+    except BaseException:
+        half.unlink(missing_ok=True)
+        raise
+
+
 def _move_aside(path: Path) -> Path:
-    stamp = datetime.now(UTC).astimezone().strftime("%Y%m%d-%H%M%S")
-    aside = path.with_name(f"{path.stem}.damaged-{stamp}{path.suffix}")
+    aside = _beside(path, "damaged")
     # The write-ahead log belongs to the damaged file: it may hold what can still be rescued.
     for ending in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + ending).rename(aside.with_name(aside.name + ending))
     return aside
+
+
+def _beside(path: Path, what: str) -> Path:
+    stamp = datetime.now(UTC).astimezone().strftime("%Y%m%d-%H%M%S")
+    return path.with_name(f"{path.stem}.{what}-{stamp}{path.suffix}")
 
 
 def _line(path: Path, error: Exception) -> str:

@@ -42,36 +42,34 @@ def sysctl(host: Host, name: str, value: str | None = None) -> str:
 
 def offloads(interface: Interface, on: bool | None = None) -> dict[str, bool]:
     """The segmentation offloads of `interface`, after switching all of them when `on` is given."""
-    with network_of(interface.pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
 
-        def ioctl(command: int, value: int = 0) -> int:
-            data = bytearray(struct.pack("II", command, value))
-            address = (ctypes.c_char * len(data)).from_buffer(data)
-            request = struct.pack("16sP", interface.name.encode(), ctypes.addressof(address))
-            fcntl.ioctl(sock, _SIOCETHTOOL, request)
-            return int(struct.unpack("II", data)[1])
+    def ethtool(command: int, value: int = 0) -> int:
+        data = bytearray(struct.pack("II", command, value))
+        address = (ctypes.c_char * len(data)).from_buffer(data)
+        _ioctl(interface, _SIOCETHTOOL, struct.pack("P", ctypes.addressof(address)))
+        return int(struct.unpack("II", data)[1])
 
-        if on is not None:
-            for _, set_command in _OFFLOADS.values():
-                ioctl(set_command, int(on))
-        return {name: bool(ioctl(get_command)) for name, (get_command, _) in _OFFLOADS.items()}
+    if on is not None:
+        for _, set_command in _OFFLOADS.values():
+            ethtool(set_command, int(on))
+    return {name: bool(ethtool(get_command)) for name, (get_command, _) in _OFFLOADS.items()}
 
 
 def set_mtu(network: Network, mtu: int) -> None:
     """Give every interface of the network, bridges included, this MTU."""
     for interface in network.interfaces + network.bridges:
-        # One ioctl instead of a netlink socket each: on an emulated processor that is half of a run's start.
-        with network_of(interface.pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-            fcntl.ioctl(sock, _SIOCSIFMTU, struct.pack("16si", interface.name.encode(), mtu).ljust(40, b"\0"))
+        _ioctl(interface, _SIOCSIFMTU, struct.pack("i", mtu))
 
 
 def mtu(interface: Interface) -> int:
     """What `interface` takes, bytes of an IP packet."""
+    return int(struct.unpack_from("i", _ioctl(interface, _SIOCGIFMTU, b""), 16)[0])
+
+
+def _ioctl(interface: Interface, command: int, value: bytes) -> bytes:
+    """struct ifreq (linux/if.h) once the kernel has seen it."""
     with network_of(interface.pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        held = fcntl.ioctl(
-            sock, _SIOCGIFMTU, struct.pack("16sI", interface.name.encode(), 0).ljust(40, b"\0")
-        )
-        return int(struct.unpack_from("16sI", held)[1])
+        return fcntl.ioctl(sock, command, struct.pack("16s24s", interface.name.encode(), value))
 
 
 class Firewall:

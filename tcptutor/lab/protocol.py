@@ -206,14 +206,14 @@ event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 """For events that were kept, of whatever version; `event` is for those of an agent that runs."""
 
 
-class _Head(msgspec.Struct):
-    """What every version of the protocol has in common."""
+class _Opening(msgspec.Struct):
+    """What every version of the protocol has in common, of a message that opens something."""
 
     type: str
     version: int = 0
 
 
-_head_decoder = msgspec.json.Decoder(_Head)
+_opening_decoder = msgspec.json.Decoder(_Opening)
 
 
 def line(message: Request | Event) -> bytes:
@@ -224,9 +224,9 @@ def line(message: Request | Event) -> bytes:
 def request(line: bytes) -> Request:
     """What a client asks for. Raises ProtocolError for another version of the protocol, and for no request of it."""
     try:
-        head = _head_decoder.decode(line)
-        if head.type in ("hello", "run", "session"):
-            _check(head.version, "this tcptutor", "the lab's agent")
+        opening = _opening_decoder.decode(line)
+        if opening.type in ("hello", "run", "session"):
+            _check(opening.version, "this tcptutor", "the lab's agent")
         return _request_decoder.decode(line)
     except msgspec.MsgspecError as error:
         raise ProtocolError(f"not a request of protocol {VERSION}: {error}") from error
@@ -235,7 +235,7 @@ def request(line: bytes) -> Request:
 def event(line: bytes) -> Event:
     """What an agent answers. Raises ProtocolError for another version of the protocol, MsgspecError for half a line."""
     if line.startswith(b'{"type":"ready"'):
-        _check(_head_decoder.decode(line).version, "the lab's agent", "this tcptutor")
+        _check(_opening_decoder.decode(line).version, "the lab's agent", "this tcptutor")
     return event_decoder.decode(line)
 
 

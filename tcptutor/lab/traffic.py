@@ -17,7 +17,7 @@ from tcptutor.run import UdpResult
 from tcptutor.spec import Experiment
 
 PORT = 5201
-"""Of the first server; each further one takes the next."""
+"""Of the first server; those of others follow it."""
 COOKIE = 37
 """Bytes that iperf3 sends on each data connection before the data."""
 

@@ -60,8 +60,9 @@ class UdpResult(msgspec.Struct, frozen=True, kw_only=True):
     sent_bps: float
     received_bps: float
     lost: int
-    """Datagrams that did not arrive; the next, all that were sent."""
+    """Datagrams that did not arrive."""
     datagrams: int
+    """All that were sent."""
     jitter_s: float
 
 

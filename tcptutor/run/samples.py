@@ -33,8 +33,9 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
     rtt: float
     """Smoothed round-trip time, s."""
     rttvar: float
+    """Mean deviation of the RTT, s."""
     min_rtt: float
-    """s; 0 before the first measurement."""
+    """Smallest RTT seen, s; 0 before the first measurement."""
     bytes_acked: int
     """Payload acknowledged since the flow began, bytes."""
     segs_out: int
@@ -50,9 +51,11 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
     ca_state: int
     app_limited: bool
     busy: float
-    """Time with data to send since the flow began, s; the two below are parts of it."""
+    """Time with data to send since the flow began, s."""
     rwnd_limited: float
+    """The part of `busy` in which the receiver's window was the limit, s."""
     sndbuf_limited: float
+    """The part of `busy` in which the send buffer was the limit, s."""
     reord_seen: int
     dsack_dups: int
     rto: float
@@ -61,14 +64,15 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
     bytes_retrans: int = 0
     """Payload retransmitted since the flow began, bytes."""
     delivered: int = 0
-    """Segments that the receiver has told of, since the flow began; the second, of those with an ECN mark."""
+    """Segments that the receiver has told of, since the flow began."""
     delivered_ce: int = 0
+    """Those of `delivered` with an ECN mark."""
     total_rto: int = 0
     """Retransmission timeouts since the flow began; 0 where the kernel does not tell (before 6.7)."""
     unacked: int = 0
     """Segments sent and not yet acknowledged."""
     lost: int = 0
-    """Of these, segments taken for lost."""
+    """Those of `unacked` that are taken for lost."""
     notsent: int = 0
     """Bytes that wait in the send buffer for the first time."""
     bytes_received: int = 0

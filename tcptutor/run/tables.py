@@ -12,7 +12,7 @@ from tcptutor.run.samples import AckSample, QueueSample, Sample
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 _CODES = {int: "q", bool: "b", float: "d"}
-_DIGITS = 9
+DIGITS = 9
 """Decimals that are written of a number with a fraction: nanoseconds."""
 
 
@@ -39,16 +39,18 @@ class Table(Sequence[Row], Generic[Row]):
             part = type(self)()
             part._columns = [column[index] for column in self._columns]
             return part
-        return self._make(column[index] for column in self._columns)
-
-    def _make(self, values: Iterable[Any]) -> Row:
-        made: Any = self.row(
-            *(bool(v) if kind is bool else v for kind, v in zip(self._types, values, strict=True))
-        )
-        return made  # type: ignore[no-any-return]
+        values = zip(self._types, self._columns, strict=True)
+        row: Any = self.row(*(kind(column[index]) for kind, column in values))
+        return row  # type: ignore[no-any-return]
 
     def __iter__(self) -> Iterator[Row]:
-        return (self._make(values) for values in zip(*self._columns, strict=True))
+        columns = (
+            map(bool, column) if kind is bool else column
+            for kind, column in zip(self._types, self._columns, strict=True)
+        )
+        rows: Iterator[Any] = map(self.row, *columns)
+        # A generator: other threads may run between two rows, even when somebody makes a list of a million.
+        return (row for row in rows)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Table) and self.row is other.row and self._columns == other._columns
@@ -77,26 +79,33 @@ class Table(Sequence[Row], Generic[Row]):
     def to_columns(self) -> dict[str, list[Any]]:
         """The columns by field name, as they are written to a file."""
         return {
-            name: [round(value, _DIGITS) for value in column] if column.typecode == "d" else column.tolist()
+            name: rounded(column) if column.typecode == "d" else column.tolist()
             for name, column in zip(self.row.__struct_fields__, self._columns, strict=True)
         }
 
-    def take_columns(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Fill an empty table from columns; a field that is missing there has its default in every row.
+    def take_columns(self, columns: Mapping[str, Iterable[Sequence[Any]]]) -> None:
+        """Fill an empty table from columns that come in pieces; a field without one has its default in every row.
 
-        Raises ValueError for columns that are not of one length, or for a missing one without a default.
+        Raises ValueError for columns that are not of one length, or for a missing one without a default, and
+        OverflowError for a number that no row can hold.
         """
-        lengths = {len(values) for values in columns.values()}
+        for name, column in zip(self.row.__struct_fields__, self._columns, strict=True):
+            for piece in columns.get(name, ()):
+                column.extend(piece)
+        lengths = {len(self.column(name)) for name in columns}
         if len(lengths) > 1:
             raise ValueError("columns of different lengths")
         count = lengths.pop() if lengths else 0
-        fields = msgspec.structs.fields(self.row)
-        for field, column in zip(fields, self._columns, strict=True):
-            if field.name not in columns and field.default is msgspec.NODEFAULT:
-                if count or columns:
+        for field in msgspec.structs.fields(self.row):
+            if field.name not in columns and count:
+                if field.default is msgspec.NODEFAULT:
                     raise ValueError(f"no column {field.name}")
-                continue
-            column.extend(columns.get(field.name, [field.default] * count))
+                self.column(field.name).extend([field.default] * count)
+
+
+def rounded(numbers: Iterable[float]) -> list[float]:
+    """What is written of numbers with a fraction."""
+    return [round(number, DIGITS) for number in numbers]
 
 
 class SampleTable(Table[Sample]):
@@ -115,22 +124,3 @@ class AckTable(Table[AckSample]):
     """Single ACKs, in order of time."""
 
     row = AckSample
-
-
-def encode(value: Any) -> Any:
-    """A table as msgspec writes it; its `enc_hook`."""
-    if isinstance(value, Table):
-        return value.to_columns()
-    raise NotImplementedError(f"cannot write a {type(value).__name__}")
-
-
-def decode(kind: type, value: Any) -> Any:
-    """A table as msgspec reads it, from columns or, as format 1 had them, rows; its `dec_hook`."""
-    if not issubclass(kind, Table):
-        raise NotImplementedError(f"cannot read a {kind.__name__}")
-    table = kind()
-    if isinstance(value, dict):
-        table.take_columns(value)
-    else:
-        table.extend(msgspec.convert(value, list[table.row]))  # type: ignore[name-defined]
-    return table

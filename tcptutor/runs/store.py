@@ -36,6 +36,7 @@ class RunStore:
     def finish(self, run: Run) -> str:
         """Write the run, whole or not at all, and give the file's name; empty when there is nothing to keep.
 
+        May be called from any thread, once the last event of the run was taken: a large one takes a second.
         Raises JournalError; what had arrived then stays in the part, for the next start.
         """
         file = self.file(run.id)
@@ -61,11 +62,12 @@ class RunStore:
         """Whether a program, this one or another, still writes that run."""
         return file.with_name(file.name + parts.SUFFIX).exists()
 
-    def first_readable(self, files: Iterable[str]) -> Run | None:
-        """The first run that loads."""
-        for file in files:
-            try:
-                return load(Path(file))
-            except TutorError:
-                continue  # it goes on, was deleted or damaged: an older run of the step is better than none
-        return None
+
+def first_readable(files: Iterable[str]) -> Run | None:
+    """The first run that loads."""
+    for file in files:
+        try:
+            return load(Path(file))
+        except TutorError:
+            continue  # it goes on, was deleted or damaged: an older run of the step is better than none
+    return None

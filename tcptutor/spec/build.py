@@ -11,12 +11,14 @@ from tcptutor.spec.parts import ETHERNET_HEADER, HEADERS, Experiment, Flows, Hos
 
 _KEYS = {"title", "parameters", "paper", "pairs", "seed", "sources"}
 _SIZES = ("queue", "window", "send_buffer", "buffer", "reverse_queue", "changes")
-"""Read last: they may be multiples of the BDP that the others make."""
+"""Read after the others: they may be multiples of the BDP that rate and delay make."""
+
 SCALES = ("bench", "paper")
+"""Values for this machine, and those that the source printed."""
 
 
 def _default_queue(rate: float | None, delay: float, mtu: int) -> int:
-    """One BDP, and never less than 64 full frames: enough for the bursts of slow start on short paths."""
+    """Bytes: one BDP, and never less than 64 full frames, which hold the bursts of slow start on short paths."""
     return max(round(bdp(rate, delay) or 0), 64 * (mtu + ETHERNET_HEADER))
 
 
@@ -71,6 +73,7 @@ def _parameters(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _paper(name: str, table: Mapping[str, Any], scale: str) -> Mapping[str, Any]:
+    """The source's values when `scale` asks for them. Raises ParameterError when there are none."""
     if scale not in SCALES:
         raise ParameterError(f"scale: {scale!r} is not one of {', '.join(SCALES)}")
     printed = _parameters(table, "paper")
@@ -82,7 +85,7 @@ def _paper(name: str, table: Mapping[str, Any], scale: str) -> Mapping[str, Any]
 
 
 def _parts(text: Mapping[str, Any]) -> tuple[Path, Hosts, Flows, dict[str, Any]]:
-    """The parts, and what is of the experiment itself."""
+    """Path, hosts and flows with the values that `text` gives, and the values that are the experiment's own."""
     values: dict[str, dict[str, Any]] = {"path": {}, "hosts": {}, "flows": {}, "": {}}
     path, sysctls = values["path"], dict[str, str]()
     for key in sorted(text, key=lambda key: key in _SIZES):
@@ -101,7 +104,7 @@ def _parts(text: Mapping[str, Any]) -> tuple[Path, Hosts, Flows, dict[str, Any]]
 
 
 def _check(experiment: Experiment) -> None:
-    """What one parameter says of another. Raises ParameterError."""
+    """Raise ParameterError where two parameters contradict each other."""
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
     several = experiment.pairs > 1
     lists = {"algorithms": hosts.algorithms, "starts": flows.starts, "directions": flows.directions}

@@ -45,11 +45,11 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         return text + (", or none" if self.optional else "")
 
     def of(self, experiment: Experiment) -> Any:
-        """Its value there, in base units."""
+        """Its value in `experiment`, in base units."""
         return getattr(getattr(experiment, self.part) if self.part else experiment, self.name)
 
     def text(self, value: Any) -> str:
-        """A value of it in base units, as the user writes it."""
+        """`value`, which is in base units, as the user writes it."""
         if self.kind == "changes":
             return "; ".join(_change_text(change) for change in value) or "none"
         if self.many:
@@ -62,17 +62,10 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         return value if isinstance(value, str) else units.write(value, self.kind)
 
 
-def _p(
-    name: str,
-    part: str,
-    kind: units.Kind,
-    low: float,
-    high: float,
-    help: str,
-    *,
-    optional: bool = False,
-    many: bool = False,
-) -> Parameter:
+def _bounded(
+    name: str, part: str, kind: units.Kind, low: float, high: float, help: str, *,
+    optional: bool = False, many: bool = False,
+) -> Parameter:  # fmt: skip
     return Parameter(
         name=name, part=part, kind=kind, low=low, high=high, help=help, optional=optional, many=many
     )
@@ -83,94 +76,62 @@ def _choice(name: str, part: str, choices: tuple[str, ...], help: str, *, many: 
 
 
 _SWITCH = ("off", "on")
-JITTER_SHAPES = ("uniform", "normal", "pareto", "paretonormal")
-BOTTLENECK_QDISCS = ("fifo", "codel", "fq_codel", "fq", "cake", "red")
+_JITTER_SHAPES = ("uniform", "normal", "pareto", "paretonormal")
+_QDISCS = ("fifo", "codel", "fq_codel", "fq", "cake", "red")
 
 PARAMETERS: dict[str, Parameter] = {
     parameter.name: parameter
     for parameter in (
-        _p("rate", "path", "rate", 1e4, 1e11, "rate of the bottleneck", optional=True),
-        _p("delay", "path", "time", 0, 10, "delay added to the data direction, so to the RTT"),
-        _p("jitter", "path", "time", 0, 10, "spread of the delay"),
-        _choice("jitter_shape", "path", JITTER_SHAPES, "distribution of the delay"),
-        _p("loss", "path", "ratio", 0, 0.9, "probability that a data segment is lost at random"),
-        _p("loss_burst", "path", "number", 1, 1000, "mean number of segments lost in a row"),
-        _p("loss_correlation", "path", "ratio", 0, 0.99, "how much one random draw depends on the last"),
+        _bounded("rate", "path", "rate", 1e4, 1e11, "rate of the bottleneck", optional=True),
+        _bounded("delay", "path", "time", 0, 10, "delay added to the data direction, so to the RTT"),
+        _bounded("jitter", "path", "time", 0, 10, "spread of the delay"),
+        _choice("jitter_shape", "path", _JITTER_SHAPES, "distribution of the delay"),
+        _bounded("loss", "path", "ratio", 0, 0.9, "probability that a data segment is lost at random"),
+        _bounded("loss_burst", "path", "number", 1, 1000, "mean number of segments lost in a row"),
+        _bounded("loss_correlation", "path", "ratio", 0, 0.99, "how much one random draw depends on the last"),
         _choice("loss_by", "path", ("netem", "firewall"), "what drops: the path, or the receiver's firewall"),
-        _p("duplicate", "path", "ratio", 0, 0.9, "probability that a data segment arrives twice"),
-        _p("reorder", "path", "ratio", 0, 0.9, "probability that a data segment overtakes the others"),
-        _p("queue", "path", "window", 3000, 1 << 30, "buffer of the bottleneck, in bytes or BDP"),
-        _p(
-            "burst",
-            "path",
-            "size",
-            1600,
-            1 << 30,
-            "bytes that may leave the bottleneck at once",
-            optional=True,
-        ),
-        _choice("qdisc", "path", BOTTLENECK_QDISCS, "queue discipline of the bottleneck"),
+        _bounded("duplicate", "path", "ratio", 0, 0.9, "probability that a data segment arrives twice"),
+        _bounded("reorder", "path", "ratio", 0, 0.9, "probability that a data segment overtakes the others"),
+        _bounded("queue", "path", "window", 3000, 1 << 30, "buffer of the bottleneck, in bytes or BDP"),
+        _bounded("burst", "path", "size", 1600, 1 << 30, "bytes that may leave the bottleneck at once", optional=True),
+        _choice("qdisc", "path", _QDISCS, "queue discipline of the bottleneck"),
         _choice("ecn", "path", _SWITCH, "mark instead of drop, with ECN at the hosts"),
-        _p("reverse_rate", "path", "rate", 1e4, 1e11, "rate of the way back", optional=True),
-        _p("reverse_delay", "path", "time", 0, 10, "delay added to the way back"),
-        _p("reverse_loss", "path", "ratio", 0, 0.9, "probability that a packet of the way back is lost"),
-        _p("reverse_queue", "path", "window", 3000, 1 << 30, "buffer of the way back, in bytes or BDP"),
-        _p("pair_delays", "path", "time", 0, 10, "delay of each pair's own access link", many=True),
+        _bounded("reverse_rate", "path", "rate", 1e4, 1e11, "rate of the way back", optional=True),
+        _bounded("reverse_delay", "path", "time", 0, 10, "delay added to the way back"),
+        _bounded("reverse_loss", "path", "ratio", 0, 0.9, "probability that a packet of the way back is lost"),
+        _bounded("reverse_queue", "path", "window", 3000, 1 << 30, "buffer of the way back, in bytes or BDP"),
+        _bounded("pair_delays", "path", "time", 0, 10, "delay of each pair's own access link", many=True),
         Parameter(name="changes", part="path", kind="changes", many=True, help="what changes while it runs"),
-        _p("algorithm", "hosts", "name", 0, 0, "congestion control of the senders"),
-        _p("algorithms", "hosts", "name", 0, 0, "congestion control of each pair or flow", many=True),
-        _p("pairs", "", "count", 1, 4, "host pairs that send at the same time"),
-        _p("streams", "flows", "count", 0, 64, "parallel TCP flows of each host pair"),
-        _p("duration", "flows", "time", 1, 3600, "measured time, after the warm-up"),
-        _p("warmup", "flows", "time", 0, 600, "time at the start left out of the means"),
-        _p("starts", "flows", "time", 0, 3600, "when each pair or flow begins", many=True),
-        _choice(
-            "directions", "flows", ("forward", "reverse"), "way of each pair's or flow's data", many=True
-        ),
-        _p("window", "hosts", "window", 2048, 1 << 30, "receiver's window, in bytes or BDP", optional=True),
-        _p(
-            "send_buffer", "hosts", "window", 4608, 1 << 30, "sender's buffer, in bytes or BDP", optional=True
-        ),
-        _p(
-            "buffer",
-            "flows",
-            "window",
-            4096,
-            1 << 30,
-            "socket buffers that the application asks for",
-            optional=True,
-        ),
-        _p("length", "flows", "size", 1, 1 << 20, "bytes written and read at once", optional=True),
-        _p("bytes", "flows", "size", 1000, 1 << 40, "payload of each flow, which then ends", optional=True),
-        _p("mtu", "hosts", "count", 576, 9000, "largest IP packet, bytes"),
-        _p("mss", "hosts", "count", 88, 8960, "largest payload of a segment, bytes", optional=True),
+        Parameter(name="algorithm", part="hosts", kind="name", help="congestion control of the senders"),
+        Parameter(name="algorithms", part="hosts", kind="name", many=True,
+            help="congestion control of each pair or flow"),
+        _bounded("pairs", "", "count", 1, 4, "host pairs that send at the same time"),
+        _bounded("streams", "flows", "count", 0, 64, "parallel TCP flows of each host pair"),
+        _bounded("duration", "flows", "time", 1, 3600, "measured time, after the warm-up"),
+        _bounded("warmup", "flows", "time", 0, 600, "time at the start left out of the means"),
+        _bounded("starts", "flows", "time", 0, 3600, "when each pair or flow begins", many=True),
+        _choice("directions", "flows", ("forward", "reverse"), "way of each pair's or flow's data", many=True),
+        _bounded("window", "hosts", "window", 2048, 1 << 30, "receiver's window, in bytes or BDP", optional=True),
+        _bounded("send_buffer", "hosts", "window", 4608, 1 << 30, "sender's buffer, in bytes or BDP", optional=True),
+        _bounded("buffer", "flows", "window", 4096, 1 << 30,
+            "socket buffers that the application asks for", optional=True),
+        _bounded("length", "flows", "size", 1, 1 << 20, "bytes written and read at once", optional=True),
+        _bounded("bytes", "flows", "size", 1000, 1 << 40, "payload of each flow, which then ends", optional=True),
+        _bounded("mtu", "hosts", "count", 576, 9000, "largest IP packet, bytes"),
+        _bounded("mss", "hosts", "count", 88, 8960, "largest payload of a segment, bytes", optional=True),
         _choice("offloads", "hosts", _SWITCH, "segmentation offloads of all interfaces"),
-        _p(
-            "pacing",
-            "flows",
-            "rate",
-            1e4,
-            1e11,
-            "largest rate of each flow, set by the application",
-            optional=True,
-        ),
-        _p(
-            "maxrate",
-            "hosts",
-            "rate",
-            1e4,
-            3e10,
-            "largest rate of each flow, set by fq on the sender",
-            optional=True,
-        ),
+        _bounded("pacing", "flows", "rate", 1e4, 1e11,
+            "largest rate of each flow, set by the application", optional=True),
+        _bounded("maxrate", "hosts", "rate", 1e4, 3e10,
+            "largest rate of each flow, set by fq on the sender", optional=True),
         _choice("acks", "flows", _SWITCH, "trace every flow at every ACK as well"),
-        _p("udp_streams", "flows", "count", 0, 64, "UDP flows of each host pair"),
-        _p("udp_rate", "flows", "rate", 1e4, 1e11, "rate at which each UDP flow sends"),
+        _bounded("udp_streams", "flows", "count", 0, 64, "UDP flows of each host pair"),
+        _bounded("udp_rate", "flows", "rate", 1e4, 1e11, "rate at which each UDP flow sends"),
     )
-}
+}  # fmt: skip
 """Every parameter of an experiment with one path, in the order in which they are shown."""
 
-NAME = re.compile(r"[a-z][a-z0-9_-]{0,15}")
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,15}")
 _SYSCTL = re.compile(r"(?:net\.ipv4\.)?(tcp_[a-z0-9_]{1,60})")
 _SYSCTL_VALUE = re.compile(r"[A-Za-z0-9_.-]+(?:[ \t]+[A-Za-z0-9_.-]+){0,15}")
 _CHANGEABLE = ("rate", "delay", "jitter", "loss", "queue", "link")
@@ -234,7 +195,7 @@ def _read_one(known: Parameter, text: str, bdp: float | None) -> Any:
             raise ParameterError(f"{name}: {text!r} is not one of {', '.join(known.choices)}")
         return text == "on" if known.choices == _SWITCH else text
     if known.kind == "name":
-        if not NAME.fullmatch(text):
+        if not _NAME.fullmatch(text):
             raise ParameterError(f"{name}: {text!r} is not an algorithm's name: write it like 'reno'")
         return text
     try:

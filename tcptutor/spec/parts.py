@@ -32,9 +32,9 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Path(msgspec.Struct, frozen=True, kw_only=True):
-    """The way from sender to receiver, emulated on the first switch's interface that faces the second.
+    """The way from sender to receiver, emulated on the first switch's interface that faces the second switch.
 
-    What begins with `reverse_` is the way of the acknowledgements, on the second switch's interface towards the first.
+    The way back, of the acknowledgements, is emulated on the second switch's interface that faces the first.
     """
 
     rate: float | None = None
@@ -50,12 +50,12 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     loss_burst: float = 1.0
     """Mean number of segments lost in a row (a Gilbert model); 1 means that each is lost independently."""
     loss_correlation: float = 0.0
-    """How much each random number depends on the last one, 0 to 1 (netem's correlation).
+    """How much each random number depends on its predecessor, 0 to 1 (netem's correlation).
 
     The kernel's blend of two numbers is seldom extreme, so small losses become much rarer than `loss` says.
     """
     loss_by: str = "netem"
-    """What drops: netem on the path, or a firewall rule on the receiver's input."""
+    """What drops: netem (on the path) or firewall (a rule on the receiver's input)."""
     duplicate: float = 0.0
     """Probability that a data segment arrives twice."""
     reorder: float = 0.0
@@ -69,9 +69,13 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     ecn: bool = False
     """Whether hosts negotiate ECN and the queue discipline marks instead of dropping."""
     reverse_rate: float | None = None
+    """Bottleneck of the way back, bit/s of Ethernet frames; None leaves it unshaped."""
     reverse_delay: float = 0.0
+    """Added to the way back, seconds."""
     reverse_loss: float = 0.0
+    """Probability that a packet of the way back is dropped."""
     reverse_queue: int = 150_000
+    """Buffer of the way back's bottleneck, bytes."""
     pair_delays: tuple[float, ...] = ()
     """Delay of each pair's own access link, added to `delay`; empty for none."""
     changes: tuple[Change, ...] = ()
@@ -89,13 +93,15 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     """How the end hosts are set up."""
 
     algorithm: str = "cubic"
+    """Congestion control of the senders, by the kernel's name."""
     algorithms: tuple[str, ...] = ()
-    """One for each pair (each flow, with one pair), in turn when there are fewer; empty: all `algorithm`."""
+    """One for each pair (each flow, with one pair), used in turn when there are fewer; empty: all `algorithm`."""
     window: int | None = None
     """The receiver's window, bytes of payload it advertises at most; None leaves the kernel's autotuning."""
     send_buffer: int | None = None
     """The sender's buffer, bytes as the kernel counts them (tcp_wmem); None leaves the kernel's autotuning."""
     mtu: int = 1500
+    """Largest IP packet of all interfaces, bytes."""
     mss: int | None = None
     """Upper bound of the segment's payload, bytes (TCP_MAXSEG); None leaves it to the MTU."""
     offloads: bool = False
@@ -139,6 +145,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     """All that the lab needs to know to run it; the same values and seed mean the same experiment."""
 
     name: str
+    """Its full name in the course, module/experiment."""
     title: str = ""
     path: Path = Path()
     hosts: Hosts = Hosts()
@@ -146,6 +153,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int = 1
     """Host pairs (h1 to h2, h3 to h4 ...) that send at the same time, 1 to 4."""
     seed: int = 1
+    """Where all random numbers of the path begin."""
     sources: tuple[str, ...] = ()
     """The published results that it corresponds to, as `document` or `document: result`."""
     scale: str = "bench"

@@ -18,10 +18,14 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     mean: float
     stdev: float | None
-    """Of the sample; None for a single run, as the two below."""
+    """Of the sample; None for a single run."""
     low: float | None
-    """Ends of the interval that covers the true mean with probability LEVEL, if the runs are independent and normal."""
+    """Lower end of the interval that covers the true mean with probability LEVEL; None for a single run.
+
+    It does so for runs that are independent and normal.
+    """
     high: float | None
+    """Upper end of that interval; None for a single run."""
 
     @property
     def half_width(self) -> float | None:

@@ -9,18 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from tcptutor import spec
-from tcptutor.errors import MissingTool, TutorError, UsageError
-from tcptutor.exchange.plot import SUFFIXES, save
+from tcptutor.errors import TutorError, UsageError
+from tcptutor.exchange.plot import COLOURS, check_target, save
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import SEED, Axis, parameter_name
 from tcptutor.sweep.points import QUANTITIES, Point, points
-from tcptutor.sweep.table import Table
+from tcptutor.sweep.table import SweepTable
 
 USUAL = "throughput"
 """The quantity that is drawn when none is asked for."""
 _MAX_LINES = 20
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito: told apart by colour-blind readers too; the markers differ as well."""
 _MARKERS = "os^Dv<>PX*"
 _UNITS = {
     "rate": (1e6, "Mbit/s"),
@@ -43,8 +41,7 @@ _LABELS = {
 
 def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: Path) -> str:
     """The axis that goes along x. Raises UsageError, or MissingTool without matplotlib, before anything is run."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"{path}: a plot's name ends in {', '.join(SUFFIXES)}")
+    check_target(path)
     if y not in QUANTITIES:
         raise UsageError(f"no quantity {y!r} to draw: the quantities are {', '.join(QUANTITIES)}")
     names = [axis.name for axis in axes if axis.name != SEED]
@@ -61,14 +58,10 @@ def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: 
         raise UsageError(
             f"{lines} lines in one plot cannot be told apart, {_MAX_LINES} can: sweep fewer values"
         )
-    try:
-        import matplotlib  # noqa: F401, PLC0415
-    except ImportError:
-        raise MissingTool("a plot needs matplotlib: run pip install 'tcptutor[plot]'") from None
     return chosen
 
 
-def draw(table: Table, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> None:
+def draw(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> None:
     """Draw quantity `y` over axis `x` (None: the first with numbers) into `path`, a line for each other setting.
 
     Lines with the same value of axis `group` have one colour. An axis whose values have about equal ratios is
@@ -118,11 +111,11 @@ def _draw_lines(plot: Any, found: Sequence[Point], across: _Across, y: str, grou
         lines.setdefault(others, []).append(point)
     coloured = list(dict.fromkeys(_colour_key(others, group) for others in lines))
     for (others, line), marker in zip(lines.items(), itertools.cycle(_MARKERS)):
-        colour = _COLOURS[coloured.index(_colour_key(others, group)) % len(_COLOURS)]
+        colour = COLOURS[coloured.index(_colour_key(others, group)) % len(COLOURS)]
         line.sort(key=across)
-        at, said = [across(point) for point in line], [point.measured[QUANTITIES[y]] for point in line]
+        at, summaries = [across(point) for point in line], [point.measured[QUANTITIES[y]] for point in line]
         plot.errorbar(
-            at, [one.mean / scale for one in said], yerr=[(one.half_width or 0.0) / scale for one in said],
+            at, [one.mean / scale for one in summaries], yerr=[(one.half_width or 0.0) / scale for one in summaries],
             fmt=marker, color=colour, capsize=3, markersize=5,
             label=", ".join(f"{name} {value}" for name, value in others) or "measured",
         )  # fmt: skip
@@ -181,7 +174,7 @@ def is_geometric(values: Sequence[float]) -> bool:
     return max(ratios) / min(ratios) < max(differences) / min(differences)
 
 
-def _title(table: Table) -> str:
+def _title(table: SweepTable) -> str:
     definition = table.definition
     settings = ", ".join(f"{name} {value}" for name, value in definition.settings.items())
     missing = definition.cells - len(table.rows)

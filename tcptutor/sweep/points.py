@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tcptutor.sweep.cell import Row
 from tcptutor.sweep.confidence import Summary, summarise
+from tcptutor.sweep.row import Row
 
 QUANTITIES = {
     "throughput": "throughput_bps",
@@ -23,7 +23,7 @@ QUANTITIES = {
 """What can be drawn, with the row's field of each."""
 
 
-class Model(msgspec.Struct, frozen=True, kw_only=True):
+class PointModel(msgspec.Struct, frozen=True, kw_only=True):
     """What one model said of a point, and how the runs compare with it."""
 
     label: str
@@ -40,7 +40,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     seeds: tuple[int, ...]
     measured: dict[str, Summary]
     """By the row's field; without those that no run has."""
-    models: dict[str, Model]
+    models: dict[str, PointModel]
     """By the model's name; the one that was binding in the first run comes first."""
     limited_by: dict[str, int]
     """How many runs have which verdict, the most frequent first."""
@@ -74,10 +74,10 @@ def point(rows: Sequence[Row]) -> Point:
     )
 
 
-def _model(name: str, rows: Sequence[Row]) -> Model:
-    said = [one for row in rows for one in row.predictions if one.model == name]
-    return Model(
-        label=said[0].label,
-        throughput_bps=summarise([one.throughput_bps for one in said]).mean,
-        ratio=summarise([one.ratio for one in said]),
+def _model(name: str, rows: Sequence[Row]) -> PointModel:
+    ones = [one for row in rows for one in row.predictions if one.model == name]
+    return PointModel(
+        label=ones[0].label,
+        throughput_bps=summarise([one.throughput_bps for one in ones]).mean,
+        ratio=summarise([one.ratio for one in ones]),
     )

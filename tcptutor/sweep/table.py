@@ -15,11 +15,11 @@ from types import TracebackType
 
 import msgspec
 
-from tcptutor import __version__
+from tcptutor import __version__, files
 from tcptutor.errors import TutorError, UsageError, refused
 from tcptutor.exchange.find import SWEEP_BEGINS
-from tcptutor.sweep.cell import Failed, Outcome, Row
 from tcptutor.sweep.grid import Axis, Cell
+from tcptutor.sweep.row import CellFailure, Outcome, Row
 
 FORMAT_VERSION = 1
 SUFFIX = ".tcpsweep"
@@ -50,7 +50,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
         return ""
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True, tag="tcpsweep"):
+class SweepHeader(msgspec.Struct, frozen=True, kw_only=True, tag="tcpsweep"):
     """The first line."""
 
     format_version: int
@@ -58,13 +58,13 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, tag="tcpsweep"):
     definition: Definition
 
 
-class Table(msgspec.Struct):
+class SweepTable(msgspec.Struct):
     """What is in the file. Owned by one reader, or by the Store that adds to it."""
 
     definition: Definition
     rows: dict[int, Row] = {}
     """By cell."""
-    failures: dict[int, Failed] = {}
+    failures: dict[int, CellFailure] = {}
     """Of the cells without a row."""
     damaged: int = 0
     """Lines that could not be read."""
@@ -82,11 +82,17 @@ class Table(msgspec.Struct):
 
 
 _outcome = msgspec.json.Decoder(Outcome)
-_header = msgspec.json.Decoder(Header)
+_header = msgspec.json.Decoder(SweepHeader)
 
 
-class _Version(msgspec.Struct):
-    format_version: int
+_SWEEP = files.FileKind(
+    name="sweep file",
+    most=1 << 30,
+    missing="`tcptutor sweep` makes one",
+    unreadable="give the file of a sweep",
+    damaged="give one that `tcptutor sweep` has written",
+    large="run the sweep in parts, each into a file of its own",
+)
 
 
 def define(
@@ -119,28 +125,19 @@ def is_sweep(path: Path) -> bool:
     """Whether `path` is meant for a sweep's file: it is named so, or begins as one."""
     if path.suffix == SUFFIX:
         return True
-    try:
-        with path.open("rb") as file:
-            return file.read(len(SWEEP_BEGINS)) == SWEEP_BEGINS
-    except OSError:
-        return False
+    return files.beginning(path).startswith(SWEEP_BEGINS)
 
 
-def load(path: Path) -> Table:
+def load(path: Path) -> SweepTable:
     """The table in `path`. Raises TutorError when it is missing, not a sweep's, or of a newer format."""
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise TutorError(f"no sweep file {path}: `tcptutor sweep` makes one") from None
-    except OSError as error:
-        raise TutorError(f"cannot read {path}: {error.strerror}: give the file of a sweep") from None
-    table = _parse(data, path, "give one that `tcptutor sweep` has written")
+    with files.opened(path, _SWEEP) as data:
+        table = _parse(bytes(data), path, "give one that `tcptutor sweep` has written")
     if table is None:
         raise TutorError(f"{path} has nothing in it: run its sweep again")
     return table
 
 
-def _parse(data: bytes, path: Path, otherwise: str) -> Table | None:
+def _parse(data: bytes, path: Path, otherwise: str) -> SweepTable | None:
     """The table in the whole lines of `data`; None when the first one was never finished.
 
     `otherwise` says what to do about a file that is not a sweep's.
@@ -151,12 +148,8 @@ def _parse(data: bytes, path: Path, otherwise: str) -> Table | None:
     if not newline:
         return None
     try:
-        version = msgspec.json.decode(first, type=_Version).format_version
-        if version > FORMAT_VERSION:
-            raise TutorError(
-                f"{path} was written by a newer tcptutor (format {version}): update tcptutor to read it"
-            )
-        table = Table(_header.decode(first).definition)
+        files.check_version(first, FORMAT_VERSION, path)
+        table = SweepTable(_header.decode(first).definition)
     except msgspec.MsgspecError as error:
         raise TutorError(
             f"{path} is damaged in its first line ({error}): run the sweep into another file"
@@ -190,19 +183,22 @@ class Store:
             self.close()
             raise
 
-    def _open(self, definition: Definition) -> Table:
+    def _open(self, definition: Definition) -> SweepTable:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise TutorError(
                 f"another sweep is writing {self.path}: wait for it, or give another place with -o"
             ) from None
-        data = self.path.read_bytes()
+        with files.opened(self.path, _SWEEP) as read:
+            data = bytes(read)
         table = _parse(data, self.path, "give another place with -o")
         if table is None:
             os.ftruncate(self._file, 0)
-            self._write(Header(format_version=FORMAT_VERSION, tcptutor=__version__, definition=definition))
-            return Table(definition)
+            self._write(
+                SweepHeader(format_version=FORMAT_VERSION, tcptutor=__version__, definition=definition)
+            )
+            return SweepTable(definition)
         if difference := table.definition.difference(definition):
             raise UsageError(f"{self.path} holds another sweep: {difference}: give another place with -o")
         # A torn last line would swallow the next one.
@@ -214,7 +210,7 @@ class Store:
         self._write(outcome)
         self.table.take(outcome)
 
-    def _write(self, line: Header | Outcome) -> None:
+    def _write(self, line: SweepHeader | Outcome) -> None:
         size = os.fstat(self._file).st_size
         data = msgspec.json.encode(line) + b"\n"
         try:

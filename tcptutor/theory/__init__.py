@@ -45,10 +45,6 @@ from tcptutor.theory.ecn import (
     dctcp_window,
     ecn_window,
 )
-from tcptutor.theory.fairness import (
-    coefficient_of_variation,
-    jain_index,
-)
 from tcptutor.theory.highspeed import (
     highspeed_decrease,
     highspeed_growth,
@@ -72,21 +68,21 @@ from tcptutor.theory.limits import (
     slow_start_duration,
     window_limited,
 )
-from tcptutor.theory.loss import (
+from tcptutor.theory.many import (
+    Stream,
+    aggregate,
+    coefficient_of_variation,
+    jain_index,
+    rtt_shares,
+    shared_utilisation,
+)
+from tcptutor.theory.reno import (
     MATHIS_MANUAL,
     MATHIS_PERIODIC,
     MATHIS_PERIODIC_DELAYED,
     MATHIS_RANDOM,
     MATHIS_RANDOM_DELAYED,
     mathis,
-)
-from tcptutor.theory.many import (
-    Stream,
-    aggregate,
-    rtt_shares,
-    shared_utilisation,
-)
-from tcptutor.theory.padhye import (
     padhye,
     padhye_full,
     tfrc,

@@ -14,7 +14,7 @@ Unit = Literal["rate", "time", "size", "share", "number", "segments", "segments/
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class Argument:
     """One argument of a model."""
 
     name: str
@@ -25,7 +25,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class PublishedModel:
     """One public function of `tcptutor.theory`. Its name and its defaults are the function's own."""
 
     function: Callable[..., Any]
@@ -43,16 +43,16 @@ class Model:
         return self.function.__name__
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        def parameter(name: str, default: Any) -> Parameter:
+    def parameters(self) -> tuple[Argument, ...]:
+        def argument(name: str, default: Any) -> Argument:
             required = default is inspect.Parameter.empty
             quantity = self.quantities.get(name) or QUANTITIES[name]
-            return Parameter(
+            return Argument(
                 name=name, quantity=quantity, required=required, default=None if required else default
             )
 
         given = inspect.signature(self.function).parameters.items()
-        return tuple(parameter(name, each.default) for name, each in given)
+        return tuple(argument(name, each.default) for name, each in given)
 
 
 _MATHIS = "Mathis, Semke, Mahdavi, Ott 1997, eq. 3"
@@ -65,99 +65,99 @@ _RENEWAL = "rtt × mean segments / mean seconds from one loss to the next"
 _CHAIN = "windows at losses as a Markov chain: Ott, Kemperman, Mathis 1996"
 _FRAMES = "IEEE 802.3; RFC 7323"
 
-GROUPS: dict[str, tuple[Model, ...]] = {
+GROUPS: dict[str, tuple[PublishedModel, ...]] = {
     "Limits that are not congestion control": (
-        Model(theory.window_limited, "rate", "throughput with a fixed window", "8 window / rtt",
+        PublishedModel(theory.window_limited, "rate", "throughput with a fixed window", "8 window / rtt",
               "RFC 7323, section 1.1", {"window": WINDOW_BYTES}),
-        Model(theory.link_limited, "rate", "throughput of a full link", "rate × goodput_ratio", _FRAMES),
-        Model(theory.goodput_ratio, "share", "payload's share of a link",
+        PublishedModel(theory.link_limited, "rate", "throughput of a full link", "rate × goodput_ratio", _FRAMES),
+        PublishedModel(theory.goodput_ratio, "share", "payload's share of a link",
               "(mtu − headers) / (mtu + framing)", _FRAMES),
-        Model(theory.bdp, "size", "bandwidth-delay product", "rate × rtt / 8", "RFC 7323, section 1.1"),
-        Model(theory.slow_start_duration, "time", "slow start up to a window", "rtt log2(window / initial)",
+        PublishedModel(theory.bdp, "size", "bandwidth-delay product", "rate × rtt / 8", "RFC 7323, section 1.1"),
+        PublishedModel(theory.slow_start_duration, "time", "slow start up to a window", "rtt log2(window / initial)",
               "RFC 5681, section 3.1"),
-        Model(theory.completion_time, "time", "duration of a transfer",
+        PublishedModel(theory.completion_time, "time", "duration of a transfer",
               "8 size/rate + rtt + waits for the first ACK of each window, doubling; then losses",
               "Kurose, Ross, TCP delay modeling; Cardwell, Savage, Anderson 2000, eq. 5 to 23"),
     ),
     "One flow and random loss": (
-        Model(theory.mathis, "rate", "Reno's throughput", "8 mss c / (rtt √loss)", _MATHIS),
-        Model(theory.padhye, "rate", "Reno's throughput with timeouts",
+        PublishedModel(theory.mathis, "rate", "Reno's throughput", "8 mss c / (rtt √loss)", _MATHIS),
+        PublishedModel(theory.padhye, "rate", "Reno's throughput with timeouts",
               "8 mss min(Wm/rtt, 1/(rtt √(2bp/3) + rto min(1, 3√(3bp/8)) p (1 + 32p²)))",
               f"{_PADHYE}, the approximate model; Hacker 2001, eq. 1"),
-        Model(theory.padhye_full, "rate", "the same by the full model",
+        PublishedModel(theory.padhye_full, "rate", "Reno's throughput with timeouts, by the full model",
               "8 mss ((1−p)/p + W + Q/(1−p)) / (rtt (bW/2 + 1) + Q rto f/(1−p))",
               f"{_PADHYE}, the full model"),
-        Model(theory.tfrc, "rate", "what a sender fair to Reno may send",
+        PublishedModel(theory.tfrc, "rate", "what a sender fair to Reno may send",
               "8 mss / (rtt √(2bp/3) + 4 rtt 3√(3bp/8) p (1 + 32p²))", "RFC 5348, section 3.1"),
-        Model(theory.bbr_throughput, "rate", "BBR's throughput", "rate (1 − loss), loss up to 20 %",
+        PublishedModel(theory.bbr_throughput, "rate", "BBR's throughput", "rate (1 − loss), loss up to 20 %",
               f"{_CARDWELL}, figure 8"),
     ),
     "Mean window by loss or marks": (
-        Model(theory.aimd_window, "segments", "AIMD(alpha, beta)",
+        PublishedModel(theory.aimd_window, "segments", "AIMD(alpha, beta)",
               "√(alpha (1+beta) / (2 (1−beta) loss))", "RFC 9438, eq. 3"),
-        Model(theory.reno_window, "segments", "Reno", "√(3 / (2 loss))", "Mathis et al. 1997, section 2"),
-        Model(theory.cubic_window, "segments", "CUBIC, with its Reno-friendly region",
+        PublishedModel(theory.reno_window, "segments", "Reno", "√(3 / (2 loss))", "Mathis et al. 1997, section 2"),
+        PublishedModel(theory.cubic_window, "segments", "CUBIC, with its Reno-friendly region",
               "max(cubic_region_window, reno_window)", "RFC 9438, eq. 3 and 5"),
-        Model(theory.cubic_region_window, "segments", "CUBIC's curve alone",
+        PublishedModel(theory.cubic_region_window, "segments", "CUBIC's curve alone",
               "(C (3+β) / (4 (1−β)))^¼ (rtt/loss)^¾", "RFC 9438, eq. 5"),
-        Model(theory.cubic_random_window, "segments", "CUBIC as in Linux when segments are lost by chance",
+        PublishedModel(theory.cubic_random_window, "segments", "CUBIC as in Linux when segments are lost by chance",
               _RENEWAL, f"net/ipv4/tcp_cubic.c; {_CHAIN}"),
-        Model(theory.htcp_window, "segments", "H-TCP as in Linux",
+        PublishedModel(theory.htcp_window, "segments", "H-TCP as in Linux",
               "segments sent between two losses = 1/loss", f"{_LEITH}; net/ipv4/tcp_htcp.c"),
-        Model(theory.htcp_random_window, "segments", "the same when segments are lost by chance",
+        PublishedModel(theory.htcp_random_window, "segments", "H-TCP as in Linux when segments are lost by chance",
               _RENEWAL, f"net/ipv4/tcp_htcp.c; {_CHAIN}"),
-        Model(theory.highspeed_window, "segments", "HighSpeed TCP", "0.12 / loss^0.835", _RFC3649),
-        Model(theory.ecn_window, "segments", "Reno with ECN marks for losses",
+        PublishedModel(theory.highspeed_window, "segments", "HighSpeed TCP", "0.12 / loss^0.835", _RFC3649),
+        PublishedModel(theory.ecn_window, "segments", "Reno with ECN marks for losses",
               "√((1+beta) / (2 (1−beta) marking))", "RFC 3168, section 6.1.2; RFC 8511 (beta 0.8)"),
-        Model(theory.dctcp_window, "segments", "DCTCP", "2 / marking²; each by chance 2 / marking",
+        PublishedModel(theory.dctcp_window, "segments", "DCTCP", "2 / marking²; each by chance 2 / marking",
               "Alizadeh et al. 2010, eq. 6; De Schepper et al. 2016, appendix A"),
-        Model(theory.dctcp_marking, "share", "DCTCP's marks, from its window",
+        PublishedModel(theory.dctcp_marking, "share", "DCTCP's marks, from its window",
               "√(2 / window); each by chance 2 / window", "Alizadeh et al. 2010, eq. 6"),
-        Model(theory.bbr_window, "segments", "BBR's cwnd", "max(4, gain BDP / mss)", _CARDWELL),
+        PublishedModel(theory.bbr_window, "segments", "BBR's cwnd", "max(4, gain BDP / mss)", _CARDWELL),
     ),
     "Growth and cut": (
-        Model(theory.cubic_curve, "segments", "CUBIC's window after a loss", "C (elapsed − K)³ + peak",
+        PublishedModel(theory.cubic_curve, "segments", "CUBIC's window after a loss", "C (elapsed − K)³ + peak",
               "RFC 9438, eq. 1"),
-        Model(theory.cubic_k, "time", "until CUBIC is back at its peak", "∛((peak − start) / C)",
+        PublishedModel(theory.cubic_k, "time", "until CUBIC is back at its peak", "∛((peak − start) / C)",
               "RFC 9438, eq. 2"),
-        Model(theory.htcp_alpha, "segments/RTT", "H-TCP's growth",
+        PublishedModel(theory.htcp_alpha, "segments/RTT", "H-TCP's growth",
               "2 (1−beta) (1 + 10d + (d/2)²), d = elapsed − 1 s", f"{_LEITH}; draft-leith-tcp-htcp-06"),
-        Model(theory.htcp_growth, "segments/RTT", "the same as Linux scales it",
+        PublishedModel(theory.htcp_growth, "segments/RTT", "H-TCP's growth as Linux scales it",
               "2 (1−beta) max(1, rtt/100ms (1 + 10d + (d/2)²))", "net/ipv4/tcp_htcp.c"),
-        Model(theory.htcp_beta, "number", "what H-TCP keeps after a loss",
+        PublishedModel(theory.htcp_beta, "number", "what H-TCP keeps after a loss",
               "rtt / longest, within 0.5 and 0.8", _LEITH),
-        Model(theory.highspeed_growth, "segments/RTT", "HighSpeed TCP's growth",
+        PublishedModel(theory.highspeed_growth, "segments/RTT", "HighSpeed TCP's growth",
               "w² p(w) 2 b(w) / (2 − b(w)), p(w) = 0.078 / w^1.2", _RFC3649),
-        Model(theory.highspeed_decrease, "share", "what a loss takes from HighSpeed TCP",
+        PublishedModel(theory.highspeed_decrease, "share", "what a loss takes from HighSpeed TCP",
               "0.5 − 0.4 ln(w/38) / ln(83000/38)", _RFC3649),
     ),
     "Many flows": (
-        Model(theory.aggregate, "rate", "throughput of parallel streams",
+        PublishedModel(theory.aggregate, "rate", "throughput of parallel streams",
               "8 c Σ mss / (rtt √loss), at most the link", "Hacker, Athey 2001, eq. 3 to 5"),
-        Model(theory.shared_utilisation, "share", "use of a link without buffer",
+        PublishedModel(theory.shared_utilisation, "share", "use of a link without buffer",
               "1 − 1 / (1 + flows (1+beta) / (1−beta))", "Altman, Barman, Tuffin, Vojnović 2006"),
-        Model(theory.rtt_shares, "share", "what flows with unequal RTTs get", "mss / rtt^power, over the sum",
+        PublishedModel(theory.rtt_shares, "share", "what flows with unequal RTTs get", "mss / rtt^power, over the sum",
               f"{_MATHIS}; Lakshman, Madhow 1997, section 4"),
-        Model(theory.jain_index, "number", "Jain's fairness index", "(Σx)² / (n Σx²)",
+        PublishedModel(theory.jain_index, "number", "Jain's fairness index", "(Σx)² / (n Σx²)",
               "Jain, Chiu, Hawe 1984, eq. 1"),
-        Model(theory.coefficient_of_variation, "number", "how unsteady or unequal",
+        PublishedModel(theory.coefficient_of_variation, "number", "how unsteady or unequal",
               "standard deviation / mean", "the definition, of a whole population"),
     ),
     "Queue and sawtooth": (
-        Model(theory.queueing_delay, "time", "wait behind a full buffer", "8 buffer / rate",
+        PublishedModel(theory.queueing_delay, "time", "wait behind a full buffer", "8 buffer / rate",
               "the definition"),
-        Model(theory.buffer_rule, "size", "buffer that keeps a link busy", "rate rtt / (8 √flows)",
+        PublishedModel(theory.buffer_rule, "size", "buffer that keeps a link busy", "rate rtt / (8 √flows)",
               "Villamizar, Song 1994; Appenzeller, Keslassy, McKeown 2004, section 3"),
-        Model(theory.sawtooth_utilisation, "share", "use of a link by one Reno flow",
+        PublishedModel(theory.sawtooth_utilisation, "share", "use of a link by one Reno flow",
               "¾ (1+x)² / (1 + x + x²)", _SAWTOOTH),
-        Model(theory.sawtooth_mean, "share", "mean of one Reno flow's window over its peak",
+        PublishedModel(theory.sawtooth_mean, "share", "mean of one Reno flow's window over its peak",
               "¾ without a buffer, 7/9 from one BDP on", _SAWTOOTH),
-        Model(theory.sawtooth_peak, "segments", "window at which the queue overflows", "(BDP + buffer) / mss",
+        PublishedModel(theory.sawtooth_peak, "segments", "window at which the queue overflows", "(BDP + buffer) / mss",
               _SAWTOOTH),
-        Model(theory.sawtooth_period, "time", "between one Reno flow's losses",
+        PublishedModel(theory.sawtooth_period, "time", "between one Reno flow's losses",
               "rtt BDP/mss (1 + x + x²) / 2 for x ≤ 1", _SAWTOOTH),
     ),
 }  # fmt: skip
 """Every model, by what it is about, in the order in which a course would come to them."""
 
-MODELS: dict[str, Model] = {model.name: model for group in GROUPS.values() for model in group}
+MODELS: dict[str, PublishedModel] = {model.name: model for group in GROUPS.values() for model in group}

@@ -6,7 +6,7 @@ import math
 
 from tcptutor.theory.domain import at_least, path, positive, require
 from tcptutor.theory.limits import INITIAL_WINDOW
-from tcptutor.theory.padhye import backoff, mean_peak, timeout_share
+from tcptutor.theory.reno import backoff, mean_peak, timeout_share
 
 LEAST_TIMEOUT = 0.2
 """Seconds that Linux's retransmission timeout is longer than the round trip, at least."""
@@ -50,7 +50,7 @@ def completion_time(
 
 
 def _idle(segments: int, each: float, rtt: float, initial: float) -> float:
-    """Seconds in which the sender waits for an acknowledgement; `each` segment takes that long on the link."""
+    """Seconds in which the sender waits for an acknowledgement; each segment takes `each` seconds on the link."""
     waited, window, sent = 0.0, initial, initial
     while sent < segments and (stall := each + rtt - window * each) > 0:
         waited += stall
@@ -65,14 +65,14 @@ def _lossy(segments: int, rtt: float, initial: float, loss: float, rto: float) -
     first = min(float(segments), some_lost * (1 - loss) / loss + 1)  # 5: sent in the first slow start
     window = (first + initial) / 2  # 11, doubling: reached when the loss comes
     start = rtt * math.log2(first / initial + 1)  # 15
-    timed_out = min(1.0, timeout_share(window, 1 - loss))  # 17
+    timed_out = min(1.0, timeout_share(window, loss))  # 17
     repair = some_lost * (timed_out * backoff(loss) * rto / (1 - loss) + (1 - timed_out) * rtt)  # 18 to 20
     return start + repair + (segments - first) / _delivered(rtt, loss, rto)  # 21, 24
 
 
 def _delivered(rtt: float, loss: float, rto: float) -> float:
-    """Segments a second that arrive in the steady state (22, 23): a full model of what arrives, not is sent."""
+    """Segments a second that arrive (not: are sent) in the steady state, by the full model; eq. 22 and 23."""
     window = mean_peak(loss, 1)
-    timeout = timeout_share(window, 1 - loss)
+    timeout = timeout_share(window, loss)
     arrive = (1 - loss) / loss + window / 2 + timeout
     return arrive / (rtt * (window / 2 + 1) + timeout * backoff(loss) * rto / (1 - loss))

@@ -25,19 +25,19 @@ RFC 9438's mean of the cubic region, (3 + beta) / 4 = 0.925, holds when every lo
 steeper half of the curve overshoots it by a little, so that every second peak is lower and fast convergence acts.
 """
 
-_STEP = 15 / 8
-"""Of a window, what has to be acknowledged before Linux's Reno-friendly window grows by a segment.
+_WINDOWS_A_SEGMENT = 15 / 8
+"""Windows that have to be acknowledged before Linux's Reno-friendly window grows by a segment.
 
 1 / CUBIC_RENO_ALPHA in whole eighths: `beta_scale` of net/ipv4/tcp_cubic.c."""
 
-_LOOK = 1 / 32
-"""Seconds: while cwnd stands still Linux computes its growth no more often than that (`bictcp_update`, HZ / 32)."""
+_UPDATE_PERIOD = 1 / 32
+"""Seconds between two computations of growth while cwnd stands still (`bictcp_update`, HZ / 32)."""
 
 _TICK = 1 / 250
-"""Seconds: of the clock that it has for this, with the usual HZ."""
+"""A tick of the kernel's clock, seconds, with the usual HZ of 250."""
 
 _FASTEST = 0.5
-"""Segments for each that is acknowledged at most (`bictcp_update`, cnt of at least 2)."""
+"""Segments that cwnd grows by for each one acknowledged, at most (`bictcp_update`, cnt of at least 2)."""
 
 
 def cubic_window(loss: float, rtt: float) -> float:
@@ -51,7 +51,10 @@ def cubic_window(loss: float, rtt: float) -> float:
 
 
 def cubic_region_window(loss: float, rtt: float) -> float:
-    """The same without the Reno-friendly window: the cubic curve alone, segments. Source: RFC 9438, eq. 5."""
+    """Mean congestion window of CUBIC by its curve alone, segments, without the Reno-friendly window.
+
+    loss, rtt, errors: as `cubic_window`. Source: RFC 9438, eq. 5.
+    """
     loss_rate(loss)
     positive("rtt", rtt, "a round trip takes time, in seconds")
     steepness = CUBIC_C * (3 + CUBIC_BETA) / (4 * (1 - CUBIC_BETA))
@@ -70,7 +73,7 @@ def cubic_random_window(loss: float, rtt: float) -> float:
     """
     loss_rate(loss)
     positive("rtt", rtt, "a round trip takes time, in seconds")
-    return mean_window(_Linux(rtt), loss, rtt)
+    return mean_window(_LinuxCubic(rtt), loss, rtt)
 
 
 def cubic_k(peak: float, start: float) -> float:
@@ -96,7 +99,7 @@ def cubic_curve(elapsed: float, peak: float, start: float | None = None) -> floa
     return CUBIC_C * (elapsed - k) ** 3 + peak
 
 
-class _Linux:
+class _LinuxCubic:
     """The sender of net/ipv4/tcp_cubic.c on a path without queue. Its mode: 1 after a loss with fast convergence."""
 
     modes = 2
@@ -104,14 +107,14 @@ class _Linux:
     def __init__(self, rtt: float) -> None:
         self._rtt = rtt
 
-    def epoch(self, window: float, mode: int) -> _Epoch:
-        # Cut down to whole segments: 0.7 of a whole number is 0 to 9 tenths above one.
+    def epoch(self, window: float, mode: int) -> _CubicEpoch:
+        # Linux rounds down to whole segments: 0.7 of a whole number is 0 to 9 tenths above one, 0.45 on average.
         start = max(LEAST_WINDOW, window * CUBIC_BETA - 0.45)
         peak = max(start, _last_max(window, mode))
-        return _Epoch(start, peak, cubic_k(peak, start), self._rtt)
+        return _CubicEpoch(start, peak, cubic_k(peak, start), self._rtt)
 
     def follow(self, window: float, mode: int, found: float) -> int:
-        # Of whole segments: from half of one below on it is one below.
+        # Windows are whole segments: half of one below on average is one below.
         return int(found < _last_max(window, mode) - 0.5)
 
 
@@ -121,7 +124,7 @@ def _last_max(window: float, mode: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Epoch:
+class _CubicEpoch:
     """Linux's growth after a loss that has left `start`: along the curve that is flat at `peak` after `k` seconds."""
 
     start: float
@@ -130,22 +133,22 @@ class _Epoch:
     rtt: float
 
     def grown(self, line: float, elapsed: float, seconds: float) -> float:
-        # A look comes half of their distance late on average. What it finds holds to the end of the tick: where that is
-        # many round trips, the window makes up for the wait.
-        seen = elapsed + seconds - _LOOK / 2 * min(1.0, self.rtt / _TICK)
+        # Linux acts on a computation that is half a period old on average, and holds to it to the end of a tick: where
+        # a tick is many round trips, the window makes up for the wait.
+        computed = elapsed + seconds - _UPDATE_PERIOD / 2 * min(1.0, self.rtt / _TICK)
         fastest = line * (1 + _FASTEST * seconds / self.rtt)
-        return max(line, min(fastest, max(self._friendly(seen), self._curve(seen))))
+        return max(line, min(fastest, max(self._friendly(computed), self._curve(computed))))
 
-    def _friendly(self, seen: float) -> float:
-        """A segment for each step, which is a number of whole segments: of eighths 7/16 is cut off on average."""
-        return self.start + seen / self.rtt * self.start / (_STEP * self.start - 7 / 16)
+    def _friendly(self, computed: float) -> float:
+        """The Reno-friendly window. A step is counted in whole segments: of eighths 7/16 is cut off on average."""
+        return self.start + computed / self.rtt * self.start / (_WINDOWS_A_SEGMENT * self.start - 7 / 16)
 
-    def _curve(self, seen: float) -> float:
+    def _curve(self, computed: float) -> float:
         """cwnd aims at the curve a round trip ahead, and each round trip gains what is missing then.
 
-        Both in whole segments: half of one less on average. The line is half of one above cwnd.
+        Both are in whole segments, so half of one less on average. The line is half of one above cwnd.
         """
-        t = seen - self.k
+        t = computed - self.k
         ahead = t + self.rtt
         distance = max(0.0, CUBIC_C * abs(ahead) ** 3 - 0.5)
         missing = max(0.0, 3 * CUBIC_C * t * t * self.rtt - 0.5)

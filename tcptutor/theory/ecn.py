@@ -35,10 +35,10 @@ def dctcp_window(marking: float, step: bool = True) -> float:
     that arrives above a threshold, as DCTCP asks for, so that all marks of a sawtooth fall into one round
     trip; false where it marks each segment by chance, so that about two marks come in every round trip and
     the cut of marking / 2 takes what the round trip added. With a step the sender's estimate must be slow
-    enough for the sawtooth (section 3.4 there: Linux's gain of 1/16 up to some 250 segments); a faster one
-    has fewer marks. Source: Alizadeh et al.: Data Center TCP
-    (DCTCP), SIGCOMM 2010, section 3.3, eq. 6 (step, small marking); De Schepper et al.: PI2, CoNEXT 2016,
-    appendix A (both). Raises ParameterError outside the domain.
+    enough for the sawtooth (Linux's gain of 1/16 is, up to some 250 segments); a faster one has fewer marks.
+    Source: Alizadeh et al.: Data Center TCP (DCTCP), SIGCOMM 2010, section 3.3, eq. 6 (step, small marking) and
+    3.4 (the gain); De Schepper et al.: PI2, CoNEXT 2016, appendix A (both). Raises ParameterError outside the
+    domain.
     """
     _share(marking)
     return 2 / marking**2 if step else 2 / marking
@@ -47,9 +47,9 @@ def dctcp_window(marking: float, step: bool = True) -> float:
 def dctcp_marking(window: float, step: bool = True) -> float:
     """Share of segments that carry a mark when DCTCP's window is `window`: sqrt(2 / window), or 2 / window.
 
-    What `dctcp_window` says, the other way round. window: segments, 2 or above; at 2 every one is marked.
-    step: as there. Source: Alizadeh et al. 2010, eq. 6, and De Schepper et al. 2016, appendix A. Raises
-    ParameterError outside the domain.
+    The inverse of `dctcp_window`. window: segments, 2 or above; at 2 every one is marked. step: as `dctcp_window`.
+    Source: Alizadeh et al. 2010, eq. 6, and De Schepper et al. 2016, appendix A. Raises ParameterError outside
+    the domain.
     """
     at_least("window", window, 2, "below two segments every one of them is marked")
     return math.sqrt(2 / window) if step else 2 / window

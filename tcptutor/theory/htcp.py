@@ -9,7 +9,7 @@ from tcptutor.theory.domain import at_least, loss_rate, positive
 from tcptutor.theory.renewal import mean_window
 
 HTCP_BETA = 0.5
-"""What Linux leaves of the window after a loss unless throughput is steady, and the least it ever does."""
+"""What Linux leaves of the window after a loss unless throughput is steady, and the least that it ever leaves."""
 
 HTCP_BETA_MOST = 0.8
 """The most that is left of the window after a loss."""
@@ -50,7 +50,7 @@ def htcp_growth(elapsed: float, rtt: float, beta: float = HTCP_BETA) -> float:
 
 
 def speed_up(elapsed: float) -> float:
-    """How many times as fast as Reno it grows, where the round trip is 100 ms."""
+    """How many times as fast as Reno H-TCP grows where the round trip is 100 ms."""
     d = max(0.0, elapsed - _LOW_SPEED)
     return 1 + 10 * d + (d / 2) ** 2
 
@@ -102,28 +102,28 @@ def htcp_random_window(loss: float, rtt: float) -> float:
     """
     loss_rate(loss)
     positive("rtt", rtt, "a round trip takes time, in seconds")
-    return mean_window(_Linux(rtt), loss, rtt)
+    return mean_window(_LinuxHTCP(rtt), loss, rtt)
 
 
-class _Linux:
+class _LinuxHTCP:
     """The sender of net/ipv4/tcp_htcp.c on a path without queue. Its mode: how many losses found it steady in a row."""
 
     def __init__(self, rtt: float) -> None:
         self._rtt = rtt
         # htcp_beta_update: the first such loss only sets `modeswitch`; from the second on beta is minRTT / maxRTT, at
         # most 0.8, and without a queue that is 1.
-        modes = (HTCP_BETA, HTCP_BETA, HTCP_BETA_MOST)
-        self._kept = modes if rtt > _STEADY_RTT else (HTCP_BETA,)
+        betas = (HTCP_BETA, HTCP_BETA, HTCP_BETA_MOST)
+        self._betas = betas if rtt > _STEADY_RTT else (HTCP_BETA,)
 
     @property
     def modes(self) -> int:
-        return len(self._kept)
+        return len(self._betas)
 
-    def epoch(self, window: float, mode: int) -> _Epoch:
-        kept = self._kept[mode]
-        # Cut down to whole segments: from half of an odd window it takes half a segment, of 0.8 half of one on average.
-        rounding = 0.25 if kept == HTCP_BETA else 0.5
-        return _Epoch(max(LEAST_WINDOW, window * kept - rounding), kept, self._rtt)
+    def epoch(self, window: float, mode: int) -> _HTCPEpoch:
+        beta = self._betas[mode]
+        # Linux rounds down to whole segments: half of an odd window loses half of one, 0.8 of any as much on average.
+        rounding = 0.25 if beta == HTCP_BETA else 0.5
+        return _HTCPEpoch(max(LEAST_WINDOW, window * beta - rounding), beta, self._rtt)
 
     def follow(self, window: float, mode: int, found: float) -> int:
         steady = abs(found - window) <= _STEADY * window
@@ -131,20 +131,20 @@ class _Linux:
 
 
 @dataclass(frozen=True, slots=True)
-class _Epoch:
-    """Linux's growth after a loss that has left `start`, which is `kept` of the window before."""
+class _HTCPEpoch:
+    """Linux's growth after a loss that has left `start`, which is `beta` of the window at the loss."""
 
     start: float
-    kept: float
+    beta: float
     rtt: float
 
     def grown(self, line: float, elapsed: float, seconds: float) -> float:
-        """With the growth of the middle: of a window's segments, those that it takes to grow by one.
+        """By the midpoint rule, from the segments that have to be acknowledged for a growth of one.
 
-        `htcp_cong_avoid` counts window / alpha of them, rounded up to an ACK, so half of one more on average; and the
-        ACK at which it finds the count full starts a new one without being counted.
+        `htcp_cong_avoid` counts window / alpha of them, rounded up to an ACK, so half an ACK more on average; and the
+        ACK at which it finds the count full starts a new count without being counted.
         """
-        alpha = 2 * (1 - self.kept) * max(1.0, rtt_scale(self.rtt) * speed_up(elapsed + seconds / 2))
+        alpha = 2 * (1 - self.beta) * max(1.0, rtt_scale(self.rtt) * speed_up(elapsed + seconds / 2))
         rounds, lost = seconds / self.rtt, 1.5 * ACK_EVERY
         middle = line + rounds / 2 * line / (line / alpha + lost)
         return line + rounds * middle / (middle / alpha + lost)
@@ -159,5 +159,5 @@ def _sent(seconds: float, rtt: float, steps: int = 100) -> float:
         growth = 2 * (1 - HTCP_BETA) * max(1.0, scale * speed_up((step + 0.5) * dt)) * dt / rtt
         area += (grown + growth / 2) * dt
         grown += growth
-    # The window begins at beta of its peak, so at beta / (1 - beta) of what it grows by: the same for 0.5.
+    # The window begins at beta of its peak, so at beta / (1 - beta) of what it grows by.
     return (HTCP_BETA / (1 - HTCP_BETA) * grown * seconds + area) / rtt

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 
+from tcptutor.spec import ETHERNET_HEADER, HEADERS, TIMESTAMP_OPTION
 from tcptutor.theory.domain import at_least, positive, require
 
-EMULATED_FRAMING = 14
+EMULATED_FRAMING = ETHERNET_HEADER
 """Bytes that tbf and netem count beside the IP packet: the Ethernet header, no FCS, no preamble."""
 
 WIRE_FRAMING = 38
 """Bytes that a real Ethernet spends beside the IP packet: header, FCS, preamble and gap."""
-
-HEADERS = 40
-"""IPv4 and TCP headers without options, bytes."""
-
-TIMESTAMP_OPTION = 12
-"""TCP's timestamp option with its padding, bytes (RFC 7323)."""
 
 INITIAL_WINDOW = 10
 """Segments that a new connection may send at once (RFC 6928)."""
@@ -69,8 +64,8 @@ def link_limited(
 ) -> float:
     """Throughput of a flow that fills the link, bit/s of payload: rate * goodput_ratio(mtu).
 
-    rate: bit/s that the link carries with all headers, above 0. The others as `goodput_ratio`. Source: its.
-    Raises ParameterError outside the domain.
+    rate: bit/s that the link carries with all headers, above 0. mtu, timestamps, framing: as `goodput_ratio`.
+    Source: IEEE 802.3, RFC 7323. Raises ParameterError outside the domain.
     """
     positive("rate", rate, "a link without a rate carries nothing")
     return rate * goodput_ratio(mtu, timestamps, framing)
@@ -80,7 +75,7 @@ def slow_start_duration(window: float, rtt: float, initial: float = INITIAL_WIND
     """Seconds of slow start until the congestion window is `window` segments: rtt * log2(window / initial).
 
     window, initial: segments, above 0; a window within the initial one takes no time. rtt: seconds, above 0.
-    Source: RFC 5681, section 3.1: it doubles each round trip, without delayed ACKs as Linux counts segments.
+    Source: RFC 5681, section 3.1: the window doubles each round trip, since Linux counts segments and not ACKs.
     Raises ParameterError outside the domain.
     """
     positive("window", window, "a window is at least part of a segment")

@@ -23,54 +23,55 @@ _CELLS = 24
 _LONGEST = 8.0
 """The largest window has grown for so many mean gaps between losses; one gap in 3000 is longer."""
 
-_MOMENT, _AGES = 0.1, 5.0
-"""A piece is no longer than 0.1 s, or a fifth of the time that growth has gone on."""
+_PIECE_SECONDS, _PIECES_OF_AGE = 0.1, 5.0
+"""A piece of the course is at most 0.1 s long, or a fifth of the time that growth has gone on."""
 
-_PART = 0.4
-"""Of a mean gap between losses: as much is in a piece of the course at most."""
+_PIECE_GAPS = 0.4
+"""Segments of a piece of the course over those of a mean gap between losses, at most."""
 
 _LOSSES = 60
 """After so many at most the chain has forgotten where it began: each leaves 0.8 of it or less."""
 
 
 class Epoch(Protocol):
-    """How a window grows from a loss to the next. Equal ones take the same course."""
+    """How a window grows from one loss to another. Hashable; equal ones take the same course."""
 
     @property
     def start(self) -> float:
         """The window, segments, that the loss has left: with it the loss is repaired."""
 
     def grown(self, line: float, elapsed: float, seconds: float) -> float:
-        """The line along which the window grows, segments, `seconds` after it was `line`.
+        """The line along which the window grows, segments, `seconds` later than `elapsed` seconds after the repair.
 
-        That was `elapsed` seconds after the repair. It does not fall.
+        `line` is where it was then. It never falls.
         """
 
 
 class Sender(Protocol):
-    """A window law in congestion avoidance. From one loss to the next it remembers a window and a mode."""
+    """A window law in congestion avoidance. Of what it did before a loss it remembers a window and a mode."""
 
     @property
     def modes(self) -> int:
-        """How many there are: 0, 1 and so on."""
+        """How many modes it has; they are numbered from 0."""
 
     def epoch(self, window: float, mode: int) -> Epoch:
-        """What follows on a loss in `mode` that was found at a window of `window` segments. It can be a key."""
+        """What follows on a loss in `mode` that was found at a window of `window` segments."""
 
     def follow(self, window: float, mode: int, found: float) -> int:
-        """The mode of a loss that is found at `found`; the one before was in `mode`, found at `window`."""
+        """The mode of a loss found at `found` segments that follows on one in `mode`, found at `window` segments."""
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class _Ending:
     """A way for an epoch to end: in a piece of its course."""
 
     chance: float
     seconds: float
     """What the piece adds to the epoch on average, whether or not it ends there."""
     lost: float
-    """Windows, in segments: when the segment is lost, and when that is found."""
+    """The window when the segment is lost, segments."""
     found: float
+    """The window when the loss is found, segments."""
 
 
 def mean_window(sender: Sender, loss: float, rtt: float) -> float:
@@ -84,8 +85,8 @@ def mean_window(sender: Sender, loss: float, rtt: float) -> float:
     """
     unit = _largest(sender, loss, rtt) / _CELLS
     size = sender.modes * (_CELLS + 1)
-    rows, seconds, unseen = [], [], []
-    courses: dict[Epoch, list[_End]] = {}
+    rows, seconds, unnoticed = [], [], []
+    courses: dict[Epoch, list[_Ending]] = {}
     for mode in range(sender.modes):
         for cell in range(_CELLS + 1):
             window = max(LEAST_WINDOW, cell * unit)
@@ -101,14 +102,14 @@ def mean_window(sender: Sender, loss: float, rtt: float) -> float:
                 row[place + 1] += end.chance * part
             rows.append(row)
             seconds.append(rtt + sum(end.seconds for end in ends))
-            unseen.append(sum(end.chance * (end.lost + end.found) / 2 for end in ends))
+            unnoticed.append(sum(end.chance * (end.lost + end.found) / 2 for end in ends))
     share = _stationary(rows)
-    segments: float = 1 / loss + sum(map(mul, share, unseen))
+    segments: float = 1 / loss + sum(map(mul, share, unnoticed))
     lasts: float = sum(map(mul, share, seconds))
     return rtt * segments / lasts
 
 
-def _ends(epoch: Epoch, loss: float, rtt: float, unit: float) -> Iterator[_End]:
+def _ends(epoch: Epoch, loss: float, rtt: float, unit: float) -> Iterator[_Ending]:
     """All ways for `epoch` to end, the chances of which add up to 1.
 
     cwnd is in whole segments, on average half of one below the line along which it grows.
@@ -116,7 +117,7 @@ def _ends(epoch: Epoch, loss: float, rtt: float, unit: float) -> Iterator[_End]:
     start = epoch.start
     left = math.exp(-loss * start)
     # What is lost in the repair is found at most a round trip after it.
-    yield _End(1 - left, rtt * (1 - left) / (loss * start), start, start)
+    yield _Ending(1 - left, rtt * (1 - left) / (loss * start), start, start)
     line, elapsed = start, 0.0
     rise = epoch.grown(line, elapsed, rtt) - line
     while left > 1e-4:
@@ -126,20 +127,20 @@ def _ends(epoch: Epoch, loss: float, rtt: float, unit: float) -> Iterator[_End]:
         lost = max(start, middle - 0.5)
         sent = lost * dt / rtt
         chance = left * -math.expm1(-loss * sent)
-        yield _End(chance, dt * chance / (loss * sent), lost, max(start, middle + rise - 0.5))
+        yield _Ending(chance, dt * chance / (loss * sent), lost, max(start, middle + rise - 0.5))
         left -= chance
         line, elapsed = epoch.grown(middle, half, dt / 2), elapsed + dt
-    yield _End(left, 0.0, line, line)
+    yield _Ending(left, 0.0, line, line)
 
 
 def _piece(line: float, rise: float, elapsed: float, loss: float, rtt: float, most: float) -> float:
-    """Seconds of the next piece, in which a window that grows by `rise` segments a round trip gets `most` at most."""
-    longest = min(max(_MOMENT, elapsed / _AGES), _PART * rtt / (loss * line))
+    """Seconds of a piece in which a window that grows by `rise` segments a round trip gets `most` at most."""
+    longest = min(max(_PIECE_SECONDS, elapsed / _PIECES_OF_AGE), _PIECE_GAPS * rtt / (loss * line))
     return longest if rise * longest <= most * rtt else most * rtt / rise
 
 
 def _largest(sender: Sender, loss: float, rtt: float) -> float:
-    """The window, segments, that a gap between losses leads to which hardly ever comes."""
+    """The window after a gap between losses that is hardly ever exceeded, segments."""
     epoch = sender.epoch(LEAST_WINDOW, 0)
     line, elapsed, sent = epoch.start, 0.0, 0.0
     while sent < _LONGEST / loss:
@@ -151,7 +152,7 @@ def _largest(sender: Sender, loss: float, rtt: float) -> float:
 
 
 def _stationary(rows: Sequence[Sequence[float]]) -> list[float]:
-    """How often the chain is in each state in the long run, from where it goes from each."""
+    """The chain's stationary distribution, from its transition matrix."""
     columns = list(zip(*rows, strict=True))
     share = [1 / len(rows)] * len(rows)
     for _ in range(_LOSSES):

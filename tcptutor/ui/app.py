@@ -11,13 +11,13 @@ from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from tcptutor.conduct import LabLike
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.errors import LabUnavailable
 from tcptutor.journal import Journal
 from tcptutor.ui import pages
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
-from tcptutor.ui.lab import LabLike
 from tcptutor.ui.messages import LabChanged, RunEnded, RunMoved
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen

@@ -1,20 +1,21 @@
-"""The bench: owns the lab and the one run that goes on. Knows no widgets; says what happened in messages."""
+"""The bench: owns the lab and the one run that goes on. Knows no widgets; says what happens in messages."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tcptutor.conduct import ConductedRun, LabLike
 from tcptutor.errors import JournalError, LabUnavailable, TutorError
 from tcptutor.journal import Journal
 from tcptutor.lab.protocol import Event, Phase, Ready, Samples
 from tcptutor.run import Environment
-from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading
-from tcptutor.ui.lab import LabLike, LabState
+from tcptutor.ui.lab import LabState
 from tcptutor.ui.live import Live
 from tcptutor.ui.messages import LabChanged, RunEnded, RunMoved
 
@@ -32,7 +33,7 @@ class Bench:
         self._lab, self._journal, self._post = lab, journal, post
         self._warming: asyncio.Task[Environment] | None = None
         self._running: asyncio.Task[None] | None = None
-        self._cut_note = STOPPED
+        self._conducted: ConductedRun | None = None
         self.state = LabState("starting")
         self.live: Live | None = None
         """The run that goes on, else the latest of this session."""
@@ -71,7 +72,8 @@ class Bench:
 
     async def close(self) -> None:
         """Stop what goes on and close the lab. Never raises."""
-        self._cut_note = CLOSED
+        if self._conducted is not None:
+            self._conducted.stopped = CLOSED
         tasks = [task for task in (self._running, self._warming) if task is not None]
         for task in tasks:
             task.cancel()
@@ -79,43 +81,44 @@ class Bench:
         await self._lab.close()
 
     async def _run(self, module: str, step: str, experiment: Experiment) -> None:
-        # A placeholder environment until the lab has said where it is; the run shows from the first moment.
-        unknown = self._lab.environment or Environment(backend="", clock="", kernel="")
-        recording = Recording(experiment, unknown)
-        live = self.live = Live(module, step, recording.run, phase="the lab is starting")
+        # The run shows from the first moment, before the lab has said where it is.
+        conducted = self._conducted = ConductedRun(self._lab, experiment, self._journal.runs, STOPPED)
+        live = self.live = Live(module, step, conducted.run, phase="the lab is starting")
         self._post(RunMoved(live))
         try:
-            recording.run.environment = await self.warm()
-            live.expectation = await reading.expectation(experiment)
-            with _unsaved(live):
-                self._journal.begin_run(recording.run, module, step)
-            await self._follow(live, recording)
+            async with conducted:
+                await self._follow(live, conducted)
         except asyncio.CancelledError:
-            recording.cut(self._cut_note)
+            pass  # the student's wish
         except TutorError as error:
             live.problem = str(error)
-            recording.cut(live.problem)
-        except Exception as error:  # a defect of ours must not take the page away from the student
-            live.problem = (
-                f"the run failed unexpectedly ({type(error).__name__}: {error}): press r to try again"
-            )
-            recording.cut(live.problem)
-        await self._finish(live)
+        live.unsaved = live.unsaved or conducted.unsaved
+        await self._finish(live, conducted.file)
 
-    async def _follow(self, live: Live, recording: Recording) -> None:
-        rates, thinner = reading.Rates(), reading.Thinner()
-        live.state = "running"
-        async with contextlib.aclosing(self._lab.run(recording.run.experiment)) as events:  # type: ignore[type-var]
-            async for event in events:
-                recording.take(event)
-                self._journal.extend_run(recording.run, event)
+    async def _follow(self, live: Live, conducted: ConductedRun) -> None:
+        """Raises TutorError, also for a defect of ours: it must not take the page away from the student."""
+        try:
+            await self.warm()
+            live.expectation = await reading.expectation(live.run.experiment)
+            rates, thinner = reading.Rates(), reading.Thinner()
+            async for event in conducted:
                 self._note(live, rates, thinner, event)
+        except TutorError:
+            raise
+        except Exception as error:
+            raise TutorError(
+                f"the run failed unexpectedly ({type(error).__name__}: {error}): press r to try again"
+            ) from error
 
     def _note(self, live: Live, rates: reading.Rates, thinner: reading.Thinner, event: Event) -> None:
         match event:
             case Ready(environment=environment):
                 # The lab chooses its place for each experiment: it may have moved since it was warmed.
                 self._tell(LabState("ready", environment))
+                if live.state == "starting":  # a replay says twice where it is
+                    live.state = "running"
+                    with _unsaved(live):
+                        self._journal.begin_run(live.run, live.module, live.step)
             case Phase(text=text):
                 live.phase = text
             case Samples(rows=rows):
@@ -125,12 +128,14 @@ class Bench:
                 pass
         self._post(RunMoved(live))
 
-    async def _finish(self, live: Live) -> None:
+    async def _finish(self, live: Live, file: Path | None) -> None:
+        began = live.state == "running"
         live.state, live.phase = "ended", ""
+        if began:
+            with _unsaved(live):
+                self._journal.finish_run(live.run, file)
         with contextlib.suppress(asyncio.CancelledError):  # the app is closing: the report can be made again
             live.report = await reading.report(live.run)
-        with _unsaved(live):
-            self._journal.finish_run(live.run)
         self._post(RunEnded(live))
 
     def _tell(self, state: LabState) -> None:

@@ -1,40 +1,16 @@
-"""What the app needs of the lab, and what it says about it."""
+"""The lab in words for the screen."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
-from tcptutor.lab.protocol import Event
 from tcptutor.run import Environment
-from tcptutor.spec import Experiment
-
-
-class LabLike(Protocol):
-    """The lab as the app sees it; `tcptutor.backends.lab.Lab` is one."""
-
-    @property
-    def environment(self) -> Environment | None:
-        """Where it runs; None before it is up."""
-        ...
-
-    async def warm(self) -> Environment:
-        """Bring it up. Raises LabUnavailable."""
-        ...
-
-    def run(self, experiment: Experiment) -> AsyncIterator[Event]:
-        """The events of one run; raises LabError or LabUnavailable. Closing it early stops the run."""
-        ...
-
-    async def close(self) -> None:
-        """Never raises."""
-        ...
 
 
 @dataclass(frozen=True)
 class LabState:
-    """The lab, in words for the screen."""
+    """Whether the lab is there, and where."""
 
     stage: Literal["starting", "ready", "none"]
     environment: Environment | None = None

@@ -1,18 +1,27 @@
-"""Asks the analysis about a run, off the event loop; imported late: the first frame needs none of it."""
+"""Opens runs and asks the analysis about them, off the event loop.
+
+The analysis is imported there as well: the first frame needs none of it, and the import takes a tenth of a second.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from tcptutor.errors import TutorError
-from tcptutor.run import Run, Sample
+from tcptutor.run import FlowResult, Run, Sample
+from tcptutor.runs import store
 from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live
 
 if TYPE_CHECKING:
     from tcptutor.analysis.model import Expectation, Report
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 
 class Rates:
@@ -49,36 +58,85 @@ class Thinner:
 
 async def expectation(experiment: Experiment) -> Expectation:
     """What the models say about it."""
-    from tcptutor.analysis import expect  # noqa: PLC0415
-
-    def computed() -> Expectation:
-        expected = expect(experiment)
-        _ = expected.trajectory  # it is kept: the chart must not wait for it
-        return expected
-
-    return await asyncio.to_thread(computed)
+    return await _apart(_expectation, experiment)
 
 
 async def report(run: Run) -> Report | None:
     """The run beside the models; None when it ended before the measured part began."""
-    from tcptutor import analysis  # noqa: PLC0415
-
     if not run.samples or run.samples[-1].t <= run.experiment.flows.warmup:
         return None
     try:
-        return await asyncio.to_thread(analysis.report, run)
+        return await _apart(_report, run)
     except TutorError:
         return None  # too little to compare: the chart still shows what arrived
 
 
+async def flow_results(run: Run) -> tuple[FlowResult, ...]:
+    """Each flow's part of the run, also of one that was cut short."""
+    return await _apart(_flow_results, run)
+
+
+async def first_readable(files: Iterable[str]) -> Run | None:
+    """The first run of these files that loads. `files` is asked for the next one where this was awaited."""
+    for file in files:
+        run = await asyncio.to_thread(store.first_readable, [file])
+        if run is not None:
+            return run
+    return None
+
+
 async def recall(module: str, step: str, run: Run) -> Live:
     """A run from the journal, as it stood on the screen when it ended."""
-    from tcptutor.analysis import path_known  # noqa: PLC0415
-
-    rates = Rates()
     live = Live(module, step, run, state="ended")
-    live.expectation = await expectation(run.experiment) if path_known(run) else None
-    live.rates = await asyncio.to_thread(rates.add, run.samples)
+    live.expectation = await expectation(run.experiment) if await _apart(_path_known, run) else None
+    live.rates = await _apart(lambda: Rates().add(run.samples))
     live.drawn = await asyncio.to_thread(lambda: list(Thinner().take(run.samples)))
     live.report = await report(run)
     return live
+
+
+async def _apart(
+    work: Callable[_Arguments, _Result], *args: _Arguments.args, **named: _Arguments.kwargs
+) -> _Result:
+    """What `work` gives, done in a thread that has the analysis."""
+
+    def there() -> _Result:
+        _import()
+        return work(*args, **named)
+
+    return await asyncio.to_thread(there)
+
+
+@cache
+def _import() -> None:
+    import tcptutor.analysis  # noqa: F401, PLC0415
+
+    # A collection looks at every object and stops all threads meanwhile: at those of the program itself, which stay
+    # until its end, no more than once.
+    gc.freeze()
+
+
+def _expectation(experiment: Experiment) -> Expectation:
+    from tcptutor.analysis import expect  # noqa: PLC0415
+
+    expected = expect(experiment)
+    _ = expected.trajectory  # it is kept: the chart must not wait for it
+    return expected
+
+
+def _report(run: Run) -> Report:
+    from tcptutor.analysis import report  # noqa: PLC0415
+
+    return report(run)
+
+
+def _flow_results(run: Run) -> tuple[FlowResult, ...]:
+    from tcptutor.analysis import flow_results  # noqa: PLC0415
+
+    return flow_results(run)
+
+
+def _path_known(run: Run) -> bool:
+    from tcptutor.analysis import path_known  # noqa: PLC0415
+
+    return path_known(run)

@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tcptutor.conduct import LabLike
 from tcptutor.errors import JournalError, UsageError
 from tcptutor.ui import leaving
-from tcptutor.ui.lab import LabLike
 
 if TYPE_CHECKING:
     from tcptutor.course.model import Course

@@ -7,13 +7,11 @@ from typing import TypeVar
 
 from tcptutor import units
 from tcptutor.course.model import Mark, Module, Question, Step
+from tcptutor.course.record import PREDICT, Given, PageRecord, Response
 from tcptutor.errors import JournalError, UsageError
-from tcptutor.journal import Answer, Journal, Kept
+from tcptutor.journal import Journal
 
 _T = TypeVar("_T")
-
-PREDICT = "predict"
-"""The target of a prediction's hints, beside the questions' ids."""
 
 
 class Study:
@@ -23,19 +21,23 @@ class Study:
         self.module, self.step, self._journal = module, step, journal
         self.trouble = ""
         """Why the last thing could not be stored; empty when all is saved."""
+        self._unsaved = False
         key = module.id, step.id
-        self.prediction: Kept | None = self._store(lambda: journal.prediction(*key))
-        self.hints: dict[str, int] = self._store(lambda: journal.hints(*key)) or {}
-        self.attempts: list[Answer] = self._store(lambda: journal.answers(*key)) or []
-        self._store(lambda: journal.set_position(*key))
+        self.page: PageRecord = self._store(lambda: journal.page(*key)) or PageRecord()
+        self._store(lambda: journal.visit(*key))
 
-    def predict(self, text: str) -> Kept:
+    @property
+    def prediction(self) -> Response | None:
+        """The one that is locked."""
+        return self.page.activity(PREDICT).first
+
+    def predict(self, text: str) -> Response:
         """Lock a prediction. Raises UnitError, and then nothing is locked."""
         assert self.step.predict is not None
         value = units.parse(text, self.step.predict.unit)
         return self._lock(text.strip(), value)
 
-    def skip_prediction(self) -> Kept:
+    def skip_prediction(self) -> Response:
         """Lock that there is none."""
         return self._lock("", None)
 
@@ -44,50 +46,52 @@ class Study:
         """Whether the page asks for a prediction and has none."""
         return self.step.predict is not None and self.prediction is None
 
-    def answer(self, question: Question, answer: tuple[int, ...] | str) -> Mark:
+    def answer(self, question: Question, answer: Given) -> Mark:
         """Mark an answer and record the attempt. Raises UnitError, which is not an attempt."""
         from tcptutor.course import mark  # noqa: PLC0415  # with its marking rules, not needed for the first frame
 
         result = mark(question, answer)
-        self.attempts.append(Answer(question.id, answer, result.correct, ""))
-        key = self.module.id, self.step.id
-        self._store(lambda: self._journal.record_answer(*key, question.id, answer, result.correct))
+        self._respond(question.id, Response(answer, result.correct))
         return result
 
-    def mark_again(self, question: Question, attempt: Answer) -> Mark:
+    def mark_again(self, question: Question, attempt: Response) -> Mark:
         """What an earlier attempt is told now: the lesson may have been edited since."""
         from tcptutor.course import mark  # noqa: PLC0415
 
         try:
-            return mark(question, attempt.answer)
+            return mark(question, attempt.given)
         except UsageError:
-            return Mark(correct=attempt.correct, feedback="")
+            return Mark(correct=bool(attempt.correct), feedback="")
 
-    def last_attempt(self, question: Question) -> Answer | None:
+    def last_attempt(self, question: Question) -> Response | None:
         """The right answer once there is one, else the latest."""
-        attempts = [attempt for attempt in self.attempts if attempt.question == question.id]
-        return next((attempt for attempt in attempts if attempt.correct), attempts[-1] if attempts else None)
+        record = self.page.activity(question.id)
+        return record.right or record.latest
 
     def is_right(self, question: Question) -> bool:
-        attempt = self.last_attempt(question)
-        return attempt is not None and attempt.correct
+        return self.page.activity(question.id).right is not None
 
     def hint(self, target: str, hints: tuple[str, ...]) -> bool:
         """Show one level more of the target's hints; False when there is none left."""
-        level = self.hints.get(target, 0) + 1
+        level = self.page.activity(target).hints + 1
         if level > len(hints):
             return False
-        self.hints[target] = level
-        self._store(lambda: self._journal.record_hint(self.module.id, self.step.id, target, level))
+        self.page = self.page.hinted(target, level)
+        self._store(lambda: self._journal.hint(self.module.id, self.step.id, target, level))
         return True
 
-    def _lock(self, text: str, value: float | None) -> Kept:
+    def _lock(self, text: str, value: float | None) -> Response:
         if self.prediction is None:
-            kept = self._store(
-                lambda: self._journal.record_prediction(self.module.id, self.step.id, text, value)
-            )
-            self.prediction = kept or Kept(text, value, "")
+            self._respond(PREDICT, Response(text, None, value=value))
+        assert self.prediction is not None
         return self.prediction
+
+    def _respond(self, activity: str, response: Response) -> None:
+        key = self.module.id, self.step.id
+        stored = self._store(lambda: self._journal.respond(*key, activity, response))
+        # What another program locked before counts; but what could not be stored is here alone.
+        self._unsaved |= stored is None
+        self.page = stored if stored and not self._unsaved else self.page.responded(activity, response)
 
     def _store(self, use: Callable[[], _T]) -> _T | None:
         try:

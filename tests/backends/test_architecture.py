@@ -13,14 +13,15 @@ from typing import Any
 import pytest
 
 from tcptutor import theory
-from tcptutor.backends.guest import architecture, image, machine, tools
+from tcptutor.backends import tools
+from tcptutor.backends.guest import architecture, image, machine
 from tcptutor.backends.guest.architecture import AMD64, ARM64, Architecture
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.bytecode import Bytecode
 from tcptutor.backends.guest.machine import Mode
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import ImageDamaged, LabUnavailable, SetupError
-from tcptutor.install import needs
+from tcptutor.install import packages
 from tests.backends.play import play, total_bps
 from tests.conftest import Build
 
@@ -91,10 +92,16 @@ def test_setup_installs_the_architectures_qemu_and_no_other(
 ) -> None:
     monkeypatch.setenv(architecture.VARIABLE, one.name)
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
-    built = {need.package for need in needs.for_guest()} - {"debian-archive-keyring"}
+    built = {each.name for each in packages.missing_for_guest()} - {"debian-archive-keyring"}
     assert built == {"mmdebstrap", "squashfs-tools-ng", "kmod", "zstd", "util-linux", package}
-    assert {need.package for need in needs.for_guest(building=False)} == {"zstd", "util-linux", package}
-    assert {need.reason for need in needs.for_guest() if need.package == package} == {"runs the guest"}
+    assert {each.name for each in packages.missing_for_guest(building=False)} == {
+        "zstd",
+        "util-linux",
+        package,
+    }
+    assert {each.reason for each in packages.missing_for_guest() if each.name == package} == {
+        "runs the guest"
+    }
 
 
 @pytest.mark.parametrize(("found", "name"), [("x86_64", "amd64"), ("aarch64", "arm64")])
@@ -111,7 +118,7 @@ def test_a_machine_without_a_guest_says_what_to_do(monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv(architecture.VARIABLE, raising=False)
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     assert not architecture.possible()
-    assert needs.for_guest() == []
+    assert packages.missing_for_guest() == []
     with pytest.raises(LabUnavailable, match="riscv64 machines: use --backend host"):
         architecture.chosen()
     monkeypatch.setenv(architecture.VARIABLE, "arm64")

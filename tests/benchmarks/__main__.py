@@ -15,8 +15,11 @@ from pathlib import Path
 
 from tcptutor.backends.guest.machine import MEMORY_MIB
 from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
+from tcptutor.journal import Journal
+from tests.benchmarks.blocking import longest_blocks
 from tests.benchmarks.pty_app import PtyApp
 from tests.cli.command import TCPTUTOR
+from tests.journal.made import fill, many
 
 _ROUNDS = 7
 _POINT = "[\u2801-\u28ff]"
@@ -85,6 +88,30 @@ def _one_run() -> tuple[float, float]:
             app.close()
 
 
+def long_journal() -> None:
+    """Opening the journal of a student who did 100,000 things, in processor time, and against reading them all."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.db"
+        fill(path, many(100_000))
+        began = time.process_time()
+        Journal.open(path).close()
+        everything = time.process_time() - began
+        openings = []
+        for _ in range(_ROUNDS):
+            began = time.process_time()
+            journal = Journal.open(path)
+            openings.append(time.process_time() - began)
+            journal.close()
+        _line("journal of 100,000 events opened", statistics.median(openings) * 1000, 50, " ms")
+        _line("the same / read and folded from the first on", statistics.median(openings) / everything, 0.1)
+
+
+def blocks() -> None:
+    """A long run's end: the app goes on meanwhile."""
+    for work, longest in longest_blocks().items():
+        _line(f"event loop blocked while 16 flows × 65 s are {work}", longest * 1000, 30, " ms")
+
+
 def sizes() -> None:
     """Disk and memory of the guest."""
     guest = Snapshots()
@@ -110,7 +137,9 @@ def build() -> None:
 
 def main() -> int:
     start_up()
+    long_journal()
     streaming()
+    blocks()
     sizes()
     if "--build" in sys.argv:
         build()

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tcptutor import theory
-from tcptutor.cli import main
+from tcptutor.commands import main
 from tcptutor.theory.catalogue import MODELS
 
 

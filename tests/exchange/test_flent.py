@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tcptutor.errors import TutorError
-from tcptutor.exchange import bring
+from tcptutor.exchange import import_run
 from tcptutor.run import load
 
 from .command import FILES, RUNS
@@ -35,7 +35,7 @@ def changed(tmp_path: Path) -> Callable[[Callable[[dict[str, Any]], object]], Pa
 
 
 def test_the_flows_are_as_they_were_measured() -> None:
-    run, measured = bring(FILE), load(RUNS / "four-lossy-streams.tcprun")
+    run, measured = import_run(FILE), load(RUNS / "four-lossy-streams.tcprun")
     assert run.experiment.name == "imported/flent-4-tcp_nup"
     assert run.note == "imported from flent 2.3.0"
     assert (run.experiment.flows.streams, run.experiment.hosts.algorithm) == (4, "reno")
@@ -53,7 +53,7 @@ def test_the_flows_are_as_they_were_measured() -> None:
 
 
 def test_series_that_flent_computes_are_no_flows() -> None:
-    assert bring(FILE).experiment.flows.streams == 4  # beside "avg" and "sum"
+    assert import_run(FILE).experiment.flows.streams == 4  # beside "avg" and "sum"
 
 
 def test_format_1_has_its_raw_values_elsewhere(changed: Any) -> None:
@@ -63,8 +63,10 @@ def test_format_1_has_its_raw_values_elsewhere(changed: Any) -> None:
         data["metadata"]["NETPERF_WRAPPER_VERSION"] = data["metadata"].pop("FLENT_VERSION")
         del data["version"]
 
-    run = bring(changed(older))
-    assert [flow.throughput_bps for flow in run.flows] == [flow.throughput_bps for flow in bring(FILE).flows]
+    run = import_run(changed(older))
+    assert [flow.throughput_bps for flow in run.flows] == [
+        flow.throughput_bps for flow in import_run(FILE).flows
+    ]
     assert run.note == "imported from flent 2.3.0"
 
 
@@ -73,8 +75,8 @@ def test_without_raw_values_the_interpolated_ones_do(changed: Any) -> None:
         data["raw_values"] = {}
         data["version"] = 1
 
-    run = bring(changed(oldest))
-    for ours, best in zip(run.flows, bring(FILE).flows, strict=True):
+    run = import_run(changed(oldest))
+    for ours, best in zip(run.flows, import_run(FILE).flows, strict=True):
         assert ours.throughput_bps == pytest.approx(best.throughput_bps, rel=0.25)
     assert "--socket-stats" in run.note
 
@@ -84,14 +86,19 @@ def test_downloads_run_the_other_way(changed: Any) -> None:
         for part in (data["results"], data["raw_values"], data["metadata"]["SERIES_META"]):
             part["TCP download::1"] = part.pop("TCP upload::1")
 
-    assert bring(changed(turned)).experiment.flows.directions == ("reverse", "forward", "forward", "forward")
+    assert import_run(changed(turned)).experiment.flows.directions == (
+        "reverse",
+        "forward",
+        "forward",
+        "forward",
+    )
 
 
 def test_bzip2_and_plain_files_are_read_as_well(tmp_path: Path) -> None:
     text = gzip.decompress(FILE.read_bytes())
     for name, data in (("a.flent.bz2", bz2.compress(text)), ("a.flent", text)):
         (tmp_path / name).write_bytes(data)
-        assert bring(tmp_path / name).flows == bring(FILE).flows
+        assert import_run(tmp_path / name).flows == import_run(FILE).flows
 
 
 @pytest.mark.parametrize(
@@ -107,7 +114,7 @@ def test_bzip2_and_plain_files_are_read_as_well(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_read_is_told_in_one_line(changed: Any, change: Any, says: str) -> None:
     with pytest.raises(TutorError, match=says) as caught:
-        bring(changed(change))
+        import_run(changed(change))
     assert "\n" not in str(caught.value)
 
 
@@ -117,4 +124,4 @@ def test_a_file_cut_short_is_told(tmp_path: Path) -> None:
         data = FILE.read_bytes()
         part.write_bytes(data[: int(len(data) * share)])
         with pytest.raises(TutorError, match="damaged"):
-            bring(part)
+            import_run(part)

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from tcptutor.analysis import report
 from tcptutor.errors import ParameterError, TutorError
-from tcptutor.exchange import bring
+from tcptutor.exchange import import_run
 from tcptutor.run import Run
 
 from .command import FILES
 
 
 def run_of(name: str, **path: str) -> Run:
-    return bring(FILES / f"iperf3-{name}", path)
+    return import_run(FILES / f"iperf3-{name}", path)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_what_is_not_iperf3_s_is_told_in_one_line(tmp_path: Path, text: str, say
     file = tmp_path / "x.json"
     file.write_text(text)
     with pytest.raises(TutorError, match=says) as caught:
-        bring(file)
+        import_run(file)
     assert "\n" not in str(caught.value)
     assert "x.json" in str(caught.value)
 
@@ -166,7 +166,7 @@ def test_lines_around_the_json_do_no_harm(tmp_path: Path) -> None:
     text = (FILES / "iperf3-3.12-omit.json").read_text()
     file = tmp_path / "omit.json"
     file.write_text(f"warning: this is not JSON\n{text}\niperf3: interrupt - the client has terminated\n")
-    assert bring(file).samples == run_of("3.12-omit.json").samples
+    assert import_run(file).samples == run_of("3.12-omit.json").samples
 
 
 def test_a_test_that_was_ended_keeps_what_it_measured(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_test_that_was_ended_keeps_what_it_measured(tmp_path: Path) -> None:
     file = tmp_path / "killed.jsonl"
     error = '{"event":"error","data":"interrupt - the server has terminated"}'
     file.write_text("\n".join([*lines[:3], error]))
-    run = bring(file)
+    run = import_run(file)
     assert not run.complete
     assert "the server has terminated" in run.note
     assert run.samples[-1].t == pytest.approx(1, abs=0.01)
@@ -189,9 +189,9 @@ def test_cut_anywhere_a_file_gives_its_whole_intervals_or_one_line(
     cut = text[: data.draw(st.integers(0, len(text.rstrip()) - 1))]
     file = tmp_path_factory.getbasetemp() / "cut.json"
     file.write_text(cut)
-    whole = bring(FILES / name)
+    whole = import_run(FILES / name)
     try:
-        run = bring(file)
+        run = import_run(file)
     except TutorError as error:
         # Nothing is given up while there is a whole interval.
         assert cut.count('"sum"') <= 1, error

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcptutor.errors import TutorError, UsageError
-from tcptutor.exchange import bring, curves
+from tcptutor.exchange import curves, import_run
 from tcptutor.exchange import plot as plots
 from tcptutor.run import QueueSample, QueueTable, Run, SampleTable, load
 
@@ -134,7 +134,7 @@ def test_a_plot_of_another_process_and_day_has_the_same_bytes(run: Run, tmp_path
     "name", ["flent-4-tcp_nup.flent.gz", "iperf3-3.12-reverse.json", "iperf3-3.7-bidir.json"]
 )
 def test_runs_from_elsewhere_are_plotted_without_what_they_lack(name: str) -> None:
-    drawn = figure([bring(FILES / name)])
+    drawn = figure([import_run(FILES / name)])
     titles = [axis.get_title(loc="left").partition(",")[0] for axis in drawn.axes]
     assert "Throughput" in titles
     assert ("Congestion window" in titles) == ("reverse" not in name)

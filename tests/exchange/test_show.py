@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tcptutor.exchange import bring
+from tcptutor.exchange import import_run
 from tcptutor.run import Run, load
 from tcptutor.ui.show import ShowApp
 from tcptutor.ui.widgets.bench.chart import LEAST, Chart
@@ -75,7 +75,7 @@ async def test_a_run_cut_short_says_so(run: Run) -> None:
 
 
 async def test_an_imported_run_says_what_it_is_and_what_it_lacks() -> None:
-    app = app_of(bring(FILES / "flent-4-tcp_nup.flent.gz"))
+    app = app_of(import_run(FILES / "flent-4-tcp_nup.flent.gz"))
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "this lab did not check it")
         screen = text(app)
@@ -86,7 +86,7 @@ async def test_an_imported_run_says_what_it_is_and_what_it_lacks() -> None:
 
 
 async def test_a_run_of_datagrams_has_figures_and_no_chart() -> None:
-    app = app_of(bring(FILES / "iperf3-3.21-udp.json"))
+    app = app_of(import_run(FILES / "iperf3-3.21-udp.json"))
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "178605")
         assert "jitter" in text(app)

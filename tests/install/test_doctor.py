@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from tcptutor.backends.guest import architecture, tools
+from tcptutor.backends import tools
+from tcptutor.backends.guest import architecture
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.install import build, check_guest, kvm, system
+from tcptutor.install import check_guest, kvm, parts, system
 from tests.install.command import NOBODY, ROOT, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
 from tests.install.conftest import Cache
 
@@ -225,8 +226,8 @@ def test_the_machine_says_which_qemu_it_needs(
     cache: Cache, monkeypatch: pytest.MonkeyPatch, machine: str, text: str, remedy: str
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: machine)
-    monkeypatch.setattr(tools, "_PATH", "")
-    findings, runnable = check_guest.check(build.here())
+    monkeypatch.setattr(tools, "PATH", "")
+    findings, runnable = check_guest.check(parts.snapshots_here())
     assert not runnable
     assert (findings[0].name, findings[0].status, findings[0].text) == ("qemu", "warn", text)
     assert remedy in findings[0].remedy

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.install import limits, wsl
-from tcptutor.install.check_host import limit_finding
+from tcptutor.install import limits
+from tcptutor.install.check_host import check_wsl, limit_finding
 from tcptutor.install.limits import Limit
+from tcptutor.install.system import wsl_version
 
 NAMESPACES = {
     "proc/self/ns/user": "user:[4026531837]",
@@ -184,7 +185,7 @@ def test_files_of_this_machine_are_read(tmp_path: Path) -> None:
     ],
 )
 def test_versions_of_wsl(release: str, build: str, version: int) -> None:
-    assert wsl.version(release, build) == version
+    assert wsl_version(release, build) == version
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,7 @@ def test_versions_of_wsl(release: str, build: str, version: int) -> None:
     ],
 )
 def test_what_is_different_in_wsl(version: int, netem: bool, kvm: bool, status: str, told: list[str]) -> None:
-    (finding,) = wsl.check(version, netem, kvm)
+    (finding,) = check_wsl(version, netem, kvm)
     assert (finding.name, finding.status) == ("wsl", status)
     assert all(part in f"{finding.text}|{finding.remedy}" for part in told)
     assert ("netem" in finding.text, "emulated" in finding.text) == (
@@ -208,4 +209,4 @@ def test_what_is_different_in_wsl(version: int, netem: bool, kvm: bool, status: 
 
 
 def test_elsewhere_nothing_is_said_of_wsl() -> None:
-    assert wsl.check(0, netem=False, kvm=False) == []
+    assert check_wsl(0, netem=False, kvm=False) == []

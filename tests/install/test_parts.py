@@ -10,7 +10,7 @@ import pytest
 
 from tcptutor.backends.guest import leftovers
 from tcptutor.errors import SetupError
-from tcptutor.install import apt, verify
+from tcptutor.install import packages, verify
 from tcptutor.lab.protocol import Finished
 from tcptutor.run import Fidelity, FlowResult
 from tests.install.command import ROOT, TCPTUTOR, needs_user_namespaces, run
@@ -44,8 +44,8 @@ def test_only_what_no_living_process_has_made_is_removed(tmp_path: Path) -> None
 @needs_user_namespaces
 def test_apt_that_fails_is_one_line_with_its_last_error(tmp_path: Path) -> None:
     call = (
-        "import sys; from pathlib import Path; from tcptutor.install import apt\n"
-        "apt.install(['tcptutor-no-such-package'], Path(sys.argv[1]))"
+        "import sys; from pathlib import Path; from tcptutor.install import packages\n"
+        "packages.install(['tcptutor-no-such-package'], Path(sys.argv[1]))"
     )
     log, settings = tmp_path / "log", tmp_path / "apt.conf"
     # No sources, and folders of its own: quick, and the machine's lists stay as they are.
@@ -76,7 +76,7 @@ def test_apt_that_fails_is_one_line_with_its_last_error(tmp_path: Path) -> None:
 )
 def test_the_last_error_is_found(tmp_path: Path, said: str, told: str) -> None:
     (tmp_path / "log").write_text(said)
-    assert apt.last_error(tmp_path / "log") == told
+    assert packages.last_error(tmp_path / "log") == told
 
 
 def _finished(mbit: float, ping_ms: float, fidelity: str = "valid") -> Finished:

@@ -172,7 +172,7 @@ import sys
 from pathlib import Path
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import SetupError
-from tcptutor.install import build
+from tcptutor.install import parts
 
 snapshots = Snapshots()
 
@@ -186,7 +186,7 @@ def bar(part):
         return lambda share, text: None
 
 try:
-    build.build(snapshots, ["virtual"], bar)
+    parts.build(snapshots, ["virtual"], bar)
 except SetupError as error:
     print(error)
 """

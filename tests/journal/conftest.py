@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor import conduct
+from tcptutor.course.record import PREDICT, Response
 from tcptutor.journal import Journal
+from tcptutor.journal.events import JournalEvent, Responded, decode
 from tcptutor.lab.protocol import Samples
 from tcptutor.run import Environment, Run, Sample
 from tcptutor.spec import Experiment
@@ -21,6 +24,28 @@ def journal(path: Path) -> Iterator[Journal]:
     journal = Journal.open(path)
     yield journal
     journal.close()
+
+
+def predict(journal: Journal, text: str, value: float | None, module: str = "m", step: str = "s") -> Response:
+    """Lock it, and give what is locked."""
+    locked = journal.respond(module, step, PREDICT, Response(text, None, value=value)).activity(PREDICT).first
+    assert locked is not None
+    return locked
+
+
+def happened(journal: Journal) -> list[JournalEvent]:
+    """All events, of kinds that this version knows."""
+    return [event for stored in journal.events() if (event := decode(stored.data))]
+
+
+def answers(journal: Journal, module: str, step: str) -> list[tuple[str, object, bool]]:
+    """Every attempt at the questions of a page: which, what was given, and how it was marked."""
+    return [
+        (event.activity, event.response.given, bool(event.response.correct))
+        for event in happened(journal)
+        if isinstance(event, Responded) and (event.module, event.step) == (module, step)
+        if event.activity != PREDICT
+    ]
 
 
 def a_run(id: str = "r1") -> Run:
@@ -41,3 +66,16 @@ def some_samples(number: int) -> Samples:
         "rwnd_limited": 0.0, "sndbuf_limited": 0.0, "reord_seen": 0, "dsack_dups": 0, "rto": 0.2,
     }  # fmt: skip
     return Samples(float(number), (Sample(**values),))
+
+
+def begin(journal: Journal, run: Run, module: str = "m", step: str = "s") -> None:
+    """A run begins, as whoever conducts it has it kept."""
+    journal.runs.begin(run)
+    journal.begin_run(run, module, step)
+
+
+def finish(journal: Journal, run: Run) -> None:
+    """It has ended, and is in its file."""
+    file, unsaved = conduct.finish(run, journal.runs)
+    assert not unsaved
+    journal.finish_run(run, file)

@@ -5,50 +5,51 @@ from __future__ import annotations
 from pathlib import Path
 
 from tcptutor.course.model import Choice, Course, Module, Predict, Question, Step, StepExperiment
-from tcptutor.journal import Journal, Progress
+from tcptutor.course.record import PREDICT, Response
+from tcptutor.journal import Journal, Progress, is_done
 from tcptutor.spec import Experiment
 
-from .conftest import a_run
+from .conftest import a_run, answers, begin, finish, predict
 
 
 def test_everything_is_there_when_opened_again(path: Path) -> None:
     first = Journal.open(path)
-    first.record_prediction("m", "s", "70 Mbit/s", 70e6)
-    first.record_answer("m", "s", "q1", (0, 2), False)
-    first.record_answer("m", "s", "q2", "3 s", True)
-    first.record_hint("m", "s", "q1", 1)
-    first.record_hint("m", "s", "q1", 2)
-    first.set_position("m", "s")
+    predict(first, "70 Mbit/s", 70e6)
+    first.respond("m", "s", "q1", Response((0, 2), False))
+    first.respond("m", "s", "q2", Response("3 s", True))
+    first.hint("m", "s", "q1", 1)
+    first.hint("m", "s", "q1", 2)
+    first.visit("m", "s")
     # No close: a killed program does not close either.
 
     again = Journal.open(path)
-    kept = again.prediction("m", "s")
-    assert kept is not None
-    assert (kept.text, kept.value, kept.skipped) == ("70 Mbit/s", 70e6, False)
-    assert [(a.question, a.answer, a.correct) for a in again.answers("m", "s")] == [
-        ("q1", (0, 2), False),
-        ("q2", "3 s", True),
-    ]
-    assert again.hints("m", "s") == {"q1": 2}
+    page = again.page("m", "s")
+    assert page == first.page("m", "s")
+    locked = page.activity(PREDICT).first
+    assert locked is not None
+    assert (locked.given, locked.value) == ("70 Mbit/s", 70e6)
+    assert locked.at
+    assert answers(again, "m", "s") == [("q1", (0, 2), False), ("q2", "3 s", True)]
+    assert {id: activity.hints for id, activity in page.activities.items() if activity.hints} == {"q1": 2}
     assert again.position() == ("m", "s")
     first.close()
     again.close()
 
 
 def test_a_prediction_is_locked(journal: Journal) -> None:
-    journal.record_prediction("m", "s", "70 Mbit/s", 70e6)
-    assert journal.record_prediction("m", "s", "10 Mbit/s", 10e6).text == "70 Mbit/s"
+    predict(journal, "70 Mbit/s", 70e6)
+    assert predict(journal, "10 Mbit/s", 10e6).given == "70 Mbit/s"
 
 
 def test_running_without_a_prediction_locks_it_too(journal: Journal) -> None:
-    assert journal.record_prediction("m", "s", "", None).skipped
-    assert journal.record_prediction("m", "s", "10 Mbit/s", 10e6).skipped
+    assert predict(journal, "", None).value is None
+    assert predict(journal, "10 Mbit/s", 10e6).value is None
 
 
 def test_the_position_is_the_latest_visit(journal: Journal) -> None:
     assert journal.position() is None
     for step in ("a", "b", "a"):
-        journal.set_position("m", step)
+        journal.visit("m", step)
     assert journal.position() == ("m", "a")
 
 
@@ -77,20 +78,20 @@ COURSE = Course(
 def test_a_step_is_done_when_all_it_asks_for_is_done(journal: Journal) -> None:
     read, whole = STEPS
     assert journal.progress(COURSE) == {"m": Progress(0, 2)}
-    journal.set_position("m", "read")
-    assert journal.step_done("m", read)
+    journal.visit("m", "read")
+    assert is_done(journal.page("m", "read"), read)
 
-    journal.set_position("m", "all")
-    journal.record_prediction("m", "all", "1 Mbit/s", 1e6)
+    journal.visit("m", "all")
+    predict(journal, "1 Mbit/s", 1e6, "m", "all")
     run = a_run()
-    journal.begin_run(run, "m", "all")
+    begin(journal, run, "m", "all")
     run.complete = False
-    journal.finish_run(run)
-    journal.record_answer("m", "all", "q", (0,), True)
-    assert not journal.step_done("m", whole), "a run that was cut short does not count"
+    finish(journal, run)
+    journal.respond("m", "all", "q", Response((0,), True))
+    assert not is_done(journal.page("m", "all"), whole), "a run that was cut short does not count"
 
     run = a_run("r2")
-    journal.begin_run(run, "m", "all")
+    begin(journal, run, "m", "all")
     run.complete = True
-    journal.finish_run(run)
+    finish(journal, run)
     assert journal.progress(COURSE) == {"m": Progress(2, 2)}

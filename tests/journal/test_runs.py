@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,23 +12,26 @@ import pytest
 
 from tcptutor.errors import JournalError
 from tcptutor.journal import Journal
+from tcptutor.journal.events import RunEnded
 from tcptutor.lab.protocol import Finished
 from tcptutor.run import Fidelity, load
 from tcptutor.runs.store import RunStore
 
-from .conftest import a_run, some_samples
+from .conftest import a_run, answers, begin, finish, happened, some_samples
 
+BEFORE = Path(__file__).parents[1] / "run" / "files" / "cut.tcprun.part"
 DURING_A_RUN = """
 import os, signal, sys
 from pathlib import Path
-from tests.journal.conftest import a_run, some_samples
+from tests.journal.conftest import a_run, begin, some_samples
+from tcptutor.course.record import Response
 from tcptutor.journal import Journal
 journal = Journal.open(Path(sys.argv[1]))
-journal.record_answer("m", "s", "q", (1,), True)
+journal.respond("m", "s", "q", Response((1,), True))
 run = a_run("killed")
-journal.begin_run(run, "m", "s")
+begin(journal, run)
 for number in range(5):
-    journal.extend_run(run, some_samples(number))
+    journal.runs.take(run, some_samples(number))
 """
 KILLED = DURING_A_RUN + "os.kill(os.getpid(), signal.SIGKILL)"
 ALIVE = DURING_A_RUN + "print('there', flush=True); sys.stdin.read()"
@@ -42,6 +46,11 @@ def _killed(path: Path) -> Path:
     return part
 
 
+def _ends(journal: Journal) -> list[tuple[str, bool]]:
+    """Note and completeness of the runs that have ended."""
+    return [(event.note, event.complete) for event in happened(journal) if isinstance(event, RunEnded)]
+
+
 def _files(path: Path) -> list[Path]:
     return sorted((path.parent / "runs").iterdir())
 
@@ -54,19 +63,27 @@ def test_a_killed_program_leaves_its_run_marked_as_cut_short(path: Path) -> None
     assert (run.id, run.complete, run.experiment_s) == ("killed", False, 4.0)
     assert [sample.t for sample in run.samples] == [0, 1, 2, 3, 4]
     assert run.note == "tcptutor ended during it"
-    assert [answer.correct for answer in journal.answers("m", "s")] == [True]
+    assert answers(journal, "m", "s") == [("q", (1,), True)]
     assert journal.notice == ""
     assert [file.name for file in _files(path)] == ["killed.tcprun"]
     journal.close()
+
+
+def test_a_part_that_the_version_before_has_left_becomes_a_run(tmp_path: Path) -> None:
+    """It is what commit bcc46b6 wrote of two flows until it was killed within a line, and never changes."""
+    shutil.copy(BEFORE, tmp_path)
+    (run,) = RunStore(tmp_path).recover()
+    assert (run.id, run.complete, run.note) == ("cut", False, "tcptutor ended during it")
+    assert len(run.samples) == 56
+    assert load(tmp_path / "cut.tcprun").samples.column("bytes_acked") == run.samples.column("bytes_acked")
+    assert [path.name for path in tmp_path.iterdir()] == ["cut.tcprun"]
 
 
 def test_a_part_recovered_by_another_command_is_told_by_the_journal(path: Path) -> None:
     part = _killed(path)
     assert [run.id for run in RunStore(part.parent).recover()] == ["killed"]
     journal = Journal.open(path)
-    assert journal._read("SELECT note, complete FROM runs WHERE finished IS NOT NULL") == [
-        ("tcptutor ended during it", 0)
-    ]
+    assert _ends(journal) == [("tcptutor ended during it", False)]
     journal.close()
 
 
@@ -80,7 +97,8 @@ def test_a_run_that_goes_on_in_another_program_is_left_alone(path: Path) -> None
         journal = Journal.open(path)
         assert journal.latest_run("m", "s") is None
         assert [file.name for file in _files(path)] == ["killed.tcprun.part"]
-        assert journal._read("SELECT finished FROM runs") == [(None,)]
+        assert _ends(journal) == []
+        assert [run.ended for run in journal.record.runs.values()] == [False]
         journal.close()
         other.kill()
     journal = Journal.open(path)
@@ -106,15 +124,16 @@ def test_a_torn_line_is_dropped_and_the_lines_before_it_kept(path: Path, cut: in
 def test_a_run_whose_end_had_arrived_is_whole(path: Path) -> None:
     journal = Journal.open(path)
     run = a_run()
-    journal.begin_run(run, "m", "s")
+    begin(journal, run)
     for event in (some_samples(1), Finished((), Fidelity(), 1.0)):
-        journal.extend_run(run, event)
-    journal._runs._parts[run.id]._close()  # as when it is killed
+        journal.runs.take(run, event)
+    journal.runs._parts[run.id]._close()  # as when it is killed
     again = Journal.open(path)
     kept = again.latest_run("m", "s")
     assert kept is not None
     assert (kept.complete, kept.note, kept.experiment_s) == (True, "", 1.0)
-    assert again._read("SELECT complete FROM runs") == [(1,)]
+    assert _ends(again) == [("", True)]
+    assert again.page("m", "s").whole_runs == 1
 
 
 def test_what_a_killed_program_had_half_written_goes(path: Path) -> None:
@@ -155,12 +174,12 @@ def test_a_part_that_cannot_become_a_file_now_waits_for_the_next_start(
 
 def test_a_run_that_nothing_came_of_leaves_no_file_and_hides_no_other(journal: Journal, path: Path) -> None:
     first = a_run("r1")
-    journal.begin_run(first, "m", "s")
+    begin(journal, first)
     first.complete = True
-    journal.finish_run(first)
+    finish(journal, first)
     second = a_run("r2")
-    journal.begin_run(second, "m", "s")
-    journal.finish_run(second)
+    begin(journal, second)
+    finish(journal, second)
     latest = journal.latest_run("m", "s")
     assert latest is not None
     assert latest.id == "r1"
@@ -170,9 +189,9 @@ def test_a_run_that_nothing_came_of_leaves_no_file_and_hides_no_other(journal: J
 def test_the_latest_run_of_a_step_is_given(journal: Journal) -> None:
     for number in (1, 2):
         run = a_run(f"r{number}")
-        journal.begin_run(run, "m", "s")
+        begin(journal, run)
         run.complete = True
-        journal.finish_run(run)
+        finish(journal, run)
     latest = journal.latest_run("m", "s")
     assert latest is not None
     assert (latest.id, latest.complete) == ("r2", True)
@@ -182,9 +201,9 @@ def test_the_latest_run_of_a_step_is_given(journal: Journal) -> None:
 def test_a_damaged_run_file_gives_the_run_before_it(journal: Journal, path: Path) -> None:
     for number in (1, 2):
         run = a_run(f"r{number}")
-        journal.begin_run(run, "m", "s")
+        begin(journal, run)
         run.complete = True
-        journal.finish_run(run)
+        finish(journal, run)
     (path.parent / "runs" / "r2.tcprun").write_bytes(b"not a run")
     latest = journal.latest_run("m", "s")
     assert latest is not None

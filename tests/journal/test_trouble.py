@@ -9,19 +9,22 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.course.record import PREDICT, Response
 from tcptutor.errors import JournalError
-from tcptutor.journal import Journal, schema
+from tcptutor.journal import Journal, schema, store
+from tcptutor.journal.events import Responded, export_events, read_events
 
-from .conftest import a_run, some_samples
+from .conftest import a_run, answers, begin, happened, predict, some_samples
 
 WRITER = """
 import sys
 from pathlib import Path
+from tcptutor.course.record import Response
 from tcptutor.journal import Journal
 journal = Journal.open(Path(sys.argv[1]))
 for number in range(100):
-    journal.record_answer("m", "s", sys.argv[2], (number,), False)
-    journal.set_position("m", sys.argv[2])
+    journal.respond("m", "s", sys.argv[2], Response((number,), False))
+    journal.visit("m", sys.argv[2])
 """
 
 
@@ -29,9 +32,10 @@ def test_two_programs_write_at_once_and_lose_nothing(path: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name]) for name in ("one", "two")]
     assert [writer.wait(60) for writer in writers] == [0, 0]
     journal = Journal.open(path)
-    answers = journal.answers("m", "s")
+    given = answers(journal, "m", "s")
     for name in ("one", "two"):
-        assert [a.answer for a in answers if a.question == name] == [(n,) for n in range(100)]
+        assert [answer for question, answer, _ in given if question == name] == [(n,) for n in range(100)]
+    assert len(list(read_events(export_events(journal.events())))) == 400, "one chain"
     journal.close()
 
 
@@ -42,7 +46,7 @@ def test_a_damaged_journal_is_kept_aside_and_said(path: Path) -> None:
     (aside,) = path.parent.glob("journal.damaged-*.db")
     assert str(aside) in journal.notice
     assert aside.read_bytes().startswith(b"this is not")
-    journal.set_position("m", "s")
+    journal.visit("m", "s")
     assert journal.position() == ("m", "s")
     journal.close()
 
@@ -50,39 +54,103 @@ def test_a_damaged_journal_is_kept_aside_and_said(path: Path) -> None:
 def test_a_journal_damaged_in_the_middle_is_noticed_at_the_start(path: Path) -> None:
     journal = Journal.open(path)
     for number in range(500):
-        journal.record_answer("m", "s", "q" * 100, (number,), True)
+        journal.respond("m", "s", "q" * 100, Response((number,), True))
     journal.close()
     with path.open("r+b") as file:
         file.seek(8192)
         file.write(b"\xff" * 8192)
     again = Journal.open(path)
     assert "damaged" in again.notice
-    assert again.answers("m", "s") == []
+    assert answers(again, "m", "s") == []
     again.close()
 
 
 def test_a_full_disk_is_one_clear_line_and_what_was_stored_stays(path: Path) -> None:
     journal = Journal.open(path)
-    journal.record_answer("m", "s", "q", (0,), True)
+    journal.respond("m", "s", "q", Response((0,), True))
     connection = journal._connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(JournalError, match="disk is full") as caught:
         for number in range(1000):
-            journal.record_answer("m", "s", "q" * 500, (number,), False)
+            journal.respond("m", "s", "q" * 500, Response((number,), False))
     assert "\n" not in str(caught.value)
-    assert journal.answers("m", "s")[0].correct
+    assert answers(journal, "m", "s")[0] == ("q", (0,), True)
+    assert journal.page("m", "s").activity("q").right is not None
+    connection.execute("PRAGMA max_page_count = 1000000")
+    journal.respond("m", "s", "q", Response((1,), True))
+    assert len(answers(journal, "m", "s")) == len(list(read_events(export_events(journal.events()))))
+    journal.close()
+
+
+def test_a_program_killed_while_it_writes_has_lost_nothing_that_it_had_recorded(path: Path) -> None:
+    Journal.open(path).close()
+    for moment in range(3):
+        before = len(_given(path))
+        writer = subprocess.Popen([sys.executable, "-c", SAYING, str(path)], stdout=subprocess.PIPE)
+        with writer:
+            assert writer.stdout is not None
+            said = [int(writer.stdout.readline()) for _ in range(1 + 7 * moment)]
+            writer.kill()
+            said += [int(line) for line in writer.stdout if line.endswith(b"\n")]
+        given = _given(path)[before:]
+        # One more may have been stored and not said.
+        assert given in (said, [*said, len(said)])
+
+
+SAYING = """
+import sys
+from pathlib import Path
+from tcptutor.course.record import Response
+from tcptutor.journal import Journal
+journal = Journal.open(Path(sys.argv[1]))
+for number in range(10_000):
+    journal.respond("m", "s", "q", Response((number,), False))
+    print(number, flush=True)
+"""
+
+
+def _given(path: Path) -> list[int]:
+    """The numbers that were answered, of one chain."""
+    journal = Journal.open(path)
+    list(read_events(export_events(journal.events())))
+    numbers = [event.response.given[0] for event in happened(journal) if isinstance(event, Responded)]
+    journal.close()
+    return [int(number) for number in numbers]
+
+
+@pytest.mark.parametrize("trouble", ["in use by another program", "cannot be written"])
+def test_what_cannot_be_written_now_is_one_clear_line_and_changes_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    monkeypatch.setattr(store, "BUSY_MS", 50)
+    journal = Journal.open(path)
+    journal.visit("m", "s")
+    before = journal.record
+    other = sqlite3.connect(path, isolation_level=None)
+    if trouble == "cannot be written":
+        journal._connection.execute("PRAGMA query_only = ON")  # as SQLite says it of a read-only place
+    else:
+        other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(JournalError, match=trouble) as caught:
+        journal.visit("m", "other")
+    assert "\n" not in str(caught.value)
+    assert journal.record == before
+    other.close()
+    journal._connection.execute("PRAGMA query_only = OFF")
+    journal.visit("m", "other")
+    assert [event.serial for event in read_events(export_events(journal.events()))] == [1, 2]
     journal.close()
 
 
 def test_a_disk_that_is_full_for_run_files_is_one_clear_line(journal: Journal, path: Path) -> None:
     (path.parent / "runs").write_text("a file where the folder should be")
     run = a_run()
-    journal.begin_run(run, "m", "s")
-    journal.extend_run(run, some_samples(0))
+    begin(journal, run)
+    journal.runs.take(run, some_samples(0))
     run.complete = True
     with pytest.raises(JournalError, match="could not be saved") as caught:
-        journal.finish_run(run)
+        journal.runs.finish(run)
     assert "\n" not in str(caught.value)
 
 
@@ -104,7 +172,7 @@ def test_a_journal_of_a_newer_version_is_left_alone(path: Path) -> None:
 
 def test_an_older_journal_is_brought_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = Journal.open(path)
-    first.set_position("m", "s")
+    first.visit("m", "s")
     first.close()
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, ("CREATE TABLE notes (text TEXT)",)))
     monkeypatch.setattr(schema, "VERSION", len(schema.MIGRATIONS))
@@ -117,6 +185,6 @@ def test_an_older_journal_is_brought_up(path: Path, monkeypatch: pytest.MonkeyPa
 def test_without_a_file_the_journal_lasts_as_long_as_the_program() -> None:
     journal = Journal.in_memory("nothing is stored")
     assert not journal.lasting
-    journal.record_prediction("m", "s", "1 s", 1.0)
-    assert journal.prediction("m", "s") is not None
+    predict(journal, "1 s", 1.0)
+    assert journal.page("m", "s").activity(PREDICT).first is not None
     journal.close()

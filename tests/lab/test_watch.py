@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from tcptutor.backends import host
+from tcptutor.backends import host, tools
 from tcptutor.lab.fidelity import Watch
 from tcptutor.run import QueueSample
 from tests.conftest import Build
@@ -26,7 +26,7 @@ def test_what_is_wrong_with_the_network_is_told(mark: str) -> None:
         text=True,
         check=False,
         timeout=60,
-        env={**os.environ, "PATH": host.PATH},
+        env={**os.environ, "PATH": tools.PATH},
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from tcptutor import places
 from tcptutor.course.experiments import Catalogue
 from tcptutor.sweep import grid
-from tcptutor.sweep.cell import Predicted, Row
 from tcptutor.sweep.grid import Cell
-from tcptutor.sweep.table import Definition, Table, define
+from tcptutor.sweep.row import Row, RowPrediction
+from tcptutor.sweep.table import Definition, SweepTable, define
 
 NAME = "parallel-streams/random-loss"
 SHORT = ["--set", "duration=1s", "--set", "warmup=0s", "--set", "rate=5Mbit/s"]
@@ -40,7 +40,7 @@ def definition_of(*texts: str) -> Definition:
 
 
 def row_of(cell: Cell, throughput: float, model: float = 5e6) -> Row:
-    predicted = Predicted(
+    predicted = RowPrediction(
         model="mathis",
         label="Mathis",
         throughput_bps=model,
@@ -59,9 +59,9 @@ def row_of(cell: Cell, throughput: float, model: float = 5e6) -> Row:
     )  # fmt: skip
 
 
-def table_of(texts: Sequence[str], throughput: float = 4e6) -> Table:
+def table_of(texts: Sequence[str], throughput: float = 4e6) -> SweepTable:
     """A whole table whose throughput grows a little from cell to cell."""
-    table = Table(definition_of(*texts))
+    table = SweepTable(definition_of(*texts))
     for cell in cells_of(*texts):
         table.take(row_of(cell, throughput * (1 + 0.01 * cell.index)))
     return table

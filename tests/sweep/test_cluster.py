@@ -82,7 +82,7 @@ def test_a_worker_without_the_guest_says_so_for_its_cells(mark: str, tmp_path: P
 
 
 def test_a_worker_without_tcptutor_says_so(mark: str, tmp_path: Path) -> None:
-    """Its tcptutor is one that has no sweeps."""
+    """Its tcptutor is one that cannot work for others."""
     old = tmp_path / "old" / "tcptutor"
     old.mkdir(parents=True)
     (old / "__init__.py").write_text("")
@@ -101,7 +101,7 @@ def test_a_worker_without_tcptutor_says_so(mark: str, tmp_path: Path) -> None:
         process.stdin.close()
         process.wait(timeout=30)
     assert done.returncode == 1
-    assert "a worker has no tcptutor.sweep: install tcptutor" in done.stderr
+    assert "a worker has no tcptutor.fleet: install tcptutor" in done.stderr
 
 
 @pytest.mark.guest
@@ -158,7 +158,7 @@ def test_a_scheduler_without_workers(mark: str, tmp_path: Path) -> None:
 
 
 def test_without_dask_one_line_names_the_extra(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['distributed'] = None; from tcptutor.cli import main; main()"
+    code = "import sys; sys.modules['distributed'] = None; from tcptutor.commands import main; main()"
     arguments = [
         "sweep",
         NAME,

@@ -11,7 +11,7 @@ import pytest
 
 from tcptutor.errors import TutorError, UsageError
 from tcptutor.sweep import plot
-from tcptutor.sweep.table import Table, load
+from tcptutor.sweep.table import SweepTable, load
 from tests.sweep.made import definition_of, table_of
 
 GRID = ["loss=0.01%..1%/x3", "rtt=10ms,50ms", "seed=1..4/4"]
@@ -96,7 +96,7 @@ def test_what_cannot_be_drawn(tmp_path: Path, how: dict[str, str], says: str) ->
 
 def test_an_empty_table_and_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(TutorError, match="run it to its end"):
-        plot.draw(Table(definition_of(*GRID)), "loss", tmp_path / "out.svg")
+        plot.draw(SweepTable(definition_of(*GRID)), "loss", tmp_path / "out.svg")
     (tmp_path / "file").touch()
     with pytest.raises(TutorError, match="cannot write"):
         plot.draw(table_of(GRID), "loss", tmp_path / "file" / "out.svg")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.commands.sweep import lines
 from tcptutor.errors import TutorError, UsageError
-from tcptutor.sweep import said
-from tcptutor.sweep.cell import Failed
+from tcptutor.sweep.row import CellFailure
 from tcptutor.sweep.table import Store, load
 from tests.sweep.made import cells_of, definition_of, row_of, table_of
 
@@ -44,11 +44,11 @@ def test_a_file_from_before_differences_and_reasons_is_read(file: Path) -> None:
     assert old.damaged == 0
     assert (old.rows[0].predictions[0].difference, old.rows[0].predictions[0].reason) == (None, "")
     assert old.rows[0].predictions[0].ratio == whole.ratio
-    assert "−80 %" in said.lines(old)[1]  # by the ratio, which was always there
+    assert "−80 %" in lines(old)[1]  # by the ratio, which was always there
 
 
 def test_the_table_says_how_far_a_point_is_from_its_model() -> None:
-    head, first, *_, last = said.lines(table_of(["loss=0.1%,1%", "seed=1..3/3"], throughput=5.2e6))
+    head, first, *_, last = lines(table_of(["loss=0.1%,1%", "seed=1..3/3"], throughput=5.2e6))
     assert "difference" in head
     assert re.search(r"Mathis +\+6 ± 5\.2 %  random-loss", first)
     assert last.startswith("± is half the 95% confidence interval")
@@ -67,9 +67,9 @@ def test_a_torn_last_line_is_dropped_and_the_next_row_is_whole(file: Path, torn:
 
 
 def test_a_damaged_line_loses_its_own_cell_only(file: Path) -> None:
-    lines = file.read_bytes().split(b"\n")
-    lines[1] = lines[1][:40] + b"\xff\xfe" + lines[1][50:]
-    file.write_bytes(b"\n".join(lines))
+    written = file.read_bytes().split(b"\n")
+    written[1] = written[1][:40] + b"\xff\xfe" + written[1][50:]
+    file.write_bytes(b"\n".join(written))
     table = load(file)
     assert (list(table.rows), table.damaged) == ([1], 1)
 
@@ -114,7 +114,7 @@ def test_a_newer_format_and_a_missing_file(file: Path, tmp_path: Path) -> None:
 def test_a_failure_is_kept_until_the_cell_has_a_row(file: Path) -> None:
     cell = cells_of(AXIS)[2]
     with Store(file, definition_of(AXIS)) as store:
-        store.add(Failed(cell=2, point=cell.point, seed=1, reason="the guest has ended"))
+        store.add(CellFailure(cell=2, point=cell.point, seed=1, reason="the guest has ended"))
     assert load(file).failures[2].reason == "the guest has ended"
     with Store(file, definition_of(AXIS)) as store:
         store.add(row_of(cell, 1e6))
@@ -153,6 +153,7 @@ FULL = """
 mount -t tmpfs -o size=64k none {folder}
 exec {python} - <<'END'
 from pathlib import Path
+from tcptutor.commands.sweep import lines
 from tcptutor.errors import TutorError
 from tcptutor.sweep.table import Store, load
 from tests.sweep.made import cells_of, definition_of, row_of

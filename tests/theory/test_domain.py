@@ -9,7 +9,7 @@ import pytest
 
 from tcptutor import theory
 from tcptutor.errors import ParameterError
-from tcptutor.theory.catalogue import MODELS, Model
+from tcptutor.theory.catalogue import MODELS, PublishedModel
 
 REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("mss: 0", lambda: theory.mathis(0, 0.05, 1e-3)),
@@ -99,7 +99,7 @@ NUMBERS = [
 
 @pytest.mark.parametrize("outside", [-1.0, float("nan")], ids=["negative", "nan"])
 @pytest.mark.parametrize(("model", "name"), NUMBERS, ids=[f"{model.name}-{name}" for model, name in NUMBERS])
-def test_every_parameter_of_every_model_has_a_bound(model: Model, name: str, outside: float) -> None:
+def test_every_parameter_of_every_model_has_a_bound(model: PublishedModel, name: str, outside: float) -> None:
     usual = {parameter.name: USUAL[parameter.name] for parameter in model.parameters}
     model.function(**usual)
     given = usual[name]

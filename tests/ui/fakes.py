@@ -18,7 +18,7 @@ from tcptutor.analysis.model import (
 )
 from tcptutor.analysis.model import Phase as TcpPhase
 from tcptutor.errors import TutorError
-from tcptutor.lab.protocol import Event, Finished, Phase, Samples
+from tcptutor.lab.protocol import VERSION, Event, Finished, Phase, Ready, Samples
 from tcptutor.run import Environment, Fidelity, FlowResult, Run, Sample
 from tcptutor.spec import Experiment
 
@@ -101,6 +101,7 @@ class FakeLab:
         self.runs += 1
         ended = False
         try:
+            yield Ready(VERSION, GUEST)
             yield Phase("network", "building the network")
             for batch in _batches(samples_of(experiment), experiment.total_streams * 4):
                 if self.hold_at is not None and batch[-1].t > self.hold_at:

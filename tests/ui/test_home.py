@@ -41,8 +41,8 @@ async def test_without_a_lab_the_reason_stands_there_and_pages_work(course, jour
 
 
 async def test_enter_goes_on_where_the_student_was(make_app, journal: Journal) -> None:
-    journal.set_position("one-flow", "what-cwnd-is")
-    journal.set_position("many-flows", "eight-flows")
+    journal.visit("one-flow", "what-cwnd-is")
+    journal.visit("many-flows", "eight-flows")
     app = make_app()
     async with app.run_test(size=(100, 30)) as pilot:
         await until_text(pilot, "2 Many flows, “Eight flows”")

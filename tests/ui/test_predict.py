@@ -6,9 +6,17 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
+from tcptutor.course.record import PREDICT, ActivityRecord
+from tcptutor.journal import Journal
 from tcptutor.ui.app import TutorApp
+from tests.journal.conftest import answers
 
 from .screen import keys, text, until, until_text
+
+
+def record(journal: Journal) -> ActivityRecord:
+    """What was done of the page's prediction."""
+    return journal.page("one-flow", "one-lossy-flow").activity(PREDICT)
 
 
 @pytest.fixture
@@ -31,14 +39,14 @@ async def test_run_asks_for_the_prediction_first(page, lab) -> None:
 async def test_a_bare_number_is_told_what_is_missing(page, journal) -> None:
     await page.press("r", *keys("70"), "enter")
     await until_text(page, "has no unit")
-    assert journal.prediction("one-flow", "one-lossy-flow") is None
+    assert record(journal).first is None
 
 
 async def test_enter_locks_it_for_good(page, journal) -> None:
     await page.press("r", *keys("20 Mbit/s"), "enter")
     await until_text(page, "20 Mbit/s  (locked)")
-    kept = journal.prediction("one-flow", "one-lossy-flow")
-    assert (kept.text, kept.value) == ("20 Mbit/s", 20e6)
+    locked = record(journal).first
+    assert (locked.given, locked.value) == ("20 Mbit/s", 20e6)
     assert not any(entry.display and entry.region.height for entry in page.app.screen.query(".entry Input").results() if
                    "prediction" in str(entry.parent.parent))  # fmt: skip
     await page.press("r")
@@ -50,7 +58,7 @@ async def test_a_number_that_is_typed_is_the_prediction_and_no_answer(page, jour
     """Who types it without going there first means the field above, not one of the choices below it."""
     await page.press(*keys("20 Mbit/s"), "enter")
     await until_text(page, "20 Mbit/s  (locked)")
-    assert journal.answers("one-flow", "one-lossy-flow") == []
+    assert answers(journal, "one-flow", "one-lossy-flow") == []
     await page.press("2", "enter")
     await until_text(page, "✓ Right.")
 
@@ -83,7 +91,7 @@ async def test_x_runs_without_one_and_that_is_locked_too(page, journal, lab) -> 
     await page.press("r", "escape", "x")
     await until(page, lambda: lab.runs == 1)
     await until_text(page, "You ran this without a prediction")
-    assert journal.prediction("one-flow", "one-lossy-flow").skipped
+    assert (record(journal).first.given, record(journal).first.value) == ("", None)
 
 
 async def test_hints_come_one_level_at_a_time_and_are_recorded(page, journal) -> None:
@@ -92,7 +100,8 @@ async def test_hints_come_one_level_at_a_time_and_are_recorded(page, journal) ->
     assert "hint 2" not in text(page.app)
     await page.press("h")
     await until_text(page, "hint 2 of 2")
-    assert journal.hints("one-flow", "one-lossy-flow") == {"predict": 2}
+    assert record(journal).hints == 2
+    assert list(journal.page("one-flow", "one-lossy-flow").activities) == [PREDICT]
 
 
 async def test_letters_are_typed_not_run_while_in_the_field(page, lab) -> None:

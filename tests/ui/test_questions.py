@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.journal.conftest import answers, predict
+
 from .screen import keys, text, until, until_text
 
 STEP = ("one-flow", "one-lossy-flow")
@@ -11,7 +13,7 @@ STEP = ("one-flow", "one-lossy-flow")
 
 @pytest.fixture
 async def page(make_app, journal):
-    journal.record_prediction(*STEP, "10 Mbit/s", 10e6)
+    predict(journal, "10 Mbit/s", 10e6, *STEP)
     app = make_app("one-flow")
     async with app.run_test(size=(120, 44)) as pilot:
         await pilot.press("n")
@@ -25,13 +27,13 @@ async def test_a_wrong_choice_is_told_why_and_may_be_changed(page, journal) -> N
     await page.press("2", "enter")
     await until_text(page, "✓ Right. Yes: each loss halves cwnd.")
     assert "Loss comes before the link does." in text(page.app)
-    assert [(a.answer, a.correct) for a in journal.answers(*STEP)] == [((0,), False), ((1,), True)]
+    assert [answer[1:] for answer in answers(journal, *STEP)] == [((0,), False), ((1,), True)]
 
 
 async def test_a_choice_marks_nothing_before_enter(page, journal) -> None:
     await page.press("2")
     await until_text(page, "2 ● Random loss")
-    assert journal.answers(*STEP) == []
+    assert answers(journal, *STEP) == []
 
 
 async def test_arrows_and_enter_answer_too(page, journal) -> None:
@@ -42,7 +44,7 @@ async def test_arrows_and_enter_answer_too(page, journal) -> None:
 async def test_a_number_without_its_unit_is_no_attempt(page, journal) -> None:
     await page.press("2", "enter", "tab", *keys("20"), "enter")
     await until_text(page, "has no unit")
-    assert [a.question for a in journal.answers(*STEP)] == ["limit"]
+    assert [question for question, _, _ in answers(journal, *STEP)] == ["limit"]
     await page.press(*keys(" ms"), "enter")
     await until_text(page, "✓ Right. 20 ms")
 
@@ -57,7 +59,7 @@ async def test_several_choices_are_answered_together(make_app, journal) -> None:
         await until_text(pilot, "3 ☑")
         await pilot.press("enter")
         await until_text(pilot, "✓ Right.")
-        assert [a.answer for a in journal.answers("many-flows", "eight-flows")] == [(0,), (0, 2)]
+        assert [given for _, given, _ in answers(journal, "many-flows", "eight-flows")] == [(0,), (0, 2)]
 
 
 async def test_h_gives_the_hint_of_the_question_at_hand(page, journal) -> None:
@@ -72,7 +74,7 @@ async def test_what_was_answered_stands_there_again(page, journal) -> None:
     await until_text(page, "What cwnd is")
     await page.press("n")
     await until_text(page, "✓ Right. Yes: each loss halves cwnd.")
-    await until(page, lambda: len(journal.answers(*STEP)) == 1)
+    await until(page, lambda: len(answers(journal, *STEP)) == 1)
 
 
 async def test_what_was_told_is_in_view_in_a_small_terminal(make_app) -> None:

@@ -9,10 +9,12 @@ from contextlib import asynccontextmanager
 from textual.pilot import Pilot
 from textual.widgets import Markdown
 
+from tcptutor.lab.protocol import VERSION, Ready
 from tcptutor.run import Fidelity
 from tcptutor.ui.app import TutorApp
+from tests.journal.conftest import predict
 
-from .fakes import FakeLab
+from .fakes import GUEST, FakeLab
 from .screen import text, until, until_text
 
 STEP = ("one-flow", "one-lossy-flow")
@@ -29,7 +31,7 @@ async def opened(make_app, size: tuple[int, int] = (120, 40)) -> AsyncIterator[P
 
 
 async def test_a_run_ends_with_measured_models_own_and_why(make_app, journal) -> None:
-    journal.record_prediction(*STEP, "10 Mbit/s", 10e6)
+    predict(journal, "10 Mbit/s", 10e6, *STEP)
     async with opened(make_app) as pilot:
         await pilot.press("r")
         await until_text(pilot, "why: random loss, 0.1 %")
@@ -107,6 +109,25 @@ async def test_a_defect_in_the_lab_does_not_take_the_page_away(make_app, lab, mo
         await until_text(pilot, "✗ the run failed unexpectedly (ZeroDivisionError: a bug)")
 
 
+async def test_a_replay_says_twice_where_it_is_and_is_entered_once(
+    make_app, lab, journal, monkeypatch
+) -> None:
+    once = lab.run
+
+    async def twice(experiment):
+        yield Ready(VERSION, GUEST)
+        async for event in once(experiment):
+            yield event
+
+    monkeypatch.setattr(lab, "run", twice)
+    async with opened(make_app) as pilot:
+        await pilot.press("x")
+        await until_text(pilot, "✓ done")
+        assert "NOT SAVED" not in text(pilot.app)
+        assert pilot.app.bench.live.unsaved == ""
+    assert journal.latest_run(*STEP).complete
+
+
 async def test_a_run_the_lab_does_not_believe_says_so(make_app, lab) -> None:
     lab.fidelity = Fidelity(status="suspect", reasons=("the machine was busy",))
     async with opened(make_app) as pilot:
@@ -160,7 +181,7 @@ async def test_a_journal_that_cannot_write_is_said_and_the_run_stays(make_app, j
 
     async with opened(make_app) as pilot:
         monkeypatch.setattr(journal, "finish_run", full)
-        monkeypatch.setattr(journal, "record_answer", full)
+        monkeypatch.setattr(journal, "respond", full)
         await pilot.press("x", "2", "enter")
         await until_text(pilot, "✓ Right.")
         await until_text(pilot, "NOT SAVED")

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from tcptutor.conduct import finish
 from tcptutor.course.model import Course
+from tcptutor.course.record import Response
 from tcptutor.journal import Journal
 from tcptutor.run import Run
+from tests.journal.conftest import predict
 
 from .fakes import GUEST, finished, samples_of
 from .screen import until_text
@@ -34,8 +37,8 @@ def keep_run(journal: Journal, course: Course, module: str, step: str) -> None:
         experiment_s=experiment.seconds,
     )
     journal.begin_run(run, module, step)
-    journal.finish_run(run)
-    journal.set_position(module, step)
+    journal.finish_run(run, finish(run, journal.runs)[0])
+    journal.visit(module, step)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -52,8 +55,8 @@ def test_home(snap_compare: Any, make_app: Any, size: tuple[int, int]) -> None:
 def test_lesson_with_a_finished_run(
     snap_compare: Any, make_app: Any, journal: Journal, course: Course, size: tuple[int, int]
 ) -> None:
-    journal.record_prediction("one-flow", "one-lossy-flow", "10 Mbit/s", 10e6)
-    journal.record_answer("one-flow", "one-lossy-flow", "limit", (0,), False)
+    predict(journal, "10 Mbit/s", 10e6, "one-flow", "one-lossy-flow")
+    journal.respond("one-flow", "one-lossy-flow", "limit", Response((0,), False))
     keep_run(journal, course, "one-flow", "one-lossy-flow")
 
     async def ready(pilot: Any) -> None:

@@ -13,8 +13,8 @@ import msgspec
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.sweep import table
-from tcptutor.sweep.cell import Row, row
 from tcptutor.sweep.grid import Cell
+from tcptutor.sweep.row import Row, row
 from tcptutor.sweep.table import Definition, Store
 from tests.validation.plan import Study, studies
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 
 from tcptutor import theory
-from tcptutor.sweep import said
+from tcptutor.commands import words
 from tests.validation import figures, judge, kept, models, plan, simulated, tables
 from tests.validation.kept import Result
 
@@ -68,7 +68,7 @@ def _numbers(found: Sequence[Result]) -> dict[str, str]:
         "core_hours": f"{sum(one.row.wall_s for one in found) / 3600:.1f}",
         "events": f"{sum(one.events for one in found):,}",
         "kernels": ", ".join(sorted({one.row.kernel for one in found})),
-        "commits": ", ".join(f"{name} ({said.count(number, 'cell')})" for name, number in commits.items()),
+        "commits": ", ".join(f"{name} ({words.count(number, 'cell')})" for name, number in commits.items()),
         "missing": _missing(found),
     }
 

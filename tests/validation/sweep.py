@@ -8,11 +8,12 @@ from contextlib import ExitStack, aclosing
 
 from tcptutor import units
 from tcptutor.backends.ending import run_until_signal
+from tcptutor.commands.bar import Bar
+from tcptutor.commands.words import count, duration
 from tcptutor.errors import LabError, TutorError
-from tcptutor.sweep import place, pool, said
-from tcptutor.sweep.cell import failed
+from tcptutor.fleet import place, pool
 from tcptutor.sweep.grid import Cell
-from tcptutor.sweep.progress import Bar
+from tcptutor.sweep.row import failed
 from tcptutor.sweep.table import Store
 from tests.validation import kept, plan
 
@@ -30,12 +31,12 @@ def run(names: Sequence[str], jobs: int | None = None) -> int:
             (name, cell) for name, cell in cells if cell.index not in stores[name].table.rows
         )
         if not missing:
-            print(f"all {said.count(len(cells), 'cell')} are there")
+            print(f"all {count(len(cells), 'cell')} are there")
             return 0
         where = asyncio.run(place.find([cell.experiment for _, cell in missing], "guest", "virtual", jobs))
         seconds = sum(plan.cost(cell.experiment) for _, cell in missing) / where.at_once
         print(
-            f"{said.count(len(missing), 'cell')} to run of {len(cells)}, {where.why}: about {said.duration(seconds)}",
+            f"{count(len(missing), 'cell')} to run of {len(cells)}, {where.why}: about {duration(seconds)}",
             flush=True,
         )
         problem = run_until_signal(_fill(stores, missing, where, len(cells)))
@@ -62,7 +63,7 @@ async def _fill(
                     else:
                         made = kept.keep(cell, result, commit)
                         stores[name].add(made)
-                        told = f"{units.rate(made.throughput_bps)}, {said.count(made.losses, 'loss event')}"
+                        told = f"{units.rate(made.throughput_bps)}, {count(made.losses, 'loss event')}"
                         told += f", {made.limited_by}, {made.fidelity}, {made.wall_s:.0f} s"
                     what = ", ".join(f"{key} {value}" for key, value in cell.point.items())
                     print(f"{name}: {what}: {told}", flush=True)

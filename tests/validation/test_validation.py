@@ -7,8 +7,8 @@ from contextlib import aclosing
 
 import pytest
 
+from tcptutor.fleet import place, pool
 from tcptutor.run import Run
-from tcptutor.sweep import place, pool
 from tcptutor.sweep.grid import Cell
 from tests.validation import judge, kept, models, page, plan, simulated, tables
 from tests.validation.kept import Result

@@ -11,12 +11,15 @@ import platform
 
 import msgspec
 
+from tcptutor.backends import tools
 from tcptutor.errors import LabUnavailable
 
 VARIABLE = "TCPTUTOR_GUEST_ARCH"
 
 
 class Architecture(msgspec.Struct, frozen=True):
+    """One processor architecture, and the QEMU machine of its guest."""
+
     name: str
     """Debian's name, which packages and the variable take."""
     machine: str
@@ -24,8 +27,7 @@ class Architecture(msgspec.Struct, frozen=True):
     triplet: str
     """Debian's folder for this architecture's libraries, below usr/lib."""
     qemu: str
-    """The program that runs such a guest, and its package."""
-    qemu_package: str
+    """The program that runs such a guest."""
     board: str
     """QEMU's machine type."""
     cpu: str
@@ -33,12 +35,17 @@ class Architecture(msgspec.Struct, frozen=True):
     console: str
     """The kernel's name for the board's first serial port."""
     kernel_words: tuple[str, ...] = ()
-    """What only this architecture's kernel is told."""
+    """What only this architecture's kernel is told on its command line."""
 
     @property
     def kernel_package(self) -> str:
         """Debian's kernel for virtual machines: virtio, PCI and the console built in; `-kernel` takes it as it is."""
         return f"linux-image-cloud-{self.name}"
+
+    @property
+    def qemu_package(self) -> str:
+        """The Debian package of `qemu`."""
+        return tools.PACKAGES[self.qemu]
 
     @property
     def native(self) -> bool:
@@ -51,7 +58,6 @@ AMD64 = Architecture(
     machine="x86_64",
     triplet="x86_64-linux-gnu",
     qemu="qemu-system-x86_64",
-    qemu_package="qemu-system-x86",
     board="pc",
     cpu="Nehalem",
     console="ttyS0",
@@ -63,7 +69,6 @@ ARM64 = Architecture(
     machine="aarch64",
     triplet="aarch64-linux-gnu",
     qemu="qemu-system-aarch64",
-    qemu_package="qemu-system-arm",
     board="virt",
     # Without pointer authentication, which Debian's kernel uses where it is and QEMU computes in software.
     cpu="cortex-a57",

@@ -1,4 +1,4 @@
-"""The guest backend: every run on a fresh copy of the snapshot, with the next copy made ready behind it."""
+"""The guest backend: every run on a fresh copy of the snapshot, with another copy made ready meanwhile."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
 _SILENCE = 600.0
-"""Longest time without an event before the guest is taken for dead, s. QEMU that ends is noticed at once; an emulated
+"""Longest time without an event before the guest is taken for dead, s. A QEMU that ends is noticed at once; an emulated
 guest with more packets than it can carry was silent for 36 s, and for more than 120 s on a busy machine."""
 
 
 class GuestBackend:
-    """Owns the machine that waits, stopped, and the one that runs."""
+    """The lab in a QEMU guest. Owns the machine that waits, stopped, and the one that runs."""
 
     def __init__(self, clock: str, snapshots: Snapshots | None = None) -> None:
         self.clock = clock
@@ -45,7 +45,7 @@ class GuestBackend:
         try:
             await asyncio.shield(self._next)
         except ImageDamaged:
-            # The next call looks again: setup may have built another one meanwhile.
+            # Another call looks again: setup may have built a snapshot meanwhile.
             self._next = self._manifest = None
             raise
         return self._manifest.environment
@@ -86,20 +86,27 @@ class GuestBackend:
         await machine.kill()
         self._machines.discard(machine)
 
-    async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
+    async def _take(self) -> Machine:
+        """The machine that waits, for one run or session."""
         await self.open()
         assert self._next is not None
         machine = await self._next
         self._next = None
-        left_early = True
+        return machine
 
+    async def _event(self, machine: Machine, timeout: float | None) -> Event:
         async def last_words() -> str:
             return machine.last_words()
 
+        return await next_event(machine.readline, timeout, "the guest", last_words)
+
+    async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
+        machine = await self._take()
+        left_early = True
         try:
             await machine.hand_in(protocol.line(RunExperiment(experiment)))
             while True:
-                event = await next_event(machine.readline, _SILENCE, "the guest", last_words)
+                event = await self._event(machine, _SILENCE)
                 left_early = not isinstance(event, (Finished, Failed))
                 if isinstance(event, Failed):
                     raise failure(event)
@@ -116,18 +123,11 @@ class GuestBackend:
     async def session(self, experiment: Experiment) -> AsyncIterator[Session]:
         if self.clock == "virtual":
             raise LabUnavailable("typing takes real time: leave --clock out, or take --clock real")
-        await self.open()
-        assert self._next is not None
-        machine = await self._next
-        self._next = None
-
-        async def last_words() -> str:
-            return machine.last_words()
-
+        machine = await self._take()
         session = Session(
             experiment,
             lambda request: machine.send(protocol.line(request)),
-            lambda: next_event(machine.readline, None, "the guest", last_words),
+            lambda: self._event(machine, None),
         )
         try:
             await machine.hand_in(protocol.line(OpenSession(experiment)))

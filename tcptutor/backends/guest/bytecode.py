@@ -47,28 +47,17 @@ class Bytecode:
         try:
             subprocess.run(
                 [
-                    loader,
-                    "--library-path",
-                    loader.parent,
-                    python,
-                    "-m",
-                    "compileall",
-                    "-q",
-                    "-x",
-                    "/(test|idlelib|lib2to3)/",
+                    loader, "--library-path", loader.parent, python, "-m", "compileall",
+                    "-q", "-x", "/(test|idlelib|lib2to3)/",
                     # The sources' dates change on their way into the image; the bytecode must not be doubted for it.
-                    "--invalidation-mode",
-                    "unchecked-hash",
-                    "-s",
-                    self.folder,
-                    "-p",
-                    "/",
+                    "--invalidation-mode", "unchecked-hash",
+                    "-s", self.folder, "-p", "/",
                     *(tree for tree in trees if tree.exists()),
                 ],
                 env={"PYTHONHOME": str(usr), "PYTHONDONTWRITEBYTECODE": "1"},
                 capture_output=True,
                 check=False,
-            )
+            )  # fmt: skip
         except OSError as error:
             if error.errno == errno.ENOEXEC:
                 return

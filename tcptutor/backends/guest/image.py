@@ -21,83 +21,37 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tcptutor.backends import locks
-from tcptutor.backends.guest import cpio, tools
+from tcptutor.backends import locks, tools
+from tcptutor.backends.guest import initramfs
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.bytecode import Bytecode
 from tcptutor.errors import ImageDamaged, SetupError, refused
 
 SUITE = "trixie"
 PACKAGES = (
-    "base-files",
-    "base-passwd",
-    "bash",
-    "bridge-utils",
-    "busybox-static",
-    "coreutils",
-    "dash",
-    "ethtool",
-    "grep",
-    "iperf3",
-    "iptables",
-    "iproute2",
-    "iputils-ping",
-    "kmod",
-    "libc-bin",
-    "mawk",
-    "mininet",
-    "mount",
-    "net-tools",
-    "procps",
-    "python3-minimal",
-    "python3-msgspec",
-    "python3-pyroute2",
-    "sed",
-    "tcpdump",
+    "base-files", "base-passwd", "bash", "bridge-utils", "busybox-static", "coreutils", "dash", "ethtool",
+    "grep", "iperf3", "iptables", "iproute2", "iputils-ping", "kmod", "libc-bin", "mawk", "mininet", "mount",
+    "net-tools", "procps", "python3-minimal", "python3-msgspec", "python3-pyroute2", "sed", "tcpdump",
     "util-linux",
-)
+)  # fmt: skip
 """Besides the architecture's kernel."""
 
-_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 """Debian's keys, where its package puts them; apt on Ubuntu does not trust them by itself."""
 
 _LEFT_OUT = (
-    "boot/",
-    "usr/share/doc/",
-    "usr/share/man/",
-    "usr/share/locale/",
-    "usr/share/info/",
-    "usr/share/lintian/",
-    "usr/share/bug/",
-    "usr/share/perl",
-    "usr/lib/systemd/",
-    "usr/lib/udev/",
-    "usr/share/zoneinfo/",
-    "usr/share/mime/",
-    "var/cache/",
-    "var/lib/apt/",
-    "var/lib/dpkg/",
-    "usr/lib/{triplet}/perl",
-    "usr/lib/{triplet}/systemd/",
-    "usr/bin/perl",
-    "usr/share/initramfs-tools/",
-    "usr/share/python-wheels/",
-    "usr/lib/python3/dist-packages/setuptools/",
-    "usr/lib/python3/dist-packages/pkg_resources/",
-    "usr/lib/python3/dist-packages/inflect",
-    "usr/lib/python3/dist-packages/typeguard",
-    "usr/lib/python3.13/test/",
-    "usr/share/bash-completion/",
-    "usr/share/keyrings/",
-)
-_MODULES_KEPT = (
-    "kernel/net/",
-    "kernel/drivers/net/veth",
-    "kernel/drivers/net/ifb",
-    "kernel/drivers/net/dummy",
-    "kernel/lib/",
-    "kernel/crypto/",
-)
+    "boot/", "usr/share/doc/", "usr/share/man/", "usr/share/locale/", "usr/share/info/", "usr/share/lintian/",
+    "usr/share/bug/", "usr/share/perl", "usr/lib/systemd/", "usr/lib/udev/", "usr/share/zoneinfo/",
+    "usr/share/mime/", "var/cache/", "var/lib/apt/", "var/lib/dpkg/", "usr/lib/{triplet}/perl",
+    "usr/lib/{triplet}/systemd/", "usr/bin/perl", "usr/share/initramfs-tools/", "usr/share/python-wheels/",
+    "usr/lib/python3/dist-packages/setuptools/", "usr/lib/python3/dist-packages/pkg_resources/",
+    "usr/lib/python3/dist-packages/inflect", "usr/lib/python3/dist-packages/typeguard",
+    "usr/lib/python3.13/test/", "usr/share/bash-completion/", "usr/share/keyrings/",
+)  # fmt: skip
+_MODULES = (
+    "kernel/net/", "kernel/drivers/net/veth", "kernel/drivers/net/ifb", "kernel/drivers/net/dummy",
+    "kernel/lib/", "kernel/crypto/",
+)  # fmt: skip
 _MODULES_FIRST = ("kernel/drivers/block/loop.ko", "kernel/fs/squashfs/squashfs.ko")
 """What the RAM disk needs to reach the root."""
 
@@ -124,11 +78,11 @@ ELSEWHERE = "set XDG_CACHE_HOME to a folder on another disk"
 """How a user gives the guest another place."""
 
 WAITING = "another tcptutor is building it: waiting"
-"""The progress of who waits."""
+"""What a builder tells of its progress while it waits for another."""
 _BUILT = "image built"
 
 Progress = Callable[[float, str], None]
-"""Told how far a part has come (0 to 1) and what it does now."""
+"""A function that is told how far a part has come (0 to 1), and what is done now."""
 
 
 def package_names(architecture: Architecture) -> list[str]:
@@ -142,7 +96,7 @@ def _left_out(architecture: Architecture) -> tuple[str, ...]:
 
 def recipe(architecture: Architecture) -> str:
     """A key of all that the image is made from; another one needs another image."""
-    parts = [package_names(architecture), _left_out(architecture), _MODULES_KEPT, _MODULES_FIRST, _INIT]
+    parts = [package_names(architecture), _left_out(architecture), _MODULES, _MODULES_FIRST, _INIT]
     text = json.dumps([SUITE, *parts, architecture.name])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -184,7 +138,7 @@ class Image:
     def build(self, progress: Progress) -> None:
         """Build it beside its place and move it there whole. Raises SetupError.
 
-        What another builds meanwhile is waited for and taken.
+        When another program is building it, that is waited for and the result taken.
         """
         try:
             with locks.held(self.lock, lambda: progress(0.0, WAITING)) as waited:
@@ -235,20 +189,20 @@ class _Build:
         root = self.folder / "root.sqfs"
         self._root(root)
         self.progress(0.9, "packing the image")
-        first = {f"{Path(name).name}": (self._lib() / name).read_bytes() for name in _MODULES_FIRST}
-        entries = [cpio.folder(name) for name in ("bin", "proc", "dev", "root", "agent")]
-        entries += [cpio.file("init", _INIT.encode(), 0o755), cpio.file("bin/busybox", self.busybox, 0o755)]
-        entries += [cpio.file(name, data) for name, data in first.items()]
-        entries += [cpio.file("root.sqfs", root.read_bytes())]
-        (self.folder / "base.cpio").write_bytes(cpio.archive(entries))
+        lib = self.modules / "lib" / "modules" / self.version
+        entries = [initramfs.folder(name) for name in ("bin", "proc", "dev", "root", "agent")]
+        entries += [
+            initramfs.file("init", _INIT.encode(), 0o755),
+            initramfs.file("bin/busybox", self.busybox, 0o755),
+        ]
+        entries += [initramfs.file(Path(name).name, (lib / name).read_bytes()) for name in _MODULES_FIRST]
+        entries += [initramfs.file("root.sqfs", root.read_bytes())]
+        (self.folder / "base.cpio").write_bytes(initramfs.archive(entries))
         root.unlink()
         shutil.rmtree(self.modules)
         shutil.rmtree(self.bytecode.folder)
         self.progress(1.0, _BUILT)
         return self.version
-
-    def _lib(self) -> Path:
-        return self.modules / "lib" / "modules" / self.version
 
     def _root(self, output: Path) -> None:
         log = self.folder / "log"
@@ -259,7 +213,7 @@ class _Build:
             # Newer ones refuse root in this mode, for the packages' scripts; "extract" runs none. So a foreign
             # architecture's packages need nothing that could run them.
             "--skip=check/chrootless",
-            *([f"--keyring={_KEYRING}"] if _KEYRING.exists() else []),
+            *([f"--keyring={KEYRING}"] if KEYRING.exists() else []),
             "--format=tar",
             f"--architectures={self.architecture.name}",
             f"--include={','.join(package_names(self.architecture))}",
@@ -269,16 +223,9 @@ class _Build:
             "-",
         ]
         pack = [
-            tools.find("tar2sqfs"),
-            "--quiet",
-            "--no-skip",
-            "--compressor",
-            "zstd",
-            "-X",
-            "level=9",
-            "--force",
+            tools.find("tar2sqfs"), "--quiet", "--no-skip", "--compressor", "zstd", "-X", "level=9", "--force",
             str(output),
-        ]
+        ]  # fmt: skip
         self.progress(0.02, "fetching Debian packages")
         with log.open("wb") as errors:
             # It takes 430 MB on its way: /tmp, often memory, may be too small for that.
@@ -339,7 +286,7 @@ class _Build:
 
     def _module(self, packages: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> None:
         inside = name.split("/", 4)[-1] if name.count("/") >= 4 else ""
-        wanted = inside.startswith((*_MODULES_KEPT, *_MODULES_FIRST, "modules."))
+        wanted = inside.startswith((*_MODULES, *_MODULES_FIRST, "modules."))
         if not member.isreg() or not wanted:
             return
         target = self.modules / name.removeprefix("usr/")

@@ -1,4 +1,4 @@
-"""One QEMU process: its command line, its agent port and its monitor over socket pairs, its output in shared memory,
+"""One QEMU process: its command line, its agent port and its monitor over socket pairs, its shared memory,
 so that nothing of it is in the file system. It dies with the program that started it, however that ends.
 """
 
@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 from qemu.qmp import ExecuteError, QMPClient, QMPError
 
-from tcptutor.backends import processes
-from tcptutor.backends.guest import packing, tools
+from tcptutor.backends import ending, tools
+from tcptutor.backends.guest import packing
 from tcptutor.backends.guest.architecture import Architecture
-from tcptutor.backends.guest.output import Output
+from tcptutor.backends.guest.shared_memory import SharedMemory
 from tcptutor.errors import AgentDied, LabError
 from tcptutor.lab.protocol import PORT_NAME
 from tcptutor.lab.ring import SIZE
@@ -58,7 +58,7 @@ class Mode(NamedTuple):
 
 
 def command(
-    architecture: Architecture, mode: Mode, agent_fd: int, monitor_fd: int, output_fd: int
+    architecture: Architecture, mode: Mode, agent_fd: int, monitor_fd: int, memory_fd: int
 ) -> list[str]:
     """The machine, without what starts it (a kernel, or a snapshot)."""
     if mode.clock == "virtual":
@@ -71,42 +71,19 @@ def command(
     else:
         accelerator = ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", architecture.cpu]
     return [
-        tools.find("setpriv"),
-        "--pdeathsig",
-        "KILL",
-        "--",
-        tools.find(architecture.qemu),
-        "-nodefaults",
-        "-no-user-config",
-        "-display",
-        "none",
-        "-no-reboot",
-        "-machine",
-        architecture.board,
-        "-smp",
-        "1",
-        "-m",
-        str(MEMORY_MIB),
-        *accelerator,
-        "-chardev",
-        "stdio,id=console,signal=off",
-        "-serial",
-        "chardev:console",
-        "-chardev",
-        f"socket,id=agent,fd={agent_fd}",
-        "-device",
-        "virtio-serial-pci",
-        "-device",
-        f"virtserialport,chardev=agent,name={PORT_NAME}",
-        "-object",
-        f"memory-backend-file,id=output,share=on,mem-path=/proc/self/fd/{output_fd},size={SIZE}",
-        "-device",
-        "ivshmem-plain,memdev=output,master=on",
-        "-chardev",
-        f"socket,id=monitor,fd={monitor_fd}",
-        "-mon",
-        "chardev=monitor,mode=control",
-    ]
+        tools.find("setpriv"), "--pdeathsig", "KILL", "--",
+        tools.find(architecture.qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+        "-machine", architecture.board, "-smp", "1", "-m", str(MEMORY_MIB), *accelerator,
+        "-chardev", "stdio,id=console,signal=off",
+        "-serial", "chardev:console",
+        "-chardev", f"socket,id=agent,fd={agent_fd}",
+        "-device", "virtio-serial-pci",
+        "-device", f"virtserialport,chardev=agent,name={PORT_NAME}",
+        "-object", f"memory-backend-file,id=output,share=on,mem-path=/proc/self/fd/{memory_fd},size={SIZE}",
+        "-device", "ivshmem-plain,memdev=output,master=on",
+        "-chardev", f"socket,id=monitor,fd={monitor_fd}",
+        "-mon", "chardev=monitor,mode=control",
+    ]  # fmt: skip
 
 
 _IF_PARENT_LIVES = ("sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"')
@@ -128,7 +105,7 @@ class Machine:
         self._sockets: list[socket.socket] = []
         self._console: deque[str] = deque(maxlen=30)
         self._console_task: asyncio.Task[None] | None = None
-        self._output = Output()
+        self._memory = SharedMemory()
         self._mode: Mode
         self._writer: asyncio.StreamWriter
 
@@ -140,7 +117,7 @@ class Machine:
         self._sockets = [agent, monitor]
         with agent_there, monitor_there:
             arguments = command(
-                self.architecture, mode, agent_there.fileno(), monitor_there.fileno(), self._output.fd
+                self.architecture, mode, agent_there.fileno(), monitor_there.fileno(), self._memory.fd
             )
             self._process = await asyncio.create_subprocess_exec(
                 *while_it_lives(os.getpid(), arguments),
@@ -148,7 +125,7 @@ class Machine:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
-                pass_fds=(agent_there.fileno(), monitor_there.fileno(), self._output.fd, *fds),
+                pass_fds=(agent_there.fileno(), monitor_there.fileno(), self._memory.fd, *fds),
             )
         self._console_task = asyncio.create_task(self._read_console())
         _, self._writer = await asyncio.open_unix_connection(sock=agent)
@@ -196,7 +173,7 @@ class Machine:
                 raise LabError("the snapshot cannot be read in time") from error
             if status != "paused":
                 raise LabError(f"the snapshot leaves QEMU {status}")
-        self._output.skip()
+        self._memory.skip()
 
     async def _stop_where_exact_runs_can_begin(self) -> None:
         """On the virtual clock. A guest that does not get there in time is stopped all the same."""
@@ -233,7 +210,7 @@ class Machine:
         The request is in the guest's memory before the guest moves: it finds it at the same instant each time.
         Raises AgentDied when QEMU is gone.
         """
-        self._output.hand_in(request)
+        self._memory.hand_in(request)
         await self.execute("cont")
 
     def send(self, request: bytes) -> None:
@@ -241,13 +218,13 @@ class Machine:
         self._writer.write(request)
 
     async def readline(self) -> bytes:
-        """The next line that the agent says; empty when the guest has ended."""
-        return await self._output.readline(lambda: self.alive)
+        """One more line that the agent says; empty when the guest has ended."""
+        return await self._memory.readline(lambda: self.alive)
 
     def abort(self) -> None:
         """End the process at once, without waiting for anything; `kill` tidies up after it."""
         if self._process is not None:
-            processes.kill(self._process)
+            ending.kill(self._process)
 
     async def kill(self) -> None:
         """End it now. Never raises; safe to call twice."""
@@ -255,14 +232,15 @@ class Machine:
         process, self._process = self._process, None
         if process is not None:
             await process.wait()
-        with contextlib.suppress(Exception):
+        # It raises what has ended the connection, as it always is when QEMU is gone.
+        with contextlib.suppress(QMPError, OSError, EOFError):
             await self._monitor.disconnect()
-        for held in self._sockets:
-            held.close()
+        for end in self._sockets:
+            end.close()
         if self._console_task is not None:
             self._console_task.cancel()
         if hasattr(self, "_writer"):
             self._writer.close()
             with contextlib.suppress(OSError):
                 await self._writer.wait_closed()
-        self._output.close()
+        self._memory.close()

@@ -1,5 +1,5 @@
-"""Snapshots go through zstd. QEMU has a pipe, and takes whatever comes out of it or goes into it for good: whether the
-content is what was packed, and whether all of it was written, only zstd knows, at its end.
+"""Snapshots go through zstd. QEMU has a pipe and takes its content as it is: only zstd knows, at its end, whether that
+is what was packed, and whether all of it was written.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tcptutor.backends import processes
-from tcptutor.backends.guest import tools
+from tcptutor.backends import ending, tools
 from tcptutor.errors import LabError
 
 
@@ -44,7 +43,7 @@ async def _through(*arguments: str, into: bool) -> AsyncIterator[int]:
         try:
             yield ours
         except BaseException as error:
-            processes.kill(process)
+            ending.kill(process)
             reason = await _last_words(process)
             if isinstance(error, LabError) and reason:
                 raise LabError(reason) from error
@@ -55,6 +54,6 @@ async def _through(*arguments: str, into: bool) -> AsyncIterator[int]:
 
 
 async def _last_words(process: asyncio.subprocess.Process) -> str:
-    """The end of what it said, when it has ended: the reason, behind the names of the file and of the error."""
+    """Why zstd failed: the last part of its error line, behind the names of program and file; empty when it did not."""
     _, said = await process.communicate()
     return said.decode(errors="replace").strip().rpartition(" : ")[2]

@@ -17,8 +17,8 @@ from pathlib import Path
 import msgspec
 
 from tcptutor import places
-from tcptutor.backends import locks
-from tcptutor.backends.guest import layer, leftovers, tools
+from tcptutor.backends import locks, tools
+from tcptutor.backends.guest import initramfs, leftovers
 from tcptutor.backends.guest.architecture import Architecture, chosen
 from tcptutor.backends.guest.image import ELSEWHERE, WAITING, Image, Progress
 from tcptutor.backends.guest.machine import Machine, Mode, command, kernel_command
@@ -57,11 +57,14 @@ def _qemu_version(program: str) -> str:
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What a snapshot was made from, and what is in it."""
+    """What is known of a snapshot."""
 
     key: str
+    """Of all that it was made from: another key needs another snapshot."""
     size: int
+    """Bytes of the snapshot's file."""
     kvm: bool
+    """Whether the guest ran with hardware virtualisation."""
     environment: Environment
     exact: bool = False
     """Whether equal runs are equal to the byte: on the virtual clock, where this QEMU can do it."""
@@ -85,7 +88,7 @@ class Snapshots:
     def _key(self, clock: str, kvm: bool) -> str:
         parts = [
             self.image.key(),
-            layer.key(),
+            initramfs.layer_key(),
             _qemu_version(self.architecture.qemu),
             kernel_command(self.architecture),
             " ".join(command(self.architecture, Mode(clock, kvm, exact=True), 0, 0, 0)),
@@ -116,8 +119,8 @@ class Snapshots:
     async def build(self, clock: str, progress: Progress) -> Manifest:
         """Boot the image, let the agent get ready, and write the snapshot; nothing half-written is ever used.
 
-        What another builds meanwhile is waited for and taken. The real clock takes hardware virtualisation when it
-        works here. Raises SetupError.
+        When another program is building it, that is waited for and the result taken. The real clock takes hardware
+        virtualisation when it works here. Raises SetupError.
         """
 
         def waiting() -> None:
@@ -125,10 +128,10 @@ class Snapshots:
 
         async with AsyncExitStack() as stack:
             try:
-                lock = locks.held_meanwhile(self.folder / f"{clock}.lock", waiting)
+                lock = locks.held_async(self.folder / f"{clock}.lock", waiting)
                 waited = await stack.enter_async_context(lock)
                 # Nobody puts another image in its place while this one boots.
-                await stack.enter_async_context(locks.held_meanwhile(self.image.lock, waiting, shared=True))
+                await stack.enter_async_context(locks.held_async(self.image.lock, waiting, shared=True))
             except OSError as error:
                 raise self._unwritable(error) from error
             if waited:
@@ -155,15 +158,9 @@ class Snapshots:
         beside = self.folder / f".snapshot.{clock}.{os.getpid()}"
         machine = Machine(self.architecture)
         try:
-            initrd.write_bytes(self.image.base.read_bytes() + layer.archive())
-            boot = [
-                "-kernel",
-                str(self.image.kernel),
-                "-initrd",
-                str(initrd),
-                "-append",
-                kernel_command(self.architecture).format(clock=clock),
-            ]
+            initrd.write_bytes(self.image.base.read_bytes() + initramfs.layer())
+            words = kernel_command(self.architecture).format(clock=clock)
+            boot = ["-kernel", str(self.image.kernel), "-initrd", str(initrd), "-append", words]
             progress(0.05, "booting the guest")
             await machine.start(Mode(clock, kvm), boot)
             environment = await _ready(machine, timeout)
@@ -177,7 +174,7 @@ class Snapshots:
                 ) from error
             except LabError as error:
                 raise self._unwritable(OSError(str(error))) from error
-            await machine.kill()  # before the next one, so that there is memory for it
+            await machine.kill()  # before another one starts, so that there is memory for it
             exact = await self._try(beside, Mode(clock, kvm), timeout)
             manifest = Manifest(self._key(clock, kvm), beside.stat().st_size, kvm, environment, exact)
             self._manifest_file(clock).unlink(missing_ok=True)

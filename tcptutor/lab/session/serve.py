@@ -1,6 +1,6 @@
 """A session: the lab set up as an experiment says, terminals on its hosts, and an eye on what is done there.
 
-One thread waits for all of it: requests, terminals, the kernel's news, the next sample.
+One thread waits for all of it: requests, terminals, the time to look at the kernel, that of a sample.
 """
 
 from __future__ import annotations

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import deque
 
 from tcptutor.theory.bbr import BBR_CWND_GAIN, BBR_LEAST_WINDOW, BBR_PACING_CYCLE, BBR_STARTUP_GAIN
-from tcptutor.theory.trajectory.law import Law
+from tcptutor.theory.trajectory.law import WindowLaw
 
 _FULL, _FULL_ROUNDS = 1.25, 3  # the pipe is full when the rate has not grown by a quarter in three rounds
 _RATE_ROUNDS = 10  # round trips for which the largest measured rate counts
 _RTT_PERIOD, _RTT_TIME = 10.0, 0.2  # every 10 s it keeps 4 segments for 200 ms, to see the empty path
 
 
-class BBR(Law):
+class BBR(WindowLaw):
     """Cardwell et al. 2016 and net/ipv4/tcp_bbr.c: Startup, Drain, ProbeBW, ProbeRTT.
 
     Simplified: it knows the round trip without queue, each gain lasts one such round trip, and a loss changes

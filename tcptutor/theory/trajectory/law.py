@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from tcptutor.theory.aimd import LEAST_WINDOW
 
 
-class Law(ABC):
-    """The sender of one flow. `window` is what the kernel reports as cwnd, `flight` what is on the path."""
+class WindowLaw(ABC):
+    """The sender of one flow. Segments: `window` is what the kernel reports as cwnd, `flight` what is on the path."""
 
     def __init__(self, rtt: float, initial: float, most: float) -> None:
         """rtt: seconds without queue. initial: the first window, most: the receiver's, both segments."""
@@ -27,12 +27,15 @@ class Law(ABC):
 
     @abstractmethod
     def lose(self, room: float) -> None:
-        """A loss is noticed. room: the share of all that is in flight that path and queue can hold, so below 1
-        when the queue has overflowed, and 1 for a loss that it is not to blame for."""
+        """A loss is noticed.
+
+        room: the share of all that is in flight that path and queue can hold: below 1 when the queue has overflowed,
+        1 for a loss that it is not to blame for.
+        """
 
 
-class LossBased(Law):
-    """Slow start to the first loss, then a law of its own for growth and cut; all in flight that it may."""
+class LossBased(WindowLaw):
+    """Slow start to the first loss, then a law of its own for growth and cut; keeps a whole window in flight."""
 
     def __init__(self, rtt: float, initial: float, most: float) -> None:
         super().__init__(rtt, initial, most)
@@ -41,7 +44,7 @@ class LossBased(Law):
     def pass_time(self, dt: float, rtt: float, rate: float, filled: float) -> None:  # noqa: ARG002
         if self.slow_start:
             # RFC 5681, section 3.1: one segment more for each that is acknowledged.
-            limit = self.enough(rtt, filled)
+            limit = self.slow_start_limit(rtt, filled)
             self.window *= 2 ** (dt / rtt)
             if self.window >= limit:
                 self.window = limit
@@ -54,7 +57,7 @@ class LossBased(Law):
         self.slow_start = False
         self.window = self.flight = max(LEAST_WINDOW, self.window * self.cut(full=room < 1))
 
-    def enough(self, rtt: float, filled: float) -> float:  # noqa: ARG002
+    def slow_start_limit(self, rtt: float, filled: float) -> float:  # noqa: ARG002
         """The window at which slow start ends before a loss, segments."""
         return math.inf
 
@@ -68,15 +71,3 @@ class LossBased(Law):
     @abstractmethod
     def cut(self, *, full: bool) -> float:
         """What this loss leaves of the window, a ratio. full: whether the queue overflowed."""
-
-
-class AIMD(LossBased):
-    """`alpha` segments more each round trip, `beta` of it after a loss: as it stands, Reno (RFC 5681)."""
-
-    alpha, beta = 1.0, 0.5
-
-    def grow(self, dt: float, rtt: float) -> None:
-        self.window += self.alpha * dt / rtt
-
-    def cut(self, *, full: bool) -> float:  # noqa: ARG002
-        return self.beta

@@ -65,7 +65,7 @@ class Source:
             at_least("window", self.window, 1, "the receiver's window in segments")
 
 
-class Point(NamedTuple):
+class TrajectoryPoint(NamedTuple):
     """A flow at one moment."""
 
     cwnd: float
@@ -103,17 +103,19 @@ class Trajectory:
         return self._mean(self.cwnd, after)
 
     def mean_rtt(self, after: float = 0.0) -> float:
-        """Seconds, the mean over time likewise."""
+        """Seconds, the mean over time. `after` and errors as `mean_cwnd`."""
         return self._mean(self.rtt, after)
 
     def mean_throughput(self, after: float = 0.0) -> float:
-        """Bit/s, the mean over time likewise."""
+        """Bit/s, the mean over time. `after` and errors as `mean_cwnd`."""
         return self._mean(self.throughput, after)
 
-    def at(self, moment: float) -> Point | None:
+    def at(self, moment: float) -> TrajectoryPoint | None:
         """The last point until `moment` seconds; None before the flow has begun."""
         index = bisect.bisect_right(self.t, moment) - 1
-        return None if index < 0 else Point(self.cwnd[index], self.rtt[index], self.throughput[index])
+        return (
+            None if index < 0 else TrajectoryPoint(self.cwnd[index], self.rtt[index], self.throughput[index])
+        )
 
     def _mean(self, values: tuple[float, ...], after: float) -> float:
         end = self.t[-1] if self.t else 0.0

@@ -5,9 +5,9 @@ path is in balance: the queue is what of all that is in flight does not fit on t
 flight over its round trip, and round trips grow with the queue. No randomness, no timeouts, no bursts.
 
 A queue that overflows is noticed a round trip later; the windows grow on until then, so slow start ends at twice what
-fits. Then the flow with the most in flight loses, and the next, until what is left fits: a drop-tail queue drops from
-each in proportion to its share, so from that one first. Taken in turn like this, AIMD flows use of a link without
-buffer exactly `shared_utilisation`. With `synchronised` all lose together, and use what one flow does.
+fits. Then flows lose one after another, that with the most in flight first, until what is left fits: a drop-tail queue
+drops from each in proportion to its share. AIMD flows that take turns like this use exactly `shared_utilisation` of a
+link without buffer. With `synchronised` all lose together, and use what one flow does.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from collections.abc import Callable, Sequence
 
 from tcptutor.theory.domain import positive, require
 from tcptutor.theory.trajectory.bbr import BBR
-from tcptutor.theory.trajectory.cubic import Cubic
-from tcptutor.theory.trajectory.fast import HTCP, HighSpeed
-from tcptutor.theory.trajectory.law import AIMD, Law
-from tcptutor.theory.trajectory.link import Link
+from tcptutor.theory.trajectory.law import WindowLaw
+from tcptutor.theory.trajectory.lossbased import AIMD, HTCP, Cubic, HighSpeed
 from tcptutor.theory.trajectory.path import MOST_ROUNDS, Bottleneck, Source, Trajectory
 
 LARGEST_WINDOW = 2.0**30
@@ -28,7 +26,7 @@ LARGEST_WINDOW = 2.0**30
 
 _CLOSE = 1e-9  # relative: what is as near as this is the same moment
 
-LAWS: dict[str, Callable[[float, float, float, int], Law]] = {
+LAWS: dict[str, Callable[[float, float, float, int], WindowLaw]] = {
     "reno": lambda rtt, initial, most, _: AIMD(rtt, initial, most),
     "cubic": lambda rtt, initial, most, _: Cubic(rtt, initial, most),
     "htcp": lambda rtt, initial, most, _: HTCP(rtt, initial, most),
@@ -55,12 +53,12 @@ def trajectories(
     longest = MOST_ROUNDS * step / len(flows)
     reason = f"{MOST_ROUNDS:,} round trips of all flows together"
     require(duration <= longest, "duration", f"{duration:g}", f"at most {longest:g}", reason)
-    players = [_Player(path, flow, place) for place, flow in enumerate(flows)]
-    _play(Link(path, players), players, duration, step, synchronised)
-    return tuple(player.trajectory() for player in players)
+    played = [_Flow(path, flow, place) for place, flow in enumerate(flows)]
+    _play(_Link(path, played), played, duration, step, synchronised)
+    return tuple(flow.trajectory() for flow in played)
 
 
-class _Player:
+class _Flow:
     """One flow while it is played: its law, the losses to come, and the columns so far."""
 
     def __init__(self, path: Bottleneck, source: Source, place: int) -> None:
@@ -71,7 +69,7 @@ class _Player:
         self.bits = 8 * path.mss
         self.rtt = self.base
         self.rate = 0.0  # segments/s
-        self.deaf = 0.0  # until then a loss belongs to one that it has answered
+        self.repaired = 0.0  # until then a loss belongs to one that it has answered
         self._given = sorted(source.losses, reverse=True)
         self._every = 1 / source.loss if source.loss else math.inf
         self._left = self._every
@@ -83,13 +81,13 @@ class _Player:
         self.points.append((t, self.law.window, self.rtt, self.rate))
 
     def next_loss(self, t: float) -> float:
-        """When the next of its own losses is due, seconds; those of a round trip that it has answered are not."""
+        """When one of its own losses is due again, seconds; those of a round trip that it has answered are not."""
         given = self._given[-1] if self._given else math.inf
         if self._left == math.inf:
             return given
         counted, apart = t + self._left / self.rate, self._every / self.rate
-        if counted < self.deaf:
-            counted += apart * math.ceil((self.deaf - counted) / apart)
+        if counted < self.repaired:
+            counted += apart * math.ceil((self.repaired - counted) / apart)
         return min(given, counted)
 
     def loses(self, t: float, dt: float) -> bool:
@@ -107,12 +105,12 @@ class _Player:
         return due
 
     def lose(self, t: float, room: float) -> None:
-        if t < self.deaf:
+        if t < self.repaired:
             return
         self.losses.append(t)
         self.law.lose(room)
-        self.deaf = t + self.rtt * (1 - _CLOSE)
-        while self._given and self._given[-1] < self.deaf:
+        self.repaired = t + self.rtt * (1 - _CLOSE)
+        while self._given and self._given[-1] < self.repaired:
             self._given.pop()
 
     def trajectory(self) -> Trajectory:
@@ -123,42 +121,85 @@ class _Player:
         )
 
 
-def _play(link: Link, players: list[_Player], duration: float, step: float, synchronised: bool) -> None:
-    waiting = sorted(players, key=lambda player: player.source.start, reverse=True)
-    active: list[_Player] = []
+class _Link:
+    """The bottleneck in balance: what waits in its queue, and what each flow gets. In segments/s and seconds."""
+
+    def __init__(self, path: Bottleneck, flows: Sequence[_Flow]) -> None:
+        self._alike = len({flow.base for flow in flows}) == 1
+        self._rate = math.inf if path.rate is None else path.rate / (8 * path.mss)
+        self._longest = 0.0 if path.rate is None else 8 * path.queue / path.rate
+
+    def share(self, flows: Sequence[_Flow]) -> tuple[float, float]:
+        """Set round trip and rate of each; what is in flight over the BDP, and the share of it that fits.
+
+        The delay d solves sum of flight / (base + d) = rate, and is the full queue's when that is less.
+        """
+        demand = sum([flow.law.flight / flow.base for flow in flows])
+        delay, room = 0.0, 1.0
+        if demand > self._rate:
+            delay = self._delay(flows)
+            if delay > self._longest:
+                delay = self._longest
+                room = self._rate / sum([flow.law.flight / (flow.base + delay) for flow in flows])
+        for flow in flows:
+            flow.rtt = flow.base + delay
+            flow.rate = room * flow.law.flight / flow.rtt
+        return demand / self._rate, room
+
+    def fits(self, flows: Sequence[_Flow]) -> bool:
+        """Whether path and queue hold what all have in flight."""
+        return sum(flow.law.flight / (flow.base + self._longest) for flow in flows) <= self._rate
+
+    def _delay(self, flows: Sequence[_Flow]) -> float:
+        if self._alike:
+            return sum([flow.law.flight for flow in flows]) / self._rate - flows[0].base
+        # Newton from below: the sum falls and is convex, so it never steps over the root.
+        delay = 0.0
+        for _ in range(50):
+            rates = [flow.law.flight / (flow.base + delay) for flow in flows]
+            excess = sum(rates) - self._rate
+            if excess <= 1e-9 * self._rate:
+                break
+            delay += excess / sum(rate / (flow.base + delay) for rate, flow in zip(rates, flows, strict=True))
+        return delay
+
+
+def _play(link: _Link, flows: list[_Flow], duration: float, step: float, synchronised: bool) -> None:
+    waiting = sorted(flows, key=lambda flow: flow.source.start, reverse=True)
+    active: list[_Flow] = []
     t, noticed = 0.0, math.inf
     while True:
         while waiting and waiting[-1].source.start <= t:
             active.append(waiting.pop())
         filled, room = link.share(active)
-        for player in active:
-            player.record(t)
+        for flow in active:
+            flow.record(t)
         if room < 1 and noticed == math.inf:
-            noticed = t + min(player.rtt for player in active)
+            noticed = t + min(flow.rtt for flow in active)
         if t >= duration:
             return
         end = min(t + step, duration, noticed, waiting[-1].source.start if waiting else duration)
-        for player in active:
-            if player.has_losses:
-                end = min(end, player.next_loss(t))
+        for flow in active:
+            if flow.has_losses:
+                end = min(end, flow.next_loss(t))
         dt, t = max(0.0, end - t), max(t, end)
-        for player in active:
-            player.law.pass_time(dt, player.rtt, player.rate, filled)
-        own = [player for player in active if player.has_losses and player.loses(t, dt)]
+        for flow in active:
+            flow.law.pass_time(dt, flow.rtt, flow.rate, filled)
+        own = [flow for flow in active if flow.has_losses and flow.loses(t, dt)]
         if own or t >= noticed:
             _, room = link.share(active)
-            for player in active:
-                player.record(t)
-            for player in own:
-                player.lose(t, 1.0)
+            for flow in active:
+                flow.record(t)
+            for flow in own:
+                flow.lose(t, 1.0)
         if t >= noticed:
             noticed = math.inf
             _overflow(link, active, t, room, synchronised)
 
 
-def _overflow(link: Link, active: list[_Player], t: float, room: float, synchronised: bool) -> None:
+def _overflow(link: _Link, active: list[_Flow], t: float, room: float, synchronised: bool) -> None:
     """The largest flows lose until the rest fits; all of them when they are `synchronised`."""
-    for player in sorted(active, key=lambda player: player.law.flight, reverse=True):
+    for flow in sorted(active, key=lambda flow: flow.law.flight, reverse=True):
         if not synchronised and link.fits(active):
             return
-        player.lose(t, room)
+        flow.lose(t, room)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tcptutor.course.model import Question
+from tcptutor.course.record import PREDICT
 from tcptutor.errors import UsageError
-from tcptutor.ui.study import PREDICT, Study
+from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.page.page import Page
 
 
@@ -26,7 +27,7 @@ class Answers:
             attempt = self._study.last_attempt(question)
             if attempt is not None:
                 mark = self._study.mark_again(question, attempt)
-                self._page.question(id_).show_answer(attempt.answer, mark, just_now=False)
+                self._page.question(id_).show_answer(attempt.given, mark, just_now=False)
 
     def predict(self, text: str) -> bool:
         """Lock the prediction; whether it was one."""
@@ -83,7 +84,7 @@ class Answers:
             return False
         target, hints = found
         self._study.hint(target, hints)
-        level = self._study.hints[target]
+        level = self._study.page.activity(target).hints
         box = self._page.predict_box if target == PREDICT else self._page.question(target)
         assert box is not None
         box.show_hints(level)
@@ -99,7 +100,9 @@ class Answers:
         if step.predict and self._study.must_predict:
             targets.append((PREDICT, step.predict.hints))
         targets += [(question.id, question.hints) for question in step.questions if self._open(question)]
-        return next((each for each in targets if self._study.hints.get(each[0], 0) < len(each[1])), None)
+        return next(
+            (each for each in targets if self._study.page.activity(each[0]).hints < len(each[1])), None
+        )
 
     def _open(self, question: Question) -> bool:
         return not self._study.is_right(question)

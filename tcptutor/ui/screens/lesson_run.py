@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
-from tcptutor.run import Run
+from tcptutor.errors import JournalError
 from tcptutor.ui import reading
 from tcptutor.ui.live import Live
 from tcptutor.ui.study import Study
@@ -40,9 +41,7 @@ class Running:
             self._show_after(live, scroll=False)
             return
         self._idle()
-        run = self._app.journal.latest_run(self._study.module.id, self._study.step.id)
-        if run is not None:
-            self._panel.run_worker(self._recall(run))
+        self._panel.run_worker(self._recall())
 
     def start(self) -> None:
         """Run it, unless a prediction is due first or the lab is at work for another page."""
@@ -76,7 +75,14 @@ class Running:
             self._show(live)
             self._show_after(live, scroll=True)
 
-    async def _recall(self, run: Run) -> None:
+    async def _recall(self) -> None:
+        run = None
+        with contextlib.suppress(JournalError):  # what else the journal is asked says so
+            run = await reading.first_readable(
+                self._app.journal.run_files(self._study.module.id, self._study.step.id)
+            )
+        if run is None:
+            return
         live = await reading.recall(self._study.module.id, self._study.step.id, run)
         if self._shown is None:  # a new run may have begun meanwhile
             self._show(live)

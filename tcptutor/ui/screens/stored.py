@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -12,10 +13,11 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tcptutor import units
-from tcptutor.run import Run
+from tcptutor.run import FlowResult, Run
 from tcptutor.ui import reading
 from tcptutor.ui.lab import place
 from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.widgets.bench import plot
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.status.footer import Footer
 from tcptutor.ui.widgets.status.header import Header
@@ -41,7 +43,7 @@ class StoredScreen(TutorScreen):
         with Container(id="body"):
             yield self._panel
             with VerticalScroll(id="flows"):
-                yield Static(_flows(self._run), markup=False)
+                yield Static(id="flow-table", markup=False)
         yield Footer()
 
     def on_mount(self) -> None:
@@ -50,7 +52,10 @@ class StoredScreen(TutorScreen):
         self.run_worker(self._show())
 
     async def _show(self) -> None:
+        flows = await reading.flow_results(self._run)
+        self.query_one("#flow-table", Static).update(_flows(self._run, flows))
         live = await reading.recall("", "", self._run)
+        await asyncio.to_thread(plot.preload)
         self._panel.show(live, None, own_is_rate=True)
 
     def fit(self, wide: bool, tall: bool) -> None:
@@ -78,10 +83,8 @@ def _facts(run: Run) -> Content:
     )
 
 
-def _flows(run: Run) -> Content:
+def _flows(run: Run, flows: Sequence[FlowResult]) -> Content:
     """A line for each flow, TCP then UDP."""
-    from tcptutor.analysis import flow_results  # noqa: PLC0415  # the first frame needs none of it
-
     rows = [("flow", "throughput", "mean RTT", "mean cwnd", "resent", "losses", "algorithm")]
     rows += [
         (
@@ -93,7 +96,7 @@ def _flows(run: Run) -> Content:
             f"{flow.losses}" if flow.losses or run.environment.backend != "imported" else "–",
             flow.algorithm or run.experiment.algorithm(flow.flow),
         )
-        for flow in flow_results(run)
+        for flow in flows
     ]
     table = _table(rows) if len(rows) > 1 else []
     datagrams = [("UDP", "sent", "received", "lost", "of", "jitter")]

@@ -11,7 +11,7 @@ from textual.content import Content
 
 from tcptutor import units
 from tcptutor.analysis.model import Compared, Report
-from tcptutor.journal import Kept
+from tcptutor.course.record import Response
 from tcptutor.ui import words
 
 WITHIN, BEYOND = "✓", "✗"
@@ -40,7 +40,9 @@ class _Widths(NamedTuple):
     spelt: bool
 
 
-def table(report: Report, own: Kept | None, own_is_rate: bool, width: int, room: float = math.inf) -> Content:
+def table(
+    report: Report, own: Response | None, own_is_rate: bool, width: int, room: float = math.inf
+) -> Content:
     """A line for each model, the binding one first, and why it is not what was measured where that is known.
 
     Where that takes more than `room` lines, the last models are only counted.
@@ -48,7 +50,7 @@ def table(report: Report, own: Kept | None, own_is_rate: bool, width: int, room:
     models = [_row(each, number == 0) for number, each in enumerate(report.compared)]
     you = []
     if own and own.value and own_is_rate:
-        you.append(_Row("you", own.text, words.above_or_below(report.throughput_bps / own.value)))
+        you.append(_Row("you", str(own.given), words.above_or_below(report.throughput_bps / own.value)))
     measured = (units.rate(report.throughput_bps), "bold")
     if not (models or you):
         return Content.assemble("measured ", measured)
@@ -67,7 +69,7 @@ def table(report: Report, own: Kept | None, own_is_rate: bool, width: int, room:
     return Content("\n").join(lines)
 
 
-def line(report: Report, own: Kept | None, own_is_rate: bool, width: int) -> Content:
+def line(report: Report, own: Response | None, own_is_rate: bool, width: int) -> Content:
     """The same for the binding model only, in a line and one for the reason: for small terminals."""
     parts = [Content.assemble("measured ", (units.rate(report.throughput_bps), "bold"))]
     reason = []
@@ -85,7 +87,7 @@ def line(report: Report, own: Kept | None, own_is_rate: bool, width: int) -> Con
         reason = _reason(binding.reason, width)
     if own and own.value is not None and own_is_rate:
         off = f" ({units.signed_percent(report.throughput_bps / own.value - 1)})" if own.value else ""
-        parts.append(Content(f"you {own.text}{off}"))
+        parts.append(Content(f"you {own.given}{off}"))
     return Content("\n").join([*_beside(parts, width), *reason])
 
 

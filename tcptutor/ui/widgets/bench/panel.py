@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.content import Content, Span
 from textual.widgets import Static
 
-from tcptutor.journal import Kept
+from tcptutor.course.record import Response
 from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
@@ -34,7 +34,7 @@ class RunPanel(Vertical):
     def __init__(self) -> None:
         super().__init__(id="panel")
         self._live: Live | None = None
-        self._own: Kept | None = None
+        self._own: Response | None = None
         self._own_is_rate = True
         self._small = False
         # Kept, not looked up: what is told to a panel that is just being closed must not find its parts gone.
@@ -57,7 +57,7 @@ class RunPanel(Vertical):
         self._text("network", network.drawing(experiment), layout=True)
         self._text("status", Content(instruction))
 
-    def show(self, live: Live, own: Kept | None, own_is_rate: bool) -> None:
+    def show(self, live: Live, own: Response | None, own_is_rate: bool) -> None:
         """Show this run now; nothing when the page was left meanwhile."""
         if not self.is_attached:
             return

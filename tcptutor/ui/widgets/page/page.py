@@ -11,7 +11,8 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Markdown, Static
 
-from tcptutor.ui.study import PREDICT, Study
+from tcptutor.course.record import PREDICT
+from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.page.predict import PredictBox
 from tcptutor.ui.widgets.page.question import QuestionBox
 
@@ -38,10 +39,10 @@ class Page(VerticalScroll, inherit_bindings=False):
         step = self._study.step
         yield Markdown(f"# {step.title}\n\n{step.prose}")
         if step.predict:
-            yield PredictBox(step.predict, self._study.prediction, self._study.hints.get(PREDICT, 0))
+            yield PredictBox(step.predict, self._study.prediction, self._study.page.activity(PREDICT).hints)
         yield self._after
         for question in step.questions:
-            yield QuestionBox(question, self._study.hints.get(question.id, 0))
+            yield QuestionBox(question, self._study.page.activity(question.id).hints)
         yield Static(Content(self._onward), id="onward")
 
     @property

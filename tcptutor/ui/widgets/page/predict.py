@@ -9,7 +9,7 @@ from textual.widgets import Input, Static
 
 from tcptutor import units
 from tcptutor.course.model import Predict
-from tcptutor.journal import Kept
+from tcptutor.course.record import Response
 from tcptutor.ui.messages import Predicted
 from tcptutor.ui.widgets.page.hints import Hints
 from tcptutor.ui.widgets.page.inline import paragraphs
@@ -19,9 +19,9 @@ from tcptutor.ui.widgets.page.said import Said
 class PredictBox(Vertical):
     """Asks until it is locked; then shows what was locked."""
 
-    def __init__(self, predict: Predict, kept: Kept | None, hints: int) -> None:
+    def __init__(self, predict: Predict, locked: Response | None, hints: int) -> None:
         super().__init__(classes="box")
-        self._predict, self._kept, self._level = predict, kept, hints
+        self._predict, self._locked, self._level = predict, locked, hints
 
     def compose(self) -> ComposeResult:
         yield Static(Content.assemble(("Predict  ", "bold $primary"), paragraphs(self._predict.ask)))
@@ -38,16 +38,16 @@ class PredictBox(Vertical):
         yield Hints(self._predict.hints, self._level)
 
     def on_mount(self) -> None:
-        if self._kept:
-            self.show_locked(self._kept)
+        if self._locked:
+            self.show_locked(self._locked)
 
-    def show_locked(self, kept: Kept) -> None:
+    def show_locked(self, locked: Response) -> None:
         """It cannot be changed any more."""
         self.query_one(".entry").display = False
-        if kept.skipped:
+        if locked.value is None:
             said = Content("You ran this without a prediction.")
         else:
-            said = Content.assemble("Your prediction  ", (kept.text, "bold"), "  (locked)")
+            said = Content.assemble("Your prediction  ", (str(locked.given), "bold"), "  (locked)")
         self._say(said, go_there=False)
 
     def begin(self, text: str) -> None:

@@ -1,0 +1,40 @@
+"""What was found out about this machine, kept in the cache until it boots again."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from tcptutor import places
+
+_T = TypeVar("_T")
+
+
+class _Answer(msgspec.Struct):
+    boot: str
+    """The boot for which it holds, as the kernel names it."""
+    answer: msgspec.Raw
+
+
+def _this_boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def recall(name: str, kind: type[_T]) -> _T | None:
+    """The answer kept as `name` since the last boot; None when there is none, or a damaged one."""
+    try:
+        known = msgspec.json.decode((places.cache() / name).read_bytes(), type=_Answer)
+        return msgspec.json.decode(known.answer, type=kind) if known.boot == _this_boot() else None
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def remember(name: str, answer: object) -> None:
+    """Keep `answer` as `name`. Where that cannot be written, the question is asked again."""
+    known = _Answer(_this_boot(), msgspec.Raw(msgspec.json.encode(answer)))
+    with contextlib.suppress(OSError):
+        places.cache().mkdir(parents=True, exist_ok=True)
+        (places.cache() / name).write_bytes(msgspec.json.encode(known))

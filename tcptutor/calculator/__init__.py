@@ -1,5 +1,0 @@
-"""`tcptutor model`: the models as a calculator, with units in and out."""
-
-from tcptutor.calculator.command import run_model
-
-__all__ = ["run_model"]

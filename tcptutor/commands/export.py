@@ -1,0 +1,34 @@
+"""`tcptutor export`: stored runs as CSV or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from tcptutor.commands.output import print_files
+from tcptutor.errors import UsageError
+from tcptutor.exchange import export, open_run
+
+
+def export_runs(names: Sequence[str], kind: str, output: str | None, as_json: bool) -> int:
+    """The exit code. Raises TutorError."""
+    opened = [open_run(name) for name in names]
+    if output == "-":
+        if len(opened) > 1:
+            raise UsageError("standard output takes one run: give a folder with -o for several")
+        run, path = opened[0]
+        whole = export.as_json(run, str(path)) if kind == "json" else export.as_csv(run.samples)
+        click.echo(whole.rstrip("\n"))
+        return 0
+    target = Path(output) if output else None
+    into = target is not None and (target.is_dir() or len(opened) > 1)
+    if into and target is not None and target.is_file():
+        raise UsageError(f"{target} is a file: give a folder with -o for several runs")
+    files = []
+    for run, path in opened:
+        place = target / f"{path.stem}.{kind}" if into and target else target
+        files += export.write(run, path, kind, place)
+    print_files(files, as_json)
+    return 0

@@ -1,0 +1,327 @@
+"""The command line: what each command takes. What it does is in the file of its name, imported when it is called.
+
+Exit codes: 0 done, 1 a check or run failed, 2 wrong usage, 3 the lab cannot run here. Errors are one line on
+standard error that says what to do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from tcptutor import __version__
+from tcptutor.errors import TutorError
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_BACKEND = click.option(
+    "--backend",
+    type=click.Choice(["auto", "host", "guest", "replay"]),
+    default="auto",
+    show_default=True,
+    help="Where the experiment runs: this machine's kernel, a QEMU guest, or not at all but from a recording.",
+)
+_CLOCK = click.option(
+    "--clock",
+    type=click.Choice(["auto", "virtual", "real"]),
+    default="auto",
+    show_default=True,
+    help="virtual: the guest's time is counted in instructions, so a slow machine is never late.",
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+
+
+class _Group(click.Group):
+    """Turns our errors into one line and the right exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except TutorError as error:
+            click.echo(f"tcptutor: {error}", err=True)
+            ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("tcptutor: stopped", err=True)
+            ctx.exit(1)
+
+
+@click.group(
+    cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(__version__, prog_name="tcptutor")
+@click.option("--module", metavar="ID", help="Open this module, such as parallel-streams, where you left it.")
+@_BACKEND
+@_CLOCK
+@click.pass_context
+def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> None:
+    """Learn how TCP gets its throughput: live experiments on a real Linux network, next to the models' predictions.
+
+    Without a command it opens the app.
+    """
+    if sys.stdout.isatty():
+        # Some shells export them, and they would be believed before the terminal itself, also after a resize.
+        for name in ("COLUMNS", "LINES"):
+            os.environ.pop(name, None)
+    if ctx.invoked_subcommand is not None:
+        return
+    from tcptutor.commands.app import open_app  # noqa: PLC0415
+
+    ctx.exit(open_app(module, backend, clock))
+
+
+def _settings(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    settings = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not (name and equals and text):
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE: write it like streams=4 or loss=0.1%")
+        settings[name.strip()] = text.strip()
+    return settings
+
+
+def _set(name: str, help: str) -> Callable[[_Command], _Command]:
+    return click.option("--set", name, multiple=True, metavar="NAME=VALUE", callback=_settings, help=help)
+
+
+_SEED = click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of the random loss.")
+_SCALE = click.option(
+    "--scale",
+    type=click.Choice(["bench", "paper"]),
+    default="bench",
+    show_default=True,
+    help="bench: values that most machines can carry; paper: those that the source printed.",
+)
+
+
+@main.command()
+@click.argument("experiment", metavar="MODULE/EXPERIMENT")
+@_set("settings", "Change a parameter, such as streams=4 or loss=0.1%. May be given several times.")
+@_SEED
+@_SCALE
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 1000),
+    help="Run this many seeds and print the means with their confidence intervals.",
+)
+@_BACKEND
+@_CLOCK
+@_JSON
+def run(repeat: int | None, **given: Any) -> None:
+    """Run an experiment without the app and print what came out, beside the models' predictions."""
+    if repeat is not None:
+        from tcptutor.commands.repeat import repeat_experiment  # noqa: PLC0415
+
+        sys.exit(repeat_experiment(repeat=repeat, **given))
+    from tcptutor.commands.run import run_experiment  # noqa: PLC0415
+
+    sys.exit(run_experiment(**given))
+
+
+_X = click.option(
+    "--x", metavar="NAME", help="A sweep's plot: its x axis. Default: the first axis with numbers."
+)
+_Y = click.option("--y", metavar="QUANTITY", help="A sweep's plot: what it shows. Default: throughput.")
+_GROUP = click.option(
+    "--group", metavar="NAME", help="A sweep's plot: the axis whose values have one colour each."
+)
+
+
+@main.command()
+@click.argument("host", default="h1")
+@click.option(
+    "--experiment",
+    metavar="MODULE/EXPERIMENT",
+    help="Set the lab up as this one has it. Default: a network without delay, loss or rate.",
+)
+@_set("settings", "Set the lab up so, such as rate=100Mbit/s, delay=20ms or pairs=2.")
+@_SCALE
+@_BACKEND
+def shell(**given: Any) -> None:
+    """A shell on a lab host (h1, h2, ... s1, s2), in real time: the commands of the lab manuals work as printed.
+
+    What you send with iperf3 or anything else is kept as a run and explained when the shell ends.
+    """
+    from tcptutor.commands.shell import open_shell  # noqa: PLC0415
+
+    sys.exit(open_shell(**given))
+
+
+@main.command()
+@click.argument("experiment", metavar="MODULE/EXPERIMENT")
+@click.option(
+    "--grid",
+    multiple=True,
+    required=True,
+    metavar="NAME=VALUES",
+    help="An axis: loss=0.01%,0.1%,1% or rtt=10ms..100ms/10 (equal steps) or loss=0.01%..1%/x5 (equal ratios) or"
+    " seed=1..10/10. Several make the product.",
+)
+@_set("settings", "Change a parameter in all cells.")
+@_SEED
+@_SCALE
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The result file, MODULE-EXPERIMENT.tcpsweep if not given. What is done in it is not run again.",
+)
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1, 256), help="Guests at a time, as many as cores if not given."
+)
+@click.option(
+    "--cluster", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, tcp://HOST:8786."
+)
+@click.option(
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw into this .svg, .pdf or .png."
+)
+@_X
+@_Y
+@_GROUP
+@click.option(
+    "--dry-run", is_flag=True, help="Check the grid, tell its cells and the time they take, and end."
+)
+@_BACKEND
+@_CLOCK
+@_JSON
+def sweep(**given: Any) -> None:
+    """Run an experiment over a grid of settings, into one file; the same command again goes on where it stopped."""
+    from tcptutor.commands.sweep import SweepRequest, run_sweep  # noqa: PLC0415
+
+    sys.exit(run_sweep(SweepRequest(**given)))
+
+
+@main.command("list")
+@_JSON
+def list_(as_json: bool) -> None:
+    """List the modules with their steps and experiments."""
+    from tcptutor.commands.list import list_course  # noqa: PLC0415
+
+    sys.exit(list_course(as_json))
+
+
+@main.command()
+@click.option("--yes", "assume_yes", is_flag=True, help="Do not ask.")
+@click.option("--again", is_flag=True, help="Build the guest again even if it is there.")
+def setup(**given: bool) -> None:
+    """Install what is missing and build the guest; can be run again at any time."""
+    from tcptutor.install.setup import run_setup  # noqa: PLC0415
+
+    sys.exit(run_setup(**given))
+
+
+@main.command()
+@click.argument("name", metavar="[NAME]", required=False)
+@click.argument("words", metavar="[KEY=VALUE]...", nargs=-1)
+@_JSON
+def model(**given: Any) -> None:
+    """Compute a model, such as `mathis mss=1448 rtt=20ms loss=0.1%`, with units in and out.
+
+    Without a name it lists the models, without values it explains one. `trajectory` gives a window over time.
+    """
+    from tcptutor.commands.model import run_model  # noqa: PLC0415
+
+    sys.exit(run_model(**given))
+
+
+@main.command()
+@_JSON
+def doctor(as_json: bool) -> None:
+    """Tell what works on this machine and what does not, each with its remedy."""
+    from tcptutor.install.doctor import run_doctor  # noqa: PLC0415
+
+    sys.exit(run_doctor(as_json=as_json))
+
+
+@main.command()
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+def lint(folder: Path | None) -> None:
+    """Check the course's files: names, values, answers, feedback."""
+    from tcptutor.commands.lint import lint_course  # noqa: PLC0415
+
+    sys.exit(lint_course(folder))
+
+
+@main.command()
+@click.argument("name", metavar="FILE|ID")
+@_JSON
+def show(**given: Any) -> None:
+    """Open a stored run: its file, or its id or the beginning of it among the runs that are kept."""
+    from tcptutor.commands.show import show_run  # noqa: PLC0415
+
+    sys.exit(show_run(**given))
+
+
+@main.command()
+@click.argument("names", metavar="FILE|ID...", nargs=-1, required=True)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["csv", "json"]),
+    default="csv",
+    show_default=True,
+    help="csv: a row an instant and flow; json: results and columns.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="PATH",
+    help="A file, a folder for several runs, or - for standard output. Default: beside each run file.",
+)
+@_JSON
+def export(**given: Any) -> None:
+    """Write stored runs as CSV or JSON. The queue and single ACKs go to CSV files of their own."""
+    from tcptutor.commands.export import export_runs  # noqa: PLC0415
+
+    sys.exit(export_runs(**given))
+
+
+@main.command()
+@click.argument("names", metavar="FILE|ID...", nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="What to write; it ends in .svg, .pdf or .png.",
+)
+@click.option(
+    "--what",
+    metavar="NAMES",
+    default="",
+    help="Of runs: cwnd, rtt, throughput, retransmissions, bytes, queue, parted by commas. Default: all.",
+)
+@_X
+@_Y
+@_GROUP
+@_JSON
+def plot(**given: Any) -> None:
+    """Plot a stored run, several over each other to compare them, or the file of a sweep (--x, --y and --group)."""
+    from tcptutor.commands.plot import plot_files  # noqa: PLC0415
+
+    sys.exit(plot_files(**given))
+
+
+@main.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="The run file to write. Default: among your runs.",
+)
+@_set(
+    "path",
+    "What the file does not tell of its path, such as rate=1Gbit/s or delay=20ms, so that models can be asked.",
+)
+@_JSON
+def import_(**given: Any) -> None:
+    """Make a run file of an iperf3 -J (or --json-stream) output or a flent data file, and print its path."""
+    from tcptutor.commands.import_ import import_file  # noqa: PLC0415
+
+    sys.exit(import_file(**given))

@@ -1,0 +1,118 @@
+"""`tcptutor model`: lists the models, explains one, or computes it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tcptutor.commands.model import read, trajectory, write
+from tcptutor.commands.output import print_json, print_lines, table
+from tcptutor.errors import ParameterError, UsageError
+from tcptutor.theory.catalogue import GROUPS, MODELS, PublishedModel
+
+_GIVES = {"rate": "payload, bit/s", "time": "seconds", "size": "bytes", "share": "a ratio, written in %"}
+
+
+def run_model(name: str | None, words: Sequence[str], as_json: bool) -> int:
+    """`tcptutor model [NAME [KEY=VALUE...]]`: the exit code. Raises UsageError."""
+    if name is None:
+        print_json({"models": _listing()}) if as_json else print_lines(_list())
+        return 0
+    known = name.replace("-", "_").lower()
+    if known not in MODELS and known != trajectory.NAME:
+        names = [*MODELS, trajectory.NAME]
+        raise UsageError(f"no model {name!r}{read.near(known, names) or ':'} `tcptutor model` lists them all")
+    settings = read.pairs(words)
+    if known == trajectory.NAME:
+        return trajectory.run(settings, as_json)
+    model = MODELS[known]
+    if not settings:
+        print_json(_described(model)) if as_json else print_lines(_explained(model))
+        return 0
+    values = read.values(model.name, model.parameters, settings)
+    result = _computed(model, values)
+    if as_json:
+        print_json(
+            {
+                "model": model.name,
+                "parameters": values,
+                "result": {"value": result, "unit": write.UNITS.get(model.unit, model.unit)},
+                "formula": model.formula,
+                "source": model.source,
+            }
+        )
+    else:
+        print_lines(_answer(model, values, result))
+    return 0
+
+
+def _computed(model: PublishedModel, values: Mapping[str, Any]) -> float | list[float]:
+    """The number, or one for each flow. Raises ParameterError where no finite number comes out."""
+    try:
+        result = model.function(**values)
+    except (OverflowError, ZeroDivisionError):
+        result = math.inf
+    numbers = list(result) if isinstance(result, tuple) else [float(result)]
+    if not all(map(math.isfinite, numbers)):
+        names = ", ".join(name for name, value in values.items() if value is not None)
+        raise ParameterError(f"{names}: {model.name} of these is no finite number: take less extreme ones")
+    return numbers if isinstance(result, tuple) else numbers[0]
+
+
+def _answer(model: PublishedModel, values: Mapping[str, Any], result: float | list[float]) -> list[str]:
+    numbers = result if isinstance(result, list) else [result]
+    rows = [
+        (parameter.name, write.argument(values[parameter.name], parameter.quantity.kind))
+        for parameter in model.parameters
+        if values[parameter.name] is not None
+    ]
+    return [
+        f"{model.name}: {', '.join(write.result(number, model.unit) for number in numbers)}",
+        *table([*rows, ("formula", model.formula), ("source", model.source)], fold=True),
+    ]
+
+
+def _explained(model: PublishedModel) -> list[str]:
+    about = [
+        ("formula", model.formula),
+        ("source", model.source),
+        ("gives", _GIVES.get(model.unit, model.unit)),
+    ]
+    example = write.usage(model.name, model.parameters)
+    return [f"{model.name}: {model.gives}", *write.explanation(about, model.parameters, example)]
+
+
+def _list() -> list[str]:
+    """A table in parts: name, parameters, what it gives."""
+    widths = (max(map(len, MODELS)), 21)
+    lines = []
+    for title, models in GROUPS.items():
+        rows = [(each.name, write.signature(each.parameters), each.gives) for each in models]
+        lines += [title, *table(rows, widths, fold=True)]
+    lines += ["A window over time"]
+    lines += table(
+        [(trajectory.NAME, write.signature(trajectory.PARAMETERS), trajectory.GIVES)], widths, fold=True
+    )
+    example = write.usage("mathis", MODELS["mathis"].parameters)
+    return [
+        *lines,
+        "",
+        "tcptutor model NAME tells more of one; with its parameters it computes:",
+        f"  {example}",
+    ]
+
+
+def _listing() -> list[dict[str, Any]]:
+    return [*map(_described, MODELS.values()), trajectory.described()]
+
+
+def _described(model: PublishedModel) -> dict[str, Any]:
+    return {
+        "model": model.name,
+        "gives": model.gives,
+        "unit": write.UNITS.get(model.unit, model.unit),
+        "parameters": [write.description(parameter) for parameter in model.parameters],
+        "formula": model.formula,
+        "source": model.source,
+    }

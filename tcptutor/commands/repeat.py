@@ -1,0 +1,148 @@
+"""`tcptutor run --repeat N`: the same experiment with N seeds, and what they say together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+import click
+import msgspec
+
+from tcptutor import course, units
+from tcptutor.analysis import document
+from tcptutor.backends.ending import run_until_signal
+from tcptutor.commands.bar import Bar
+from tcptutor.commands.output import print_json, print_lines, table, warn
+from tcptutor.commands.run import open_store, warn_if_unsaved
+from tcptutor.commands.words import count, duration, rate_with_interval, with_interval
+from tcptutor.conduct import finish
+from tcptutor.errors import LabError, TutorError
+from tcptutor.fleet import place, pool
+from tcptutor.fleet.place import Place
+from tcptutor.run import Run
+from tcptutor.runs.store import RunStore
+from tcptutor.spec import Experiment
+from tcptutor.sweep.confidence import LEVEL
+from tcptutor.sweep.grid import Cell
+from tcptutor.sweep.points import Point, point
+from tcptutor.sweep.row import Row, row
+
+
+def repeat_experiment(
+    experiment: str,
+    settings: Mapping[str, str],
+    seed: int | None,
+    scale: str,
+    repeat: int,
+    backend: str,
+    clock: str,
+    as_json: bool,
+) -> int:
+    """The exit code. Raises TutorError before anything has run."""
+    first = course.experiment(experiment, settings, seed, scale=scale)
+    others = [
+        course.experiment(experiment, settings, first.seed + step, scale=scale) for step in range(1, repeat)
+    ]
+    experiments = [first, *others]
+    repeats = _Repeats(experiments, as_json, open_store())
+    where = asyncio.run(place.find(experiments, backend, clock, None))
+    if not as_json:
+        click.echo(f"{first.name}: {first.title}")
+        runs = f"{count(repeat, 'run')}, {where.backend}, {where.clock} clock, {where.why}"
+        click.echo(f"  {runs}: about {duration(place.expected_seconds(experiments, where))}")
+    problem = run_until_signal(repeats.run(where))
+    if repeats.rows:
+        repeats.tell()
+    if problem is not None:
+        warn(f"{problem}; {len(repeats.rows)} of {count(repeat, 'run')} are finished and kept")
+        return problem.exit_code
+    return 0
+
+
+class _Repeats:
+    """Owns what has come out so far."""
+
+    def __init__(self, experiments: Sequence[Experiment], as_json: bool, store: RunStore) -> None:
+        self._experiments, self._as_json, self._store = experiments, as_json, store
+        self._documents: dict[int, dict[str, object]] = {}
+        self.rows: dict[int, Row] = {}
+
+    async def run(self, where: Place) -> TutorError | None:
+        """Run all of them; gives the first thing that went wrong."""
+        problem: TutorError | None = None
+        try:
+            with Bar(self._experiments[0].name, len(self._experiments)) as bar:
+                async with aclosing(pool.runs(self._experiments, where)) as results:
+                    async for number, result in results:
+                        if isinstance(result, TutorError):
+                            problem = problem or result
+                        else:
+                            await self._take(number, result)
+                        bar.one_more()
+        except asyncio.CancelledError:
+            return LabError("stopped before the end")
+        except TutorError as error:
+            return error
+        return problem
+
+    async def _take(self, number: int, run: Run) -> None:
+        file, unsaved = await asyncio.to_thread(finish, run, self._store)
+        warn_if_unsaved(unsaved)
+        self._documents[number] = document(run, str(file) if file else None)
+        made = self.rows[number] = row(Cell(number, {}, run.experiment), run)
+        if not self._as_json:
+            best = made.predictions[0]
+            doubt = "" if made.fidelity == "valid" else f"   {made.fidelity}: {made.reasons[0]}"
+            click.echo(
+                f"  seed {made.seed}   {units.rate(made.throughput_bps)}   {count(made.losses, 'loss event')}"
+                f"   measured / {best.label} {best.ratio:.2f}{doubt}"
+            )
+
+    def tell(self) -> None:
+        """Print one run or more: the documents with the summary, or the means with their intervals."""
+        together = point([self.rows[number] for number in sorted(self.rows)])
+        if self._as_json:
+            whole = {
+                "runs": [self._documents[number] for number in sorted(self._documents)],
+                "summary": _summary(together),
+            }
+            print_json(whole)
+        else:
+            print_lines(_lines(together))
+
+
+def _summary(together: Point) -> dict[str, Any]:
+    measured = {name: together.measured[name] for name in ("throughput_bps", "loss_rate", "losses")}
+    ratios = {name: model.ratio for name, model in together.models.items()}
+    whole = {
+        "n": len(together.seeds),
+        "seeds": together.seeds,
+        "confidence": LEVEL,
+        **measured,
+        "ratios": ratios,
+        "limited_by": together.limited_by,
+        "not_valid": together.doubtful,
+    }
+    return msgspec.to_builtins(whole)  # type: ignore[no-any-return]
+
+
+def _lines(together: Point) -> list[str]:
+    measured = together.measured
+    runs = count(len(together.seeds), "run")
+    quantities = [
+        ("throughput", rate_with_interval(measured["throughput_bps"])),
+        ("loss rate", with_interval(measured["loss_rate"], 1e-2, "%")),
+        ("losses", with_interval(measured["losses"], 1, "")),
+    ]
+    ratios = [
+        (f"measured / {model.label}", with_interval(model.ratio, 1, "")) for model in together.models.values()
+    ]
+    doubt = [f"    {together.doubtful} of {runs} not valid: see their files"] if together.doubtful else []
+    return [
+        f"  mean of {runs}, ± half the {LEVEL:.0%} confidence interval",
+        *table(quantities, (11,), indent=4),
+        *table(ratios, (35,), indent=4, gap=1),
+        *doubt,
+    ]

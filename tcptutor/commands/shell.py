@@ -1,0 +1,148 @@
+"""`tcptutor shell`: this terminal becomes one of a lab host, and what is sent there becomes runs like any other."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import termios
+import tty
+from collections.abc import Iterator, Mapping, Sequence
+
+import click
+
+from tcptutor import course
+from tcptutor.analysis import report
+from tcptutor.backends.ending import run_until_signal
+from tcptutor.backends.lab import Lab
+from tcptutor.backends.session import Terminal
+from tcptutor.commands.output import warn
+from tcptutor.commands.run import open_store, print_report, warn_if_unsaved
+from tcptutor.conduct import ConductedSession, GrowingRun
+from tcptutor.errors import TutorError, UsageError
+from tcptutor.run import Environment
+from tcptutor.runs.store import RunStore
+from tcptutor.spec import Experiment, build, host_names
+from tcptutor.spec import settings as described
+
+_END_OF_INPUT = b"exit\n"
+"""Not Ctrl-D: a shell that is not yet reading would never see it."""
+
+
+def open_shell(
+    host: str,
+    experiment: str | None,
+    settings: Mapping[str, str],
+    scale: str,
+    backend: str,
+) -> int:
+    """The exit code. Raises TutorError before the shell is there, and when the lab has ended under it."""
+    if experiment is not None:
+        wanted = course.experiment(experiment, settings, None, scale=scale)
+    else:
+        wanted = build("by-hand", {"title": "by hand", "parameters": dict(settings)})
+    known = host_names(wanted.pairs)
+    if host not in known:
+        raise UsageError(f"there is no host {host!r}: take one of {', '.join(known)}")
+    store, runs = open_store(), list[GrowingRun]()
+    try:
+        run_until_signal(_session(wanted, host, backend, store, runs))
+    except asyncio.CancelledError:
+        pass  # a signal: what was measured is kept
+    finally:
+        _tell(runs)
+    return 0
+
+
+def _tell(runs: Sequence[GrowingRun]) -> None:
+    """What came of a session's runs, on standard output."""
+    for ended in runs:
+        warn_if_unsaved(ended.unsaved)
+        if ended.file is not None:
+            # What it turned out to be an experiment of.
+            parameters = described(ended.run.experiment)
+            click.echo(", ".join(f"{name} {value}" for name, value in parameters.items()))
+            print_report(ended.run, report(ended.run), ended.file)
+
+
+async def _session(
+    experiment: Experiment, host: str, backend: str, store: RunStore, runs: list[GrowingRun]
+) -> None:
+    """A shell on `host` until it ends; the session's runs go to `runs`. Raises TutorError when the lab has ended."""
+    size = shutil.get_terminal_size()
+    warn(f"starting the lab for a shell on {host} ...")
+    async with Lab(backend).session(experiment) as (session, environment):
+        terminal = session.shell(host, size.lines, size.columns)
+        conducted = ConductedSession(session, environment, store)
+        following = asyncio.create_task(_follow(conducted))
+        try:
+            click.echo(_greeting(host, experiment, environment), err=True)
+            await _attached(terminal)
+            await session.leave()
+            await following
+        finally:
+            following.cancel()
+            with contextlib.suppress(asyncio.CancelledError, TutorError):
+                await following
+            runs += conducted.ended
+
+
+async def _follow(conducted: ConductedSession) -> None:
+    async with conducted:
+        async for _ in conducted:
+            pass
+
+
+def _greeting(host: str, experiment: Experiment, environment: Environment) -> str:
+    return f"""\
+tcptutor: a shell on {host} ({environment.backend}, Linux {environment.kernel}); `exit` ends it
+  iperf3 -c $h2     $h2 is the address of h2; there are {", ".join(host_names(experiment.pairs))}
+  h2 iperf3 -s &    runs a command on h2; h2 alone opens a shell there
+  what you send is kept as runs, and explained when you leave"""
+
+
+async def _attached(terminal: Terminal) -> None:
+    """This terminal and that one are the same until the shell ends."""
+    loop = asyncio.get_running_loop()
+    source = sys.stdin.fileno()
+
+    def typed() -> None:
+        data = os.read(source, 65536)
+        terminal.write(data or _END_OF_INPUT)
+        if not data:
+            loop.remove_reader(source)
+
+    def resized() -> None:
+        size = os.get_terminal_size(source)
+        terminal.resize(size.lines, size.columns)
+
+    with _raw(source):
+        try:
+            loop.add_reader(source, typed)
+        except PermissionError:  # a file: all of it is there
+            terminal.write(sys.stdin.buffer.read() + _END_OF_INPUT)
+        loop.add_signal_handler(signal.SIGWINCH, resized)
+        try:
+            while data := await terminal.read():
+                sys.stdout.buffer.write(data)
+                sys.stdout.buffer.flush()
+        finally:
+            loop.remove_reader(source)
+            loop.remove_signal_handler(signal.SIGWINCH)
+
+
+@contextlib.contextmanager
+def _raw(source: int) -> Iterator[None]:
+    """Every key goes to the lab's terminal, Ctrl-C as well."""
+    if not os.isatty(source):
+        yield
+        return
+    before = termios.tcgetattr(source)
+    tty.setraw(source)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(source, termios.TCSADRAIN, before)

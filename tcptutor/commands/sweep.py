@@ -1,0 +1,229 @@
+"""`tcptutor sweep`: says what will run, runs what is missing, keeps each result at once, and tells what came out."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from tcptutor import places, units
+from tcptutor.backends.ending import run_until_signal
+from tcptutor.commands.bar import Bar
+from tcptutor.commands.output import print_json, print_lines, table, warn
+from tcptutor.commands.words import count, difference, duration, rate_with_interval
+from tcptutor.course.experiments import Catalogue
+from tcptutor.errors import LabError, TutorError, UsageError
+from tcptutor.fleet import place, pool
+from tcptutor.fleet.cluster import Cluster
+from tcptutor.fleet.place import Place
+from tcptutor.sweep import plot
+from tcptutor.sweep.confidence import LEVEL
+from tcptutor.sweep.grid import Cell, cells, parameter_name, read_axes
+from tcptutor.sweep.points import Point, points
+from tcptutor.sweep.row import Outcome, Row, failed, placed, results, row
+from tcptutor.sweep.table import SUFFIX, Definition, Store, SweepTable, define
+
+
+class SweepRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line asks for."""
+
+    experiment: str
+    grid: Sequence[str]
+    settings: Mapping[str, str] = {}
+    seed: int | None = None
+    scale: str = "bench"
+    backend: str = "auto"
+    clock: str = "auto"
+    output: Path | None = None
+    jobs: int | None = None
+    cluster: str | None = None
+    plot: Path | None = None
+    x: str | None = None
+    y: str | None = None
+    group: str | None = None
+    as_json: bool = False
+    dry_run: bool = False
+
+
+def run_sweep(request: SweepRequest) -> int:
+    """The exit code. Raises TutorError; what is in the file then stays there."""
+    axes = read_axes(request.grid)
+    if request.plot is not None:
+        plot.check(axes, request.x, request.y or plot.USUAL, request.group, request.plot)
+    settings = {parameter_name(name): value for name, value in request.settings.items()}
+    whole = cells(
+        Catalogue(places.lessons()), request.experiment, settings, axes, request.seed, request.scale
+    )
+    if request.cluster is None:
+        experiments = [cell.experiment for cell in whole]
+        where = asyncio.run(place.find(experiments, request.backend, request.clock, request.jobs))
+    else:
+        where = _on_cluster(request)
+    definition = define(
+        request.experiment, request.scale, settings, axes, request.seed, (where.backend, where.clock), whole
+    )
+    if request.dry_run:
+        _announce(request, whole, where)
+        return 0
+    path = request.output or Path(request.experiment.replace("/", "-") + SUFFIX)
+    with Store(path, definition) as store:
+        return _fill(request, store, whole, where)
+
+
+def _on_cluster(request: SweepRequest) -> Place:
+    """Guests with the virtual clock. Raises UsageError when anything else is asked for."""
+    if request.backend == "host" or request.clock == "real":
+        raise UsageError(
+            "--cluster: runs in real time disturb each other: leave --backend and --clock out, for the virtual clock"
+        )
+    if request.jobs is not None:
+        raise UsageError("--cluster: each worker runs as many cells as it has threads: leave --jobs out")
+    return Place("guest", "virtual", 1, "on the cluster")
+
+
+def _fill(request: SweepRequest, store: Store, whole: Sequence[Cell], where: Place) -> int:
+    missing = [cell for cell in whole if cell.index not in store.table.rows]
+    if store.table.damaged:
+        _tell(
+            f"{count(store.table.damaged, 'damaged line')} in {store.path}: their cells run again",
+            request,
+        )
+    if missing:
+        _announce(request, missing, where, done=len(whole) - len(missing))
+        problem = run_until_signal(_run(request, store, missing, where, len(whole)))
+    else:
+        problem = None
+    if not (store.table.rows or store.table.failures):
+        return _end(store, problem, store.table.definition)
+    if request.as_json:
+        print_json(document(store.table, str(store.path)))
+    else:
+        print_lines(lines(store.table))
+        click.echo(f"file  {store.path}")
+    if request.plot is not None and store.table.rows:
+        plot.draw(store.table, request.x, request.plot, request.y or plot.USUAL, request.group)
+        if not request.as_json:
+            click.echo(f"plot  {request.plot}")
+    return _end(store, problem, store.table.definition)
+
+
+def _end(store: Store, problem: TutorError | None, definition: Definition) -> int:
+    kept = f"{len(store.table.rows)} of {count(definition.cells, 'cell')} are kept in {store.path}"
+    if problem is not None:
+        warn(f"{problem}; {kept}: the same command goes on")
+        return problem.exit_code
+    failures = list(store.table.failures.values())
+    if failures:
+        first = failures[0]
+        at = ", ".join(f"{name}={value}" for name, value in first.point.items()) or f"seed {first.seed}"
+        warn(
+            f"{count(len(failures), 'cell')} failed, the first ({at}): {first.reason}; {kept}: "
+            "the same command tries them again"
+        )
+        return 3 if all(one.exit_code == 3 for one in failures) and not store.table.rows else 1
+    return 0
+
+
+async def _run(
+    request: SweepRequest, store: Store, missing: Sequence[Cell], where: Place, total: int
+) -> TutorError | None:
+    """Run the `missing` cells and keep what comes out; gives what ended it too early."""
+    try:
+        with Bar(request.experiment, total, total - len(missing)) as bar:
+            async with aclosing(_outcomes(request, missing, where)) as outcomes:
+                async for outcome in outcomes:
+                    store.add(outcome)
+                    told = units.rate(outcome.throughput_bps) if isinstance(outcome, Row) else "failed"
+                    bar.one_more(told)
+    except asyncio.CancelledError:
+        return LabError("stopped")
+    except TutorError as error:
+        return error
+    return None
+
+
+async def _outcomes(
+    request: SweepRequest, missing: Sequence[Cell], where: Place
+) -> AsyncGenerator[Outcome, None]:
+    experiments = [cell.experiment for cell in missing]
+    if request.cluster is not None:
+        async with (
+            Cluster(request.cluster) as workers,
+            aclosing(workers.results(experiments, where.clock, results, Row)) as rows,
+        ):
+            async for number, made in rows:
+                cell = missing[number]
+                yield failed(cell, made) if isinstance(made, TutorError) else placed(made, cell)
+        return
+    async with aclosing(pool.runs(experiments, where)) as runs:
+        async for number, run in runs:
+            cell = missing[number]
+            yield failed(cell, run) if isinstance(run, TutorError) else row(cell, run)
+
+
+def _announce(request: SweepRequest, missing: Sequence[Cell], where: Place, done: int = 0) -> None:
+    """How many cells, how long, and where, before anything runs."""
+    there = f"{done} are done, " if done else ""
+    text = f"{there}{count(len(missing), 'cell')} to run, {where.backend}, {where.clock} clock, {where.why}"
+    if request.cluster is None:
+        expected = place.expected_seconds([cell.experiment for cell in missing], where)
+        text += f": about {duration(expected)}"
+    _tell(text, request)
+
+
+def _tell(text: str, request: SweepRequest) -> None:
+    """To a reader: never into JSON, and not into the errors of a script."""
+    if not request.as_json:
+        click.echo(text)
+    elif sys.stderr.isatty():
+        click.echo(text, err=True)
+
+
+def lines(results: SweepTable) -> list[str]:
+    """A line for each point, in columns, with a head."""
+    found = points(results.in_order())
+    if not found:
+        return []
+    names = list(found[0].point)
+    rows = [[*names, "runs", "throughput", "model", "difference", "limited by", ""]]
+    rows += [_cells(point, names) for point in found]
+    told = table(rows, indent=0)
+    if any(len(point.seeds) > 1 for point in found):
+        told.append(f"± is half the {LEVEL:.0%} confidence interval of the mean over the seeds")
+    return told
+
+
+def _cells(point: Point, names: Sequence[str]) -> list[str]:
+    model = next(iter(point.models.values()), None)
+    return [
+        *(point.point[name] for name in names),
+        str(len(point.seeds)),
+        rate_with_interval(point.measured["throughput_bps"]),
+        model.label if model else "",
+        difference(model.ratio) if model else "",
+        ", ".join(point.limited_by),
+        f"{point.doubtful} of {len(point.seeds)} not valid" if point.doubtful else "",
+    ]
+
+
+def document(results: SweepTable, file: str) -> dict[str, Any]:
+    """A sweep as plain JSON: what was asked for, each row, each failure, and the points with their intervals."""
+    whole: dict[str, Any] = msgspec.to_builtins(
+        {
+            "file": file,
+            "definition": results.definition,
+            "confidence": LEVEL,
+            "points": points(results.in_order()),
+            "rows": results.in_order(),
+            "failures": [results.failures[cell] for cell in sorted(results.failures)],
+        }
+    )
+    for each in (*whole["rows"], *whole["failures"]):
+        del each["type"]  # the file's own mark
+    return whole

@@ -1,0 +1,41 @@
+"""Numbers as commands write them: counts, durations, means with their confidence intervals."""
+
+from __future__ import annotations
+
+from tcptutor import units
+from tcptutor.sweep.confidence import Summary
+
+
+def duration(seconds: float) -> str:
+    """ "40 s", "12 min" or "3.5 h"."""
+    if seconds < 100:
+        return f"{max(1.0, seconds):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def count(number: int, what: str) -> str:
+    """ "1 cell", "2 cells"."""
+    return f"{number} {what}{'s' if number != 1 else ''}"
+
+
+def with_interval(summary: Summary, scale: float, unit: str) -> str:
+    """ "9.53 ± 0.21 Mbit/s": the mean and half the width of its confidence interval."""
+    half = f" ± {summary.half_width / scale:.2g}" if summary.half_width is not None else ""
+    return f"{summary.mean / scale:.3g}{half}{unit and ' '}{unit}"
+
+
+def rate_with_interval(summary: Summary) -> str:
+    """ "9.53 ± 0.21 Mbit/s" of a summary in bit/s: the prefix is the one that suits the mean."""
+    scale, unit = next(
+        (one for one in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")) if summary.mean >= one[0]),
+        (1.0, "bit/s"),
+    )
+    return with_interval(summary, scale, unit)
+
+
+def difference(ratio: Summary) -> str:
+    """ "−4 %" or "+6 ± 2 %": measured less predicted, over predicted, from their ratio."""
+    rounded = units.signed_percent(ratio.mean - 1)
+    if ratio.half_width is None:
+        return rounded
+    return f"{rounded.removesuffix(' %')} ± {100 * ratio.half_width:.2g} %"

@@ -1,0 +1,47 @@
+"""Results of other programs as runs: told apart by what is in the file, whatever it is called."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from tcptutor import files, places
+from tcptutor.errors import UsageError
+from tcptutor.exchange import flent, iperf3
+from tcptutor.run import Run, save
+
+_FOREIGN = files.FileKind(
+    name="result of iperf3 or flent",
+    # 64 streams, an interval a second, are 90 MB an hour. As Python's objects it is many times as large.
+    most=1 << 28,
+    missing="give an iperf3 -J output or a flent data file",
+    unreadable="give another file",
+    damaged="fetch it again",
+    large="import a shorter test",
+)
+
+
+def import_run(file: Path, path: Mapping[str, str] | None = None) -> Run:
+    """The run in an iperf3 `-J` output or a flent data file; of a packed one that was cut short, what is there.
+
+    `path` says by parameter name what the file cannot: the rate, delay, loss and queue of the path it ran on.
+    The same file gives the same run. Raises UsageError for no file and a wrong `path`, TutorError for a file that
+    is neither or damaged.
+    """
+    if not file.is_file():
+        raise UsageError(f"no file {file}: {_FOREIGN.missing}")
+    with files.opened(file, _FOREIGN, cut=True) as data:
+        digest = hashlib.sha256(data).hexdigest()[:6]
+        text = data.decode(errors="replace")
+        data.clear()
+    run = (flent.read if flent.is_flent(text) else iperf3.read)(text, file.name, path or {})
+    run.id = f"{run.id}-{digest}"
+    return run
+
+
+def save_run(run: Run, target: Path | None = None) -> Path:
+    """Write the run to `target`, by default among the user's runs, and give its path. Raises TutorError."""
+    path = target or places.runs() / f"{run.id}.tcprun"
+    save(run, path, "give another place with -o")
+    return path

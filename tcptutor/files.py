@@ -1,0 +1,171 @@
+"""Files that somebody else may have written, opened within bounds; and files that are written whole or not at all.
+
+Everything goes in pieces: one call of zlib or of the decoder holds up other threads for a few milliseconds at most.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import gzip
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+import msgspec
+
+from tcptutor.errors import TutorError, refused
+
+PIECE = 1 << 16
+"""Bytes that are read, inflated or decoded in one call."""
+
+_GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
+
+
+class FileKind(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file is to be, for its bounds and for the sentences of its errors."""
+
+    name: str
+    """Such as "run file"."""
+    most: int
+    """Bytes, unpacked, that are read of one; a larger one is refused."""
+    missing: str
+    """What to do when there is none."""
+    unreadable: str
+    """What to do when it cannot be read."""
+    damaged: str
+    """What to do when it is something else, or damaged."""
+    large: str
+    """What to do when it is larger than that."""
+
+
+@contextlib.contextmanager
+def opened(path: Path, kind: FileKind, *, cut: bool = False) -> Iterator[bytearray]:
+    """The bytes of a regular file, unpacked if it is gzip or bzip2; with `cut` also of one whose end is missing or
+    wrong, as far as it goes.
+
+    Raises TutorError, one line, when it is missing, larger than `kind.most`, cannot be read or unpacked; and when the
+    block raises ValueError, OverflowError, RecursionError or an error of msgspec, which say that it is damaged.
+    """
+    try:
+        with _open(path) as file:
+            data = _within(file, kind.most, cut)
+        yield data
+    except FileNotFoundError:
+        raise TutorError(f"no {kind.name} {path}: {kind.missing}") from None
+    except _TooLarge:
+        raise TutorError(f"{path} is larger than {kind.most >> 20} MiB unpacked: {kind.large}") from None
+    except OSError as error:
+        if error.errno is None:  # gzip's own
+            raise _damaged(path, kind, error) from error
+        raise TutorError(f"cannot read {path}: {error.strerror}: {kind.unreadable}") from error
+    except (EOFError, zlib.error, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
+        raise _damaged(path, kind, error) from error
+
+
+def beginning(path: Path, length: int = 64) -> bytes:
+    """Enough of the file to tell what it is; nothing of one that cannot be read."""
+    try:
+        with _open(path) as file:
+            return file.read(length)
+    except OSError:
+        return b""
+
+
+def check_version(text: bytes, newest: int, path: Path) -> None:
+    """Raise TutorError when the JSON object `text` has a `format_version` above `newest`, or msgspec's error without.
+
+    `path` is the file that it is from.
+    """
+    version = msgspec.json.decode(text, type=_Versioned).format_version
+    if version > newest:
+        raise TutorError(
+            f"{path} was written by a newer tcptutor (format {version}): update tcptutor to read it"
+        )
+
+
+def lines(file: IO[bytes], longest: int) -> Iterator[bytes]:
+    """The whole lines of a file, with their newline, up to the first that does not end or is longer than `longest`."""
+    while (line := file.readline(longest)).endswith(b"\n"):
+        yield line
+
+
+@contextlib.contextmanager
+def whole(path: Path, elsewhere: str = "give another place") -> Iterator[Path]:
+    """A name beside `path`, in a folder that is there, to write to: the file becomes `path` when the block ends, and
+    is gone when the block raises. A pipe or device is written to itself.
+
+    `elsewhere` says in the error how the user would give another place. Raises TutorError, one line, when it cannot
+    be written.
+    """
+    beside = None
+    try:
+        if path.is_dir():
+            raise _is_folder()
+        if path.exists() and not path.is_file():
+            yield path
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        target = path.resolve() if path.is_symlink() else path
+        beside = target.with_name(f".{target.name}.{os.getpid()}")
+        yield beside
+        beside.replace(target)
+    except OSError as error:
+        raise TutorError(f"cannot write {path}: {refused(error, elsewhere)}") from error
+    finally:
+        if beside is not None:
+            with contextlib.suppress(OSError):
+                beside.unlink(missing_ok=True)
+
+
+class _Versioned(msgspec.Struct):
+    format_version: int
+
+
+class _TooLarge(Exception):
+    """More bytes than the kind of file may have."""
+
+
+def _damaged(path: Path, kind: FileKind, error: Exception) -> TutorError:
+    said = " ".join(str(error).split())
+    return TutorError(f"{path} is not a {kind.name}, or damaged ({said}): {kind.damaged}")
+
+
+def _open(path: Path) -> BinaryIO:
+    """The file for reading. Raises OSError; a pipe or device, which may never end, is refused."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would wait for its writer
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(fd, "rb")
+    os.close(fd)
+    raise _is_folder() if stat.S_ISDIR(mode) else OSError(errno.EINVAL, "not a regular file")
+
+
+def _is_folder() -> OSError:
+    return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+
+
+def _within(file: BinaryIO, most: int, cut: bool) -> bytearray:
+    """What is in `file`, unpacked. Raises _TooLarge, OSError, EOFError, and what zlib and bz2 raise."""
+    begins = file.read(len(_BZIP2))
+    file.seek(0)
+    data = bytearray()
+    packed: Any = file
+    if begins.startswith(_GZIP):
+        packed = gzip.GzipFile(fileobj=file)
+    elif begins == _BZIP2:
+        import bz2  # noqa: PLC0415  # the guest's Python need not have it
+
+        packed = bz2.BZ2File(file)
+    try:
+        while piece := packed.read1(PIECE):
+            data += piece
+            if len(data) > most:
+                raise _TooLarge
+    except (EOFError, gzip.BadGzipFile):
+        if not (cut and data):
+            raise
+    return data

@@ -1,0 +1,82 @@
+"""Where many experiments run, all of them in the same place, and how many at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tcptutor.analysis import expect
+from tcptutor.backends.choice import choose
+from tcptutor.backends.guest.machine import MEMORY_MIB
+from tcptutor.errors import KernelLacks, UsageError
+from tcptutor.spec import Experiment
+
+_START = 2.5
+"""Seconds that a run takes beside its traffic; measured."""
+_SEGMENT = 0.5e-3
+"""Seconds of a core for each segment in an emulated guest, its acknowledgement included; measured."""
+_PAYLOAD = 1448
+_QEMU_MIB = 100
+"""What QEMU itself needs beside the guest's memory."""
+
+
+class Place(NamedTuple):
+    """A backend and clock, resolved from "auto"."""
+
+    backend: str
+    clock: str
+    at_once: int
+    why: str
+    """Why that many at a time."""
+
+
+async def find(experiments: Sequence[Experiment], backend: str, clock: str, jobs: int | None) -> Place:
+    """The place that can run all of `experiments`: the guest as soon as one of them needs it.
+
+    Raises LabUnavailable or KernelLacks when none can run here, UsageError for `jobs` in real time.
+    """
+    chosen, lacking = None, None
+    for experiment in {(one.qdiscs, one.congestion_controls): one for one in experiments}.values():
+        try:
+            found = await choose(experiment, backend, clock)
+        except KernelLacks as error:
+            lacking = error  # only this experiment fails
+            continue
+        if chosen is None or found.name == "guest":
+            chosen = found
+    if chosen is None:
+        assert lacking is not None
+        raise lacking
+    if chosen.clock == "virtual":
+        at_once = jobs or min(len(os.sched_getaffinity(0)), _fitting())
+        why = f"{at_once} guests at a time" if at_once > 1 else "one guest at a time"
+        return Place(chosen.name, chosen.clock, at_once, why)
+    if jobs is not None and jobs > 1:
+        raise UsageError(
+            "--jobs: runs in real time disturb each other: leave it out, or take --backend guest --clock virtual"
+        )
+    return Place(chosen.name, chosen.clock, 1, "one run at a time, as runs in real time disturb each other")
+
+
+def _fitting() -> int:
+    """How many guests the free memory holds, at least one."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return max(1, int(line.split()[1]) // 1024 // (MEMORY_MIB + _QEMU_MIB))
+    return 1
+
+
+def expected_seconds(experiments: Sequence[Experiment], place: Place) -> float:
+    """About how long they will take, s: by the time that a segment costs, or by the clock in real time."""
+    return sum(_expected(experiment, place.clock) for experiment in experiments) / place.at_once
+
+
+def _expected(experiment: Experiment, clock: str) -> float:
+    if clock != "virtual":
+        return _START + experiment.seconds
+    flows = experiment.flows
+    rate = expect(experiment).binding.throughput_bps if experiment.total_streams else 0.0
+    rate += experiment.pairs * flows.udp_streams * flows.udp_rate
+    return _START + _SEGMENT * rate * experiment.seconds / 8 / _PAYLOAD

@@ -1,0 +1,94 @@
+"""What runs on a worker of a Dask cluster: one experiment, in a guest of its own; and how its answer travels."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import socket
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from tcptutor import __version__
+from tcptutor.backends.lab import Lab
+from tcptutor.errors import LabError, LabUnavailable, TutorError, UsageError
+from tcptutor.fleet.pool import run_whole
+from tcptutor.run import Run
+from tcptutor.spec import Experiment
+
+_T = TypeVar("_T")
+_LOOK = 0.5
+"""Seconds between two looks whether the run is still wanted."""
+_ERRORS: dict[int, type[TutorError]] = {
+    error.exit_code: error for error in (LabError, UsageError, LabUnavailable)
+}
+_warming = threading.Lock()
+
+
+class WorkerAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of an experiment on a worker."""
+
+    result: msgspec.Raw = msgspec.Raw(b"null")
+    """JSON of what was asked of the run."""
+    problem: str = ""
+    """Why there is no result, one line; empty when there is one."""
+    exit_code: int = 0
+
+
+def run_experiment(experiment: bytes, of: str, clock: str, version: str) -> bytes:
+    """Run `experiment` (JSON) and give `of` its run, to be understood by `read`.
+
+    of: "module:function", a function of a Run whose result msgspec can write. version: of the tcptutor that asks.
+    """
+    import distributed  # noqa: PLC0415
+
+    worker = distributed.get_worker()
+    key = worker.get_current_task()
+
+    def wanted() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is not None and task.state == "executing"
+
+    where = f"on {socket.gethostname()}: "
+    if version != __version__:
+        reason = f"tcptutor {__version__} is there, not {version}: install the same everywhere"
+        return msgspec.json.encode(WorkerAnswer(problem=where + reason, exit_code=TutorError.exit_code))
+    module, _, name = of.partition(":")
+    function = getattr(importlib.import_module(module), name)
+    try:
+        run = asyncio.run(_while(wanted, msgspec.json.decode(experiment, type=Experiment), clock))
+        return msgspec.json.encode(WorkerAnswer(result=msgspec.Raw(msgspec.json.encode(function(run)))))
+    except TutorError as error:
+        return msgspec.json.encode(WorkerAnswer(problem=f"{where}{error}", exit_code=error.exit_code))
+
+
+def read(answer: bytes, kind: type[_T]) -> _T | TutorError:
+    """What `run_experiment` gave: the result as `kind`, or the error there was, with its exit code."""
+    told = msgspec.json.decode(answer, type=WorkerAnswer)
+    if told.problem:
+        return _ERRORS.get(told.exit_code, TutorError)(told.problem)
+    return msgspec.json.decode(told.result, type=kind)
+
+
+async def _while(wanted: Callable[[], bool], experiment: Experiment, clock: str) -> Run:
+    """Run `experiment` as long as it is wanted: Dask does not interrupt a task whose client has left."""
+    task = asyncio.create_task(_run(experiment, clock))
+    while not (await asyncio.wait({task}, timeout=_LOOK))[0]:
+        if not wanted():
+            task.cancel()
+            await asyncio.wait({task})
+            raise LabError("not wanted any more")
+    return task.result()
+
+
+async def _run(experiment: Experiment, clock: str) -> Run:
+    lab = Lab("guest", clock)
+    try:
+        # Two threads of a worker must not both build a snapshot that is missing.
+        with _warming:
+            await lab.warm(experiment)
+        return await run_whole(lab, experiment)
+    finally:
+        await lab.close()

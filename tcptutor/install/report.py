@@ -1,0 +1,79 @@
+"""What setup and doctor write: a finding, plain lines whole however narrow the terminal is, sizes, and progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from tcptutor.backends.guest import image
+
+MEGABYTE = 1_000_000
+
+Status = Literal["ok", "warn", "fail"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One line of the doctor's report."""
+
+    name: str
+    """What was looked at, in a word or two; the same on every machine."""
+    status: Status
+    """ok; warn: something works less well or not at all, the course goes on; fail: the course cannot go on."""
+    text: str
+    """What was seen."""
+    remedy: str = ""
+    """What to do about it; empty when there is nothing to do."""
+
+
+def ok(name: str, text: str) -> Finding:
+    return Finding(name, "ok", text)
+
+
+def warn(name: str, text: str, remedy: str = "") -> Finding:
+    return Finding(name, "warn", text, remedy)
+
+
+def fail(name: str, text: str, remedy: str) -> Finding:
+    return Finding(name, "fail", text, remedy)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console without markup, coloured only where colour shows; made when needed, for standard output may change."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def megabytes(size: float) -> str:
+    """`size` in bytes as "99 MB"."""
+    return f"{size / MEGABYTE:.0f} MB"
+
+
+@contextmanager
+def bars(console: Console) -> Iterator[Callable[[str], image.Progress]]:
+    """Gives what shows the progress of a part by its name: a bar on a terminal, plain lines elsewhere."""
+    live = console.is_terminal and not console.is_dumb_terminal
+    progress = Progress(
+        SpinnerColumn("line", finished_text=" "), TextColumn("{task.fields[part]}"), BarColumn(20),
+        TextColumn("{task.description}"), TimeElapsedColumn(),
+        console=console, disable=not live, refresh_per_second=4,
+    )  # fmt: skip
+
+    def part(name: str) -> image.Progress:
+        task = progress.add_task("", total=1.0, part=name)
+        last = ""
+
+        def show(share: float, text: str) -> None:
+            nonlocal last
+            progress.update(task, completed=share, description=text)
+            if not live and text != last:
+                console.print(f"  {name}: {text}")
+            last = text
+
+        return show
+
+    with progress:
+        yield part

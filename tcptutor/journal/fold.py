@@ -1,0 +1,148 @@
+"""What a chain of events comes to: the pages' records, where the student is, the runs. Pure.
+
+The same from a journal and from an exported record. Its size grows with the pages of the course, not with the events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+
+import msgspec
+
+from tcptutor.course.model import Course, Step
+from tcptutor.course.record import PREDICT, PageRecord
+from tcptutor.journal.events import (
+    START,
+    Hinted,
+    JournalEvent,
+    Responded,
+    RunBegun,
+    RunEnded,
+    StoredEvent,
+    Visited,
+    decode,
+    link,
+)
+
+VERSION = 1
+"""To be raised when the same events come to something else: what was folded before is then folded again."""
+
+
+class RunRecord(msgspec.Struct, frozen=True):
+    """One run, as far as it may still be wanted."""
+
+    module: str
+    step: str
+    file: str
+    """Name of its run file, which is there once the run has ended."""
+    ended: bool = False
+
+
+class JournalRecord(msgspec.Struct, frozen=True):
+    """All that one student did."""
+
+    position: tuple[str, str] | None = None
+    """Module and step of the latest visit; None for a student who has just begun."""
+    pages: dict[str, dict[str, PageRecord]] = {}
+    """By module and step."""
+    runs: dict[str, RunRecord] = {}
+    """By id, in the order they began: those that have not ended, and of each page the last that left a file."""
+
+    def page(self, module: str, step: str) -> PageRecord:
+        """What was done on that page; an empty record where nothing was."""
+        return self.pages.get(module, {}).get(step) or PageRecord()
+
+
+class Folded(msgspec.Struct, frozen=True):
+    """The record of the events 1 to `serial`. Without arguments: of none."""
+
+    record: JournalRecord = msgspec.field(default_factory=JournalRecord)
+    serial: int = 0
+    hash: bytes = START
+    """Of the last event."""
+    broken: int = 0
+    """The first event that does not continue the chain; 0 for none."""
+
+    def take(self, stored: StoredEvent) -> Folded:
+        """With the event that follows. One that cannot be read changes nothing in the record."""
+        event = decode(stored.data)
+        fits = stored.serial == self.serial + 1 and stored.hash == link(self.hash, stored.data)
+        return Folded(
+            self.record if event is None else fold(self.record, event),
+            stored.serial,
+            stored.hash,
+            self.broken or (0 if fits else stored.serial),
+        )
+
+
+def folded(events: Iterable[StoredEvent]) -> Folded:
+    """What these come to, from the first on."""
+    return reduce(Folded.take, events, Folded())
+
+
+def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
+    """The record after `event`."""
+    match event:
+        case Visited(module=module, step=step):
+            page = msgspec.structs.replace(record.page(module, step), visited=True)
+            record = msgspec.structs.replace(record, position=(module, step))
+        case Responded(module=module, step=step, activity=activity, response=response):
+            response = msgspec.structs.replace(response, at=event.at)
+            page = record.page(module, step).responded(activity, response)
+        case Hinted(module=module, step=step, activity=activity, level=level):
+            page = record.page(module, step).hinted(activity, level)
+        case RunBegun(module=module, step=step, run=run, file=file):
+            page = record.page(module, step)
+            page = msgspec.structs.replace(page, runs=page.runs + 1)
+            runs = {**record.runs, run: RunRecord(module, step, file)}
+            record = msgspec.structs.replace(record, runs=runs)
+        case RunEnded(run=run, complete=complete):
+            begun = record.runs.get(run)
+            if begun is None or begun.ended:  # two programs that start may both end what a third one left
+                return record
+            module, step = begun.module, begun.step
+            page = record.page(module, step)
+            page = msgspec.structs.replace(page, whole_runs=page.whole_runs + complete)
+            record = msgspec.structs.replace(record, runs=_ended(record.runs, run, event.file))
+        case _:
+            return record
+    pages = {**record.pages, module: {**record.pages.get(module, {}), step: page}}
+    return msgspec.structs.replace(record, pages=pages)
+
+
+def _ended(runs: dict[str, RunRecord], id: str, file: str) -> dict[str, RunRecord]:
+    """The runs after that one has ended: of its page's runs that have, the last is enough."""
+    run = msgspec.structs.replace(runs[id], file=file, ended=True)
+    runs = {**runs, id: run}
+    page = run.module, run.step
+    ended = [each for each in runs if runs[each].ended and (runs[each].module, runs[each].step) == page]
+    with_file = [each for each in ended if runs[each].file]
+    return {each: runs[each] for each in runs if each not in ended or each in with_file[-1:]}
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a module is, in steps."""
+
+    done: int
+    total: int
+
+
+def progress(record: JournalRecord, course: Course) -> dict[str, Progress]:
+    """Steps done of each module, by the module's id."""
+    return {
+        module.id: Progress(
+            sum(is_done(record.page(module.id, step.id), step) for step in module.steps), len(module.steps)
+        )
+        for module in course.modules
+    }
+
+
+def is_done(page: PageRecord, step: Step) -> bool:
+    """Seen; predicted (or knowingly run without); run to its end; every question answered right."""
+    return (
+        page.visited
+        and (step.predict is None or page.activity(PREDICT).first is not None)
+        and (step.experiment is None or page.whole_runs > 0)
+        and all(page.activity(question.id).right is not None for question in step.questions)
+    )

@@ -1,0 +1,172 @@
+"""A run as JSON text, written and read in pieces: one call handles some thousand numbers, then other threads may run.
+
+Since format 2 a table is an object with an array of numbers for each column. Format 1 had an array of rows, which is
+read in one call.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from tcptutor.files import PIECE
+from tcptutor.run.record import Run
+from tcptutor.run.tables import Table, rounded
+
+NUMBERS = 4096
+"""How many of a column are written in one call. Read are those in PIECE bytes of text."""
+
+_TABLES: dict[str, type[Table[Any]]] = {
+    field.name: field.default_factory
+    for field in msgspec.structs.fields(Run)
+    if isinstance(field.default_factory, type) and issubclass(field.default_factory, Table)
+}
+_KINDS: dict[str, Any] = {"q": list[int], "b": list[bool | int], "d": list[float]}
+"""What is in the text of a column, by its array's typecode."""
+_FINE = re.compile(rb"\.\d{10}|e-")
+"""A number with more digits than are written, or perhaps so."""
+_IN_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_BEFORE = rb"[ \t\r\n]*+"
+_STRING = re.compile(_BEFORE + b"(" + _IN_STRING + b")", re.DOTALL)
+_SCALAR = re.compile(_BEFORE + rb'([^\s,:\[\]{}"]++)')
+_BRACKET = re.compile(_IN_STRING + rb"|[\[\]{}]", re.DOTALL)
+_ANY, _OPEN, _COLON, _AFTER, _CLOSE, _END = (
+    re.compile(_BEFORE + b"(" + token + b")", re.DOTALL)
+    for token in (b".", rb"\{", b":", b"[,}]", rb"\}", rb"\Z")
+)
+
+_run = msgspec.json.Decoder(Run)
+_encode = msgspec.json.Encoder().encode
+
+
+def write(run: Run) -> Iterator[bytes]:
+    """The text of `run`, piece by piece."""
+    lead = b"{"
+    for name in run.__struct_fields__:
+        yield lead + _encode(name) + b":"
+        value = getattr(run, name)
+        if isinstance(value, Table):
+            yield from _write_table(value)
+        else:
+            yield _encode(value)
+        lead = b","
+    yield b"}"
+
+
+def _write_table(table: Table[Any]) -> Iterator[bytes]:
+    lead = b"{"
+    for name in table.row.__struct_fields__:
+        column = table.column(name)
+        yield lead + _encode(name) + b":["
+        for start in range(0, len(column), NUMBERS):
+            yield (b"," if start else b"") + _numbers(column[start : start + NUMBERS])
+        yield b"]"
+        lead = b","
+    yield b"}"
+
+
+def _numbers(column: array[Any]) -> bytes:
+    text = _encode(column.tolist())
+    if column.typecode == "d" and _FINE.search(text):
+        text = _encode(rounded(column))
+    return text[1:-1]
+
+
+class RunText:
+    """The text of a run, with its parts found and none of them read yet.
+
+    Raises ValueError for text that is no JSON object.
+    """
+
+    def __init__(self, text: bytearray) -> None:
+        self._text, self._at = text, 0
+        self._tables: dict[str, dict[str, slice] | slice] = {}
+        rest: dict[str, msgspec.Raw] = {}
+        for name in self._members():
+            if name not in _TABLES:
+                rest[name] = msgspec.Raw(bytes(text[self._value()]))
+            elif self._is(b"{"):
+                self._tables[name] = {column: self._value() for column in self._members()}
+            else:
+                self._tables[name] = self._value()
+        self._take(_END)
+        self.rest = _encode(rest)
+        """What is not in tables, as a JSON object."""
+
+    def read(self) -> Run:
+        """The run. Raises ValueError, OverflowError, or an error of msgspec, for what is not one."""
+        run = _run.decode(self.rest)
+        for name, where in self._tables.items():
+            table = _TABLES[name]()
+            if isinstance(where, slice):
+                table.extend(msgspec.json.decode(self._text[where], type=list[table.row]))  # type: ignore[name-defined]
+            else:
+                columns = [column for column in table.row.__struct_fields__ if column in where]
+                table.take_columns(
+                    {column: self._pieces(where[column], table.column(column).typecode) for column in columns}
+                )
+            setattr(run, name, table)
+        return run
+
+    def _pieces(self, where: slice, typecode: str) -> Iterator[list[Any]]:
+        """The array of numbers that stands there, a piece at a time."""
+        text, at, end = self._text, where.start + 1, where.stop - 1
+        if text[where.start] != ord("["):
+            raise ValueError(f"no column at byte {where.start}")
+        while at < end:
+            cut = end if end - at <= PIECE else text.rfind(b",", at, at + PIECE)
+            if cut < 0:
+                raise ValueError(f"no number at byte {at}")
+            yield msgspec.json.decode(b"[" + text[at:cut] + b"]", type=_KINDS[typecode])
+            at = cut + 1
+
+    def _members(self) -> Iterator[str]:
+        """The keys of the object that begins here. Who takes one takes its value before the next."""
+        self._take(_OPEN)
+        if self._is(b"}"):
+            self._take(_CLOSE)
+            return
+        more = True
+        while more:
+            key = msgspec.json.decode(self._text[self._take(_STRING)], type=str)
+            self._take(_COLON)
+            yield key
+            more = self._text[self._take(_AFTER)] == b","
+
+    def _value(self) -> slice:
+        """Where the value that begins here stands."""
+        if self._is(b'"'):
+            return self._take(_STRING)
+        if not (self._is(b"[") or self._is(b"{")):
+            return self._take(_SCALAR)
+        start = self._take(_ANY).start
+        end = self._text.find(b"]", start)
+        # Most are long arrays of numbers, and `find` is fifty times as fast as a pattern.
+        if end < 0 or any(self._text.find(inner, start + 1, end) >= 0 for inner in (b"[", b"{", b'"')):
+            end = self._closing(start)
+        self._at = end + 1
+        return slice(start, end + 1)
+
+    def _closing(self, start: int) -> int:
+        """Where the bracket is that closes the one at `start`."""
+        depth = 0
+        for found in _BRACKET.finditer(self._text, start):
+            depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found[0], 0)
+            if depth == 0:
+                return found.start()
+        raise ValueError(f"no end of what begins at byte {start}")
+
+    def _is(self, token: bytes) -> bool:
+        found = _ANY.match(self._text, self._at)
+        return found is not None and found[1] == token
+
+    def _take(self, pattern: re.Pattern[bytes]) -> slice:
+        found = pattern.match(self._text, self._at)
+        if found is None:
+            raise ValueError(f"malformed at byte {self._at}")
+        self._at = found.end()
+        return slice(*found.span(1))

@@ -1,0 +1,125 @@
+"""Reno's throughput under loss: Mathis 1997, the inverse square root law; Padhye 1998, with timeouts."""
+
+from __future__ import annotations
+
+import math
+
+from tcptutor.theory.domain import at_least, loss_rate, path, positive, require
+
+MATHIS_PERIODIC = math.sqrt(3 / 2)
+"""1.2247: a loss every 1/p segments exactly, every segment counted as acknowledged."""
+
+MATHIS_PERIODIC_DELAYED = math.sqrt(3 / 4)
+"""0.8660: a loss every 1/p segments exactly, growth counted by delayed ACKs, one for two segments."""
+
+MATHIS_RANDOM = 1.31
+"""Independent random loss, every segment counted: what netem does to Reno on Linux."""
+
+MATHIS_RANDOM_DELAYED = 0.93
+"""Independent random loss, growth counted by delayed ACKs."""
+
+MATHIS_MANUAL = 1.0
+"""The lab manuals leave the constant out."""
+
+
+def mathis(mss: float, rtt: float, loss: float, c: float = MATHIS_PERIODIC) -> float:
+    """Throughput of one Reno flow in congestion avoidance, bit/s: 8 * mss * c / (rtt * sqrt(loss)).
+
+    mss: payload bytes of a segment, above 0. rtt: seconds, above 0. loss: loss events per segment, above 0
+    and at most 1; without timeouts in it, so too high above about 0.02. c: the constant of the loss pattern,
+    above 0; the default is the paper's own derivation, MATHIS_RANDOM fits independent random loss. Source:
+    Mathis, Semke, Mahdavi, Ott: The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm, CCR
+    27(3), 1997, eq. 3 and its table of constants. Raises ParameterError outside the domain.
+    """
+    path(mss, rtt)
+    loss_rate(loss)
+    positive("c", c, "the constant is about 1")
+    return 8 * mss * c / (rtt * math.sqrt(loss))
+
+
+def padhye(
+    mss: float, rtt: float, loss: float, rto: float, b: float = 1, max_window: float | None = None
+) -> float:
+    """Throughput of one Reno flow with timeouts, bit/s, by the approximation.
+
+    8 * mss * min(max_window / rtt, 1 / (rtt*sqrt(2bp/3) + rto*min(1, 3*sqrt(3bp/8))*p*(1 + 32p^2)))
+
+    mss: payload bytes, above 0. rtt, rto: seconds, above 0; rto is the first retransmission timeout. loss:
+    loss events per segment, above 0 and below 1. b: segments acknowledged by one ACK, 1 or above; 1 is Linux,
+    which counts segments. max_window: the receiver's window in segments, 1 or above; None for no limit.
+    Source: Padhye, Firoiu, Towsley, Kurose: Modeling TCP Throughput, SIGCOMM 1998, the approximate model; the
+    bracket that Hacker 2001, eq. 1, loses is here. `tfrc` is RFC 5348's form of it.
+    Raises ParameterError outside the domain.
+    """
+    _check(mss, rtt, loss, rto, b, max_window)
+    timeouts = rto * min(1.0, 3 * math.sqrt(3 * b * loss / 8)) * loss * (1 + 32 * loss**2)
+    segments = 1 / (rtt * math.sqrt(2 * b * loss / 3) + timeouts)
+    if max_window is not None:
+        segments = min(segments, max_window / rtt)
+    return 8 * mss * segments
+
+
+def padhye_full(
+    mss: float, rtt: float, loss: float, rto: float, b: float = 1, max_window: float | None = None
+) -> float:
+    """Throughput of one Reno flow with timeouts, bit/s, by the full model. Arguments and errors as `padhye`.
+
+    Source: Padhye et al. 1998, eq. 31, without and with the receiver's window as the limit, with the mean window
+    of eq. 13 and the backoff of eq. 28; mean_peak, timeout_share and backoff are also eq. 23, 17 and
+    19 of Cardwell, Savage, Anderson, INFOCOM 2000.
+    """
+    _check(mss, rtt, loss, rto, b, max_window)
+    arrives = 1 - loss
+    window = mean_peak(loss, b)
+    if max_window is None or window < max_window:
+        rounds = b * window / 2 + 1
+    else:
+        window = max_window
+        rounds = b * window / 8 + arrives / (loss * window) + 2
+    timeout = timeout_share(window, loss)
+    sent = arrives / loss + window + timeout / arrives
+    return 8 * mss * sent / (rtt * rounds + timeout * rto * backoff(loss) / arrives)
+
+
+def tfrc(mss: float, rtt: float, loss: float, b: float = 1) -> float:
+    """Throughput that a sender which wants to be fair to Reno allows itself, bit/s: RFC 5348's Padhye.
+
+    8 * mss / (rtt*sqrt(2bp/3) + 4*rtt * 3*sqrt(3bp/8)*p*(1 + 32p^2)). mss: payload bytes, above 0. rtt:
+    seconds, above 0. loss: loss events per segment, above 0 and at most 1. b: 1 or above, as `padhye`, from
+    which it differs by the timeout of four round trips and by having no upper bound on the timeouts' share.
+    Source: RFC 5348, section 3.1. Raises ParameterError outside the domain.
+    """
+    path(mss, rtt)
+    loss_rate(loss)
+    at_least("b", b, 1, "segments acknowledged by one ACK")
+    timeouts = 4 * rtt * 3 * math.sqrt(3 * b * loss / 8) * loss * (1 + 32 * loss**2)
+    return 8 * mss / (rtt * math.sqrt(2 * b * loss / 3) + timeouts)
+
+
+def mean_peak(loss: float, b: float) -> float:
+    """E[W]: segments of the window at which a loss is found, on average."""
+    third = (2 + b) / (3 * b)
+    return third + math.sqrt(8 * (1 - loss) / (3 * b * loss) + third**2)
+
+
+def timeout_share(window: float, loss: float) -> float:
+    """Q(w): chance that a loss in a window of `window` segments is found by a timeout."""
+    # Powers by logarithms: 1 - (1 - loss)**window loses all digits when loss is tiny.
+    log = math.log(1 - loss)
+    three = -math.expm1(3 * log)
+    some_lost = -math.expm1(window * log)
+    return min(1.0, three * (1 + (1 - loss) ** 3 * -math.expm1((window - 3) * log)) / some_lost)
+
+
+def backoff(p: float) -> float:
+    """f(p): length of all timeouts in a row over the first one's; each doubles, up to 64 times the first."""
+    return 1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6
+
+
+def _check(mss: float, rtt: float, loss: float, rto: float, b: float, max_window: float | None) -> None:
+    path(mss, rtt)
+    loss_rate(loss, certain=False)
+    positive("rto", rto, "a retransmission timeout in seconds")
+    at_least("b", b, 1, "segments acknowledged by one ACK")
+    if max_window is not None:
+        require(max_window >= 1, "max_window", max_window, "1 or above", "the receiver's window in segments")

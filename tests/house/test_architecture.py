@@ -1,0 +1,71 @@
+"""`assets/documentation/architecture.md` is true in its names: each file and Python name in backquotes exists."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import tcptutor
+from tcptutor import places
+
+HOUSE = Path(tcptutor.__file__).parent
+PAGE = places.assets() / "documentation" / "architecture.md"
+TEXT = PAGE.read_text()
+NAMES = sorted(set(re.findall(r"`([^`\n]+)`", TEXT)))
+WORDS = {
+    "guest", "host", "is_done", "mark", "model", "problems", "qdisc", "reference", "tcptutor", "terminal",
+}  # fmt: skip
+"""What is in backquotes and is neither a file nor a path to a Python name: markers, methods, a parameter."""
+
+
+def exists(name: str) -> bool:
+    """Whether `name` is a file or folder, or what can be imported below tcptutor."""
+    if any((root / name).exists() for root in (HOUSE, HOUSE.parent)):
+        return True
+    if "/" in name or not re.fullmatch(r"\w+(\.\w+)*", name):
+        return False
+    try:
+        pkgutil.resolve_name(f"tcptutor.{name}")
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in WORDS])
+def test_a_name_exists(name: str) -> None:
+    assert exists(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["lab.shaping.no_such", "lab/no_such.py", "no_such", "errors.py.no", "spec no"]
+)
+def test_a_name_that_does_not_exist_is_seen(name: str) -> None:
+    assert not exists(name)
+
+
+def test_every_word_is_used() -> None:
+    assert set(NAMES) >= WORDS
+
+
+def test_the_page_is_short() -> None:
+    assert len(TEXT.splitlines()) <= 120
+
+
+def test_the_rooms_are_those_of_the_contract() -> None:
+    """In the contract's order; those on one line there may be in any order."""
+    project = tomllib.loads((HOUSE.parent / "pyproject.toml").read_text())
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    levels = {
+        room.strip(): number
+        for number, layer in enumerate(layers)
+        for room in re.split(r"[|:]", layer)
+        if not room.strip().startswith("(") and not room.strip().startswith("__")
+    }
+    cells = [line.split("|")[1] for line in TEXT.splitlines() if line.startswith("| `")]
+    rooms = [Path(name).stem for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+    assert set(rooms) == set(levels)
+    assert [levels[room] for room in rooms] == sorted(levels[room] for room in rooms)

@@ -1,0 +1,86 @@
+"""Events for tests: any of a small course, in any order."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from tcptutor.course.record import PREDICT, Response
+from tcptutor.journal import Journal
+from tcptutor.journal.events import (
+    Hinted,
+    JournalEvent,
+    Responded,
+    RunBegun,
+    RunEnded,
+    StoredEvent,
+    Visited,
+    chain,
+)
+
+MODULES, STEPS, ACTIVITIES, RUNS = ("m", "n"), ("a", "b"), (PREDICT, "q"), ("r1", "r2", "r3", "r4")
+TIMES = st.integers(0, 59).map("2026-01-01T00:00:{:02}.000+00:00".format)
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=8)
+GIVEN = TEXTS | st.lists(st.integers(0, 9), max_size=3).map(tuple)
+RESPONSES = st.builds(
+    Response,
+    GIVEN,
+    st.none() | st.booleans(),
+    value=st.none() | st.floats(allow_nan=False, allow_infinity=False),
+)
+_module, _step, _activity = map(st.sampled_from, (MODULES, STEPS, ACTIVITIES))
+_run = st.sampled_from(RUNS)
+EVENTS: st.SearchStrategy[list[JournalEvent]] = st.lists(
+    st.builds(Visited, TIMES, _module, _step)
+    | st.builds(Responded, TIMES, _module, _step, _activity, RESPONSES)
+    | st.builds(Hinted, TIMES, _module, _step, _activity, st.integers(1, 3))
+    | st.builds(RunBegun, TIMES, _module, _step, _run, st.just("m/e"), _run)
+    | st.builds(RunEnded, TIMES, _run, st.booleans(), TEXTS, st.just("") | _run),
+    max_size=15,
+).map(lambda events: _begun_once(events))
+
+
+def _begun_once(events: list[JournalEvent]) -> list[JournalEvent]:
+    """Without the runs that would begin twice: their ids are drawn so that none does."""
+    begun: set[str] = set()
+    kept = []
+    for event in events:
+        if isinstance(event, RunBegun):
+            if event.run in begun:
+                continue
+            begun.add(event.run)
+        kept.append(event)
+    return kept
+
+
+def stored(events: list[JournalEvent]) -> list[StoredEvent]:
+    """As they stand in a journal of these alone."""
+    return list(chain(events))
+
+
+def many(number: int) -> list[StoredEvent]:
+    """So many events of one busy student, over 60 pages."""
+    events: list[JournalEvent] = []
+    for serial in range(number):
+        at = f"2026-01-01T{serial // 3600 % 24:02}:{serial // 60 % 60:02}:{serial % 60:02}.000+00:00"
+        module, step = f"module-{serial // 7 % 6}", f"step-{serial // 3 % 10}"
+        match serial % 5:
+            case 0:
+                events.append(Visited(at, module, step))
+            case 1:
+                events.append(Hinted(at, module, step, "q1", 1 + serial % 3))
+            case _:
+                answer = Response((serial % 4,), serial % 4 == 1)
+                events.append(Responded(at, module, step, f"q{serial % 3}", answer))
+    return stored(events)
+
+
+def fill(path: Path, events: list[StoredEvent]) -> None:
+    """Make a journal of these, all written at once."""
+    Journal.open(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.executemany("INSERT INTO events VALUES (?, ?, ?)", events)
+        connection.execute("DELETE FROM folded")
+    connection.close()

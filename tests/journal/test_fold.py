@@ -1,0 +1,217 @@
+"""What events come to, in the journal and in an exported record; no change of them goes unnoticed."""
+
+from __future__ import annotations
+
+import io
+from functools import reduce
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from tcptutor.course.record import PREDICT, Response
+from tcptutor.errors import JournalError
+from tcptutor.journal import Journal, fold, store
+from tcptutor.journal.events import (
+    START,
+    Hinted,
+    JournalEvent,
+    Responded,
+    RunBegun,
+    RunEnded,
+    StoredEvent,
+    Visited,
+    decode,
+    encode,
+    export_events,
+    link,
+    read_events,
+)
+from tcptutor.journal.fold import Folded, JournalRecord, folded
+
+from .made import EVENTS, MODULES, STEPS, many, stored
+
+
+@given(EVENTS)
+def test_an_event_is_read_as_it_was_written(events: list[JournalEvent]) -> None:
+    assert [decode(encode(event)) for event in events] == events
+
+
+@given(EVENTS)
+def test_the_record_says_what_the_events_say(events: list[JournalEvent]) -> None:
+    record = reduce(fold.fold, events, JournalRecord())
+    visits = [event for event in events if isinstance(event, Visited)]
+    assert record.position == ((visits[-1].module, visits[-1].step) if visits else None)
+    for module in MODULES:
+        for step in STEPS:
+            here = [event for event in events if of_page(event, module, step)]
+            _check_page(record, module, step, here, events)
+
+
+def of_page(event: JournalEvent, module: str, step: str) -> bool:
+    """Whether it says that it belongs to that page."""
+    return not isinstance(event, RunEnded) and (event.module, event.step) == (module, step)
+
+
+def _check_page(
+    record: JournalRecord, module: str, step: str, here: list[JournalEvent], events: list[JournalEvent]
+) -> None:
+    page = record.page(module, step)
+    assert page.visited == any(isinstance(event, Visited) for event in here)
+    for id in (PREDICT, "q"):
+        responses = [
+            msgspec.structs.replace(event.response, at=event.at)
+            for event in here
+            if isinstance(event, Responded) and event.activity == id
+        ]
+        hints = [event.level for event in here if isinstance(event, Hinted) and event.activity == id]
+        right = [response for response in responses if response.correct]
+        activity = page.activity(id)
+        assert activity.attempts == len(responses)
+        assert [activity.first, activity.latest] == (
+            [responses[0], responses[-1]] if responses else [None] * 2
+        )
+        assert activity.right == (right[0] if right else None)
+        assert activity.hints == max(hints, default=0)
+    begun = [event.run for event in here if isinstance(event, RunBegun)]
+    ends = {run: _end(events, run) for run in begun}
+    assert page.runs == len(begun)
+    assert page.whole_runs == sum(end is not None and end.complete for end in ends.values())
+    with_file = [run for run, end in ends.items() if end and end.file]
+    assert [run for run in record.runs if run in begun] == [
+        run for run in begun if ends[run] is None or run in with_file[-1:]
+    ]
+
+
+def _end(events: list[JournalEvent], run: str) -> RunEnded | None:
+    """The first end of that run after it had begun."""
+    began = next(n for n, event in enumerate(events) if isinstance(event, RunBegun) and event.run == run)
+    return next((event for event in events[began:] if isinstance(event, RunEnded) and event.run == run), None)
+
+
+@given(EVENTS)
+def test_an_exported_record_comes_to_the_same(events: list[JournalEvent]) -> None:
+    here = folded(stored(events))
+    assert folded(read_events(export_events(stored(events)))) == here
+    assert here.broken == 0
+
+
+@given(EVENTS, st.data())
+def test_a_fold_that_was_kept_and_continued_is_the_fold_of_all(
+    events: list[JournalEvent], data: st.DataObject
+) -> None:
+    connection = store.open_memory()
+    upto = data.draw(st.integers(0, len(events)))
+    for event in stored(events):
+        store.add_event(connection, event)
+    store.keep_fold(connection, folded(stored(events[:upto])))
+    kept = store.kept_fold(connection)
+    assert kept.serial == upto
+    assert reduce(Folded.take, store.events_after(connection, upto), kept) == folded(stored(events))
+    connection.close()
+
+
+@given(EVENTS, st.data())
+def test_any_byte_that_is_changed_in_an_exported_record_is_found(
+    events: list[JournalEvent], data: st.DataObject
+) -> None:
+    whole = b"".join(export_events(stored(events)))
+    at = data.draw(st.integers(0, len(whole) - 1))
+    byte = data.draw(st.integers(0, 255).filter(lambda byte: byte != whole[at]))
+    changed = whole[:at] + bytes([byte]) + whole[at + 1 :]
+    number = whole[:at].count(b"\n") + 1
+    expected = f"event {number} is not" if number <= len(events) else "event"
+    try:
+        read = list(read_events(io.BytesIO(changed)))
+    except JournalError as error:
+        # A broken line may also be torn in two, or look like an end; what is named is where it begins.
+        assert expected in str(error) or f"after event {number - 1}" in str(error)
+    else:
+        # Only a blank between two lines, or between the parts of the last: no event's byte.
+        assert read == stored(events)
+
+
+@given(EVENTS, st.data())
+def test_an_event_changed_in_the_journal_is_named(events: list[JournalEvent], data: st.DataObject) -> None:
+    assume(events)
+    chained = stored(events)
+    number = data.draw(st.integers(0, len(events) - 1))
+    old = chained[number]
+    at = data.draw(st.integers(0, len(old.data) - 1))
+    byte = data.draw(st.integers(0, 255).filter(lambda byte: byte != old.data[at]))
+    changed = old._replace(data=old.data[:at] + bytes([byte]) + old.data[at + 1 :])
+    assert folded([*chained[:number], changed, *chained[number + 1 :]]).broken == number + 1
+
+
+@given(EVENTS, st.data())
+def test_an_event_that_is_left_out_moved_or_cut_off_is_found(
+    events: list[JournalEvent], data: st.DataObject
+) -> None:
+    assume(len(events) > 1)
+    lines = list(export_events(stored(events)))
+    number = data.draw(st.integers(0, len(events) - 2))
+    swapped = [*lines[:number], lines[number + 1], lines[number], *lines[number + 2 :]]
+    for told, broken in [
+        (f"event {number + 1} is not", [*lines[:number], *lines[number + 1 :]]),
+        (f"event {number + 1} is not", swapped),
+        (f"cut off after event {number}", lines[:number]),
+        (f"ends after event {number}, and says that it has {len(events)}", [*lines[:number], lines[-1]]),
+        (f"goes on after its end, event {len(events)}", [*lines, lines[number]]),
+    ]:
+        with pytest.raises(JournalError, match=told):
+            list(read_events(broken))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.booleans(), max_size=20))
+@example([True, False] * 8)
+def test_two_programs_make_one_chain_and_see_each_other(
+    tmp_path_factory: pytest.TempPathFactory, turns: list[bool]
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "journal.db"
+    one, two = Journal.open(path), Journal.open(path)
+    for number, turn in enumerate(turns):
+        (one if turn else two).respond("m", "s", "q", Response((number,), False))
+        assert one.page("m", "s") == two.page("m", "s")
+        assert one.page("m", "s").activity("q").attempts == number + 1
+    whole = folded(read_events(export_events(one.events())))
+    assert (whole.serial, whole.record) == (len(turns), two.record)
+    one.close()
+    two.close()
+    again = Journal.open(path)
+    assert again.record == whole.record
+    again.close()
+
+
+def test_an_event_of_a_newer_kind_is_kept_and_skipped(path: Path) -> None:
+    journal = Journal.open(path)
+    journal.visit("m", "s")
+    before = journal.record
+    data = b'{"kind":"noted","at":"2027-01-01T00:00:00+00:00","text":"\xc3\xa9"}'
+    (last,) = journal.events()
+    store.add_event(journal._connection, StoredEvent(2, data, link(last.hash, data)))
+    assert journal.record == before
+    journal.hint("m", "s", "q", 1)
+    journal.close()
+    again = Journal.open(path)
+    assert [event.data for event in again.events()][1] == data
+    assert [event.serial for event in read_events(export_events(again.events()))] == [1, 2, 3]
+    assert (again.notice, again.page("m", "s").activity("q").hints) == ("", 1)
+    again.close()
+
+
+def test_an_event_has_the_hash_that_its_description_says() -> None:
+    first, second = stored([Visited("t", "m", "s"), Visited("u", "m", "s")])
+    assert first.data == b'{"kind":"visited","at":"t","module":"m","step":"s"}'
+    assert (first.hash, second.hash) == (link(START, first.data), link(first.hash, second.data))
+    # echo -n with 32 zero bytes before it, through sha256sum.
+    assert first.hash.hex() == "cb62499ebd21a138ff9bb6bcd65ef8720769a235b6328caf3a377dd178e9f98c"
+
+
+def test_the_fold_grows_with_the_pages_and_not_with_the_events() -> None:
+    few, more = (len(msgspec.json.encode(folded(many(number)))) for number in (2_000, 10_000))
+    assert more < few * 1.05
+    assert [b.serial - a.serial for a, b in pairwise(many(10))] == [1] * 9
