@@ -7,6 +7,8 @@ import fcntl
 import socket
 import struct
 import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tcptutor.errors import KernelLacks, LabError
@@ -40,36 +42,41 @@ def sysctl(host: Host, name: str, value: str | None = None) -> str:
         raise LabError(f"the kernel refuses {name} = {value} on {host.name}: {error.strerror}") from error
 
 
+@contextmanager
+def _asking(interface: Interface) -> Iterator[Callable[[int, bytes], bytes]]:
+    """Requests about `interface`: each gives struct ifreq (linux/if.h) as the kernel leaves it."""
+    # One socket and ioctls instead of netlink: on an emulated processor that is half of a run's start.
+    with network_of(interface.pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        name = interface.name.encode()
+        yield lambda request, value: fcntl.ioctl(sock, request, struct.pack("16s24s", name, value))
+
+
 def offloads(interface: Interface, on: bool | None = None) -> dict[str, bool]:
     """The segmentation offloads of `interface`, after switching all of them when `on` is given."""
+    with _asking(interface) as ask:
 
-    def ethtool(command: int, value: int = 0) -> int:
-        data = bytearray(struct.pack("II", command, value))
-        address = (ctypes.c_char * len(data)).from_buffer(data)
-        _ioctl(interface, _SIOCETHTOOL, struct.pack("P", ctypes.addressof(address)))
-        return int(struct.unpack("II", data)[1])
+        def ethtool(command: int, value: int = 0) -> int:
+            data = bytearray(struct.pack("II", command, value))
+            ask(_SIOCETHTOOL, struct.pack("P", ctypes.addressof((ctypes.c_char * 8).from_buffer(data))))
+            return int(struct.unpack("II", data)[1])
 
-    if on is not None:
-        for _, set_command in _OFFLOADS.values():
-            ethtool(set_command, int(on))
-    return {name: bool(ethtool(get_command)) for name, (get_command, _) in _OFFLOADS.items()}
+        if on is not None:
+            for _, set_command in _OFFLOADS.values():
+                ethtool(set_command, int(on))
+        return {name: bool(ethtool(get_command)) for name, (get_command, _) in _OFFLOADS.items()}
 
 
 def set_mtu(network: Network, mtu: int) -> None:
     """Give every interface of the network, bridges included, this MTU."""
     for interface in network.interfaces + network.bridges:
-        _ioctl(interface, _SIOCSIFMTU, struct.pack("i", mtu))
+        with _asking(interface) as ask:
+            ask(_SIOCSIFMTU, struct.pack("i", mtu))
 
 
 def mtu(interface: Interface) -> int:
     """What `interface` takes, bytes of an IP packet."""
-    return int(struct.unpack_from("i", _ioctl(interface, _SIOCGIFMTU, b""), 16)[0])
-
-
-def _ioctl(interface: Interface, command: int, value: bytes) -> bytes:
-    """struct ifreq (linux/if.h) once the kernel has seen it."""
-    with network_of(interface.pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        return fcntl.ioctl(sock, command, struct.pack("16s24s", interface.name.encode(), value))
+    with _asking(interface) as ask:
+        return int(struct.unpack_from("i", ask(_SIOCGIFMTU, b""), 16)[0])
 
 
 class Firewall:

@@ -74,7 +74,7 @@ class Address(NamedTuple):
 
     @property
     def other_end(self) -> Address:
-        """The same connection as its receiver sees it."""
+        """This connection as its receiver sees it."""
         return Address(self.destination, self.destination_port, self.source, self.source_port)
 
 
