@@ -57,6 +57,11 @@ def attributes(data: bytes, offset: int, end: int) -> list[tuple[int, int, int]]
     return found
 
 
+def no_answer() -> LabError:
+    """What a socket's BlockingIOError means."""
+    return LabError("the kernel does not answer: run the experiment again")
+
+
 class NetlinkSocket:
     """A netlink socket in the network namespace of process `pid` (None: where we are); `close` it."""
 
@@ -68,6 +73,8 @@ class NetlinkSocket:
                 socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, self._PROTOCOL
             )
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEOUT)
+        # Looked up once: they are called thousands of times a second.
+        self._send, self._receive = self._socket.send, self._socket.recv
 
     def close(self) -> None:
         self._socket.close()
@@ -78,23 +85,16 @@ class NetlinkSocket:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _receive(self, size: int) -> bytes:
-        try:
-            return self._socket.recv(size)
-        except BlockingIOError:
-            raise LabError("the kernel does not answer: run the experiment again") from None
-
-    def _one(self, request: bytes, size: int = 2048) -> bytes:
-        """The answer to a request for one object, of `size` bytes at most; it may be the kernel's refusal."""
-        self._socket.send(request)
-        return self._receive(size)
-
     def _all(self, request: bytes) -> list[bytes]:
         """The messages of the answer up to its end: a dump's, or none where it is only done. Raises NetlinkError."""
-        self._socket.send(request)
+        self._send(request)
         found: list[bytes] = []
         while True:
-            for kind, message in _messages(self._receive(_DUMP_AT_ONCE)):
+            try:
+                data = self._receive(_DUMP_AT_ONCE)
+            except BlockingIOError:
+                raise no_answer() from None
+            for kind, message in _messages(data):
                 if kind == _NLMSG_DONE:
                     return found
                 if kind == NLMSG_ERROR:

@@ -30,6 +30,7 @@ from tcptutor.lab.netlink.messages import (
     NetlinkSocket,
     attributes,
     compose,
+    no_answer,
 )
 from tcptutor.lab.network import Interface
 from tcptutor.lab.plan import Qdisc
@@ -45,6 +46,7 @@ _STATS = struct.Struct("=QIIIIIII")
 _BASIC, _QUEUE = struct.Struct("=QI"), struct.Struct("=5I")
 _IN_TCMSG, _AFTER_TCMSG = HEADER.size, HEADER.size + _TCMSG.size
 _EVERY_QDISC = compose(_RTM_GETQDISC, DUMP, _TCMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0))
+_LONGEST = 16384
 _IFF_UP = 1
 _SIOCGIFINDEX = 0x8933
 
@@ -181,7 +183,11 @@ class QueueLength(Route):
 
     def now(self) -> Length:
         """Raises LabError when the discipline is gone."""
-        data = self._one(self._request, 16384)
+        self._send(self._request)
+        try:
+            data = self._receive(_LONGEST)
+        except BlockingIOError:
+            raise no_answer() from None
         if KIND.unpack_from(data, 4)[0] == NLMSG_ERROR:
             raise LabError("the bottleneck's queue is gone: run the experiment again")
         basic, queue = (0, 0), (0, 0, 0, 0, 0)

@@ -23,6 +23,7 @@ from tcptutor.lab.netlink.messages import (
     NetlinkSocket,
     attributes,
     compose,
+    no_answer,
 )
 from tcptutor.lab.network import Host
 
@@ -40,6 +41,8 @@ _AFTER_DIAG = HEADER.size + 72
 """Where its attributes begin."""
 # struct tcp_info up to total_rto_time; a kernel that knows less sends less, and the rest reads as zero.
 _TCP_INFO = struct.Struct("=8B 24I 4Q 6I 4Q 2I 2Q 4I 2I 2H I")
+_LONGEST = 2048
+"""Bytes that an answer takes at most; it is some 400."""
 _COUNTER = struct.Struct("=Q")
 _BYTES_ACKED, _BYTES_RECEIVED = struct.calcsize("=8B 24I 2Q"), struct.calcsize("=8B 24I 3Q")
 """Where those counters are in struct tcp_info."""
@@ -158,7 +161,11 @@ class SockDiag(NetlinkSocket):
 
     def _answer(self, request: bytes) -> tuple[bytes, int, int] | None:
         """The message, and where in it tcp_info is: offset and bytes."""
-        data = self._one(request)
+        self._send(request)
+        try:
+            data = self._receive(_LONGEST)
+        except BlockingIOError:
+            raise no_answer() from None
         if KIND.unpack_from(data, 4)[0] == NLMSG_ERROR:
             code = -CODE.unpack_from(data, HEADER.size)[0]
             if code == errno.ENOENT:
