@@ -152,8 +152,8 @@ class QdiscSettings(msgspec.Struct, frozen=True):
     """"root", or the class that it is in, such as "1:1"."""
     settings: dict[str, bool | int | float] = {}
     """By name, in base units: delay, jitter, target and interval in s, rate and maxrate in bit/s, loss, duplicate,
-    reorder and probability from 0 to 1; limit in packets, but in bytes for tbf, cake and red. Empty for a kind whose
-    settings are not known."""
+    reorder and probability from 0 to 1; limit in packets, but in bytes for tbf, cake and red; burst in bytes, and for
+    netem the packets lost in a row. Empty for a kind whose settings are not known."""
 
 
 class InterfaceState(msgspec.Struct, frozen=True):
