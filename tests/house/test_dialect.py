@@ -19,17 +19,7 @@ import tcptutor
 
 HOUSE = Path(tcptutor.__file__).parent
 
-OPEN: frozenset[str] = frozenset({
-    # classes
-    "Bottleneck", "Found", "Held", "Phase", "RunEnded", "Said", "Seen", "Session", "Terminal",
-    # files with docstrings that lean on a neighbour
-    "tcptutor/analysis/evidence.py", "tcptutor/analysis/explain.py", "tcptutor/analysis/laws.py",
-    "tcptutor/analysis/model.py", "tcptutor/analysis/reasons.py", "tcptutor/analysis/report.py",
-    "tcptutor/analysis/together.py", "tcptutor/analysis/trace.py", "tcptutor/lab/sockdiag.py",
-    "tcptutor/ui/widgets/bench/comparison.py", "tcptutor/ui/widgets/bench/sparklines.py",
-    # modules in a circle
-    "tcptutor.analysis.trajectory", "tcptutor.ui.app",
-})  # fmt: skip
+OPEN: frozenset[str] = frozenset()
 """What other rooms still mend. To be emptied."""
 
 PARTICIPLES = {"Kept", "Held", "Seen", "Found", "Said"}
