@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from tcptutor import theory
 from tcptutor.analysis.case import PATH_RTT
@@ -57,6 +58,7 @@ def mathis(c: float) -> Predict:
 
 def window(segments: Callable[[float, float], float]) -> Predict:
     """A law of the mean window, from loss and RTT."""
+    segments = cache(segments)
     return lambda result: theory.window_limited(result.mss * segments(loss(result), rtt(result)), rtt(result))
 
 
