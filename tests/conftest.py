@@ -3,15 +3,18 @@ from __future__ import annotations
 import os
 import signal
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tcptutor import spec
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import ImageDamaged
-from tests import leftovers
+from tests import full, leftovers
 
 Build = Callable[..., spec.Experiment]
 
@@ -19,6 +22,51 @@ Build = Callable[..., spec.Experiment]
 for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _usual)
+
+
+# How long an example takes says something about the machine, and nothing about what is tested.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="all tests: also those that tests/full.py lists")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """As many tests at a time as there are processors, for a guest takes one, and no more than memory is sure to hold.
+
+    One after the other where a file or a test is named.
+    """
+    if all(Path(asked.partition("::")[0]).is_file() for asked in config.args):
+        return 0
+    return min(os.cpu_count() or 1, 4)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    if config.getoption("full"):
+        return ["all tests"]
+    return [f"commit {full.commit()[:12]}, all tests with --full", *(f"  {line}" for line in full.said())]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes the guest is marked so. A plain run takes its commit's share of the tests that `full` lists; who
+    names a test gets it.
+    """
+    for item in items:
+        if {"snapshots", "guest"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("guest")
+    if config.getoption("full") or any("::" in asked for asked in config.args):
+        return
+    places: Counter[str] = Counter()
+    kept, left = [], []
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        (kept if full.plain(name, places[name]) else left).append(item)
+        places[name] += 1
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ import signal
 import time
 from pathlib import Path
 
+from tests.patience import Deadline
+
 MARK = "TCPTUTOR_TEST_MARK"
 
 
@@ -38,8 +40,8 @@ def wait_until_none(mark: str, seconds: float = 5.0) -> list[str]:
 
     Twice in a row nothing: one look misses a process that is just becoming another program.
     """
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    deadline = Deadline(seconds)
+    while deadline.left:
         if not marked(mark):
             time.sleep(0.02)
             if not marked(mark):
@@ -54,8 +56,8 @@ def wait_for(mark: str, part: str, seconds: float = 20.0) -> bool:
     One look decides: a process that is just becoming another program has no environment to read, and is missing from
     the next look.
     """
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    deadline = Deadline(seconds)
+    while deadline.left:
         if any(part in line for line in marked(mark)):
             return True
         time.sleep(0.05)

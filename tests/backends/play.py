@@ -7,12 +7,25 @@ from contextlib import aclosing
 import pytest
 
 from tcptutor.backends.base import Backend
+from tcptutor.errors import LabError
 from tcptutor.run import Run
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
+from tests import patience
 
 
 async def play(backend: Backend, experiment: Experiment) -> Run:
+    """Where a busy machine's lab asks to run the experiment again, that is done."""
+    for _ in range(4):
+        try:
+            return await _play(backend, experiment)
+        except LabError as error:
+            if "ended before its time" not in str(error) or patience.busy() < 2:
+                raise
+    return await _play(backend, experiment)
+
+
+async def _play(backend: Backend, experiment: Experiment) -> Run:
     recording = Recording(experiment, await backend.open())
     async with aclosing(backend.run(experiment)) as events:
         async for event in events:

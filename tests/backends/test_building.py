@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,16 +14,19 @@ import pytest
 
 from tcptutor.backends.guest import leftovers as half_built
 from tcptutor.backends.guest import snapshots as built
+from tcptutor.backends.guest.machine import Machine, Mode
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import SetupError
+from tcptutor.run import Environment
 from tcptutor.spec import Hosts
-from tests import leftovers
+from tests import leftovers, patience
 
 WAITS = "another tcptutor is building it: waiting"
 
 SNAPSHOT = """
 import asyncio, sys
 from pathlib import Path
+from tcptutor.backends.guest.machine import Machine, Mode
 from tcptutor.backends.guest.snapshots import Snapshots
 asyncio.run(Snapshots(Path(sys.argv[1])).build("virtual", lambda _share, text: print(text, flush=True)))
 """
@@ -71,7 +75,7 @@ class Builder:
 
     def end(self) -> list[str]:
         """Wait for it; all that it has said."""
-        output, _ = self.process.communicate(timeout=200)
+        output, _ = self.process.communicate(timeout=patience.seconds(200))
         return self.said + output.splitlines()
 
 
@@ -109,9 +113,27 @@ def test_a_snapshot_is_built_once(mark: str, snapshots: Snapshots, tmp_path: Pat
     own.file("virtual").unlink()  # a hundred megabytes
 
 
-@pytest.mark.guest
+@pytest.fixture
+def booted(snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is booted goes on from where setup's boot has come to, half a minute earlier."""
+    start = Machine.start
+
+    async def go_on(self: Machine, mode: Mode, boot: list[str], fds: Sequence[int] = ()) -> None:
+        if "-kernel" not in boot:
+            await start(self, mode, boot, fds)
+            return
+        await self.restore(mode, snapshots.file(mode.clock))
+        await self.execute("cont")
+
+    async def ready(_machine: Machine, _timeout: float) -> Environment:
+        return snapshots.manifest("virtual").environment
+
+    monkeypatch.setattr(Machine, "start", go_on)
+    monkeypatch.setattr(built, "_ready", ready)
+
+
 async def test_a_qemu_that_ends_while_it_writes_its_snapshot_is_told(
-    mark: str, snapshots: Snapshots, tmp_path: Path
+    mark: str, snapshots: Snapshots, booted: None, tmp_path: Path
 ) -> None:
     own = Snapshots(tmp_path)
     own.image.folder.symlink_to(snapshots.image.folder)
@@ -127,9 +149,8 @@ async def test_a_qemu_that_ends_while_it_writes_its_snapshot_is_told(
     assert _names(tmp_path) == {"image", "image.lock", "virtual.lock"}
 
 
-@pytest.mark.guest
 async def test_a_guest_that_does_not_go_on_from_its_snapshot_is_not_taken(
-    mark: str, snapshots: Snapshots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mark: str, snapshots: Snapshots, booted: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = Snapshots(tmp_path)
     own.image.folder.symlink_to(snapshots.image.folder)

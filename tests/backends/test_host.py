@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
@@ -18,7 +17,7 @@ from tcptutor.errors import KernelLacks, LabError
 from tcptutor.lab.protocol import Phase, Samples
 from tcptutor.runs.recording import Recording
 from tcptutor.theory import goodput_ratio
-from tests import leftovers
+from tests import leftovers, patience
 from tests.backends.play import carries, doubt, play, too_busy
 from tests.conftest import Build
 
@@ -51,11 +50,11 @@ async def test_a_shaped_link_carries_its_goodput_and_is_sampled_twenty_times_a_s
     for flow in range(2):
         times = [sample.t for sample in run.samples if sample.flow == flow]
         missing = float(run.fidelity.checks["missing samples"])
-        assert len(times) == pytest.approx(100 * times[-1] * (1 - missing), abs=2)
+        assert too_busy(run) or len(times) == pytest.approx(100 * times[-1] * (1 - missing), abs=2)
         assert too_busy(run) or len(times) >= 100 * 4 * 0.9
         assert too_busy(run) or times[-1] == pytest.approx(4.0, abs=0.1)
     for flow in run.flows:
-        assert flow.receiver_bps == pytest.approx(flow.throughput_bps, rel=0.05)
+        assert too_busy(run) or flow.receiver_bps == pytest.approx(flow.throughput_bps, rel=0.05)
     assert run.fidelity.checks["offloads"] == "off"
 
 
@@ -81,9 +80,9 @@ def _agent(mark: str) -> int:
 
 
 def _until_it_sends(mark: str) -> None:
-    deadline = time.monotonic() + 10
+    deadline = patience.Deadline(10)
     while not any("iperf3 -c" in line for line in leftovers.marked(mark)):
-        assert time.monotonic() < deadline
+        assert deadline.left
 
 
 async def test_flows_that_are_seen_late_are_measured(host: HostBackend, build: Build, mark: str) -> None:
@@ -100,10 +99,12 @@ async def test_flows_that_are_seen_late_are_measured(host: HostBackend, build: B
                 await asyncio.sleep(0.3)
                 os.kill(agent, signal.SIGCONT)
     assert recording.run.complete
-    assert 1.5 < recording.run.experiment_s < 2.1
+    # Later by what it stood still, and by what a busy machine lets each of the two programs wait.
+    busy = patience.busy()
+    assert 2 - 0.5 * busy < recording.run.experiment_s < 2 + 0.1 * busy
     assert carries(recording.run, 20e6 * 1448 / 1514, rel=0.05)
     (flow,) = recording.run.flows
-    assert flow.receiver_bps == pytest.approx(flow.throughput_bps, rel=0.05)
+    assert flow.receiver_bps == pytest.approx(flow.throughput_bps, rel=0.05 * busy)
 
 
 async def test_pacing_by_the_application_bounds_the_flow(host: HostBackend, build: Build) -> None:
@@ -176,7 +177,7 @@ async def test_samples_that_are_missing_are_told(host: HostBackend, build: Build
                     os.kill(agent, signal.SIGCONT)
     assert recording.run.fidelity.status == "suspect"
     doubt(recording.run, "no samples for 0.")
-    assert 0.4 < float(recording.run.fidelity.checks["longest sampling gap"]) < 1
+    assert 0.4 < float(recording.run.fidelity.checks["longest sampling gap"]) < 0.5 + 0.5 * patience.busy()
 
 
 async def test_two_labs_at_once_do_not_disturb_each_other(host: HostBackend, build: Build) -> None:

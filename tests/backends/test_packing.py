@@ -11,6 +11,8 @@ import pytest
 from tcptutor.backends.guest import packing
 from tcptutor.errors import LabError
 
+pytestmark = pytest.mark.host
+
 CONTENT = os.urandom(1 << 15)  # fits into a pipe
 
 

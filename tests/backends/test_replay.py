@@ -20,7 +20,7 @@ from tcptutor.run import load
 from tcptutor.spec import Experiment
 from tests import recorded
 from tests.backends.play import play
-from tests.cli.command import tcptutor
+from tests.command import here
 
 USES = recorded.uses()
 NAME = "parallel-streams/one-small-window"
@@ -102,10 +102,10 @@ async def test_where_neither_kernel_nor_guest_can_run_it_is_replayed_with_both_r
 
 
 def test_the_command_says_that_nothing_was_run(without_state: Path, wanted: Experiment) -> None:
-    done = tcptutor("run", wanted.name, "--backend", "replay")
+    done = here("run", wanted.name, "--backend", "replay")
     assert done.returncode == 0, done.stderr
     assert "NOT RUN    a replay of a run recorded" in done.stdout
-    refused = tcptutor("run", wanted.name, "--backend", "replay", "--set", "streams=3")
+    refused = here("run", wanted.name, "--backend", "replay", "--set", "streams=3")
     assert refused.returncode == 3
     assert refused.stderr.count("\n") == 1
     assert not list(without_state.glob("**/*.part"))

@@ -13,6 +13,7 @@ import termios
 import time
 from pathlib import Path
 
+from tests import patience
 from tests.cli.command import TCPTUTOR
 
 _STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -48,9 +49,9 @@ class PtyApp:
 
     def wait_for(self, pattern: str, seconds: float = 30, since: int = 0) -> float:
         """The time at which text that matches `pattern` had been written, after byte `since` of the output."""
-        deadline = time.monotonic() + seconds
+        deadline = patience.Deadline(seconds)
         while not re.search(pattern, _STYLE.sub("", self.output[since:].decode(errors="replace"))):
-            if not select.select([self._fd], [], [], max(0, deadline - time.monotonic()))[0]:
+            if not select.select([self._fd], [], [], deadline.left)[0]:
                 raise TimeoutError(f"{pattern!r} was not written in {seconds} s")
             self.output += os.read(self._fd, 65536)
         return time.monotonic()
@@ -67,15 +68,15 @@ class PtyApp:
 
     def reap(self, seconds: float = 10) -> None:
         """Wait for the app to end; it is killed after that time."""
-        deadline = time.monotonic() + seconds
+        deadline = patience.Deadline(seconds)
         while os.waitpid(self._pid, os.WNOHANG)[0] == 0:
-            if time.monotonic() > deadline:
+            if not deadline.left:
                 os.kill(self._pid, signal.SIGKILL)
             time.sleep(0.02)
 
     def close(self) -> None:
         self.signal(signal.SIGTERM)
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline and os.waitpid(self._pid, os.WNOHANG)[0] == 0:
+        deadline = patience.Deadline(10)
+        while deadline.left and os.waitpid(self._pid, os.WNOHANG)[0] == 0:
             self.read(0.05)
         self.hang_up()

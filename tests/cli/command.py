@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests import patience
+
 TCPTUTOR = str(Path(sys.executable).with_name("tcptutor"))
 
 
@@ -14,7 +16,7 @@ def tcptutor(*arguments: str, timeout: float = 120, **how: object) -> subprocess
         [TCPTUTOR, *arguments],
         capture_output=True,
         text=True,
-        timeout=timeout,
+        timeout=patience.seconds(timeout),
         check=False,
         stdin=subprocess.DEVNULL,
         **how,

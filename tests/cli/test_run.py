@@ -17,8 +17,9 @@ import pytest
 
 from tcptutor import run as run_file
 from tcptutor.backends.guest.snapshots import Snapshots
-from tests import leftovers
+from tests import leftovers, patience
 from tests.cli.command import TCPTUTOR, tcptutor
+from tests.command import here
 
 SHORT = ["--set", "duration=2s", "--set", "warmup=1s", "--set", "rate=10Mbit/s", "--set", "delay=10ms"]
 VIRTUAL = ["--backend", "guest", "--clock", "virtual"]
@@ -133,7 +134,7 @@ def test_without_json_a_person_reads_it(mark: str, without_state: Path) -> None:
 def test_wrong_input_gets_one_clear_line(
     without_state: Path, arguments: list[str], code: int, says: str
 ) -> None:
-    done = tcptutor(*arguments)
+    done = here(*arguments)
     assert done.returncode == code
     assert says in done.stderr
     assert "Traceback" not in done.stderr
@@ -165,7 +166,7 @@ def test_a_stopped_run_keeps_what_had_arrived(
         while more := os.read(here, 4096):
             shown += more.decode(errors="replace")
     os.close(here)
-    stdout, _ = process.communicate(timeout=20)
+    stdout, _ = process.communicate(timeout=patience.seconds(20))
     stderr = shown.rpartition("\x1b[K")[2].replace("\r\n", "\n")
     assert process.returncode == 1
     assert stderr.count("\n") == 1
@@ -221,8 +222,8 @@ def test_a_full_disk_still_gives_the_result(mark: str, tmp_path: Path) -> None:
         " --backend host --json"
     )
     done = subprocess.run(
-        ["unshare", "-Urm", "bash", "-c", command], capture_output=True, text=True, check=False, timeout=60,
-        env={**os.environ, "XDG_DATA_HOME": str(folder)},
+        ["unshare", "-Urm", "bash", "-c", command], capture_output=True, text=True, check=False,
+        timeout=patience.seconds(60), env={**os.environ, "XDG_DATA_HOME": str(folder)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "not kept" in done.stderr
@@ -230,30 +231,30 @@ def test_a_full_disk_still_gives_the_result(mark: str, tmp_path: Path) -> None:
 
 
 def test_list_names_what_can_be_run() -> None:
-    out = json.loads(tcptutor("list", "--json").stdout)
+    out = json.loads(here("list", "--json").stdout)
     module = next(module for module in out["modules"] if module["id"] == "parallel-streams")
     assert len(module["steps"]) >= 6
     assert {"id", "title", "kinds"} <= set(module["steps"][0])
     experiment = next(each for each in module["experiments"] if each["id"] == "parallel-streams/random-loss")
     assert {"id", "title", "parameters", "sources"} <= set(experiment)
-    assert "parallel-streams/random-loss" in tcptutor("list").stdout
+    assert "parallel-streams/random-loss" in here("list").stdout
 
 
 def test_lint_finds_the_course_well_formed_and_a_fault_in_a_copy(tmp_path: Path) -> None:
     from tcptutor import places
 
-    assert tcptutor("lint").returncode == 0
+    assert here("lint").returncode == 0
     shutil.copytree(places.lessons(), tmp_path / "lessons")
     page = next((tmp_path / "lessons").glob("03-*/03-*.md"))
     page.write_text(page.read_text().replace("[experiment]", "[experimnt]"))
-    done = tcptutor("lint", str(tmp_path / "lessons"))
+    done = here("lint", str(tmp_path / "lessons"))
     assert done.returncode == 1
     assert page.name in done.stdout
 
 
 @pytest.mark.parametrize("command", ["", "run", "list", "setup", "doctor", "lint"])
 def test_every_command_explains_itself(command: str) -> None:
-    done = tcptutor(*([command] if command else []), "--help")
+    done = here(*([command] if command else []), "--help")
     assert done.returncode == 0
     assert done.stdout.startswith("Usage: tcptutor")
 

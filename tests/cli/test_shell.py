@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import leftovers
+from tests import leftovers, patience
 from tests.cli.command import SERVER, TCPTUTOR, tcptutor
 from tests.terminal.tmux import Tmux
 
@@ -61,7 +61,7 @@ def test_commands_from_a_file_make_runs(mark: str, tmp_path: Path, without_state
     with commands.open() as source:
         done = subprocess.run(
             [TCPTUTOR, "shell", "--backend", "host", "--set", "rate=5Mbit/s"],
-            stdin=source, capture_output=True, text=True, timeout=60, check=False,
+            stdin=source, capture_output=True, text=True, timeout=patience.seconds(60), check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
     files = re.findall(r"file +(\S+\.tcprun)", done.stdout)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tcptutor.run import load, save
+from tests.command import here as tcptutor
 
-from .command import FILES, RUNS, tcptutor
+from .places import FILES, RUNS
 
 FOUR = RUNS / "four-lossy-streams.tcprun"
 

@@ -25,7 +25,7 @@ from tcptutor.run import (
     load,
 )
 
-from .command import ROOT, RUNS
+from .places import ROOT, RUNS
 
 V2 = ROOT / "tests" / "spec" / "files" / "v2.tcprun"
 

@@ -15,7 +15,7 @@ from tcptutor.errors import TutorError
 from tcptutor.exchange import import_run
 from tcptutor.run import load
 
-from .command import FILES, RUNS
+from .places import FILES, RUNS
 
 FILE = FILES / "flent-4-tcp_nup.flent.gz"
 

@@ -14,7 +14,7 @@ from tcptutor.errors import ParameterError, TutorError
 from tcptutor.exchange import import_run
 from tcptutor.run import Run
 
-from .command import FILES
+from .places import FILES
 
 
 def run_of(name: str, **path: str) -> Run:

@@ -20,7 +20,7 @@ from tcptutor.exchange import curves, import_run
 from tcptutor.exchange import plot as plots
 from tcptutor.run import QueueSample, QueueTable, Run, SampleTable, load
 
-from .command import FILES, ROOT, RUNS
+from .places import FILES, ROOT, RUNS
 
 
 @pytest.fixture

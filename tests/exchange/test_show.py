@@ -11,7 +11,7 @@ from tcptutor.ui.show import ShowApp
 from tcptutor.ui.widgets.bench.chart import LEAST, Chart
 from tests.ui.screen import text, until, until_text
 
-from .command import FILES, RUNS
+from .places import FILES, RUNS
 
 SIZES = [(80, 24), (120, 36)]
 

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from tests import leftovers
+from tests import leftovers, patience
 from tests.cli.command import TCPTUTOR
 
 EXPERIMENT = [
@@ -62,7 +62,7 @@ class Running:
 
     def end(self, seconds: float = 90) -> str:
         """Wait for it; what it wrote to standard output."""
-        output, _ = self.process.communicate(timeout=seconds)
+        output, _ = self.process.communicate(timeout=patience.seconds(seconds))
         self._reader.join()
         os.close(self._here)
         return output

@@ -24,7 +24,7 @@ from tcptutor.journal import Journal
 from tcptutor.run import Run, load
 from tcptutor.runs.parts import ENDED
 from tcptutor.runs.store import RunStore
-from tests import leftovers
+from tests import leftovers, patience
 from tests.benchmarks.pty_app import PtyApp
 from tests.faults import machine
 from tests.faults.running import VICTIMS, Running
@@ -73,9 +73,9 @@ def _start_again(backend: str) -> None:
             await lab.close()
             await asyncio.sleep(0.1)  # asyncio closes the pipes of an ended child a moment after its end
 
-    began = time.monotonic()
+    deadline = patience.Deadline(30)
     asyncio.run(warm())
-    assert time.monotonic() - began < 30
+    assert deadline.left
 
 
 def _kept(folder: Path) -> list[Run]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import patience
 from tests.install.command import ROOT, needs_user_namespaces
 
 ELSEWHERE = {
@@ -46,7 +47,7 @@ def test_what_helps_is_said(tmp_path: Path, prepare: str, name: str, says: str) 
     done = subprocess.run(
         [*ROOT, "--mount", "sh", "-c", f'root=$PWD; cd "$1"; {script or ":"}; cd "$root"; shift; {ORDINARY}"$@"', "-",
          tmp_path, sys.executable, "-m", "tests.faults.writers", tmp_path / "here", name],
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=patience.seconds(60),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import patience
+
 TCPTUTOR = [sys.executable, "-m", "tcptutor"]
 NOBODY = ["unshare", "--user"]
 """In a user namespace that maps nobody: neither root nor able to become it, and our files stay readable."""
@@ -31,7 +33,8 @@ def run(
     words: Sequence[str | Path], timeout: float = 120, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        words, capture_output=True, text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL,
+        words, capture_output=True, text=True, timeout=patience.seconds(timeout), check=False,
+        stdin=subprocess.DEVNULL,
         env={**os.environ, **environment},
     )  # fmt: skip
 

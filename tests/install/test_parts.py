@@ -41,6 +41,7 @@ def test_only_what_no_living_process_has_made_is_removed(tmp_path: Path) -> None
     assert leftovers.remove(tmp_path / "not there") == 0
 
 
+@pytest.mark.host
 @needs_user_namespaces
 def test_apt_that_fails_is_one_line_with_its_last_error(tmp_path: Path) -> None:
     call = (

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.backends.guest.snapshots import Snapshots
+from tests import patience
 from tests.install.command import NOBODY, ROOT, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
 from tests.install.conftest import Cache
 
@@ -17,8 +18,8 @@ SETUP = [*TCPTUTOR, "setup"]
 
 
 def _wait_for(pattern: str, folder: Path, seconds: float = 20) -> Path:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    deadline = patience.Deadline(seconds)
+    while deadline.left:
         if found := list(folder.glob(pattern)):
             return found[0]
         time.sleep(0.02)
@@ -73,13 +74,13 @@ def test_half_built_is_replaced_and_a_second_setup_waits(
     first = _background([*SETUP, "--yes"])
     _wait_for(".initrd.virtual.*", cache.guest)
     second = _background([*SETUP, "--yes"])
-    out, errors = first.communicate(timeout=300)
+    out, errors = first.communicate(timeout=patience.seconds(300))
     assert (first.returncode, errors) == (0, "")
     assert "removed 2 leftovers" in out
     assert "already there: guest image" in out
     assert "already there: snapshot, real clock" in out
     assert "built snapshot, virtual clock" in out
-    out, errors = second.communicate(timeout=300)
+    out, errors = second.communicate(timeout=patience.seconds(300))
     assert (second.returncode, errors) == (0, "")
     assert out.startswith("another setup is at work")
     assert out.count("already there") == 3
@@ -100,12 +101,13 @@ def test_an_end_while_the_guest_boots_leaves_nothing(
     _wait_for(".initrd.virtual.*", cache.guest)
     time.sleep(0.5)
     setup.send_signal(number)
-    _, errors = setup.communicate(timeout=20)
+    _, errors = setup.communicate(timeout=patience.seconds(20))
     assert setup.returncode == 1
     assert errors == "tcptutor: stopped: what is finished stays, and `tcptutor setup` goes on from there\n"
     assert cache.unfinished() == []
 
 
+@pytest.mark.host
 def test_an_end_while_packages_are_fetched_leaves_nothing(
     mark: str, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,7 +118,7 @@ def test_an_end_while_packages_are_fetched_leaves_nothing(
     _wait_for("image.*.part/log", cache.guest)
     time.sleep(1)
     setup.send_signal(signal.SIGINT)
-    _, errors = setup.communicate(timeout=60)
+    _, errors = setup.communicate(timeout=patience.seconds(60))
     assert setup.returncode == 1
     assert errors.startswith("tcptutor: stopped")
     assert cache.unfinished() == []
@@ -153,6 +155,7 @@ def test_who_cannot_become_root_reads_what_to_type(cache: Cache, tmp_path: Path)
     assert not cache.guest.exists()
 
 
+@pytest.mark.host
 @needs_user_namespaces
 def test_a_full_disk_is_said_before_anything_is_built(cache: Cache) -> None:
     done = _on_small_disk(

@@ -15,6 +15,7 @@ import pytest
 from tcptutor.backends import host, tools
 from tcptutor.lab.fidelity import Watch
 from tcptutor.run import QueueSample
+from tests import patience
 from tests.conftest import Build
 
 
@@ -25,7 +26,7 @@ def test_what_is_wrong_with_the_network_is_told(mark: str) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=patience.seconds(60),
         env={**os.environ, "PATH": tools.PATH},
     )
     assert done.returncode == 0, done.stderr

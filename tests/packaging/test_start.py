@@ -68,6 +68,7 @@ def _logs(checkout: Path) -> list[Path]:
     return list(checkout.parent.glob("tcptutor-start.*"))
 
 
+@pytest.mark.host
 def test_installs_once_and_replaces_what_is_unfinished_or_moved(checkout: Path) -> None:
     venv = checkout / ".venv"
     venv.mkdir()
@@ -170,5 +171,5 @@ def test_a_wrong_word_is_wrong_usage(checkout: Path) -> None:
     done = _start(checkout, "--please")
     assert (done.returncode, done.stderr) == (
         2,
-        "usage: sh tcptutor/start [--yes] | sh tcptutor/start test\n",
+        "usage: sh tcptutor/start [--yes] | sh tcptutor/start test [full]\n",
     )

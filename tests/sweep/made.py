@@ -1,9 +1,7 @@
-"""Rows and tables without a lab, and the command as a user types it."""
+"""Rows and tables without a lab, and words for the command line."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
 
 from tcptutor import places
@@ -16,19 +14,6 @@ from tcptutor.sweep.table import Definition, SweepTable, define
 NAME = "parallel-streams/random-loss"
 SHORT = ["--set", "duration=1s", "--set", "warmup=0s", "--set", "rate=5Mbit/s"]
 VIRTUAL = ["--backend", "guest", "--clock", "virtual"]
-COMMAND = [sys.executable, "-m", "tcptutor"]
-
-
-def tcptutor(*arguments: str, timeout: float = 120, **how: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # type: ignore[call-overload, no-any-return]
-        [*COMMAND, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        **how,
-    )
 
 
 def cells_of(*texts: str, **settings: str) -> list[Cell]:

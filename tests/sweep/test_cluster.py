@@ -16,8 +16,12 @@ import pytest
 
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.sweep.table import load
-from tests import leftovers
-from tests.sweep.made import COMMAND, NAME, SHORT, tcptutor
+from tests import leftovers, patience
+from tests.command import COMMAND
+from tests.command import process as tcptutor
+from tests.sweep.made import NAME, SHORT
+
+pytestmark = pytest.mark.host
 
 LONG = ["--set", "warmup=0s", "--grid", "duration=600s,601s"]
 
@@ -39,7 +43,7 @@ def cluster(workers: int = 2, **environment: str) -> Iterator[tuple[str, subproc
             yield address, process
         finally:
             process.stdin.close()
-            process.wait(timeout=30)
+            process.wait(timeout=patience.seconds(30))
 
 
 def _guests(mark: str) -> list[str]:
@@ -47,9 +51,9 @@ def _guests(mark: str) -> list[str]:
 
 
 def _wait_for_guests(mark: str, count: int, seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
+    deadline = patience.Deadline(seconds)
     while len(_guests(mark)) != count:
-        assert time.monotonic() < deadline, _guests(mark)
+        assert deadline.left, _guests(mark)
         time.sleep(0.1)
 
 
@@ -99,7 +103,7 @@ def test_a_worker_without_tcptutor_says_so(mark: str, tmp_path: Path) -> None:
         address = process.stdout.readline().strip()
         done = tcptutor("sweep", NAME, *SHORT, "--grid", "seed=1,2", "-o", str(file), "--cluster", address)
         process.stdin.close()
-        process.wait(timeout=30)
+        process.wait(timeout=patience.seconds(30))
     assert done.returncode == 1
     assert "a worker has no tcptutor.fleet: install tcptutor" in done.stderr
 
@@ -116,7 +120,7 @@ def test_the_workers_guests_end_with_the_command(
         )  # fmt: skip
         _wait_for_guests(mark, 2)
         process.send_signal(number)
-        _, stderr = process.communicate(timeout=20)
+        _, stderr = process.communicate(timeout=patience.seconds(20))
         assert stderr.count("\n") == (1 if number == signal.SIGINT else 0)
         _wait_for_guests(mark, 0)
 
@@ -130,7 +134,7 @@ def test_a_scheduler_that_goes_away(mark: str, snapshots: Snapshots, tmp_path: P
         )  # fmt: skip
         _wait_for_guests(mark, 2)
         owner.kill()
-        _, stderr = process.communicate(timeout=40)
+        _, stderr = process.communicate(timeout=patience.seconds(40))
     assert process.returncode == 1
     assert stderr.count("\n") == 1
     assert "has gone away" in stderr

@@ -8,7 +8,8 @@ import pytest
 
 from tcptutor.errors import UsageError
 from tcptutor.sweep import grid
-from tests.sweep.made import NAME, cells_of, tcptutor
+from tests.command import here as tcptutor
+from tests.sweep.made import NAME, cells_of
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tcptutor.sweep.table import Store
-from tests.sweep.made import cells_of, definition_of, row_of, tcptutor
+from tests.command import here as tcptutor
+from tests.sweep.made import cells_of, definition_of, row_of
 
 GRID = ["loss=0.01%..1%/x3", "rtt=10ms,50ms"]
 RUN = str(Path(__file__).parents[1] / "analysis" / "runs" / "pacing.tcprun")

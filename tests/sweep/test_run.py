@@ -15,8 +15,10 @@ import pytest
 from tcptutor import run as run_file
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.sweep.table import load
-from tests import leftovers
-from tests.sweep.made import COMMAND, NAME, SHORT, VIRTUAL, tcptutor
+from tests import leftovers, patience
+from tests.command import COMMAND, here
+from tests.command import process as tcptutor
+from tests.sweep.made import NAME, SHORT, VIRTUAL
 
 pytestmark = pytest.mark.guest
 
@@ -24,8 +26,8 @@ SWEEP = ["sweep", NAME, *SHORT, *VIRTUAL]
 
 
 def _wait_for_rows(file: Path, count: int, seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    deadline = patience.Deadline(seconds)
+    while deadline.left:
         if file.exists() and file.read_bytes().count(b'{"type":"row"') >= count:
             return
         time.sleep(0.05)
@@ -110,7 +112,7 @@ def test_a_signal_ends_every_guest_and_keeps_what_is_finished(
     )
     _wait_for_rows(file, 1)
     process.send_signal(number)
-    _, stderr = process.communicate(timeout=20)
+    _, stderr = process.communicate(timeout=patience.seconds(20))
     assert process.returncode == 1
     assert stderr.count("\n") == 1
     assert "stopped; 1 of 3 cells are kept" in stderr
@@ -138,7 +140,7 @@ def test_two_sweeps_into_one_file(mark: str, snapshots: Snapshots, tmp_path: Pat
     second = tcptutor(*arguments)
     assert second.returncode == 1
     assert "another sweep is writing" in second.stderr
-    assert first.wait(timeout=60) == 0
+    assert first.wait(timeout=patience.seconds(60)) == 0
     assert len(load(file).rows) == 3
 
 
@@ -159,7 +161,7 @@ def test_in_real_time_one_runs_at_a_time_and_it_says_so(mark: str, tmp_path: Pat
 
 
 def test_sweep_explains_itself() -> None:
-    done = tcptutor("sweep", "--help")
+    done = here("sweep", "--help")
     assert done.returncode == 0
     assert done.stdout.startswith("Usage:")
     assert "rtt=10ms..100ms/10" in done.stdout
@@ -197,7 +199,7 @@ def test_the_bar_is_there_on_a_terminal(mark: str, snapshots: Snapshots, tmp_pat
     except OSError:
         pass  # the other side is closed
     os.close(here)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=patience.seconds(60))
     assert process.returncode == 0
     assert b"2/2" in shown
     assert len(json.loads(out)["rows"]) == 2
@@ -238,7 +240,7 @@ def test_repeat_for_a_person(mark: str, snapshots: Snapshots, without_state: Pat
     [(["--repeat", "0"], "--repeat"), (["--repeat", "2", "--seed", "4294967295"], "seed")],
 )
 def test_a_wrong_repeat(arguments: list[str], says: str) -> None:
-    done = tcptutor("run", NAME, *arguments)
+    done = here("run", NAME, *arguments)
     assert done.returncode == 2
     assert says in done.stderr
     assert done.stdout == ""

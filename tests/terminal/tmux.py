@@ -9,6 +9,8 @@ import time
 import uuid
 from pathlib import Path
 
+from tests import patience
+
 
 class Tmux:
     """One session with one window; `close` ends it as closing the terminal does."""
@@ -27,7 +29,11 @@ class Tmux:
 
     def _tmux(self, *words: str) -> str:
         done = subprocess.run(
-            ["tmux", "-S", self._socket, *words], capture_output=True, text=True, check=True, timeout=10
+            ["tmux", "-S", self._socket, *words],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=patience.seconds(10),
         )
         return done.stdout
 
@@ -41,8 +47,8 @@ class Tmux:
 
     def wait_for(self, pattern: str, seconds: float = 20) -> re.Match[str]:
         """The first match of `pattern` on the screen; fails with the screen when it does not come."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        deadline = patience.Deadline(seconds)
+        while deadline.left:
             if match := re.search(pattern, self.screen):
                 return match
             time.sleep(0.1)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 from textual.app import App
 from textual.pilot import Pilot
+
+from tests import patience
+
+# On a busy machine it takes longer than Textual waits for a screen to be drawn.
+Pilot._wait_for_screen.__defaults__ = (600.0,)
 
 
 def text(app: App[Any]) -> str:
@@ -17,9 +21,9 @@ def text(app: App[Any]) -> str:
 
 async def until(pilot: Pilot[Any], condition: Callable[[], bool], seconds: float = 10) -> None:
     """Wait until it holds; fail with the screen if it never does."""
-    end = time.monotonic() + seconds
+    deadline = patience.Deadline(seconds)
     while not condition():
-        assert time.monotonic() < end, f"never came true; on the screen:\n{text(pilot.app)}"
+        assert deadline.left, f"never came true; on the screen:\n{text(pilot.app)}"
         await pilot.pause(0.02)
 
 

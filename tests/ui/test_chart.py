@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tcptutor.analysis import expect
+from msgspec.structs import replace
+
+from tcptutor import analysis
 from tcptutor.run import Environment, Run, SampleTable
 from tcptutor.spec import Experiment, Flows, Hosts, Path
 from tcptutor.ui.live import Live
@@ -23,7 +25,7 @@ def live(until: float) -> Live:
         started="",
         samples=SampleTable(sample for sample in recorded(EXPERIMENT).samples if sample.t <= until),
     )
-    return Live("m", "s", run, expectation=expect(EXPERIMENT), drawn=list(run.samples), state="running")
+    return Live("m", "s", run, expectation=expected(EXPERIMENT), drawn=list(run.samples), state="running")
 
 
 def picture(until: float) -> list[plot.Line]:
@@ -91,6 +93,10 @@ def test_a_full_block_of_rtt_is_a_full_queue() -> None:
     assert sparklines.rtt_scale(Experiment(name="e", path=path)) == 0.04
 
 
+def expected(made: Experiment) -> analysis.Expectation:
+    return replace(analysis.expect(made), trajectory=analysis.window_courses(made))
+
+
 def test_the_expected_course_lies_under_what_is_measured() -> None:
     made = Experiment(
         name="e",
@@ -98,7 +104,7 @@ def test_the_expected_course_lies_under_what_is_measured() -> None:
         hosts=Hosts(algorithm="reno"),
         flows=Flows(duration=18, warmup=2),
     )
-    expectation = expect(made)
+    expectation = expected(made)
     course = traces.course(expectation, made.seconds, SIZE[0])
     assert course
     empty = plot.draw([], SIZE, made.seconds, 150, expectation.cwnd_segments, course)
@@ -116,7 +122,7 @@ def test_a_course_of_unlike_flows_is_their_mean() -> None:
         path=Path(rate=20e6, delay=0.05, queue=60_000),
         flows=Flows(streams=2, duration=18, warmup=2, starts=(0.0, 6.0)),
     )
-    course = traces.course(expect(made), made.seconds, SIZE[0])
+    course = traces.course(expected(made), made.seconds, SIZE[0])
     assert len(course) <= SIZE[0] + 1
     assert [t for t, _ in course] == sorted(t for t, _ in course)
 
@@ -130,7 +136,7 @@ def test_the_legend_names_the_course_wherever_it_is_drawn() -> None:
             hosts=Hosts(algorithm="reno", window=window),
             flows=Flows(streams=streams, duration=18, warmup=2),
         )
-        shown.run.experiment, shown.expectation = made, expect(made)
+        shown.run.experiment, shown.expectation = made, expected(made)
         for width in (51, 64, 78):
             text = legend.legend(shown, width)
             assert f"{plot.COURSE * 3} " in text.plain

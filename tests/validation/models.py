@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from tcptutor import theory
 from tcptutor.analysis.case import PATH_RTT
-from tcptutor.analysis.laws import CUBIC_SPREAD, HTCP_SPREAD, RENO_SPREAD
+from tcptutor.analysis.expected.loss import CUBIC_SPREAD, HTCP_SPREAD, RENO_SPREAD
 from tests.validation.kept import Result
 from tests.validation.simulated import KEPT
 
@@ -57,6 +58,7 @@ def mathis(c: float) -> Predict:
 
 def window(segments: Callable[[float, float], float]) -> Predict:
     """A law of the mean window, from loss and RTT."""
+    segments = cache(segments)
     return lambda result: theory.window_limited(result.mss * segments(loss(result), rtt(result)), rtt(result))
 
 

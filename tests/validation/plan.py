@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import product
 
 import msgspec
@@ -82,6 +83,7 @@ class Study(msgspec.Struct, frozen=True):
         return spec.build(f"validation/{self.name}", table, seed=seed)
 
 
+@cache
 def studies() -> dict[str, Study]:
     """All of them by name, the most important first."""
     made = [
@@ -176,6 +178,7 @@ def _figure3() -> Iterator[dict[str, str]]:
             yield point | _length(60 / (one * FIGURE3_LOSS), _warmup(FIGURE3_LOSS, rtt, one))
 
 
+@cache
 def law_rate(algorithm: str, loss: float, rtt: float) -> float:
     """About what one flow sends by its law, segments/s; less where timeouts count."""
     window = {

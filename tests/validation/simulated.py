@@ -17,20 +17,21 @@ _WAYS: dict[str, Callable[[str, int, float, float], float]] = {
 
 
 class Simulated:
-    """Mean windows in segments, by way, algorithm, loss and RTT. Owns what was computed."""
+    """Owns what was computed."""
 
     def __init__(self) -> None:
-        self._windows: dict[str, float] = json.loads(FILE.read_text()) if FILE.exists() else {}
+        self.windows: dict[str, float] = json.loads(FILE.read_text()) if FILE.exists() else {}
+        """Mean windows in segments, by "way algorithm loss RTT"."""
 
     def throughput(self, way: str, algorithm: str, mss: int, rtt: float, loss: float) -> float:
         """Payload that arrives, bit/s, by the law played or by the kernel's code played."""
         key = f"{way} {algorithm} {loss:g} {rtt:g}"
-        if key not in self._windows:
-            self._windows[key] = float(f"{window(way, algorithm, rtt, loss):.5g}")
-        return 8 * mss * self._windows[key] / rtt
+        if key not in self.windows:
+            self.windows[key] = float(f"{window(way, algorithm, rtt, loss):.5g}")
+        return 8 * mss * self.windows[key] / rtt
 
     def keep(self) -> None:
-        FILE.write_text(json.dumps(self._windows, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+        FILE.write_text(json.dumps(self.windows, indent=0, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def window(way: str, algorithm: str, rtt: float, loss: float) -> float:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from textual.content import Content
 
 from tcptutor import units
-from tcptutor.analysis.model import Compared, Report
+from tcptutor.analysis import Compared, Report
 from tcptutor.ui import words
 
 WITHIN, BEYOND = "✓", "✗"
