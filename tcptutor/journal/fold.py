@@ -10,7 +10,7 @@ from functools import reduce
 
 import msgspec
 
-from tcptutor.course.model import Course, Step
+from tcptutor.course.model import Course
 from tcptutor.course.record import PageRecord
 from tcptutor.journal.events import (
     START,
@@ -132,12 +132,7 @@ def progress(record: JournalRecord, course: Course) -> dict[str, Progress]:
     """Steps done of each module, by the module's id."""
     return {
         module.id: Progress(
-            sum(is_done(record.page(module.id, step.id), step) for step in module.steps), len(module.steps)
+            sum(step.is_done(record.page(module.id, step.id)) for step in module.steps), len(module.steps)
         )
         for module in course.modules
     }
-
-
-def is_done(page: PageRecord, step: Step) -> bool:
-    """Whether the step was seen, and nothing is left to do of what it asks for."""
-    return page.visited and all(activity.is_done(page) for activity in step.activities)

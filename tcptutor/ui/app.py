@@ -19,7 +19,7 @@ from tcptutor.journal import Journal
 from tcptutor.ui import keys, pages
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
-from tcptutor.ui.messages import LabChanged, RunEnded, RunMoved
+from tcptutor.ui.messages import LabChanged, LiveEnded, RunMoved
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
 
@@ -109,7 +109,7 @@ class TutorApp(Frame):
         if isinstance(self.screen, TutorScreen):
             self.screen.run_moved(message.live)
 
-    def on_run_ended(self, message: RunEnded) -> None:
+    def on_live_ended(self, message: LiveEnded) -> None:
         for screen in self._tutor_screens():
             screen.run_ended(message.live)
 

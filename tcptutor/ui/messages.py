@@ -29,7 +29,7 @@ class RunMoved(Message):
         return isinstance(message, RunMoved) and message.live is self.live
 
 
-class RunEnded(Message):
+class LiveEnded(Message):
     """The run has ended, whole or cut short, and is in the journal."""
 
     def __init__(self, live: Live) -> None:
@@ -37,7 +37,7 @@ class RunEnded(Message):
         super().__init__()
 
 
-class Responded(Message):
+class ResponseGiven(Message):
     """The student gave a response to an activity of the page."""
 
     def __init__(self, activity: Activity, given: Given) -> None:
@@ -47,4 +47,4 @@ class Responded(Message):
 
 
 class RunRecalled(Message):
-    """The page's latest whole run has been read from its file: it can be marked against."""
+    """The page's latest whole run is there: it can be marked against."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tcptutor.ui.widgets.bench.panel import RunPanel
+import pytest
+
+from tcptutor.ui.widgets.bench.panel import DRAW_S, RunPanel
 from tcptutor.ui.widgets.page.page import Page
 
 from .screen import text, until, until_text
@@ -23,12 +25,14 @@ async def test_two_columns_from_a_hundred_on(make_app) -> None:
         assert app.screen.query_one(RunPanel).region.y >= app.screen.query_one(Page).region.bottom
 
 
-async def test_a_terminal_that_grows_after_the_run_shows_the_whole_table(make_app) -> None:
+@pytest.mark.parametrize("pause", [0.0, DRAW_S * 1.5], ids=["at once", "later"])
+async def test_a_terminal_that_grows_after_the_run_shows_the_whole_table(make_app, pause: float) -> None:
     app = make_app("many-flows")
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("r")
         await until_text(pilot, "why: random loss")
         assert "not the limit" not in text(app)
+        await pilot.pause(pause)
         await pilot.resize_terminal(120, 36)
         await until(pilot, lambda: beside(app))
         whole = "link                    95.6 Mbit/s  21 % below  not the limit"

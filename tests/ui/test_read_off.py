@@ -203,3 +203,31 @@ async def test_what_was_right_of_an_earlier_run_stays_right(opened, journal) -> 
     journal.respond(MODULE, STEP, "q", Response("12 s", True))
     async with opened() as pilot:
         await until_text(pilot, "✓ Right. 12 s")
+
+
+async def test_after_a_run_that_was_stopped_the_one_before_it_is_marked_against(opened, lab) -> None:
+    async with opened() as pilot:
+        await pilot.press("r")
+        await until_text(pilot, "✓ done")
+        lab.hold_at = 5.0
+        await pilot.press("r")
+        await until_text(pilot, "▶ 5 of 22 s")
+        await pilot.press("s")
+        await until_text(pilot, "cut short")
+    async with opened() as pilot:
+        await until_text(pilot, "cut short")
+        await until_text(pilot, "Marked against your run of 20")
+        assert "22 s long" in text(pilot.app)
+
+
+async def test_a_page_that_is_opened_again_goes_on_with_the_run_of_before(opened, journal) -> None:
+    value = units.seconds(ACTIVITY.measured(recorded(lossy().experiment)))
+    async with opened() as pilot:
+        await pilot.press("r")
+        await until_text(pilot, "✓ done")
+        await pilot.press("escape")
+        await until_text(pilot, "goes on where you were")
+        await pilot.press("enter")
+        await until_text(pilot, "Marked against your run of 20")
+        await pilot.press("tab", *keys(value), "enter")
+        await until_text(pilot, f"✓ Right. {value}: Your run has {value}.")

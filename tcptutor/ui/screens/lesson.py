@@ -14,7 +14,7 @@ from tcptutor.course.model import Module, Step
 from tcptutor.course.sitting import Sitting
 from tcptutor.ui import keys, pages
 from tcptutor.ui.live import Live
-from tcptutor.ui.messages import Responded
+from tcptutor.ui.messages import ResponseGiven
 from tcptutor.ui.screens.activities import BOXES, SIDES
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.lesson_answers import Answers
@@ -190,7 +190,7 @@ class LessonScreen(TutorScreen):
             self._use(box.activity.id)
         self.show_keys()
 
-    def on_responded(self, message: Responded) -> None:
+    def on_response_given(self, message: ResponseGiven) -> None:
         if self._answers.respond(message.activity, message.given):
             if message.activity.locked:
                 self.query_one(Page).focus()

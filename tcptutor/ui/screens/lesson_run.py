@@ -40,9 +40,10 @@ class RunSide(Side):
         if live is not None and self._is_ours(live):
             self._show(live)
             self._show_after(live, scroll=False)
-            return
-        self._idle()
-        self.widget.run_worker(self._recall())
+        else:
+            self._idle()
+        if self.study.run is None:
+            self.widget.run_worker(self._recall())
 
     def start(self) -> None:
         """Run it, unless a prediction is due first or the lab is at work for another page."""
@@ -77,22 +78,22 @@ class RunSide(Side):
         self.widget.show_small(not tall)
 
     async def _recall(self) -> None:
-        run = await self._stored()
-        if run is None:
-            return
-        if run.complete and self.study.run is None:
-            self.study.run = run
-            self.widget.post_message(RunRecalled())
+        """Show the latest run that is kept; where it was cut short, a whole one before it is what is marked against."""
+        with contextlib.suppress(JournalError):  # the page's record comes from it too, and says so
+            files = self.study.run_files()
+            run = await reading.first_readable(files)
+            if run is not None and self._shown is None:
+                await self._show_kept(run)
+            while run is not None and not run.complete and self.study.record.whole_runs:
+                run = await reading.first_readable(files)
+            if run is not None and run.complete and self.study.run is None:
+                self._mark_against(run)
+
+    async def _show_kept(self, run: Run) -> None:
         live = await reading.recall(self.study.module.id, self.study.step.id, run)
         if self._shown is None:  # a new run may have begun meanwhile
             self._show(live)
             self._show_after(live, scroll=False)
-
-    async def _stored(self) -> Run | None:
-        """The latest run that is kept, whole or cut short; None also where the journal cannot say."""
-        with contextlib.suppress(JournalError):  # the page's record comes from it too, and says so
-            return await reading.first_readable(self.study.run_files())
-        return None
 
     def _show(self, live: Live) -> None:
         self._shown = live
@@ -100,7 +101,13 @@ class RunSide(Side):
 
     def _show_after(self, live: Live, scroll: bool) -> None:
         if live.state == "ended" and live.run.complete:
-            self.page.saw_run(live.run, scroll)
+            self._mark_against(live.run)
+            self.page.show_after(scroll)
+
+    def _mark_against(self, run: Run) -> None:
+        self.study.run = run
+        self.page.saw_run(run)
+        self.widget.post_message(RunRecalled())
 
     def _own(self) -> OwnPrediction | None:
         """The student's prediction, if it can stand beside the throughput."""

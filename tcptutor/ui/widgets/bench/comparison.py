@@ -75,7 +75,7 @@ def table(report: Report, own: OwnPrediction | None, width: int, room: float = m
 
 
 def line(report: Report, own: OwnPrediction | None, width: int) -> Content:
-    """The same for the binding model only, in a line and one for the reason: for small terminals."""
+    """Measured, the binding model and the student in a line, the reason in another: for small terminals."""
     parts = [Content.assemble("measured ", (units.rate(report.throughput_bps), "bold"))]
     reason = []
     if report.compared:

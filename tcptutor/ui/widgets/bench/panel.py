@@ -104,7 +104,8 @@ class RunPanel(Vertical):
     def show_small(self, small: bool) -> None:
         """Whether there are too few lines for the table."""
         self._small = small
-        self._pace.ask()
+        # Not at once, as on_resize: it is told while the layout for the new size is being made.
+        self.call_after_refresh(self._pace.ask)
 
     def on_resize(self) -> None:
         # Not at once: what asks for another height while a layout is being made is not asked again.

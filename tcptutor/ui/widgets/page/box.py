@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 from tcptutor.course.activity import Activity
 from tcptutor.course.record import Given
 from tcptutor.run import Run
-from tcptutor.ui.messages import Responded
+from tcptutor.ui.messages import ResponseGiven
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.text import Feedback, Hints, paragraphs
 
@@ -22,7 +22,7 @@ A = TypeVar("A", bound=Activity)
 
 
 class ActivityBox(Vertical, Generic[A]):
-    """One activity. Posts `Responded`; is told what became of it. Knows nothing of the journal."""
+    """One activity. Posts `ResponseGiven`; is told what became of it. Knows nothing of the journal."""
 
     TITLE: ClassVar[str] = "Question"
 
@@ -74,7 +74,7 @@ class ActivityBox(Vertical, Generic[A]):
         return self.has_focus or self.has_focus_within
 
     def respond(self, given: Given) -> None:
-        self.post_message(Responded(self.activity, given))
+        self.post_message(ResponseGiven(self.activity, given))
 
     def reveal(self, revealed: bool) -> None:
         """Whether it is asked yet; until then it says what comes first."""

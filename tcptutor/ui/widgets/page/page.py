@@ -51,13 +51,15 @@ class Page(VerticalScroll, inherit_bindings=False):
         """The one that has the focus."""
         return next((box for box in self.boxes if box.at_hand), None)
 
-    def saw_run(self, run: Run, scroll: bool) -> None:
-        """A whole run is there: say what was to be seen; go there unless the student is busy elsewhere, or has left."""
-        if not self.is_attached:
-            return
-        for box in self.boxes:
-            box.saw_run(run)
-        if self._step.after:
+    def saw_run(self, run: Run) -> None:
+        """A whole run is there; nothing when the page was left meanwhile."""
+        if self.is_attached:
+            for box in self.boxes:
+                box.saw_run(run)
+
+    def show_after(self, scroll: bool) -> None:
+        """The run is there: say what was to be seen; go there unless the student is busy elsewhere, or has left."""
+        if self._step.after and self.is_attached:
             busy = isinstance(self.screen.focused, Input | ActivityBox)
             self._after.appear(go_there=scroll and not busy)
 
