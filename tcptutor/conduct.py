@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Protocol
 
 from tcptutor.errors import JournalError, TutorError
-from tcptutor.lab.protocol import Event, Finished, Found
+from tcptutor.lab.protocol import Event, Finished, RunFound
 from tcptutor.run import Environment, Run
 from tcptutor.runs.recording import Recording
 from tcptutor.runs.store import RunStore
@@ -148,7 +148,7 @@ class ConductedRun(GrowingRun):
 
 
 class ConductedSession:
-    """The runs that come of what somebody does in a lab: one from each Found to its Finished, each in its own file."""
+    """The runs that come of what somebody does in a lab: one from each RunFound to its Finished, each in a file."""
 
     def __init__(self, session: AsyncIterable[Event], environment: Environment, store: RunStore) -> None:
         self._events = aiter(session)
@@ -166,7 +166,7 @@ class ConductedSession:
 
     async def __anext__(self) -> Event:
         event = await anext(self._events)
-        if isinstance(event, Found):
+        if isinstance(event, RunFound):
             self.growing = GrowingRun(event.experiment, self._environment, self._store)
         if self.growing is not None:
             self.growing.take(event)

@@ -1,49 +1,47 @@
-"""What a run means: measured against expected, why limited, how sure."""
+"""What a run means: measured against expected, why limited, how sure.
 
-from tcptutor.analysis.case import path_known
-from tcptutor.analysis.document import document
-from tcptutor.analysis.expect import expect
-from tcptutor.analysis.explain import explain
-from tcptutor.analysis.measure import flow_results
-from tcptutor.analysis.model import (
-    Compared,
-    Course,
-    Expectation,
-    FairnessSecond,
-    FlowVerdict,
-    LimitedBy,
-    Phase,
-    PhaseName,
-    Prediction,
-    Report,
-    Second,
-    Verdict,
-)
-from tcptutor.analysis.report import report
-from tcptutor.analysis.series import Points, Throughput, throughput_series
-from tcptutor.analysis.together import together
+`case` and `models` are what both sides know. On them stand `expected`, what models say of an experiment, and
+`observed`, what samples say of a run; `compared` is where the two meet.
+"""
+
+from tcptutor.analysis.compared.document import document
+from tcptutor.analysis.compared.explain import FlowVerdict, Verdict, explain
+from tcptutor.analysis.compared.report import Compared, Report, report, report_of
+from tcptutor.analysis.compared.seconds import FairnessSecond, Second
+from tcptutor.analysis.expected.expect import expect
+from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowCourse
+from tcptutor.analysis.expected.window import window_courses
+from tcptutor.analysis.models import LimitedBy, ThroughputModel
+from tcptutor.analysis.observed.evidence import Evidence, flow_results, measure, path_known, together
+from tcptutor.analysis.observed.flow import FlowPhase, PhaseName
+from tcptutor.analysis.observed.series import Points, Throughput, throughput_series
 
 __all__ = [
     "Compared",
-    "Course",
+    "Evidence",
     "Expectation",
     "FairnessSecond",
+    "FlowPhase",
     "FlowVerdict",
     "LimitedBy",
-    "Phase",
     "PhaseName",
     "Points",
     "Prediction",
     "Report",
     "Second",
     "Throughput",
+    "ThroughputModel",
     "Verdict",
+    "WindowCourse",
     "document",
     "expect",
     "explain",
     "flow_results",
+    "measure",
     "path_known",
     "report",
+    "report_of",
     "throughput_series",
     "together",
+    "window_courses",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from tcptutor.errors import AgentDied, KernelLacks, LabError, TutorError
+from tcptutor.errors import AgentDied, KernelLacks, LabError, ProtocolError, TutorError
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Event, Failed
 
@@ -18,11 +18,12 @@ async def next_event(
     who: str,
     last_words: Callable[[], Awaitable[str]],
 ) -> Event:
-    """The agent's next event. Raises AgentDied when `who` is silent for `timeout` seconds, or has ended."""
+    """The agent's next event. Raises AgentDied when `who` is silent for `timeout` seconds, or has ended; ProtocolError
+    when it speaks another version."""
     try:
         # Not wait_for: before Python 3.12 it loses a cancellation that comes together with the line.
         async with asyncio.timeout(timeout):
-            return protocol.event_decoder.decode(await readline())
+            return protocol.event(await readline())
     except TimeoutError:
         raise AgentDied(f"{who} does not answer any more: run the experiment again") from None
     except (msgspec.MsgspecError, ConnectionError):
@@ -32,4 +33,5 @@ async def next_event(
 
 def failure(event: Failed) -> TutorError:
     """The exception that `event` tells of."""
-    return KernelLacks(event.reason) if event.kind == "kernel" else LabError(event.reason)
+    kinds = {"kernel": KernelLacks, "protocol": ProtocolError}
+    return kinds.get(event.kind, LabError)(event.reason)

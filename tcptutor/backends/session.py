@@ -15,8 +15,8 @@ from tcptutor.lab.protocol import (
     OpenTerminal,
     Request,
     Resized,
-    Seen,
     SessionEnded,
+    SessionState,
     Stop,
     Typed,
     Wrote,
@@ -65,8 +65,8 @@ class Terminal:
 class Session:
     """The lab in somebody's hands, until `leave`.
 
-    Iterating over it gives Seen, Found, Samples and Finished as they come; it ends with the session and raises
-    LabError when the lab does. The backend that opened it takes down what is left.
+    Iterating over it gives SessionState, RunFound, Samples and Finished as they come; it ends with the session and
+    raises LabError when the lab does. The backend that opened it takes down what is left.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Session:
             if isinstance(event, Failed):
                 raise failure(event)
             self._events.put_nowait(event)
-            if isinstance(event, Seen):
+            if isinstance(event, SessionState):
                 break
         self._pump = asyncio.create_task(self._take())
 

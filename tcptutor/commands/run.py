@@ -12,8 +12,7 @@ from pathlib import Path
 import click
 
 from tcptutor import course, places, units
-from tcptutor.analysis import Report, document, report
-from tcptutor.analysis.series import Throughput
+from tcptutor.analysis import Report, Throughput, document, report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
 from tcptutor.commands.output import print_json, print_lines, table, warn

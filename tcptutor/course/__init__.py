@@ -1,36 +1,21 @@
-"""The course: lessons on disk to objects, questions, marking, and the content linter."""
+"""The course: lessons on disk to objects, activities and their marking, and the content linter."""
 
+from tcptutor.course.activity import Activity, Mark, MarkContext, Question
 from tcptutor.course.experiments import experiment
 from tcptutor.course.lint import lint
 from tcptutor.course.load import load, read_course
-from tcptutor.course.marking import Answer, mark, solution
-from tcptutor.course.model import (
-    Choice,
-    Course,
-    Kind,
-    Mark,
-    Module,
-    Predict,
-    Question,
-    Step,
-    StepExperiment,
-)
+from tcptutor.course.model import Course, Module, Step
 
 __all__ = [
-    "Answer",
-    "Choice",
+    "Activity",
     "Course",
-    "Kind",
     "Mark",
+    "MarkContext",
     "Module",
-    "Predict",
     "Question",
     "Step",
-    "StepExperiment",
     "experiment",
     "lint",
     "load",
-    "mark",
     "read_course",
-    "solution",
 ]

@@ -7,12 +7,14 @@ msgspec says "Object contains unknown field `asks` - at `$.question[0]`"; we say
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
 _MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?", re.DOTALL)
 _FIELD = re.compile(r"Object (?P<how>contains unknown|missing required) field `(?P<name>[^`]*)`")
+_VALUE = re.compile(r"Invalid (?:enum )?value '(?P<value>.*)'", re.DOTALL)
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _TYPES = {
     "str": "a text",
@@ -29,52 +31,67 @@ def explain(message: str, table: Any, kind: type) -> tuple[str, str]:
     """`(key, reason)` of a validation `message` about `table`, which should have been a `kind`."""
     match = _MESSAGE.fullmatch(message)
     what, path = (match["what"], match["path"] or "") if match else (message, "")
-    key, names = _key(path, table)
-    field = _FIELD.fullmatch(what)
-    if field:
+    key, wanted, found = _walk(path, table, kind)
+    if field := _FIELD.fullmatch(what):
         reason = "is missing"
         if field["how"] == "contains unknown":
-            reason = f"is not a key here: the keys are {_keys(kind, names)}"
+            reason = f"is not a key here: the keys are {', '.join(_keys(_struct(wanted, found)))}"
         return f"{key}.{field['name']}".lstrip("."), reason
-    if what.startswith("Invalid enum value"):
-        value = what.removeprefix("Invalid enum value ").strip("'")
-        return key, f"{value!r} is not one of {', '.join(get_args(_at(kind, names)))}"
+    if value := _VALUE.fullmatch(what):
+        return key, f"{value['value']!r} is not one of {', '.join(_values(wanted))}"
     plain = re.sub(r"`([^`]*)`", lambda name: _plain(name[1]), what)
     return key, plain.replace("Expected", "must be").replace(", got", ", not")
 
 
-def _key(path: str, table: Any) -> tuple[str, list[str]]:
-    """The key as an author reads it, and the names on the way; an entry of several is counted from 1."""
-    key, names = "", []
+def _walk(path: str, table: Any, kind: Any) -> tuple[str, Any, Any]:
+    """What stands at `path`: the key as an author reads it, what it should be, and what it is.
+
+    An entry of several is counted from 1. For the key that tells kinds apart, what it should be are the kinds.
+    """
+    key = ""
     for name, index in _STEP.findall(path):
         if name:
             key += f".{name}" if key else name
-            names.append(name)
+            struct = _struct(kind, table)
+            if struct.__struct_config__.tag_field != name:
+                fields = {field.encode_name: field.name for field in msgspec.structs.fields(struct)}
+                kind = get_type_hints(struct)[fields[name]]
             table = table.get(name, {}) if isinstance(table, dict) else {}
         else:
             key += f"[{int(index) + 1}]" if len(table) > 1 else ""
             table = table[int(index)] if isinstance(table, list) else {}
-    return key, names
+    return key, kind, table
 
 
 def _plain(types: str) -> str:
     return " or ".join(_TYPES.get(name.strip(), name.strip()) for name in types.split("|"))
 
 
-def _at(kind: Any, names: list[str]) -> Any:
-    """The struct or Literal at `names` below the struct `kind`."""
-    for name in names:
-        fields = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
-        kind = _inner(get_type_hints(kind)[fields[name]])
-    return kind
+def _parts(annotation: Any) -> Iterator[Any]:
+    """The structs and Literals inside `tuple[X | Y, ...]` or `X | None`."""
+    if get_origin(annotation) is Literal or not get_args(annotation):
+        yield annotation
+        return
+    for part in get_args(annotation):
+        if part is not type(None) and part is not Ellipsis:
+            yield from _parts(part)
 
 
-def _inner(annotation: Any) -> Any:
-    """The struct or Literal inside `tuple[X, ...]` or `X | None`; else the annotation."""
-    if get_origin(annotation) is Literal:
-        return annotation
-    return next((_inner(part) for part in get_args(annotation) if part is not type(None)), annotation)
+def _struct(annotation: Any, table: Any) -> Any:
+    """The struct that `table` should be; of several kinds the one that it says it is."""
+    structs = list(_parts(annotation))
+    tag_field = structs[0].__struct_config__.tag_field
+    tag = table.get(tag_field) if isinstance(table, dict) else None
+    return next((each for each in structs if each.__struct_config__.tag == tag), structs[0])
 
 
-def _keys(kind: Any, names: list[str]) -> str:
-    return ", ".join(field.encode_name for field in msgspec.structs.fields(_at(kind, names)))
+def _values(annotation: Any) -> Iterator[str]:
+    """What may stand there: the values of a Literal, or the tags of kinds."""
+    for part in _parts(annotation):
+        yield from get_args(part) or (str(part.__struct_config__.tag),)
+
+
+def _keys(struct: Any) -> Iterator[str]:
+    if struct.__struct_config__.tag_field:
+        yield struct.__struct_config__.tag_field
+    yield from (field.encode_name for field in msgspec.structs.fields(struct))

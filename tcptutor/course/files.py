@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
+from tcptutor.course.activities import front_matter
+from tcptutor.course.activity import ActivityTable, Setting
 from tcptutor.course.explain import explain
-from tcptutor.course.model import Predict, Question
 from tcptutor.errors import ContentError
 
 FORMAT_VERSION = 1
@@ -42,10 +44,6 @@ class ModuleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     extra: tuple[str, ...] = ()
 
 
-Setting: TypeAlias = str | int | float | bool | list[str]
-"""A parameter's value as a course file has it."""
-
-
 class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """lessons/NN-slug/experiments/name.toml; the values themselves are spec.build's to check."""
 
@@ -58,21 +56,25 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     sources: tuple[str, ...] = ()
 
 
-class ExperimentUse(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A step's `[experiment]`: which one, and what is different here."""
+StepFile = msgspec.defstruct(
+    "StepFile",
+    [("title", str), ("after", str, ""), *front_matter()],
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+)
+"""The front matter of lessons/NN-slug/NN-step.md"""
 
-    name: str
-    set: dict[str, Setting] = {}
 
-
-class StepFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The front matter of lessons/NN-slug/NN-step.md"""
+@dataclass(frozen=True)
+class StepText:
+    """A step's file, read."""
 
     title: str
-    after: str = ""
-    predict: Predict | None = None
-    experiment: ExperimentUse | None = None
-    question: tuple[Question, ...] = ()
+    after: str
+    prose: str
+    tables: tuple[tuple[str, ActivityTable], ...]
+    """What the student does, in the order of the page: key in the front matter, counted where there are several."""
 
 
 def numbered(name: str) -> tuple[int, str] | None:
@@ -106,7 +108,7 @@ class LessonFile:
         """A TOML file as `kind`. Raises ContentError."""
         return self._convert(self._toml(self.text()), kind)
 
-    def read_step(self) -> tuple[StepFile, str]:
+    def read_step(self) -> StepText:
         """Front matter and Markdown of a step. Raises ContentError."""
         lines = self.text().split("\n")
         if lines[0].rstrip() != _FENCE:
@@ -115,8 +117,9 @@ class LessonFile:
         if end is None:
             raise self.problem(f"the second {_FENCE} line is missing: the front matter must end there")
         # An empty line in the fence's place keeps the parser's line numbers those of the file.
-        front = self._toml("\n".join(["", *lines[1:end]]))
-        return self._convert(front, StepFile), "\n".join(lines[end + 1 :]).strip()
+        front: Any = self._convert(self._toml("\n".join(["", *lines[1:end]])), StepFile)
+        prose = "\n".join(lines[end + 1 :]).strip()
+        return StepText(front.title, front.after.strip(), prose, tuple(_tables(front)))
 
     def _toml(self, text: str) -> dict[str, Any]:
         try:
@@ -129,3 +132,13 @@ class LessonFile:
             return msgspec.convert(table, kind)
         except msgspec.ValidationError as error:
             raise self.problem(*reversed(explain(str(error), table, kind))) from None
+
+
+def _tables(front: Any) -> Iterator[tuple[str, ActivityTable]]:
+    for name, *_ in front_matter():
+        found = getattr(front, name)
+        if isinstance(found, tuple):
+            for number, table in enumerate(found, 1):
+                yield f"{name}[{number}]" if len(found) > 1 else name, table
+        elif found is not None:
+            yield name, found

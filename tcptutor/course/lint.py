@@ -15,16 +15,9 @@ from tcptutor.course import prose
 from tcptutor.course.experiments import module_folders
 from tcptutor.course.files import LessonFile
 from tcptutor.course.load import read_course
-from tcptutor.course.marking import mark, solution
-from tcptutor.course.model import Module, Question, Step
+from tcptutor.course.model import Module, Step
 from tcptutor.course.published import unresolved
 from tcptutor.spec import Experiment
-
-MIN_HINTS = 2
-"""A nudge and a method at least; the last level may nearly give the answer."""
-MIN_CHOICES = 3
-MAX_TOLERANCE = 0.25
-"""Relative; a numeric question that takes more than a quarter off asks for nothing."""
 
 
 def lint(folder: Path | None = None) -> list[str]:
@@ -106,43 +99,10 @@ def _step(step: Step, say: Say) -> Iterator[str]:
     if step.experiment:
         for reason in prose.problems(step.after, step.title, prose.MAX_WORDS_AFTER):
             yield say(reason, "after")
-    elif step.after or step.predict:
-        key = "after" if step.after else "predict"
-        yield say("there is no experiment on this page, so it is never used", key)
-    if step.predict:
-        yield from (say(reason, "predict.hints") for reason in _hints(step.predict.hints))
-    for question in step.questions:
-        for key, reason in _question(question):
-            yield say(reason, f"question {question.id}: {key}")
-
-
-def _question(question: Question) -> Iterator[tuple[str, str]]:
-    for key in ("id", "ask", "explanation"):
-        if not getattr(question, key).strip():
-            yield key, "is empty"
-    for reason in _hints(question.hints):
-        yield "hints", reason
-    if not mark(question, solution(question)).correct:
-        yield "answer", "the right answer is not marked as right"
-    if question.kind == "numeric":
-        if not prose.is_sentence(question.feedback):
-            yield "feedback", "a wrong value needs a sentence that says why"
-        if question.tolerance > MAX_TOLERANCE:
-            yield "tolerance", f"{question.tolerance:g} is more than {MAX_TOLERANCE:g}"
-        return
-    if len(question.choices) < MIN_CHOICES:
-        yield "choice", f"{len(question.choices)} choices make a coin toss: give {MIN_CHOICES} or more"
-    if len({choice.text.strip().lower() for choice in question.choices}) < len(question.choices):
-        yield "choice.text", "two choices are the same"
-    for number, choice in enumerate(question.choices, 1):
-        if not choice.text.strip():
-            yield f"choice[{number}].text", "is empty"
-        if not prose.is_sentence(choice.feedback):
-            yield f"choice[{number}].feedback", "needs a sentence that says why it is right or wrong"
-
-
-def _hints(hints: tuple[str, ...]) -> Iterator[str]:
-    if len(hints) < MIN_HINTS:
-        yield f"{len(hints)} of at least {MIN_HINTS} levels: a nudge, then the method"
-    if len(set(hints)) < len(hints) or not all(hint.strip() for hint in hints):
-        yield "a level is empty or repeats another"
+    elif step.after:
+        yield say("there is no experiment on this page, so it is never used", "after")
+    experiment = step.experiment.experiment if step.experiment else None
+    for activity in step.activities:
+        where = f"{activity.table} {activity.id}: " if activity.many else f"{activity.table}."
+        for key, reason in activity.problems(experiment):
+            yield say(reason, f"{where}{key}".rstrip(".: "))

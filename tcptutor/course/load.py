@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from tcptutor import places
+from tcptutor.course.activity import Activity, Setting
 from tcptutor.course.experiments import Catalogue, module_folders
-from tcptutor.course.files import (
-    FORMAT_VERSION,
-    CourseFile,
-    ExperimentUse,
-    LessonFile,
-    ModuleFile,
-    numbered,
-)
-from tcptutor.course.marking import contradiction
-from tcptutor.course.model import Course, Module, Question, Step, StepExperiment
+from tcptutor.course.files import FORMAT_VERSION, CourseFile, LessonFile, ModuleFile, StepText, numbered
+from tcptutor.course.model import Course, Module, Step
 from tcptutor.errors import ContentError, ParameterError, UsageError
+from tcptutor.spec import Experiment
 
 
 def load(folder: Path | None = None) -> Course:
@@ -100,39 +94,35 @@ class _Reader:
         entry = numbered(file.path.stem)
         if entry is None:
             raise file.problem("a step's file is named like 02-one-lossy-flow.md: rename it")
-        front, prose = file.read_step()
-        _check_questions(file, front.question)
-        return Step(
-            id=entry[1],
-            title=front.title,
-            prose=prose,
-            predict=front.predict,
-            experiment=self._experiment(module, file, front.experiment) if front.experiment else None,
-            questions=front.question,
-            after=front.after.strip(),
-        )
+        text = file.read_step()
+        activities = tuple(self._activities(module, file, text))
+        return Step(id=entry[1], title=text.title, prose=text.prose, activities=activities, after=text.after)
 
-    def _experiment(self, module: str, file: LessonFile, use: ExperimentUse) -> StepExperiment:
-        name = use.name if "/" in use.name else f"{module}/{use.name}"
-        overrides = {key: str(value) for key, value in use.set.items()}
+    def _activities(self, module: str, file: LessonFile, text: StepText) -> Iterator[Activity]:
+        """Raises ContentError for one that cannot be marked, or whose id is used twice."""
+        ids: set[str] = set()
+        for key, table in text.tables:
+
+            def named(name: str, overrides: Mapping[str, Setting], key: str = key) -> tuple[str, Experiment]:
+                return self._experiment(module, file, key, name, overrides)
+
+            activity = table.activity(named)
+            if activity.id in ids:
+                reason = f"{activity.id!r} is the id of another {activity.table} on this page"
+                raise file.problem(reason, f"{key}.id")
+            ids.add(activity.id)
+            wrong = activity.contradiction()
+            if wrong:
+                raise file.problem(wrong[1], f"{key}.{wrong[0]}")
+            yield activity
+
+    def _experiment(
+        self, module: str, file: LessonFile, key: str, name: str, overrides: Mapping[str, Setting]
+    ) -> tuple[str, Experiment]:
+        full = name if "/" in name else f"{module}/{name}"
         try:
-            experiment = self.catalogue.build(name, overrides)
+            return full, self.catalogue.build(full, {each: str(value) for each, value in overrides.items()})
         except ParameterError as error:
-            raise file.problem(str(error), "experiment.set") from None
+            raise file.problem(str(error), f"{key}.set") from None
         except UsageError as error:
-            raise file.problem(str(error), "experiment.name") from None
-        return StepExperiment(name=name, experiment=experiment)
-
-
-def _check_questions(file: LessonFile, questions: tuple[Question, ...]) -> None:
-    """Raises ContentError for a question that cannot be marked, or an id that is used twice."""
-    seen: set[str] = set()
-    for number, question in enumerate(questions, 1):
-        where = f"question[{number}]" if len(questions) > 1 else "question"
-        if question.id in seen:
-            raise file.problem(f"{question.id!r} is the id of another question on this page", f"{where}.id")
-        seen.add(question.id)
-        wrong = contradiction(question)
-        if wrong:
-            key, reason = wrong
-            raise file.problem(reason, f"{where}.{key}")
+            raise file.problem(str(error), f"{key}.name") from None

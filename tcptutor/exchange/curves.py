@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from tcptutor.analysis import Expectation, expect, path_known
-from tcptutor.analysis.series import Throughput
+from tcptutor.analysis import Expectation, Throughput, expect, path_known, window_courses
 from tcptutor.run import SSTHRESH_INFINITE, Run
 
 POINTS = 1200
@@ -128,7 +127,7 @@ def _expected(run: Run, value: Callable[[Expectation], float | None]) -> list[Cu
 def _course(run: Run) -> list[Curve]:
     """The window over time that the models expect: one curve for flows that are alike, their mean."""
     experiment = run.experiment
-    expected = expect(experiment).trajectory if path_known(run) else ()
+    expected = window_courses(experiment) if path_known(run) else ()
     kinds: dict[object, list[list[Point]]] = {}
     for flow, course in enumerate(expected):
         kind = experiment.algorithm(flow), experiment.delay(flow), experiment.start(flow)

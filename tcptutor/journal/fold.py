@@ -10,8 +10,8 @@ from functools import reduce
 
 import msgspec
 
-from tcptutor.course.model import Course, Step
-from tcptutor.course.record import PREDICT, PageRecord
+from tcptutor.course.model import Course
+from tcptutor.course.record import PageRecord
 from tcptutor.journal.events import (
     START,
     Hinted,
@@ -132,17 +132,7 @@ def progress(record: JournalRecord, course: Course) -> dict[str, Progress]:
     """Steps done of each module, by the module's id."""
     return {
         module.id: Progress(
-            sum(is_done(record.page(module.id, step.id), step) for step in module.steps), len(module.steps)
+            sum(step.is_done(record.page(module.id, step.id)) for step in module.steps), len(module.steps)
         )
         for module in course.modules
     }
-
-
-def is_done(page: PageRecord, step: Step) -> bool:
-    """Seen; predicted (or knowingly run without); run to its end; every question answered right."""
-    return (
-        page.visited
-        and (step.predict is None or page.activity(PREDICT).first is not None)
-        and (step.experiment is None or page.whole_runs > 0)
-        and all(page.activity(question.id).right is not None for question in step.questions)
-    )

@@ -17,7 +17,7 @@ from tcptutor.lab.channel import Channel, to_descriptor
 from tcptutor.lab.environment import environment
 from tcptutor.lab.network import Network
 from tcptutor.lab.protocol import Failed, Hello, OpenSession, Phase, Ready, RunExperiment
-from tcptutor.lab.session.serve import Session
+from tcptutor.lab.session.serve import SessionServer
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
@@ -102,7 +102,7 @@ class Agent:
         try:
             here = self._prepare(request.experiment)
             if isinstance(request, OpenSession):
-                Session(self.network, request, self.channel, here).serve()
+                SessionServer(self.network, request, self.channel, here).serve()
                 return
             # Each run takes other ports: those of the last one may still wait in TIME_WAIT.
             first_port = _FIRST_PORT + _PORTS_A_RUN * (self._runs % _PORT_BLOCKS)

@@ -11,8 +11,7 @@ import select
 import time
 from collections.abc import Callable, Sequence
 
-import msgspec
-
+from tcptutor.errors import ProtocolError
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Event, Failed, Quit, Request, Stop
 
@@ -70,9 +69,9 @@ class Channel:
 
     def _decode(self, line: bytes) -> Request | None:
         try:
-            request = protocol.request_decoder.decode(line)
-        except msgspec.MsgspecError as error:
-            self.send(Failed(f"not a request of protocol {protocol.VERSION}: {error}", "protocol"))
+            request = protocol.request(line)
+        except ProtocolError as error:
+            self.send(Failed(str(error), "protocol"))
             return None
         if isinstance(request, Quit):
             self.closed = True

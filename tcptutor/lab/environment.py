@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.metadata
 import os
 import socket
 import subprocess
 import time
 
-from pyroute2.netlink.exceptions import NetlinkError
-
 from tcptutor.lab import shaping
-from tcptutor.lab.namespaces import network_of
-from tcptutor.lab.network import Interface, Network
+from tcptutor.lab.netlink import ROOT, NetlinkError, Route
+from tcptutor.lab.network import Interface, Network, network_of
 from tcptutor.lab.plan import chain
 from tcptutor.run import Environment
 from tcptutor.spec import Path
@@ -60,19 +59,23 @@ def algorithms(network: Network) -> tuple[str, ...]:
 def qdiscs(interface: Interface) -> tuple[str, ...]:
     """The queue disciplines that can be put on `interface`; it is left without one."""
     there = []
-    with shaping.netlink(interface) as (route, index):
+    with Route(interface.pid) as route:
+        index = route.index(interface)
         for kind in QDISCS:
             way = Path(rate=1e7, delay=0.001, qdisc="fifo" if kind in ("netem", "tbf") else kind)
-            settings = next(one.settings for one in chain(way, 1500, 1) if one.kind == kind)
             try:
-                route.tc("add", kind, index, handle=0x10000, **settings)
+                route.add(
+                    index,
+                    shaping.handle(0),
+                    ROOT,
+                    next(one for one in chain(way, 1500, 1) if one.kind == kind),
+                )
             except NetlinkError as error:
                 # Anything but "no such qdisc" means that it is there and wants other settings.
-                if error.code != 2:
-                    there.append(kind)
-                continue
+                if error.code == errno.ENOENT:
+                    continue
             there.append(kind)
-            route.tc("del", index=index, parent=0xFFFFFFFF)
+            route.clear(index)
     return tuple(there)
 
 

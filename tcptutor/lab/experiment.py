@@ -9,22 +9,19 @@ from contextlib import contextmanager
 from tcptutor.errors import LabError
 from tcptutor.lab import plan, shaping, traffic, window
 from tcptutor.lab.channel import Channel, Stopped
-from tcptutor.lab.fidelity import Watch, largest_window
+from tcptutor.lab.fidelity import Watch
 from tcptutor.lab.hosts import Setup
 from tcptutor.lab.load import Load
+from tcptutor.lab.netlink import QueueLength
 from tcptutor.lab.network import Interface, Network
 from tcptutor.lab.plan import Chain, Qdisc
-from tcptutor.lab.protocol import Finished, Phase, Samples
-from tcptutor.lab.queuelength import QueueLength
-from tcptutor.lab.results import flow_results
-from tcptutor.lab.sampler import Sampler
-from tcptutor.lab.timing import Timing
+from tcptutor.lab.protocol import Phase
+from tcptutor.lab.results import finished
+from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.tracing import Tracing
-from tcptutor.run import AckSample, Environment, QueueSample, Sample, SampleTable
+from tcptutor.run import Environment
 from tcptutor.spec import Change, Experiment
 
-_BATCH = 0.2
-"""Lab time that one Samples event covers, s."""
 _EARLY = 0.5
 """How much before our time iperf3 may end, s: its own began before we saw its flows, on a busy machine long before."""
 _CONNECT_TIMEOUT = 15.0
@@ -70,7 +67,7 @@ def set_up(network: Network, experiment: Experiment) -> Iterator[tuple[Setup, di
 
 
 class _Traffic:
-    """The running traffic and what was sampled of it. Owns the processes; `stop` ends them."""
+    """The running traffic and its samples. Owns the processes; `stop` ends them."""
 
     def __init__(
         self,
@@ -82,29 +79,26 @@ class _Traffic:
         sample_hz: float,
     ) -> None:
         self.network, self.experiment, self.channel = network, experiment, channel
-        self.timing = Timing(1 / sample_hz)
         self.groups = traffic.groups(network, experiment, first_port)
-        self.sampler = Sampler(self.groups)
-        self.samples = SampleTable()
-        self.queue: list[QueueSample] = []
-        self.trace = Tracing(self.sampler.flows) if experiment.flows.acks else None
+        self.sampler = Sampler(channel, sample_hz)
+        for group in self.groups:
+            for number, address in group.addresses:
+                flow = SampledFlow(number, group.pair, address)
+                self.sampler.add(flow, group.sender, group.receiver)
+        if experiment.flows.acks:
+            self.sampler.trace = Tracing({flow.address: flow.number for flow in self.sampler.flows})
         kinds = [qdisc.kind for qdisc in bottleneck]
         self._has_netem = "netem" in kinds
-        self._queue_length = (
-            QueueLength(network.bottleneck, shaping.handle(kinds.index("tbf"))) if "tbf" in kinds else None
-        )
+        if "tbf" in kinds:
+            self.sampler.watch(QueueLength(network.bottleneck, shaping.handle(kinds.index("tbf"))))
         self._path = experiment.path
 
     def stop(self) -> None:
         traffic.stop(self.groups)
         self.sampler.close()
-        if self._queue_length is not None:
-            self._queue_length.close()
-        if self.trace is not None:
-            self.trace.close()
 
-    def start(self) -> float:
-        """Servers, then the clients that begin at once, then wait for their connections; the lab's time then."""
+    def start(self) -> None:
+        """Servers, then the clients that begin at once, then wait for their connections: time begins with these."""
         for group in self.groups:
             traffic.start_server(self.network, group)
         for group in self.groups:
@@ -117,19 +111,19 @@ class _Traffic:
             traffic.start_client(self.network, group, self.experiment)
         deadline = time.monotonic() + _CONNECT_TIMEOUT + 10 * self.experiment.path.delay
         while True:
-            at = time.monotonic()
-            there = {row.flow for row in self.sampler.take(0.0)}
+            self.sampler.begin(time.monotonic())
+            there = {row.flow for row in self.sampler.ask(0.0)}
             udp = all(traffic.sending_udp(group) for group in now if group.udp_streams)
             # A fixed amount may be sent before a flow with a longer way is there: time begins with the first one.
             if udp and (there >= flows or (fixed and there)):
-                return at
+                return
             # A short transfer may be over before it is seen.
             self._check_clients(now, allowed=fixed)
             if all(group.ended for group in now):
-                return at
-            if at > deadline:
+                return
+            if self.sampler.began > deadline:
                 raise LabError("the flows do not connect: the path loses too much, take a smaller loss")
-            self.channel.pause(self.timing.period / 5)
+            self.channel.pause(self.sampler.timing.period / 5)
 
     def _check_clients(self, groups: list[traffic.Group], allowed: bool = False) -> None:
         """Raises LabError, with iperf3's reason, when a client has ended that should not have."""
@@ -165,45 +159,22 @@ class _Traffic:
             plan.chain(way, self.experiment.hosts.mtu, seed, self._has_netem),
         )
 
-    def sample(self, began: float) -> float:
-        """Take and emit samples for the length of the experiment; the time they cover, s."""
+    def sample(self) -> float:
+        """Take and send samples for the length of the experiment; the time they cover, s."""
         total = self.experiment.seconds
         actions = self._actions()
-        rows: list[Sample] = []
-        lengths: list[QueueSample] = []
-        acks: list[AckSample] = []
-        sent = 0.0
-        tick = 0
         while True:
-            t = time.monotonic() - began
-            self.timing.took(t)
-            rows += self.sampler.take(t)
-            if self._queue_length is not None:
-                length = self._queue_length.now()
-                lengths.append(
-                    QueueSample(round(t, 6), length.bytes, length.packets, length.drops, length.sent)
-                )
+            t, _ = self.sampler.take()
             while actions and actions[0][0] <= t:
                 actions.pop(0)[1]()
             over = t >= total or all(group.ended for group in self.groups)
-            if t - sent >= _BATCH or over:
-                if self.trace is not None:
-                    acks = self.trace.take(began)
-                self.samples.extend(rows)
-                self.queue += lengths
-                self.channel.send(Samples(round(t, 6), tuple(rows), tuple(lengths), tuple(acks)))
-                rows, lengths, acks, sent = [], [], [], t
+            self.sampler.send(t, at_once=over)
             if over:
                 if t < total:
                     fixed = self.experiment.flows.bytes is not None
                     self._check_clients(self.groups, allowed=fixed or t >= total - _EARLY)
                 return t
-            tick += 1
-            # The next tick of a steady grid: a late sample does not make the following ones late.
-            tick = max(tick, int(t / self.timing.period) + 1)
-            due = began + tick * self.timing.period
-            self.channel.pause(max(0.0, due - time.monotonic()))
-            self.timing.woke(time.monotonic() - due)
+            self.channel.pause(max(0.0, self.sampler.due - time.monotonic()))
 
     def finish(self) -> None:
         """Wait for iperf3 to write what it counted of UDP; it may take a moment longer than the samples."""
@@ -242,7 +213,7 @@ def _follow(
     wanted: dict[Interface, Chain],
     environment: Environment | None,
 ) -> None:
-    network, experiment, channel = running.network, running.experiment, running.channel
+    network, channel, samples = running.network, running.channel, running.sampler.samples
     seconds, complete = 0.0, False
     channel.send(Phase("check", "checking the path"))
     watch.settings(wanted)
@@ -251,30 +222,18 @@ def _follow(
     if environment is not None:
         watch.clock(environment.hz)
     watch.path(network)
-    before = {interface.name: shaping.held(interface) for interface in wanted}
+    before = {interface: shaping.read(interface) for interface in wanted}
     load = Load()
     channel.send(Phase("traffic", "connecting"))
     try:
-        began = running.start()
-        seconds = running.sample(began)
+        running.start()
+        seconds = running.sample()
         complete = True
         watch.processors(load.busy(), alone=environment is None or environment.backend == "guest")
         channel.send(Phase("collect", "collecting the results"))
         running.finish()
     except Stopped:
-        seconds = seconds or (running.samples[-1].t if running.samples else 0.0)
-    after = {interface.name: shaping.held(interface) for interface in wanted}
-    flows = flow_results(running.sampler.flows, running.samples, experiment)
-    watch.drops(before, after, network.bottleneck.name)
-    if complete:
-        watch.measured(flows)
-        watch.enough_losses(flows)
-    watch.super_packets(flows)
-    watch.rate(running.queue)
-    if flows:
-        watch.window(largest_window(running.samples), flows[0].mss)
-    watch.sampling(running.timing)
-    if running.trace is not None:
-        watch.trace(running.trace.lost)
+        seconds = seconds or (samples[-1].t if samples else 0.0)
+    watch.drops(before, {interface: shaping.read(interface) for interface in wanted}, network.bottleneck)
     udp = [result for group in running.groups if (result := group.udp_result()) is not None]
-    channel.send(Finished(tuple(flows), watch.verdict(), round(seconds, 6), complete, tuple(udp)))
+    channel.send(finished(running.sampler, watch, seconds, complete, planned=True, udp=udp))

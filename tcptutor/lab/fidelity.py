@@ -15,10 +15,10 @@ from pathlib import Path
 
 from tcptutor.lab import hosts, ping, shaping
 from tcptutor.lab.load import Busy
+from tcptutor.lab.netlink import QdiscState
 from tcptutor.lab.network import Interface, Network
 from tcptutor.lab.plan import Chain
-from tcptutor.lab.shaping import Held
-from tcptutor.lab.timing import LATE, Timing
+from tcptutor.lab.sampler import LATE, Timing
 from tcptutor.run import Fidelity, FlowResult, QueueSample, SampleTable, Status
 from tcptutor.spec import ETHERNET_HEADER, Experiment
 
@@ -32,6 +32,8 @@ _RATE_SLACK = 0.03
 """How far the rate of a full bottleneck may be from the one asked for, relative."""
 _UNPUNCTUAL = 0.1
 """The share of samples that may be late, or missing."""
+Counted = dict[Interface, tuple[QdiscState, ...]]
+"""What the kernel holds, and has counted, on each interface."""
 _CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 
 
@@ -51,7 +53,7 @@ class Watch:
         for interface, chain in wanted.items():
             self.invalid += [
                 f"{interface.name}: {problem}"
-                for problem in shaping.differences(chain, shaping.held(interface))
+                for problem in shaping.differences(chain, shaping.read(interface))
             ]
         self._bucket()
 
@@ -130,17 +132,15 @@ class Watch:
 
     # After
 
-    def drops(
-        self, before: dict[str, tuple[Held, ...]], after: dict[str, tuple[Held, ...]], bottleneck: str
-    ) -> None:
+    def drops(self, before: Counted, after: Counted, bottleneck: Interface) -> None:
         """Drops that nobody planned, at the bottleneck's netem or at a sender's own interface."""
         counted = {
-            name: {
-                late.qdisc.kind: (late.drops - early.drops, late.packets - early.packets)
-                for early, late in zip(before[name], after[name], strict=True)
+            interface: {
+                late.kind: (late.drops - early.drops, late.packets - early.packets)
+                for early, late in zip(before[interface], after[interface], strict=True)
             }
-            for name in before
-            if len(before[name]) == len(after[name])
+            for interface in before
+            if len(before[interface]) == len(after[interface])
         }
         here = counted.pop(bottleneck, {})
         for kind, (drops, packets) in here.items():
@@ -149,11 +149,11 @@ class Watch:
             # netem counts what its child drops as well.
             drops, packets = here["netem"]
             self._netem_drops(drops - here.get("tbf", (0, 0))[0], packets)
-        for name, kinds in counted.items():
+        for interface, kinds in counted.items():
             lost = kinds.get("fq", (0, 0))[0]
             if lost:
                 self.suspect.append(
-                    f"{name}: the sender's own fq dropped {lost} packets: that is local congestion, not loss"
+                    f"{interface.name}: the sender's own fq dropped {lost} packets: that is local congestion, not loss"
                 )
 
     def _netem_drops(self, random: int, packets: int) -> None:

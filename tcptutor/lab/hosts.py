@@ -7,11 +7,12 @@ import fcntl
 import socket
 import struct
 import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tcptutor.errors import KernelLacks, LabError
-from tcptutor.lab.namespaces import network_of
-from tcptutor.lab.network import Host, Interface, Network
+from tcptutor.lab.network import Host, Interface, Network, network_of
 from tcptutor.spec import Experiment
 
 _SIOCETHTOOL = 0x8946
@@ -41,38 +42,41 @@ def sysctl(host: Host, name: str, value: str | None = None) -> str:
         raise LabError(f"the kernel refuses {name} = {value} on {host.name}: {error.strerror}") from error
 
 
+@contextmanager
+def _asking(interface: Interface) -> Iterator[Callable[[int, bytes], bytes]]:
+    """Requests about `interface`: each gives struct ifreq (linux/if.h) as the kernel leaves it."""
+    # One socket and ioctls instead of netlink: on an emulated processor that is half of a run's start.
+    with network_of(interface.pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        name = interface.name.encode()
+        yield lambda request, value: fcntl.ioctl(sock, request, struct.pack("16s24s", name, value))
+
+
 def offloads(interface: Interface, on: bool | None = None) -> dict[str, bool]:
     """The segmentation offloads of `interface`, after switching all of them when `on` is given."""
-    with network_of(interface.pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+    with _asking(interface) as ask:
 
-        def ioctl(command: int, value: int = 0) -> int:
+        def ethtool(command: int, value: int = 0) -> int:
             data = bytearray(struct.pack("II", command, value))
-            address = (ctypes.c_char * len(data)).from_buffer(data)
-            request = struct.pack("16sP", interface.name.encode(), ctypes.addressof(address))
-            fcntl.ioctl(sock, _SIOCETHTOOL, request)
+            ask(_SIOCETHTOOL, struct.pack("P", ctypes.addressof((ctypes.c_char * 8).from_buffer(data))))
             return int(struct.unpack("II", data)[1])
 
         if on is not None:
             for _, set_command in _OFFLOADS.values():
-                ioctl(set_command, int(on))
-        return {name: bool(ioctl(get_command)) for name, (get_command, _) in _OFFLOADS.items()}
+                ethtool(set_command, int(on))
+        return {name: bool(ethtool(get_command)) for name, (get_command, _) in _OFFLOADS.items()}
 
 
 def set_mtu(network: Network, mtu: int) -> None:
     """Give every interface of the network, bridges included, this MTU."""
     for interface in network.interfaces + network.bridges:
-        # One ioctl instead of a netlink socket each: on an emulated processor that is half of a run's start.
-        with network_of(interface.pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-            fcntl.ioctl(sock, _SIOCSIFMTU, struct.pack("16si", interface.name.encode(), mtu).ljust(40, b"\0"))
+        with _asking(interface) as ask:
+            ask(_SIOCSIFMTU, struct.pack("i", mtu))
 
 
 def mtu(interface: Interface) -> int:
     """What `interface` takes, bytes of an IP packet."""
-    with network_of(interface.pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        held = fcntl.ioctl(
-            sock, _SIOCGIFMTU, struct.pack("16sI", interface.name.encode(), 0).ljust(40, b"\0")
-        )
-        return int(struct.unpack_from("16sI", held)[1])
+    with _asking(interface) as ask:
+        return int(struct.unpack_from("i", ask(_SIOCGIFMTU, b""), 16)[0])
 
 
 class Firewall:

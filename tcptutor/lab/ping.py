@@ -8,8 +8,7 @@ import socket
 import struct
 import time
 
-from tcptutor.lab.namespaces import network_of
-from tcptutor.lab.network import Host
+from tcptutor.lab.network import Host, network_of
 
 _ECHO = struct.Struct("!BBHHH")
 _ECHO_REQUEST, _ECHO_REPLY = 8, 0

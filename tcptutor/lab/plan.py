@@ -27,7 +27,7 @@ class Qdisc:
 
 
 Chain = tuple[Qdisc, ...]
-"""From the root down: each is the parent of the next."""
+"""From the root down: each is in the one before it."""
 
 
 def forward(path: Path) -> Path:

@@ -1,6 +1,7 @@
 """The agent's protocol: requests in, events out, one JSON object a line, told apart by their key "type".
 
-The same under every backend. Typed requests only, never a command line. Version it when a message changes its meaning.
+The same under every backend. Typed requests only, never a command line. Its version is another
+one when a message changes its meaning; who gets a message of another version says so and does nothing.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from typing import TypeAlias
 
 import msgspec
 
+from tcptutor.errors import ProtocolError
 from tcptutor.run import AckSample, Environment, Fidelity, FlowResult, QueueSample, Sample, UdpResult
 from tcptutor.spec import Experiment
 
-VERSION = 2
+VERSION = 3
+"""Hello, RunExperiment, OpenSession and Ready carry it; the other messages follow one of these."""
 PORT_NAME = "tcptutor"
 """The guest's virtio port that carries it."""
 
@@ -29,6 +32,7 @@ class RunExperiment(msgspec.Struct, frozen=True, tag="run"):
     experiment: Experiment
     sample_hz: float = 100.0
     """Samples of each flow in a second of the lab's clock."""
+    version: int = VERSION
 
 
 class Stop(msgspec.Struct, frozen=True, tag="stop"):
@@ -42,11 +46,13 @@ class Quit(msgspec.Struct, frozen=True, tag="quit"):
 class OpenSession(msgspec.Struct, frozen=True, tag="session"):
     """Set path and hosts up as `experiment` says, send nothing, and leave the rest to somebody's hands.
 
-    Answered by Seen; then come Found, Samples ... Finished for each run that is found, and SessionEnded after Stop.
+    Answered by SessionState; then come RunFound, Samples ... Finished for each run that is found, and SessionEnded
+    after Stop.
     """
 
     experiment: Experiment
     sample_hz: float = 100.0
+    version: int = VERSION
 
 
 class OpenTerminal(msgspec.Struct, frozen=True, tag="open-terminal"):
@@ -136,13 +142,51 @@ class Wrote(msgspec.Struct, frozen=True, tag="wrote"):
     data: bytes
 
 
-class Seen(msgspec.Struct, frozen=True, tag="seen"):
-    """The lab as the kernel holds it now, changes made by hand included; in a run's `path.changes`, those during it."""
+class QdiscSettings(msgspec.Struct, frozen=True):
+    """A queue discipline as the kernel holds it now."""
+
+    kind: str
+    handle: str
+    """As tc writes it, such as "1:"."""
+    parent: str
+    """"root", or the class that it is in, such as "1:1"."""
+    settings: dict[str, bool | int | float] = {}
+    """By name, in base units: delay, jitter, target and interval in s, rate and maxrate in bit/s, loss, duplicate,
+    reorder and probability from 0 to 1; limit in packets, but in bytes for tbf, cake and red; burst in bytes, and for
+    netem the packets lost in a row. Empty for a kind whose settings are not known."""
+
+
+class InterfaceState(msgspec.Struct, frozen=True):
+    """What one interface of the network does to the packets that leave it."""
+
+    name: str
+    """Such as s1-eth2."""
+    qdiscs: tuple[QdiscSettings, ...] = ()
+    """From the root down; empty where packets do not wait."""
+
+
+class SysctlChange(msgspec.Struct, frozen=True):
+    """A `net.ipv4.tcp_*` setting that is not what it was when the session began."""
+
+    host: str
+    """The switches s1 and s2 have theirs in common."""
+    name: str
+    """From `tcp_` on."""
+    before: str
+    now: str
+
+
+class SessionState(msgspec.Struct, frozen=True, tag="seen"):
+    """The lab as the kernel holds it now, changes made by hand included; sent within half a second of a change."""
 
     experiment: Experiment
+    """In the terms of an experiment, of the first pair; in a run's `path.changes`, those during it."""
+    interfaces: tuple[InterfaceState, ...] = ()
+    """Every interface of the network, switches' bridges included."""
+    sysctls: tuple[SysctlChange, ...] = ()
 
 
-class Found(msgspec.Struct, frozen=True, tag="found"):
+class RunFound(msgspec.Struct, frozen=True, tag="found"):
     """Flows that somebody started: a run begins, of what the kernel holds. Samples and Finished follow."""
 
     experiment: Experiment
@@ -152,13 +196,52 @@ class SessionEnded(msgspec.Struct, frozen=True, tag="session-ended"):
     """Nothing comes any more."""
 
 
-Event: TypeAlias = Ready | Phase | Samples | Finished | Failed | Wrote | Seen | Found | SessionEnded
+Event: TypeAlias = (
+    Ready | Phase | Samples | Finished | Failed | Wrote | SessionState | RunFound | SessionEnded
+)
 
 _encoder = msgspec.json.Encoder()
-request_decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
+_request_decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+"""For events that were kept, of whatever version; `event` is for those of an agent that runs."""
+
+
+class _Opening(msgspec.Struct):
+    """What every version of the protocol has in common, of a message that opens something."""
+
+    type: str
+    version: int = 0
+
+
+_opening_decoder = msgspec.json.Decoder(_Opening)
 
 
 def line(message: Request | Event) -> bytes:
     """`message` as one line, newline included."""
     return _encoder.encode(message) + b"\n"
+
+
+def request(line: bytes) -> Request:
+    """What a client asks for. Raises ProtocolError for another version of the protocol, and for no request of it."""
+    try:
+        opening = _opening_decoder.decode(line)
+        if opening.type in ("hello", "run", "session"):
+            _check(opening.version, "this tcptutor", "the lab's agent")
+        return _request_decoder.decode(line)
+    except msgspec.MsgspecError as error:
+        raise ProtocolError(f"not a request of protocol {VERSION}: {error}") from error
+
+
+def event(line: bytes) -> Event:
+    """What an agent answers. Raises ProtocolError for another version of the protocol, MsgspecError for half a line."""
+    if line.startswith(b'{"type":"ready"'):
+        _check(_opening_decoder.decode(line).version, "the lab's agent", "this tcptutor")
+    return event_decoder.decode(line)
+
+
+def _check(version: int, theirs: str, ours: str) -> None:
+    if version != VERSION:
+        raise ProtocolError(
+            f"{theirs} speaks version {version or 'unknown'} of the lab's protocol and {ours} version {VERSION}:"
+            " install tcptutor again, then run `tcptutor setup --again`"
+        )

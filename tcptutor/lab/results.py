@@ -1,4 +1,4 @@
-"""Each flow's figures over the measured time, from its samples."""
+"""What comes of a run: each flow's figures over the measured time, from its samples, and what is doubtful of them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from tcptutor.lab.sampler import Flow
+from tcptutor.lab.fidelity import Watch, largest_window
+from tcptutor.lab.protocol import Finished
+from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.traffic import COOKIE
-from tcptutor.run import CA_STATES, FlowResult, SampleTable, hystart_exits
+from tcptutor.run import CA_STATES, FlowResult, SampleTable, UdpResult, hystart_exits
 from tcptutor.spec import Experiment
 
 _CA_CWR = CA_STATES.index("cwr")
 """States of congestion avoidance from this one on have reduced the window and not yet recovered."""
 
 
-class _Series:
+class _FlowSamples:
     """One flow's samples in order of time: some of their columns, without a row being made."""
 
     def __init__(self, samples: SampleTable, rows: list[int]) -> None:
@@ -65,7 +67,7 @@ class _Series:
         return None if told is None else self.throughput(self.bytes_received, first, told)
 
 
-def _result(flow: Flow, samples: _Series, experiment: Experiment) -> FlowResult | None:
+def _result(flow: SampledFlow, samples: _FlowSamples, experiment: Experiment) -> FlowResult | None:
     """The figures of one flow; None with fewer than two samples after the warm-up and before it had sent all."""
     first = bisect_left(samples.t, experiment.flows.warmup)
     end = len(samples.t)
@@ -96,7 +98,7 @@ def _result(flow: Flow, samples: _Series, experiment: Experiment) -> FlowResult 
     )
 
 
-def flow_results(flows: list[Flow], samples: SampleTable, experiment: Experiment) -> list[FlowResult]:
+def flow_results(flows: list[SampledFlow], samples: SampleTable, experiment: Experiment) -> list[FlowResult]:
     """The figures of every flow that was measured, in order.
 
     By columns: making rows of a long run again would take an emulated guest seconds.
@@ -104,5 +106,36 @@ def flow_results(flows: list[Flow], samples: SampleTable, experiment: Experiment
     rows: dict[int, list[int]] = {flow.number: [] for flow in flows}
     for row, number in enumerate(samples.column("flow")):
         rows[number].append(row)
-    found = (_result(flow, _Series(samples, rows[flow.number]), experiment) for flow in flows)
+    found = (_result(flow, _FlowSamples(samples, rows[flow.number]), experiment) for flow in flows)
     return [result for result in found if result is not None]
+
+
+def finished(
+    sampler: Sampler,
+    watch: Watch,
+    seconds: float,
+    complete: bool,
+    planned: bool,
+    udp: Sequence[UdpResult] = (),
+) -> Finished:
+    """The end of a run that took `seconds` of the lab's time.
+
+    `complete` is false for one that was cut short, `planned` for one whose flows somebody started by hand: then nobody
+    can say which of them are missing.
+    """
+    samples, seconds = sampler.samples, round(seconds, 6)
+    if samples and samples[-1].t > seconds:
+        samples = SampleTable([row for row in samples if row.t <= seconds])
+    flows = flow_results(sampler.flows, samples, watch.experiment)
+    if complete and planned:
+        watch.measured(flows)
+    if complete:
+        watch.enough_losses(flows)
+    watch.super_packets(flows)
+    watch.rate(sampler.queue)
+    if flows and planned:
+        watch.window(largest_window(samples), flows[0].mss)
+    watch.sampling(sampler.timing)
+    if sampler.trace is not None:
+        watch.trace(sampler.trace.lost)
+    return Finished(tuple(flows), watch.verdict(), seconds, complete, tuple(udp))

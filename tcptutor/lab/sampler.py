@@ -1,21 +1,32 @@
-"""Samples of every flow's TCP state, taken at a steady rate beside the traffic."""
+"""Samples of a run: every flow's TCP state and the bottleneck's queue, taken at a steady rate beside the traffic.
+
+The same for a run that an experiment describes and for one that somebody starts by hand.
+"""
 
 from __future__ import annotations
 
+import time
 from operator import itemgetter
 from typing import NamedTuple
 
+from tcptutor.errors import LabError
+from tcptutor.lab.channel import Channel
+from tcptutor.lab.netlink import AT, Address, QueueLength, SockDiag, TcpInfo, tcp_request
 from tcptutor.lab.network import Host
-from tcptutor.lab.sockdiag import AT, Address, SockDiag, TcpInfo, request
-from tcptutor.lab.traffic import Group
-from tcptutor.run import Sample
+from tcptutor.lab.protocol import Samples
+from tcptutor.lab.tracing import Tracing
+from tcptutor.run import QueueSample, Sample, SampleTable
 
+LATE = 0.002
+"""How late a sample may be before its timer counts as late, s."""
+_BATCH = 0.2
+"""Lab time that one Samples event covers, s."""
 _US = 1e-6
 _NO_RTT = 0xFFFFFFFF
 """min_rtt before the first measurement."""
 
 
-class Flow(NamedTuple):
+class SampledFlow(NamedTuple):
     """A data connection: its number in the run, its pair, and its addresses."""
 
     number: int
@@ -48,35 +59,85 @@ def sample(flow: int, t: float, info: TcpInfo, received: int) -> Sample:
     )  # fmt: skip
 
 
+class Timing:
+    """How well the samples keep to their times, from the traffic's start on; told in order of time."""
+
+    def __init__(self, period: float) -> None:
+        self.period = period
+        """Between two samples, s."""
+        self.longest_gap = 0.0
+        """The longest time without a sample, s."""
+        self.last = 0.0
+        """When the last sample was taken, s after the traffic began."""
+        self._taken = self._woken = self._late = 0
+
+    def woke(self, late: float) -> None:
+        """A timer went off, `late` seconds after its time."""
+        self._woken += 1
+        self._late += late > LATE
+
+    def took(self, t: float) -> None:
+        """A sample was taken, `t` seconds after the traffic began."""
+        self.longest_gap = max(self.longest_gap, t - self.last)
+        self.last = t
+        self._taken += 1
+
+    @property
+    def late(self) -> float:
+        """The share of the timers that were late, 0 to 1."""
+        return self._late / self._woken if self._woken else 0.0
+
+    @property
+    def missing(self) -> float:
+        """The share of the samples that should have been taken until the last one and were not, 0 to 1.
+
+        Late timers do not tell of these: work that takes longer than a period leaves samples out, and the next one may
+        be in time.
+        """
+        if not self._taken:
+            return 0.0
+        due = int(self.last / self.period) + 1
+        return max(0.0, 1 - self._taken / due)
+
+
 class Sampler:
-    """Flows, asked one by one at their known addresses. Owns the sock_diag sockets."""
+    """Takes the samples of one run, sends them in batches, and keeps them for the summing up.
 
-    def __init__(self, groups: list[Group]) -> None:
-        self._diags: dict[str, SockDiag] = {}
-        self.flows: list[Flow] = []
+    Owns the sockets that it asks with, and the trace; `close` it.
+    """
+
+    def __init__(self, channel: Channel, sample_hz: float, queue_may_go: bool = False) -> None:
+        """`queue_may_go`: whether somebody may take the queue away, which then ends nothing."""
+        self._channel, self._queue_may_go = channel, queue_may_go
+        self.timing = Timing(1 / sample_hz)
+        self.flows: list[SampledFlow] = []
         """In order of their numbers."""
+        self.trace: Tracing | None = None
+        self.samples, self.queue = SampleTable(), list[QueueSample]()
+        """All that was sent."""
+        self.began = self.due = time.monotonic()
+        """When the traffic began, and when the next sample is to be taken; in the lab's clock."""
+        self._diags: dict[str, SockDiag] = {}
         self._asked: list[tuple[int, SockDiag, bytes, SockDiag, bytes]] = []
-        for group in groups:
-            for place, number in enumerate(group.flows):
-                address = Address(
-                    group.sender.address, group.first_port + place, group.receiver.address, group.port
-                )
-                self.add(Flow(number, group.pair, address), group.sender, group.receiver)
+        self._queue_length: QueueLength | None = None
+        self._rows: list[Sample] = []
+        self._lengths: list[QueueSample] = []
+        self._sent = 0.0
+        self._tick = -1
 
-    def add(self, flow: Flow, sender: Host, receiver: Host) -> None:
+    def add(self, flow: SampledFlow, sender: Host, receiver: Host) -> None:
         """Ask for this one as well."""
+        there, back = tcp_request(flow.address), tcp_request(flow.address.other_end)
         self.flows.append(flow)
-        self._asked.append(
-            (
-                flow.number,
-                self._diag(sender),
-                request(flow.address),
-                self._diag(receiver),
-                request(flow.address.other_end),
-            )
-        )
+        self._asked.append((flow.number, self._diag(sender), there, self._diag(receiver), back))
         self.flows.sort()
-        self._asked.sort(key=lambda asked: asked[0])
+        self._asked.sort(key=itemgetter(0))
+
+    def watch(self, queue: QueueLength | None) -> None:
+        """Ask for this queue from now on, and for no other."""
+        if self._queue_length is not None:
+            self._queue_length.close()
+        self._queue_length = queue
 
     def _diag(self, host: Host) -> SockDiag:
         if host.name not in self._diags:
@@ -84,15 +145,61 @@ class Sampler:
         return self._diags[host.name]
 
     def close(self) -> None:
+        """Let go of the sockets; safe to call twice."""
         for diag in self._diags.values():
             diag.close()
+        self.watch(None)
+        if self.trace is not None:
+            self.trace.close()
 
-    def take(self, t: float) -> list[Sample]:
-        """One sample of every flow that is there, in order of their numbers."""
+    def begin(self, at: float) -> None:
+        """The traffic began then, in the lab's clock."""
+        self.began = self.due = at
+
+    def ask(self, t: float) -> list[Sample]:
+        """The state of every flow that is there, in order of their numbers; kept nowhere."""
         t = round(t, 6)
         rows = []
         for number, sender, asked, receiver, asked_there in self._asked:
-            info = sender.ask(asked)
+            info = sender.info(asked)
             if info is not None:
                 rows.append(sample(number, t, info, receiver.bytes_received(asked_there)))
         return rows
+
+    def take(self) -> tuple[float, list[Sample]]:
+        """One sample of everything: its time, s since the traffic began, and the flows that are there.
+
+        Raises LabError when the queue is gone.
+        """
+        now = time.monotonic()
+        t = now - self.began
+        if self._tick >= 0:
+            self.timing.woke(now - self.due)
+        self.timing.took(t)
+        # A steady grid: a late sample does not make those after it late.
+        self._tick = max(self._tick + 1, int(t / self.timing.period) + 1)
+        self.due = self.began + self._tick * self.timing.period
+        rows = self.ask(t)
+        self._rows += rows
+        if self._queue_length is not None:
+            try:
+                length = self._queue_length.now()
+            except LabError:
+                if not self._queue_may_go:
+                    raise
+                self.watch(None)
+            else:
+                self._lengths.append(
+                    QueueSample(round(t, 6), length.bytes, length.packets, length.drops, length.sent)
+                )
+        return t, rows
+
+    def send(self, t: float, at_once: bool) -> None:
+        """Send what was taken up to `t` when it is a batch, or `at_once`."""
+        if t - self._sent < _BATCH and not at_once:
+            return
+        acks = self.trace.take(self.began) if self.trace is not None else []
+        self.samples.extend(self._rows)
+        self.queue += self._lengths
+        self._channel.send(Samples(round(t, 6), tuple(self._rows), tuple(self._lengths), tuple(acks)))
+        self._rows, self._lengths, self._sent = [], [], t

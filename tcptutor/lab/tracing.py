@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 
 from tcptutor.errors import KernelLacks
-from tcptutor.lab.sampler import Flow
+from tcptutor.lab.netlink import Address
 from tcptutor.run import AckSample
 
 _TRACEFS = Path("/sys/kernel/tracing")
@@ -27,9 +27,9 @@ _LINE = re.compile(
 class Tracing:
     """Owns an instance of the kernel's trace buffers; `close` it."""
 
-    def __init__(self, flows: list[Flow]) -> None:
-        """Raises KernelLacks, with the reason, where the tracepoint cannot be used."""
-        self._flows = {(flow.address.source, flow.address.source_port): flow.number for flow in flows}
+    def __init__(self, flows: dict[Address, int]) -> None:
+        """`flows`: their numbers. Raises KernelLacks, with the reason, where the tracepoint cannot be used."""
+        self._flows = {address[:2]: number for address, number in flows.items()}
         self._rest = b""
         self._instance = _TRACEFS / "instances" / f"tcptutor-{os.getpid()}"
         self._pipe = -1
@@ -41,7 +41,7 @@ class Tracing:
             self._instance.mkdir(exist_ok=True)
             self._write("trace_clock", "mono")
             self._write("buffer_size_kb", str(_BUFFER_KB))
-            ports = [flow.address.source_port for flow in flows] or [0]
+            ports = [address.source_port for address in flows] or [0]
             self._write("events/tcp/tcp_probe/filter", f"sport >= {min(ports)} && sport <= {max(ports)}")
             self._write("events/tcp/tcp_probe/enable", "1")
             self._pipe = os.open(self._instance / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from tcptutor.errors import LabError
+from tcptutor.lab.netlink import Address
 from tcptutor.lab.network import Host, Network
 from tcptutor.run import UdpResult
 from tcptutor.spec import Experiment
 
 PORT = 5201
-"""Of the first server; each further one takes the next."""
+"""Of the first server; those of others follow it."""
 COOKIE = 37
 """Bytes that iperf3 sends on each data connection before the data."""
 
@@ -45,6 +46,14 @@ class Group:
     @property
     def port(self) -> int:
         return PORT + self.number
+
+    @property
+    def addresses(self) -> list[tuple[int, Address]]:
+        """Its TCP flows: their numbers and connections."""
+        return [
+            (number, Address(self.sender.address, self.first_port + place, self.receiver.address, self.port))
+            for place, number in enumerate(self.flows)
+        ]
 
     @property
     def ended(self) -> bool:

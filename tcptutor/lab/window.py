@@ -15,9 +15,8 @@ from contextlib import ExitStack
 
 from tcptutor.errors import LabError
 from tcptutor.lab.hosts import sysctl
-from tcptutor.lab.namespaces import network_of
-from tcptutor.lab.network import Host
-from tcptutor.lab.sockdiag import AT, Address, SockDiag
+from tcptutor.lab.netlink import AT, Address, SockDiag, tcp_request
+from tcptutor.lab.network import Host, network_of
 
 _PORT = 5200
 _BYTES = 250_000
@@ -69,15 +68,14 @@ def advertised_share(sender: Host, receiver: Host) -> float:
 
 def _settled_window(sender: Host, client: socket.socket) -> int:
     """The largest window that the receiver advertises: in bulk it grows, and between small bursts it is all open."""
-    address = Address(*client.getsockname(), *client.getpeername())
-    diag = SockDiag(sender)
+    request = tcp_request(Address(*client.getsockname(), *client.getpeername()))
     sent = largest = 0
-    try:
+    with SockDiag(sender) as diag:
         for burst in (_BYTES, *[_BURST] * _BURSTS):
             client.sendall(b"\0" * burst)
             sent += burst
             while True:
-                info = diag.info(address)
+                info = diag.info(request)
                 if info is None:
                     raise LabError("the receive window cannot be measured: the connection closed early")
                 largest = max(largest, info[AT["snd_wnd"]])
@@ -85,8 +83,6 @@ def _settled_window(sender: Host, client: socket.socket) -> int:
                 if info[AT["bytes_acked"]] > sent:
                     break
                 time.sleep(0.001)
-    finally:
-        diag.close()
     return largest or _BUFFER // 2  # kernels before 5.4 do not tell
 
 

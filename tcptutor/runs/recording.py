@@ -6,7 +6,7 @@ import secrets
 import time
 from datetime import UTC, datetime
 
-from tcptutor.lab.protocol import Event, Finished, Found, Ready, Samples, Seen
+from tcptutor.lab.protocol import Event, Finished, Ready, RunFound, Samples, SessionState
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 
@@ -16,7 +16,7 @@ def add(run: Run, event: Event) -> None:
     match event:
         case Ready(environment=environment):
             run.environment = environment
-        case Found(experiment=experiment) | Seen(experiment=experiment):
+        case RunFound(experiment=experiment) | SessionState(experiment=experiment):
             run.experiment = experiment
         case Samples(t=t, rows=rows, queue=queue, acks=acks):
             run.samples.extend(rows)

@@ -7,8 +7,7 @@ import socket
 
 import msgspec
 
-from tcptutor.analysis.measure import measure
-from tcptutor.analysis.report import report_of
+from tcptutor.analysis import measure, report_of
 from tcptutor.errors import TutorError
 from tcptutor.run import FlowResult, Run
 from tcptutor.spec import PARAMETERS, Experiment
@@ -93,7 +92,7 @@ def placed(made: Row, cell: Cell) -> Row:
 def results(run: Run) -> Row:
     """What came out of `run`, in no cell yet."""
     measured = measure(run)
-    result = report_of(run, measured)
+    result = report_of(measured)
     flows = measured.flows
     completions = [flow.completion_s for flow in flows if flow.completion_s is not None]
     return Row(
@@ -111,7 +110,7 @@ def results(run: Run) -> Row:
         completion_s=max(completions, default=None),
         predictions=tuple(
             RowPrediction(
-                model=one.prediction.model,
+                model=one.prediction.model.value,
                 label=one.prediction.label,
                 throughput_bps=one.prediction.throughput_bps,
                 ratio=one.ratio,

@@ -13,12 +13,13 @@ from textual.screen import Screen
 
 from tcptutor.conduct import LabLike
 from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.sitting import Sitting
 from tcptutor.errors import LabUnavailable
 from tcptutor.journal import Journal
-from tcptutor.ui import pages
+from tcptutor.ui import keys, pages
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
-from tcptutor.ui.messages import LabChanged, RunEnded, RunMoved
+from tcptutor.ui.messages import LabChanged, LiveEnded, RunMoved
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
 
@@ -45,11 +46,12 @@ class TutorApp(Frame):
         *,
         problems: tuple[str, ...] = (),
         module: str | None = None,
+        sitting: Sitting = Sitting.LEARN,
     ) -> None:
         super().__init__()
         self.course, self.journal, self.problems = course, journal, problems
         self.bench = Bench(lab, journal, self.post_message)
-        self._open_at = module
+        self._open_at, self._sitting = module, sitting
 
     def get_default_screen(self) -> Screen[None]:
         return HomeScreen()
@@ -86,16 +88,14 @@ class TutorApp(Frame):
         """Show a page, in place of the page that is shown."""
         from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
 
-        lesson = LessonScreen(module, step)
+        lesson = LessonScreen(module, step, self._sitting)
         if isinstance(self.screen, LessonScreen):
             self.switch_screen(lesson)
         else:
             self.push_screen(lesson)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        from tcptutor.ui import commands  # noqa: PLC0415
-
-        yield from commands.of(self, screen)
+        yield from keys.commands(screen, self.course.modules, self.open_module)
 
     # Facts from below
 
@@ -109,7 +109,7 @@ class TutorApp(Frame):
         if isinstance(self.screen, TutorScreen):
             self.screen.run_moved(message.live)
 
-    def on_run_ended(self, message: RunEnded) -> None:
+    def on_live_ended(self, message: LiveEnded) -> None:
         for screen in self._tutor_screens():
             screen.run_ended(message.live)
 

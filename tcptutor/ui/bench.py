@@ -17,7 +17,7 @@ from tcptutor.spec import Experiment
 from tcptutor.ui import reading
 from tcptutor.ui.lab import LabState
 from tcptutor.ui.live import Live
-from tcptutor.ui.messages import LabChanged, RunEnded, RunMoved
+from tcptutor.ui.messages import LabChanged, LiveEnded, RunMoved
 
 if TYPE_CHECKING:
     from textual.message import Message
@@ -136,7 +136,7 @@ class Bench:
                 self._journal.finish_run(live.run, file)
         with contextlib.suppress(asyncio.CancelledError):  # the app is closing: the report can be made again
             live.report = await reading.report(live.run)
-        self._post(RunEnded(live))
+        self._post(LiveEnded(live))
 
     def _tell(self, state: LabState) -> None:
         if state != self.state or state.stage == "starting":

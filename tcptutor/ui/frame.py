@@ -5,16 +5,40 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual import events
-from textual.app import App
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+from textual.widgets import Static
 
 from tcptutor import places
 from tcptutor.ui import leaving, themes
 from tcptutor.ui.screens.base import TutorScreen
-from tcptutor.ui.screens.small import MINIMUM, TooSmall
+
+MINIMUM = (80, 24)
+"""Columns and lines under which no screen of ours fits."""
 
 KEY_NAMES = {"escape": "Esc", "enter": "Enter", "space": "Space", "f1": "F1"}
 """As they stand on a keyboard, and as our sentences call them."""
+
+
+class TooSmall(ModalScreen[None]):
+    """Says how large the terminal is and should be; the app takes it away when it is."""
+
+    def compose(self) -> ComposeResult:
+        yield Static(markup=False)
+
+    def on_mount(self) -> None:
+        self._say()
+
+    def on_resize(self) -> None:
+        self._say()
+
+    def _say(self) -> None:
+        width, height = self.app.size
+        self.query_one(Static).update(
+            f"the terminal is {width} x {height}: make it at least {MINIMUM[0]} x {MINIMUM[1]}\n"
+            "(a run goes on meanwhile; ctrl+q leaves)"
+        )
 
 
 class Frame(App[None]):

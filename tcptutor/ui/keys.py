@@ -1,11 +1,17 @@
-"""The keys as they are bound now, for footer and help: a remapped key shows as remapped."""
+"""The keys as they are bound now, for the bottom line, the help and the command palette: a remapped key shows so."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from textual.app import SystemCommand
 from textual.screen import Screen
+
+from tcptutor.course.model import Module
+from tcptutor.ui.themes import DARK, LIGHT
 
 
 @dataclass(frozen=True)
@@ -44,3 +50,25 @@ def line(screen: Screen[Any], wanted: tuple[tuple[str, str], ...]) -> tuple[tupl
         if shown:
             result.append((" ".join(shown), word))
     return tuple(result)
+
+
+def commands(
+    screen: Screen[Any], modules: Iterable[Module], open_module: Callable[[str], None]
+) -> Iterator[SystemCommand]:
+    """What the command palette offers on `screen`: what its page can do, every module, the themes, leaving."""
+    app = screen.app
+    for key in working(screen).values():
+        if key.id.startswith(("lesson.", "app.")) and key.id not in ("app.commands", "app.quit-anywhere"):
+            action = next(
+                active.binding.action
+                for active in screen.active_bindings.values()
+                if active.binding.id == key.id
+            )
+            run = partial(screen.run_action if key.id.startswith("lesson.") else app.run_action, action)
+            yield SystemCommand(key.short.capitalize(), f"{key.long} ({' or '.join(key.keys)})", run)
+    for module in modules:
+        text = "; ".join(module.objectives) or "open this module"
+        yield SystemCommand(f"Go to {module.number} {module.title}", text, partial(open_module, module.id))
+    for theme in (DARK, LIGHT):
+        name = "Dark" if theme.dark else "Light"
+        yield SystemCommand(f"{name} colours", "high contrast", partial(setattr, app, "theme", theme.name))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from tcptutor.run import Run, Sample
 
 if TYPE_CHECKING:
-    from tcptutor.analysis.model import Expectation, Report
+    from tcptutor.analysis import Expectation, Report
 
 State = Literal["starting", "running", "ended"]
 

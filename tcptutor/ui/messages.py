@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from textual.message import Message
 
+from tcptutor.course.activity import Activity
+from tcptutor.course.record import Given
 from tcptutor.ui.lab import LabState
 from tcptutor.ui.live import Live
 
@@ -27,7 +29,7 @@ class RunMoved(Message):
         return isinstance(message, RunMoved) and message.live is self.live
 
 
-class RunEnded(Message):
+class LiveEnded(Message):
     """The run has ended, whole or cut short, and is in the journal."""
 
     def __init__(self, live: Live) -> None:
@@ -35,18 +37,14 @@ class RunEnded(Message):
         super().__init__()
 
 
-class Predicted(Message):
-    """The student typed a prediction and wants it locked."""
+class ResponseGiven(Message):
+    """The student gave a response to an activity of the page."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, activity: Activity, given: Given) -> None:
+        self.activity = activity
+        self.given = given
         super().__init__()
 
 
-class Answered(Message):
-    """The student gave an answer: indexes of choices, or text."""
-
-    def __init__(self, question: str, answer: tuple[int, ...] | str) -> None:
-        self.question = question
-        self.answer = answer
-        super().__init__()
+class RunRecalled(Message):
+    """The page's latest whole run is there: it can be marked against."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tcptutor.course.model import Course, Module, Step
-from tcptutor.journal import Journal, is_done
+from tcptutor.journal import Journal
 
 
 def neighbour(course: Course, module: Module, step: Step, by: int) -> tuple[Module, Step] | None:
@@ -33,5 +33,5 @@ def resume(journal: Journal, module: Module) -> Step | None:
     here = next((step for step in module.steps if (module.id, step.id) == position), None)
     if here is not None:
         return here
-    open_steps = (step for step in module.steps if not is_done(journal.page(module.id, step.id), step))
+    open_steps = (step for step in module.steps if not step.is_done(journal.page(module.id, step.id)))
     return next(open_steps, module.steps[0] if module.steps else None)

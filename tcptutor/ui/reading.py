@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from msgspec.structs import replace
+
 from tcptutor.errors import TutorError
 from tcptutor.run import FlowResult, Run, Sample
 from tcptutor.runs import store
@@ -18,7 +20,7 @@ from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live
 
 if TYPE_CHECKING:
-    from tcptutor.analysis.model import Expectation, Report
+    from tcptutor.analysis import Expectation, Report
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -28,7 +30,7 @@ class Rates:
     """Throughput of all flows together while samples arrive."""
 
     def __init__(self) -> None:
-        from tcptutor.analysis.series import Throughput  # noqa: PLC0415
+        from tcptutor.analysis import Throughput  # noqa: PLC0415
 
         self._throughput = Throughput()
 
@@ -117,11 +119,9 @@ def _import() -> None:
 
 
 def _expectation(experiment: Experiment) -> Expectation:
-    from tcptutor.analysis import expect  # noqa: PLC0415
+    from tcptutor.analysis import expect, window_courses  # noqa: PLC0415
 
-    expected = expect(experiment)
-    _ = expected.trajectory  # it is kept: the chart must not wait for it
-    return expected
+    return replace(expect(experiment), trajectory=window_courses(experiment))
 
 
 def _report(run: Run) -> Report:

@@ -2,96 +2,162 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TypeVar
 
-from tcptutor import units
-from tcptutor.course.model import Mark, Module, Question, Step
-from tcptutor.course.record import PREDICT, Given, PageRecord, Response
+import msgspec
+
+from tcptutor.course.activity import Activity, Mark, MarkContext, Stage
+from tcptutor.course.model import Module, Step
+from tcptutor.course.record import ActivityRecord, Given, PageRecord, Response
+from tcptutor.course.sitting import Sitting
 from tcptutor.errors import JournalError, UsageError
 from tcptutor.journal import Journal
+from tcptutor.run import Run
 
 _T = TypeVar("_T")
 
 
-class Study:
-    """One step, as this student did it. Owns the state that the page's widgets only draw."""
+@dataclass(frozen=True)
+class MarkedResponse:
+    """A response as it stands on the page."""
 
-    def __init__(self, module: Module, step: Step, journal: Journal) -> None:
-        self.module, self.step, self._journal = module, step, journal
+    given: Given
+    mark: Mark | None
+    """None while the sitting does not tell."""
+    explanation: str
+    """Empty while there is none to show."""
+    final: bool
+    """Whether it stays as it is."""
+
+
+class Study:
+    """One step, as this student does it. Owns the state that the page's widgets only draw."""
+
+    def __init__(
+        self, module: Module, step: Step, journal: Journal, sitting: Sitting = Sitting.LEARN
+    ) -> None:
+        self.module, self.step, self.sitting = module, step, sitting
+        self._journal = journal
+        self._key = module.id, step.id
         self.trouble = ""
         """Why the last thing could not be stored; empty when all is saved."""
-        self._unsaved = False
-        key = module.id, step.id
-        self.page: PageRecord = self._store(lambda: journal.page(*key)) or PageRecord()
-        self._store(lambda: journal.visit(*key))
+        self._alone: set[str] = set()
+        """Activities of which the journal does not have everything."""
+        self.run: Run | None = None
+        """The latest whole run of this page."""
+        self.ended = False
+        """Whether the sitting is over."""
+        self.record: PageRecord = self._store(lambda: self._journal.page(*self._key)) or PageRecord()
+        if sitting.afresh:
+            self.record = msgspec.structs.replace(self.record, activities={})
+        self._store(lambda: self._journal.visit(*self._key))
+
+    def record_of(self, activity: Activity) -> ActivityRecord:
+        """What was done of it."""
+        return self.record.activity(activity.id)
+
+    def reveals(self, activity: Activity) -> bool:
+        """Whether it is asked yet."""
+        return self.sitting.reveals(activity, self.record)
+
+    def is_due(self, activity: Activity) -> bool:
+        """Whether a response is wanted now."""
+        return self.reveals(activity) and self.sitting.is_due(activity, self.record_of(activity), self.ended)
 
     @property
-    def prediction(self) -> Response | None:
-        """The one that is locked."""
-        return self.page.activity(PREDICT).first
+    def due_before_run(self) -> Activity | None:
+        """What is to be done before the page's experiment may be run, such as the prediction."""
+        before = (activity for activity in self.step.activities if activity.stage is Stage.BEFORE_RUN)
+        return next((activity for activity in before if self.is_due(activity)), None)
 
-    def predict(self, text: str) -> Response:
-        """Lock a prediction. Raises UnitError, and then nothing is locked."""
-        assert self.step.predict is not None
-        value = units.parse(text, self.step.predict.unit)
-        return self._lock(text.strip(), value)
+    # Responses
 
-    def skip_prediction(self) -> Response:
-        """Lock that there is none."""
-        return self._lock("", None)
+    def respond(self, activity: Activity, given: Given) -> None:
+        """Mark a response and record it. Raises UsageError for one that cannot be marked: it is no attempt."""
+        if not self.sitting.accepts(activity, self.record_of(activity), self.ended):
+            raise UsageError("this stays as it is")
+        mark = activity.mark(given, MarkContext(run=self.run))
+        response = Response(given, mark.correct, value=mark.value)
+        record = self.record_of(activity).responded(response)
+        self._change(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
 
-    @property
-    def must_predict(self) -> bool:
-        """Whether the page asks for a prediction and has none."""
-        return self.step.predict is not None and self.prediction is None
+    def skip(self, activity: Activity) -> None:
+        """Leave it out, for good."""
+        self.respond(activity, activity.reference().empty)
 
-    def answer(self, question: Question, answer: Given) -> Mark:
-        """Mark an answer and record the attempt. Raises UnitError, which is not an attempt."""
-        from tcptutor.course import mark  # noqa: PLC0415  # with its marking rules, not needed for the first frame
+    def response(self, activity: Activity) -> MarkedResponse | None:
+        """The response that counts, with what is told of it now."""
+        record = self.record_of(activity)
+        response = self.sitting.counting(activity, record)
+        if response is None:
+            return None
+        mark = self._marked(activity, response)
+        tells = self.sitting.tells_mark(self.ended)
+        explains = self.sitting.explains(mark.correct, self.ended)
+        accepts = self.sitting.accepts(activity, record, self.ended)
+        return MarkedResponse(
+            given=response.given,
+            mark=mark if tells else None,
+            explanation=activity.explanation if explains else "",
+            final=not accepts or bool(tells and self.sitting.retries and mark.correct),
+        )
 
-        result = mark(question, answer)
-        self._respond(question.id, Response(answer, result.correct))
-        return result
-
-    def mark_again(self, question: Question, attempt: Response) -> Mark:
-        """What an earlier attempt is told now: the lesson may have been edited since."""
-        from tcptutor.course import mark  # noqa: PLC0415
-
+    def _marked(self, activity: Activity, response: Response) -> Mark:
+        """What it is told now: the lesson may have been edited since it was given."""
         try:
-            return mark(question, attempt.given)
+            mark = activity.mark(response.given, MarkContext(run=self.run))
         except UsageError:
-            return Mark(correct=bool(attempt.correct), feedback="")
+            return Mark(correct=response.correct)
+        # Another run has been made since: what was right of the one before stays so.
+        return (
+            mark
+            if mark.correct == response.correct or not activity.against_run
+            else Mark(correct=response.correct)
+        )
 
-    def last_attempt(self, question: Question) -> Response | None:
-        """The right answer once there is one, else the latest."""
-        record = self.page.activity(question.id)
-        return record.right or record.latest
+    # Hints, runs, the end
 
-    def is_right(self, question: Question) -> bool:
-        return self.page.activity(question.id).right is not None
+    def hints_left(self, activity: Activity) -> bool:
+        """Whether a level is left to show."""
+        return self.sitting.hints and self.record_of(activity).hints < len(activity.hints)
 
-    def hint(self, target: str, hints: tuple[str, ...]) -> bool:
-        """Show one level more of the target's hints; False when there is none left."""
-        level = self.page.activity(target).hints + 1
-        if level > len(hints):
-            return False
-        self.page = self.page.hinted(target, level)
-        self._store(lambda: self._journal.hint(self.module.id, self.step.id, target, level))
-        return True
+    def hint(self, activity: Activity) -> None:
+        """Show one level more."""
+        level = self.record_of(activity).hints + 1
+        record = self.record_of(activity).hinted(level)
+        self._change(activity, record, lambda: self._journal.hint(*self._key, activity.id, level))
 
-    def _lock(self, text: str, value: float | None) -> Response:
-        if self.prediction is None:
-            self._respond(PREDICT, Response(text, None, value=value))
-        assert self.prediction is not None
-        return self.prediction
+    def run_files(self) -> Iterator[str]:
+        """The files of the runs that are kept, the latest first, whole or cut short. Raises JournalError."""
+        return self._journal.run_files(*self._key)
 
-    def _respond(self, activity: str, response: Response) -> None:
-        key = self.module.id, self.step.id
-        stored = self._store(lambda: self._journal.respond(*key, activity, response))
-        # What another program locked before counts; but what could not be stored is here alone.
-        self._unsaved |= stored is None
-        self.page = stored if stored and not self._unsaved else self.page.responded(activity, response)
+    def ran(self, run: Run) -> None:
+        """A run of this page has ended."""
+        whole = int(run.complete)
+        self.record = msgspec.structs.replace(
+            self.record, runs=self.record.runs + 1, whole_runs=self.record.whole_runs + whole
+        )
+        if whole:
+            self.run = run
+
+    def end(self) -> None:
+        """The sitting is over: what it had not told is told now."""
+        self.ended = True
+
+    def _change(self, activity: Activity, record: ActivityRecord, store: Callable[[], PageRecord]) -> None:
+        """Store it, and go on with what the journal has then: another window may have locked something before."""
+        stored = self._store(store)
+        # What could not be stored is here alone.
+        self._alone |= {activity.id} if stored is None else set()
+        if stored is not None and activity.id not in self._alone and not self.sitting.afresh:
+            record = stored.activity(activity.id)
+        self._put(activity, record)
+
+    def _put(self, activity: Activity, record: ActivityRecord) -> None:
+        activities = {**self.record.activities, activity.id: record}
+        self.record = msgspec.structs.replace(self.record, activities=activities)
 
     def _store(self, use: Callable[[], _T]) -> _T | None:
         try:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import structs
 
+from tcptutor.analysis import Evidence, Verdict
 from tcptutor.run import SSTHRESH_INFINITE, Environment, Run, Sample, SampleTable
 from tcptutor.spec import Experiment, build
 
@@ -87,6 +88,12 @@ def at_different_times(bps: float, first: float, second: float, loss: str = "0",
     late = [structs.replace(row, t=row.t + second) for row in samples(1, bps, 10 - second, state)]
     run.samples = SampleTable(sorted([*samples(0, bps, first, state), *late], key=lambda row: row.t))
     return run
+
+
+def numbers(verdict: Verdict) -> Evidence:
+    """What a verdict of a run that measured something rests on."""
+    assert verdict.evidence is not None
+    return verdict.evidence
 
 
 def losing(every: float) -> dict[str, Value]:

@@ -9,9 +9,9 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from tcptutor import theory, units
-from tcptutor.analysis import Expectation, expect
-from tcptutor.analysis.expect import stretch_of
-from tcptutor.analysis.stretches import cases
+from tcptutor.analysis import Expectation, expect, window_courses
+from tcptutor.analysis.expected.expect import stretch_of
+from tcptutor.analysis.expected.stretches import cases
 from tcptutor.errors import ParameterError
 from tcptutor.spec import build
 
@@ -302,7 +302,7 @@ def test_every_experiment_has_an_expectation(values: dict[str, str], pairs: int)
     assert expectation.cwnd_segments is None or expectation.cwnd_segments > 0
     assert all(0 <= rate < math.inf for rate in expectation.flows)
     assert expectation.completion_s is None or expectation.completion_s > 0
-    for each in expectation.trajectory:
+    for each in window_courses(made):
         assert len(each) <= 500
         assert all(cwnd > 0 for _, cwnd in each)
 

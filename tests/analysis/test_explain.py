@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcptutor.analysis import explain, report
+from tcptutor.analysis.case import case_of
+from tcptutor.analysis.compared.rules import CLAUSES, RULES, Findings
 from tcptutor.run import FlowResult, Run, Sample, SampleTable
 
-from .synthetic import Value, at_different_times, empty, experiment, losing, run_of, samples
+from .synthetic import Value, at_different_times, empty, experiment, losing, numbers, run_of, samples
 
 LINK = 100e6 * 1448 / 1514
 
@@ -21,8 +23,8 @@ def test_random_loss() -> None:
     verdict = explain(run)
     assert verdict.limited_by == "random-loss"
     assert verdict.sentence == "random loss, 0.1 %, cut the window 64 times; the link is 79 % used"
-    assert verdict.evidence["loss_events"] == 8 * 8  # one every 1.3 s in the 10 s after the warm-up
-    assert verdict.evidence["link_used"] == pytest.approx(76 / 95.64, rel=0.01)
+    assert numbers(verdict).loss_events == 8 * 8  # one every 1.3 s in the 10 s after the warm-up
+    assert numbers(verdict).link_used == pytest.approx(76 / 95.64, rel=0.01)
 
 
 def test_a_full_bottleneck() -> None:
@@ -105,7 +107,7 @@ def test_reordering() -> None:
     run = run_of(experiment(jitter="5 ms"), 20e6, **(losing(2) | {"reord_seen": lambda t: 4 * t}))
     verdict = explain(run)
     assert verdict.limited_by == "reordering"
-    assert verdict.evidence["reordered"] == 40
+    assert numbers(verdict).reordered == 40
 
 
 def test_timeouts() -> None:
@@ -117,7 +119,7 @@ def test_timeouts() -> None:
     )
     verdict = explain(run)
     assert verdict.limited_by == "timeout"
-    assert verdict.evidence["stalled"] == pytest.approx(0.5, abs=0.05)
+    assert numbers(verdict).stalled == pytest.approx(0.5, abs=0.05)
 
 
 def test_the_loss_state_counts_as_a_timeout() -> None:
@@ -132,9 +134,9 @@ def test_bbr_is_not_limited_by_random_loss() -> None:
 
 def test_flows_one_after_the_other_do_not_use_the_link_twice() -> None:
     verdict = explain(at_different_times(50e6, 5, 5, loss="0.1 %", **losing(0.5)))
-    assert verdict.evidence["throughput_bps"] == pytest.approx(50e6, rel=0.01)
-    assert verdict.evidence["link_used"] == pytest.approx(50e6 / LINK, rel=0.01)
-    assert verdict.evidence["link_share"] == pytest.approx(50e6 / LINK, rel=0.01)
+    assert numbers(verdict).throughput_bps == pytest.approx(50e6, rel=0.01)
+    assert numbers(verdict).link_used == pytest.approx(50e6 / LINK, rel=0.01)
+    assert numbers(verdict).link_share == pytest.approx(50e6 / LINK, rel=0.01)
     assert verdict.limited_by == "random-loss"
     assert verdict.sentence.endswith("the link is 52 % used")
 
@@ -142,15 +144,15 @@ def test_flows_one_after_the_other_do_not_use_the_link_twice() -> None:
 def test_the_link_is_used_until_the_last_byte_has_arrived() -> None:
     made = experiment(bytes="20 MB", streams="2", warmup="0 s", duration="20 s")
     run = run_of(made, lambda t: min(160e6, t * 40e6), lambda t: min(160e6, t * 20e6))
-    assert explain(run).evidence["link_used"] == pytest.approx(320e6 / 8 / LINK, rel=0.02)
-    assert explain(run).evidence["throughput_bps"] == report(run).throughput_bps
+    assert numbers(explain(run)).link_used == pytest.approx(320e6 / 8 / LINK, rel=0.02)
+    assert numbers(explain(run)).throughput_bps == report(run).throughput_bps
 
 
 def test_a_path_without_a_rate_is_limited_by_the_computer() -> None:
     verdict = explain(run_of(experiment(rate="none", delay="0"), 5e9, rtt=2e-4, min_rtt=5e-5))
     assert verdict.limited_by == "bottleneck"
     assert "computer" in verdict.sentence
-    assert "link_used" not in verdict.evidence
+    assert numbers(verdict).link_used is None
 
 
 def test_only_the_measured_time_counts() -> None:
@@ -161,7 +163,7 @@ def test_only_the_measured_time_counts() -> None:
     )  # fmt: skip
     verdict = explain(run)
     assert verdict.limited_by == "growing"
-    assert verdict.evidence["retransmits"] == 0
+    assert numbers(verdict).retransmits == 0
 
 
 CUT = "cut short before anything could be measured"
@@ -221,3 +223,12 @@ def test_whatever_the_samples_say_there_is_a_verdict(
     verdict = explain(run)
     assert 0 < len(verdict.sentence) <= 110
     assert report(run).jain_index <= 1
+
+
+def test_every_clause_can_be_said_of_any_run() -> None:
+    run = run_of(experiment(), 9e6)
+    found = Findings(case_of(run.experiment), numbers(explain(run)), None)
+    assert set(CLAUSES) == {limited_by for limited_by, _ in RULES}
+    for clauses in CLAUSES.values():
+        assert all(each.text.format_map(found.words) for each in clauses)
+        assert clauses[-1].holds(found)

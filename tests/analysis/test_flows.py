@@ -14,7 +14,7 @@ from tcptutor.analysis import FlowVerdict, document, explain
 from tcptutor.run import SSTHRESH_INFINITE, QueueSample, QueueTable, Run, SampleTable, load
 from tcptutor.spec import Experiment
 
-from .synthetic import Value, experiment, losing, run_of, samples
+from .synthetic import Value, experiment, losing, numbers, run_of, samples
 
 LINK = 100e6 * 1448 / 1514
 RUNS = Path(__file__).parent / "runs"
@@ -41,12 +41,12 @@ def test_each_second_has_its_numbers() -> None:
     first, second = explain(run).flows
     assert [one.start for one in first.seconds] == pytest.approx(range(12))
     assert [one.end for one in first.seconds] == pytest.approx(range(1, 13))
-    one = second.seconds[5]
+    one = second.seconds[5].evidence
     assert one.throughput_bps == pytest.approx(18e6, rel=0.01)
     assert one.link_share == pytest.approx(18e6 / LINK, rel=0.01)
     assert one.link_used == pytest.approx(27e6 / LINK, rel=0.01)
-    assert (one.busy, one.rtt_s, one.min_rtt_s) == pytest.approx((1, 0.0502, 0.0501))
-    assert sum(each.loss_events for each in second.seconds) == 9
+    assert (one.busy, one.mean_rtt_s, one.min_rtt_s) == pytest.approx((1, 0.0502, 0.0501))
+    assert sum(each.evidence.loss_events for each in second.seconds) == 9
     assert second.shares == {"random-loss": pytest.approx(1)}
 
 
@@ -132,7 +132,7 @@ def test_a_reversed_flow_is_measured_against_the_way_back() -> None:
     made = experiment(directions="reverse", reverse_rate="10 Mbit/s")
     verdict = explain(with_queue(run_of(made, 9.5e6, rtt=0.08), 0))
     assert verdict.limited_by == "bottleneck"
-    assert verdict.evidence["link_used"] == pytest.approx(9.5 / 9.564, rel=0.01)
+    assert numbers(verdict).link_used == pytest.approx(9.5 / 9.564, rel=0.01)
 
 
 # Phases
@@ -181,7 +181,7 @@ def test_bbr_starts_up_until_it_sets_a_threshold_and_probes_after() -> None:
 
 def test_a_hystart_exit_is_no_loss() -> None:
     run = run_of(experiment(warmup="0 s"), 50e6, ssthresh=lambda t: SSTHRESH_INFINITE if t < 2 else 100)
-    assert explain(run).evidence["loss_events"] == 0
+    assert numbers(explain(run)).loss_events == 0
 
 
 # Many flows

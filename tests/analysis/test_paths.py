@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from tcptutor import theory
-from tcptutor.analysis import Expectation, expect
+from tcptutor.analysis import Expectation, expect, window_courses
 
 from .synthetic import experiment
 
@@ -61,12 +61,13 @@ def test_udp_takes_its_part_of_the_link() -> None:
 
 
 def test_a_path_that_changes_is_expected_by_time() -> None:
-    expectation = expect(experiment(duration="20 s", warmup="0 s", changes="10 s rate=50 Mbit/s"))
+    made = experiment(duration="20 s", warmup="0 s", changes="10 s rate=50 Mbit/s")
+    expectation = expect(made)
     assert expectation.binding.throughput_bps == pytest.approx(0.75 * LINK, rel=1e-4)
     assert expectation.note.startswith("the path changes while it runs")
     assert "changes" in expectation.binding.tolerance_from
     assert expectation.cwnd_segments is None
-    assert expectation.trajectory == ()
+    assert window_courses(made) == ()
 
 
 def test_what_changes_the_limit_is_a_mean_of_stretches() -> None:
@@ -210,10 +211,11 @@ def test_shares_of_a_full_link() -> None:
     assert 1 < near / far < 4
     fair = expect(experiment(pairs=2, pair_delays="0 s, 50 ms", qdisc="fq", queue="4 BDP"))
     assert fair.flows[0] == pytest.approx(fair.flows[1])
-    unknown = expect(experiment(streams="2", algorithms="reno, bbr"))
+    made = experiment(streams="2", algorithms="reno, bbr")
+    unknown = expect(made)
     assert unknown.flows == ()
     assert unknown.note.startswith("how these algorithms share the link has no closed form")
-    assert len(unknown.trajectory) == 2
+    assert len(window_courses(made)) == 2
 
 
 def test_a_flow_gets_its_own_limit_where_it_is_below_its_share() -> None:
@@ -371,7 +373,7 @@ def test_no_mean_window_where_something_else_holds_the_flow_back() -> None:
 
 @pytest.mark.parametrize("algorithm", sorted(theory.LAWS))
 def test_every_law_has_a_course(algorithm: str) -> None:
-    (course,) = expect(experiment(algorithm=algorithm, queue="0.5 BDP")).trajectory
+    (course,) = window_courses(experiment(algorithm=algorithm, queue="0.5 BDP"))
     times = [t for t, _ in course]
     assert times == sorted(times)
     assert times[-1] == pytest.approx(12)
@@ -381,7 +383,7 @@ def test_every_law_has_a_course(algorithm: str) -> None:
 def test_the_course_has_the_models_mean() -> None:
     for made in (experiment(loss="0.1 %", duration="60 s"), experiment(queue="0.25 BDP", duration="60 s")):
         expectation = expect(made)
-        (course,) = expectation.trajectory
+        (course,) = window_courses(made)
         late = [(t, cwnd) for t, cwnd in course if t > 10]
         area = sum((b - a) * (v + w) / 2 for (a, v), (b, w) in pairwise(late))
         # Losses at even distances keep the window 7 % below that of random ones.
@@ -390,21 +392,23 @@ def test_the_course_has_the_models_mean() -> None:
 
 
 def test_no_course_without_a_law_or_with_a_path_that_changes() -> None:
-    assert expect(experiment(algorithm="vegas")).trajectory == ()
-    assert expect(experiment(changes="5 s rate=1 Mbit/s")).trajectory == ()
-    assert expect(experiment(rate="none")).trajectory == ()
+    assert window_courses(experiment(algorithm="vegas")) == ()
+    assert window_courses(experiment(changes="5 s rate=1 Mbit/s")) == ()
+    assert window_courses(experiment(rate="none")) == ()
     # So many round trips that a chart would show a band.
-    assert expect(experiment(delay="100 us", duration="60 s")).trajectory == ()
+    assert window_courses(experiment(delay="100 us", duration="60 s")) == ()
 
 
 def test_a_held_window_is_drawn_as_the_kernel_shows_it() -> None:
     # In slow start cwnd grows to twice what is in flight: 90 segments with 64 KiB, on a real kernel.
-    (course,) = expect(experiment(rate="40 Mbit/s", delay="40 ms", window="64 KiB")).trajectory
+    (course,) = window_courses(experiment(rate="40 Mbit/s", delay="40 ms", window="64 KiB"))
     assert course[-1][1] == pytest.approx(90, rel=0.02)
 
 
 def test_an_expectation_and_its_course_are_there_at_once() -> None:
     began = time.process_time()
     for streams in ("1", "4", "8"):
-        assert expect(experiment(loss="0.1 %", streams=streams, duration="60 s")).trajectory
+        made = experiment(loss="0.1 %", streams=streams, duration="60 s")
+        assert expect(made).flows
+        assert window_courses(made)
     assert (time.process_time() - began) / 3 < 0.2  # 0.03 s here; a busy machine takes longer

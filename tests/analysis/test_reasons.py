@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tcptutor.analysis import Compared, report, together
-from tcptutor.analysis.reasons import RULES
+from tcptutor.analysis.compared.reasons import RULES
 from tcptutor.run import Fidelity, Run, SampleTable, UdpResult, load
 
 from .synthetic import Value, at_different_times, experiment, losing, run_of, samples

@@ -19,7 +19,15 @@ from tcptutor.backends.host import HostBackend
 from tcptutor.backends.replay import ASKED, ReplayBackend
 from tcptutor.backends.session import Session, Terminal
 from tcptutor.errors import AgentDied, LabUnavailable, UsageError
-from tcptutor.lab.protocol import Event, Finished, Found, Samples, Seen
+from tcptutor.lab.protocol import (
+    Event,
+    Finished,
+    QdiscSettings,
+    RunFound,
+    Samples,
+    SessionState,
+    SysctlChange,
+)
 from tcptutor.run import Environment, Run
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
@@ -79,7 +87,7 @@ class Hands:
         await self.until(lambda: self.count(Finished) >= number, seconds)
         recording = None
         for event in self.events:
-            if isinstance(event, Found):
+            if isinstance(event, RunFound):
                 number -= 1
                 if number == 0:
                     recording = Recording(event.experiment, self._environment)
@@ -89,9 +97,26 @@ class Hands:
                     return recording.run
         raise AssertionError("no run")
 
+    def state(self) -> SessionState:
+        """The last that was told of the lab."""
+        return next(event for event in reversed(self.events) if isinstance(event, SessionState))
+
     def seen(self) -> Experiment:
         """The last that was told of the settings."""
-        return next(event.experiment for event in reversed(self.events) if isinstance(event, Seen))
+        return self.state().experiment
+
+    def qdiscs(self, interface: str) -> list[tuple[str, str]]:
+        """What is on that interface: kind and handle, from the root down."""
+        return [(one.kind, one.handle) for one in self._chain(interface)]
+
+    def setting(self, interface: str, name: str) -> float:
+        """Of the one discipline of that interface which has it."""
+        (value,) = [one.settings[name] for one in self._chain(interface) if name in one.settings]
+        return value
+
+    def _chain(self, interface: str) -> tuple[QdiscSettings, ...]:
+        (found,) = [one.qdiscs for one in self.state().interfaces if one.name == interface]
+        return found
 
 
 @asynccontextmanager
@@ -99,6 +124,7 @@ async def hands(backend: Backend, experiment: Experiment) -> AsyncIterator[Hands
     environment = await backend.open()
     async with backend.session(experiment) as session:
         one = Hands(session, environment)
+        await one.until(lambda: one.count(SessionState) > 0)
         yield one
         await session.leave()
         async with asyncio.timeout(patience.seconds(10)):
@@ -136,6 +162,8 @@ async def test_what_is_sent_by_hand_is_a_run_like_any_other(backend: Backend, bu
     assert too_busy(run) or len(run.samples) > 2 * 3 * 10
     assert too_busy(run) or next(iter(run.samples)).bytes_acked < 1_000_000
     assert max(sample.bytes for sample in run.queue) > 10_000
+    # What is only counted is no change: told at the start, with a flow found later, and twice at the run's end.
+    assert 3 <= lab.count(SessionState) <= 4
 
 
 async def test_settings_changed_by_hand_are_seen(backend: Backend, build: Build) -> None:
@@ -153,7 +181,7 @@ async def test_settings_changed_by_hand_are_seen(backend: Backend, build: Build)
         await lab.type(
             shell, f"{SERVER}; h1 iperf3 -c $h2 -t {long} > /dev/null & echo ready=$?", r"ready=\d"
         )
-        await lab.until(lambda: lab.count(Found) == 1)
+        await lab.until(lambda: lab.count(RunFound) == 1)
         await asyncio.sleep(1.5)
         await lab.type(
             shell,
@@ -199,6 +227,80 @@ async def test_what_somebody_does_to_netem_is_seen_and_doubted(
     assert run.experiment.path.delay == pytest.approx(0.06, abs=1e-5)
     assert run.fidelity.status == "invalid"
     assert any("its queue is too short" in reason for reason in run.fidelity.reasons)
+
+
+@pytest.mark.guest
+async def test_which_interface_does_what_is_told_as_it_changes(
+    mark: str, snapshots: Snapshots, build: Build
+) -> None:
+    backend = GuestBackend("real", snapshots)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(backend.close)
+        lab = await stack.enter_async_context(hands(backend, build(rate="8 Mbit/s", queue="60 kB")))
+        assert {one.name for one in lab.state().interfaces} == {
+            "h1-eth0", "h2-eth0", "s1-eth1", "s1-eth2", "s2-eth1", "s2-eth2", "s1", "s2",
+        }  # fmt: skip
+        assert lab.qdiscs("s1-eth2") == [("tbf", "1:")]
+        assert lab.setting("s1-eth2", "rate") == 8e6
+        assert lab.setting("s1-eth2", "limit") == 60_000
+        assert lab.setting("s1-eth2", "burst") == pytest.approx(15_140, abs=2)
+        shell = lab.shell("s1")
+
+        async def do(command: str) -> None:
+            await lab.type(shell, f"{command}; echo done=$?", "done=0")
+
+        # On the interface that faces h1, where it delays the acknowledgements; then on the right one as well.
+        await do("tc qdisc add dev s1-eth1 root handle 5: netem delay 20ms 2ms loss 1%")
+        await lab.until(lambda: lab.qdiscs("s1-eth1") != [])
+        assert lab.qdiscs("s1-eth1") == [("netem", "5:")]
+        assert lab.setting("s1-eth1", "delay") == pytest.approx(0.02, abs=1e-6)
+        assert lab.setting("s1-eth1", "jitter") == pytest.approx(0.002, abs=1e-6)
+        assert lab.setting("s1-eth1", "loss") == pytest.approx(0.01, abs=1e-6)
+        assert lab.qdiscs("s1-eth2") == [("tbf", "1:")]
+        assert (lab.seen().path.delay, lab.seen().path.reverse_delay) == (0, pytest.approx(0.02, abs=1e-6))
+        # After the shaper, with the handle that the kernel gives.
+        await do("tc qdisc add dev s1-eth2 parent 1:1 handle 10: netem delay 30ms")
+        await lab.until(lambda: lab.qdiscs("s1-eth2") != [("tbf", "1:")])
+        assert lab.qdiscs("s1-eth2") == [("tbf", "1:"), ("netem", "10:")]
+        assert lab.setting("s1-eth2", "delay") == pytest.approx(0.03, abs=1e-6)
+        assert lab.seen().path.delay == pytest.approx(0.03, abs=1e-6)
+        assert lab.setting("s1-eth1", "delay") == pytest.approx(0.02, abs=1e-6)
+        await do("tc qdisc del dev s1-eth1 root")
+        await lab.until(lambda: lab.qdiscs("s1-eth1") == [])
+        assert lab.seen().path.reverse_delay == 0
+        await do("h2 tc qdisc add dev h2-eth0 root fq maxrate 5mbit limit 200")
+        await lab.until(lambda: lab.qdiscs("h2-eth0") != [])
+        assert [kind for kind, _ in lab.qdiscs("h2-eth0")] == ["fq"]
+        assert (lab.setting("h2-eth0", "maxrate"), lab.setting("h2-eth0", "limit")) == (5e6, 200)
+        # A kind of which we know nothing more.
+        await do("tc qdisc add dev s2-eth1 root handle 7: pfifo limit 10")
+        await lab.until(lambda: lab.qdiscs("s2-eth1") == [("pfifo", "7:")])
+
+
+async def test_whose_sysctl_is_changed_is_told_until_it_is_changed_back(
+    backend: Backend, build: Build
+) -> None:
+    async with hands(backend, build()) as lab:
+        assert lab.state().sysctls == ()
+        shell = lab.shell("h1")
+        await lab.type(shell, "sudo sysctl -w net.ipv4.tcp_sack=0; echo done=$?", "done=0")
+        await lab.until(lambda: lab.state().sysctls != ())
+        assert lab.state().sysctls == (SysctlChange("h1", "tcp_sack", "1", "0"),)
+        assert lab.seen().hosts.sysctls == {"tcp_sack": "0"}
+        await lab.type(shell, "h2 sysctl -w net.ipv4.tcp_rmem='4096 8192 16384'; echo done=$?", "done=0")
+        await lab.until(lambda: len(lab.state().sysctls) == 2)
+        assert [(one.host, one.name, one.now) for one in lab.state().sysctls] == [
+            ("h1", "tcp_sack", "0"),
+            ("h2", "tcp_rmem", "4096 8192 16384"),
+        ]
+        await lab.type(shell, "sysctl -w net.ipv4.tcp_sack=1; echo done=$?", "done=0")
+        await lab.until(lambda: len(lab.state().sysctls) == 1)
+        assert lab.state().sysctls[0].host == "h2"
+        # The switches have theirs in common: there it changes nothing for a flow.
+        await lab.type(shell, "s1 sysctl -w net.ipv4.tcp_ecn=0; echo done=$?", "done=0")
+        await lab.until(lambda: len(lab.state().sysctls) == 3)
+        assert [one.host for one in lab.state().sysctls if one.name == "tcp_ecn"] == ["s1", "s2"]
+        assert "tcp_ecn" not in lab.seen().hosts.sysctls
 
 
 @pytest.mark.host

@@ -47,19 +47,19 @@ def _connections(stack: ExitStack) -> list[tuple[socket.socket, socket.socket]]:
 
 
 def _ours(pairs: list[tuple[socket.socket, socket.socket]], stack: ExitStack) -> Callable[[], int]:
+    from tcptutor.lab.netlink import Address, SockDiag, tcp_request
     from tcptutor.lab.network import Host, Interface
     from tcptutor.lab.sampler import sample
-    from tcptutor.lab.sockdiag import Address, SockDiag, request
 
     diag = SockDiag(Host("h1", "127.0.0.1", os.getpid(), Interface("lo", None)))
     stack.callback(diag.close)
     addresses = [Address(*client.getsockname(), *client.getpeername()) for client, _ in pairs]
-    asked = [(request(address), request(address.other_end)) for address in addresses]
+    asked = [(tcp_request(address), tcp_request(address.other_end)) for address in addresses]
 
     def take() -> int:
         rows = []
         for number, (there, back) in enumerate(asked):
-            info = diag.ask(there)
+            info = diag.info(there)
             assert info is not None
             rows.append(sample(number, 0.0, info, diag.bytes_received(back)))
         return len(rows)

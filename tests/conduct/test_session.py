@@ -1,4 +1,4 @@
-"""A conducted session: a run from each Found to its Finished, each in a file of its own."""
+"""A conducted session: a run from each RunFound to its Finished, each in a file of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tcptutor.conduct import ConductedSession
 from tcptutor.errors import LabError
-from tcptutor.lab.protocol import Event, Finished, Found, Seen
+from tcptutor.lab.protocol import Event, Finished, RunFound, SessionState
 from tcptutor.run import Fidelity, load
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
@@ -43,13 +43,13 @@ def kept(conducted: ConductedSession) -> Sequence[tuple[str, bool, str, list[flo
 
 async def test_each_run_that_is_found_has_its_own_file(store: RunStore) -> None:
     script = [
-        Seen(EXPERIMENT),
+        SessionState(EXPERIMENT),
         samples(0.5),
-        Found(FIRST),
+        RunFound(FIRST),
         samples(1.0),
         WHOLE,
-        Seen(EXPERIMENT),
-        Found(SECOND),
+        SessionState(EXPERIMENT),
+        RunFound(SECOND),
         samples(2.0),
         samples(3.0),
         WHOLE,
@@ -62,20 +62,22 @@ async def test_each_run_that_is_found_has_its_own_file(store: RunStore) -> None:
 
 async def test_the_run_that_goes_on_is_there_to_be_shown(store: RunStore) -> None:
     seen = []
-    async with session(store, Seen(EXPERIMENT), Found(FIRST), samples(1.0), WHOLE) as conducted:
+    async with session(store, SessionState(EXPERIMENT), RunFound(FIRST), samples(1.0), WHOLE) as conducted:
         async for _ in conducted:
             seen.append(len(conducted.growing.run.samples) if conducted.growing else None)
     assert seen == [None, 0, 1, None]
 
 
 async def test_a_run_that_the_end_of_the_session_cut_short(store: RunStore) -> None:
-    conducted = session(store, Found(FIRST), samples(1.0), CUT)
+    conducted = session(store, RunFound(FIRST), samples(1.0), CUT)
     await show(conducted)
     assert kept(conducted) == [("first", False, "the session ended during it", [1.0])]
 
 
 async def test_a_lab_that_dies_keeps_what_had_arrived(store: RunStore) -> None:
-    conducted = session(store, Found(FIRST), WHOLE, Found(SECOND), samples(1.0), LabError("the guest ended"))
+    conducted = session(
+        store, RunFound(FIRST), WHOLE, RunFound(SECOND), samples(1.0), LabError("the guest ended")
+    )
     with pytest.raises(LabError, match="the guest ended"):
         await show(conducted)
     assert kept(conducted) == [("first", True, "", []), ("second", False, "the lab ended during it", [1.0])]
@@ -83,7 +85,7 @@ async def test_a_lab_that_dies_keeps_what_had_arrived(store: RunStore) -> None:
 
 async def test_cancelled_it_keeps_what_had_arrived(store: RunStore) -> None:
     there = asyncio.Event()
-    conducted = session(store, Found(FIRST), samples(1.0), there)
+    conducted = session(store, RunFound(FIRST), samples(1.0), there)
     task = asyncio.create_task(show(conducted))
     await there.wait()
     task.cancel()
@@ -93,7 +95,7 @@ async def test_cancelled_it_keeps_what_had_arrived(store: RunStore) -> None:
 
 
 async def test_a_session_in_which_nothing_was_sent_leaves_nothing(store: RunStore) -> None:
-    conducted = session(store, Seen(EXPERIMENT), samples(1.0))
+    conducted = session(store, SessionState(EXPERIMENT), samples(1.0))
     await show(conducted)
     assert conducted.ended == []
     assert store.folder is not None

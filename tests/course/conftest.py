@@ -9,10 +9,19 @@ from pathlib import Path
 import pytest
 
 from tcptutor import places
+from tcptutor.run import Run, load
 
 MODULE = "03-parallel-streams"
 STEP = f"{MODULE}/03-one-lossy-flow.md"
 EXPERIMENT = f"{MODULE}/experiments/random-loss.toml"
+EXAMPLES = Path(__file__).parent / "examples"
+"""A course with a page of what ours does not ask yet."""
+
+
+def whole_run() -> Run:
+    """A run of one lossy flow, to its end."""
+    return load(places.assets() / "recorded/parallel-streams/one-lossy-flow.tcprun")
+
 
 Edit = Callable[[str, str, str], Path]
 

@@ -7,75 +7,81 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcptutor import units
-from tcptutor.course import Choice, Question, load, mark, solution
+from tcptutor.course import Question, load
+from tcptutor.course.activities.choice import Alternative, ChoiceQuestion, MultipleChoice, SingleChoice
+from tcptutor.course.activities.numeric import Numeric
 from tcptutor.errors import UnitError, UsageError
 
-QUESTIONS = [question for module in load().modules for step in module.steps for question in step.questions]
-SINGLE = Question(
+QUESTIONS = [question for module in load().modules for step in module.steps for question in step.of(Question)]
+CHOICES = [
+    question for module in load().modules for step in module.steps for question in step.of(ChoiceQuestion)
+]
+SINGLE = SingleChoice(
     id="q",
-    kind="single",
-    ask="?",
-    choices=(Choice(text="a", feedback="Not a."), Choice(text="b", correct=True, feedback="Yes, b.")),
-)
-MULTIPLE = Question(
-    id="q",
-    kind="multiple",
     ask="?",
     choices=(
-        Choice(text="a", correct=True, feedback="Yes, a."),
-        Choice(text="b", correct=True, feedback="Yes, b."),
-        Choice(text="c", feedback="Not c."),
+        Alternative(text="a", feedback="Not a."),
+        Alternative(text="b", correct=True, feedback="Yes, b."),
+    ),
+)
+MULTIPLE = MultipleChoice(
+    id="q",
+    ask="?",
+    choices=(
+        Alternative(text="a", correct=True, feedback="Yes, a."),
+        Alternative(text="b", correct=True, feedback="Yes, b."),
+        Alternative(text="c", feedback="Not c."),
     ),
 )
 
 
-def numeric(answer: str = "10 Mbit/s", unit: str = "rate", tolerance: float = 0.05) -> Question:
-    return Question(
-        id="q", kind="numeric", ask="?", answer=answer, unit=unit, tolerance=tolerance, feedback="Count."  # type: ignore[arg-type]
+def numeric(answer: str = "10 Mbit/s", unit: str = "rate", tolerance: float = 0.05) -> Numeric:
+    return Numeric(
+        id="q", ask="?", answer=answer, unit=unit, tolerance=tolerance, feedback="Count."  # type: ignore[arg-type]
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
 def test_every_shipped_question_takes_its_own_solution(question: Question) -> None:
-    assert mark(question, solution(question)).correct
+    assert question.mark(question.reference().right).correct
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
-def test_every_wrong_choice_is_told_why(question: Question) -> None:
+@pytest.mark.parametrize("question", CHOICES, ids=lambda question: question.id)
+def test_every_wrong_choice_is_told_why(question: ChoiceQuestion) -> None:
     for index, choice in enumerate(question.choices):
-        result = mark(question, (index,))
+        result = question.mark((index,))
         if not choice.correct:
             assert (result.correct, result.feedback.split("\n")[0]) == (False, choice.feedback)
 
 
 def test_a_single_choice() -> None:
-    assert mark(SINGLE, (1,)).feedback == "Yes, b."
-    assert not mark(SINGLE, (0,)).correct
+    assert SINGLE.mark((1,)).feedback == "Yes, b."
+    assert not SINGLE.mark((0,)).correct
 
 
 def test_multiple_tells_what_is_wrong_first_and_how_many_are_missing() -> None:
-    assert mark(MULTIPLE, (1, 0)).correct
-    part = mark(MULTIPLE, (0,))
+    assert MULTIPLE.mark((1, 0)).correct
+    part = MULTIPLE.mark((0,))
     assert (part.correct, part.feedback) == (False, "Yes, a.\n\n1 right answer is not chosen yet.")
-    mixed = mark(MULTIPLE, (0, 1, 2))
+    mixed = MULTIPLE.mark((0, 1, 2))
     assert (mixed.correct, mixed.feedback) == (False, "Not c.")
 
 
 @pytest.mark.parametrize("answer", [(), (0, 1), (7,), (-1,), "b"])
 def test_a_choice_that_cannot_be_marked_is_no_attempt(answer: tuple[int, ...] | str) -> None:
     with pytest.raises(UsageError):
-        mark(SINGLE, answer)
+        SINGLE.mark(answer)
 
 
 @pytest.mark.parametrize("answer", ["10", "ten", "", "10 ms", "1e999 Mbit/s", "10 Mbit/s or so"])
 def test_a_number_that_cannot_be_read_is_no_attempt(answer: str) -> None:
     with pytest.raises(UnitError):
-        mark(numeric(), answer)
+        numeric().mark(answer)
 
 
 @pytest.mark.parametrize("answer", ["10Mbit/s", "10000 kbit/s", "0.01 Gbps", "1e7 bit/s", "9.6 mbit/s"])
 def test_a_number_counts_in_every_unit_of_its_kind(answer: str) -> None:
-    assert mark(numeric(), answer).correct
+    assert numeric().mark(answer).correct
 
 
 @pytest.mark.parametrize(
@@ -92,7 +98,7 @@ def test_a_number_counts_in_every_unit_of_its_kind(answer: str) -> None:
     ],
 )
 def test_a_wrong_number_is_told_the_likely_slip(answer: str, said: str) -> None:
-    result = mark(numeric(), answer)
+    result = numeric().mark(answer)
     assert not result.correct
     assert said in result.feedback
     assert result.feedback.endswith("Count.")
@@ -100,7 +106,7 @@ def test_a_wrong_number_is_told_the_likely_slip(answer: str, said: str) -> None:
 
 def test_a_choice_for_a_numeric_question_is_no_attempt() -> None:
     with pytest.raises(UsageError, match="100 Mbit/s"):
-        mark(numeric(), (0,))
+        numeric().mark((0,))
 
 
 kinds = st.sampled_from(["rate", "time", "ratio", "size"])
@@ -118,19 +124,19 @@ def test_what_lies_inside_the_tolerance_counts_and_nothing_else(
     unit = units.EXAMPLES[kind].split()[1]
     question = numeric(f"{value!r} {unit}", kind, tolerance)
     given_value = value * (1 + share * tolerance)
-    assert mark(question, f"{given_value!r} {unit}").correct == (abs(share) <= 1)
+    assert question.mark(f"{given_value!r} {unit}").correct == (abs(share) <= 1)
 
 
 @given(percent=st.integers(1, 40))
 def test_the_edge_of_the_tolerance_still_counts(percent: int) -> None:
     question = numeric("100 ms", "time", percent / 100)
-    assert mark(question, f"{100 - percent} ms").correct
-    assert mark(question, f"{100 + percent} ms").correct
+    assert question.mark(f"{100 - percent} ms").correct
+    assert question.mark(f"{100 + percent} ms").correct
 
 
 @given(st.text(max_size=30))
 def test_any_text_is_marked_or_refused(text: str) -> None:
     try:
-        mark(numeric(), text)
+        numeric().mark(text)
     except UnitError as error:
         assert str(error)

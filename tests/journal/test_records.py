@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tcptutor.course.model import Choice, Course, Module, Predict, Question, Step, StepExperiment
+from tcptutor.course.activities.choice import Alternative, SingleChoice
+from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.record import PREDICT, Response
-from tcptutor.journal import Journal, Progress, is_done
+from tcptutor.journal import Journal, Progress
 from tcptutor.spec import Experiment
 
 from .conftest import a_run, answers, begin, finish, predict
@@ -53,16 +56,18 @@ def test_the_position_is_the_latest_visit(journal: Journal) -> None:
     assert journal.position() == ("m", "a")
 
 
-CHOICE = Choice(text="yes", correct=True, feedback="right")
+CHOICE = Alternative(text="yes", correct=True, feedback="right")
 STEPS = (
     Step(id="read", title="Read", prose="…"),
     Step(
         id="all",
         title="All",
         prose="…",
-        predict=Predict(ask="?"),
-        experiment=StepExperiment(name="m/e", experiment=Experiment(name="m/e")),
-        questions=(Question(id="q", kind="single", ask="?", choices=(CHOICE,)),),
+        activities=(
+            Predict(ask="?"),
+            RunActivity(name="m/e", experiment=Experiment(name="m/e")),
+            SingleChoice(id="q", ask="?", choices=(CHOICE,)),
+        ),
     ),
 )
 COURSE = Course(
@@ -79,7 +84,7 @@ def test_a_step_is_done_when_all_it_asks_for_is_done(journal: Journal) -> None:
     read, whole = STEPS
     assert journal.progress(COURSE) == {"m": Progress(0, 2)}
     journal.visit("m", "read")
-    assert is_done(journal.page("m", "read"), read)
+    assert read.is_done(journal.page("m", "read"))
 
     journal.visit("m", "all")
     predict(journal, "1 Mbit/s", 1e6, "m", "all")
@@ -88,7 +93,7 @@ def test_a_step_is_done_when_all_it_asks_for_is_done(journal: Journal) -> None:
     run.complete = False
     finish(journal, run)
     journal.respond("m", "all", "q", Response((0,), True))
-    assert not is_done(journal.page("m", "all"), whole), "a run that was cut short does not count"
+    assert not whole.is_done(journal.page("m", "all")), "a run that was cut short does not count"
 
     run = a_run("r2")
     begin(journal, run, "m", "all")

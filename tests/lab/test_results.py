@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tcptutor.lab.netlink import Address
 from tcptutor.lab.results import flow_results
-from tcptutor.lab.sampler import Flow
-from tcptutor.lab.sockdiag import Address
+from tcptutor.lab.sampler import SampledFlow
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, FlowResult, Run, Sample, load
 
 RUNS = sorted((Path(__file__).parents[1] / "analysis" / "runs").glob("*.tcprun"))
@@ -18,9 +18,9 @@ COOKIE = 37
 CWR = CA_STATES.index("cwr")
 
 
-def _flows(run: Run) -> list[Flow]:
+def _flows(run: Run) -> list[SampledFlow]:
     address = Address("10.0.0.1", 40000, "10.0.0.2", 5201)
-    return [Flow(number, 0, address) for number in range(run.experiment.total_streams)]
+    return [SampledFlow(number, 0, address) for number in range(run.experiment.total_streams)]
 
 
 def _is_hystart_exit(before: Sample, now: Sample) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tcptutor.lab.fidelity import Watch
-from tcptutor.lab.timing import Timing
+from tcptutor.lab.sampler import Timing
 from tests.conftest import Build
 
 EVERY = [0.01 * tick for tick in range(401)]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from tcptutor.run import Environment, Run
+from msgspec.structs import replace
+
+from tcptutor import analysis
+from tcptutor.run import Environment, Run, SampleTable
 from tcptutor.spec import Experiment, Flows, Hosts, Path
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench import axis, legend, plot, sparklines, traces
 
-from .fakes import expect, samples_of
+from .fakes import recorded
+from .made import eight, lossy
 
-EXPERIMENT = Experiment(
-    name="e", path=Path(rate=100e6, delay=0.02), flows=Flows(streams=1, duration=18, warmup=2)
-)
+EXPERIMENT = lossy().experiment
 SIZE = (60, 14)
 
 
@@ -21,9 +23,9 @@ def live(until: float) -> Live:
         experiment=EXPERIMENT,
         environment=Environment(backend="guest", clock="virtual", kernel="6.12"),
         started="",
-        samples=[sample for sample in samples_of(EXPERIMENT) if sample.t <= until],
+        samples=SampleTable(sample for sample in recorded(EXPERIMENT).samples if sample.t <= until),
     )
-    return Live("m", "s", run, expectation=expect(EXPERIMENT), drawn=list(run.samples), state="running")
+    return Live("m", "s", run, expectation=expected(EXPERIMENT), drawn=list(run.samples), state="running")
 
 
 def picture(until: float) -> list[plot.Line]:
@@ -41,7 +43,7 @@ def test_old_columns_never_move_and_only_new_cells_are_drawn() -> None:
 
 
 def test_every_peak_and_every_loss_is_kept_however_narrow_the_chart() -> None:
-    samples = live(20).drawn
+    samples = live(22).drawn
     (points,) = traces.traces(samples, EXPERIMENT.seconds, 40).values()
     assert len(points) < len(samples) / 2
     assert max(cwnd for _, cwnd in points) == max(sample.cwnd for sample in samples)
@@ -49,7 +51,7 @@ def test_every_peak_and_every_loss_is_kept_however_narrow_the_chart() -> None:
 
 
 def test_slow_starts_overshoot_does_not_flatten_what_is_measured() -> None:
-    samples = [sample for sample in samples_of(EXPERIMENT) if sample.cwnd <= 60]
+    samples = [sample for sample in recorded(EXPERIMENT).samples if sample.cwnd <= 60]
     import msgspec
 
     spike = msgspec.structs.replace(samples[0], t=1.0, cwnd=900)
@@ -58,9 +60,9 @@ def test_slow_starts_overshoot_does_not_flatten_what_is_measured() -> None:
 
 
 def test_each_kind_has_a_shape_of_its_own() -> None:
-    eight = Experiment(name="e", path=Path(delay=0.02), flows=Flows(streams=8, duration=18, warmup=2))
-    flows = traces.traces(samples_of(eight), eight.seconds, SIZE[0] * 2)
-    lines = plot.draw(list(flows.values()), SIZE, eight.seconds, 150, 38.7)
+    several = eight().experiment
+    flows = traces.traces(recorded(several).samples, several.seconds, SIZE[0] * 2)
+    lines = plot.draw(list(flows.values()), SIZE, several.seconds, 150, 38.7)
     shapes = {kind: set(text) for line in lines for kind, text in line.pieces()}
     assert plot.MEAN in shapes[plot.FLOW]
     assert plot.EXPECTED in shapes[plot.MODEL]
@@ -78,8 +80,8 @@ def test_the_lines_under_the_chart_have_its_time_axis() -> None:
         scale = next(line.text for line in lines if "└" in line.text)
         assert scale.index("└") == axis.GUTTER - 1
         assert len(scale.rstrip()) - axis.GUTTER == axis.columns(SIZE[0])
-    shown = live(20)
-    shown.rates = [(t / 2, 9e6) for t in range(1, 41)]
+    shown = live(22)
+    shown.rates = [(t / 2, 9e6) for t in range(1, 45)]
     for line in (sparklines.throughput(shown, SIZE[0]), sparklines.rtt(shown, SIZE[0])):
         assert len(line.plain) == SIZE[0]
         assert line.plain[axis.GUTTER - 1] == " "
@@ -91,9 +93,11 @@ def test_a_full_block_of_rtt_is_a_full_queue() -> None:
     assert sparklines.rtt_scale(Experiment(name="e", path=path)) == 0.04
 
 
-def test_the_expected_course_lies_under_what_is_measured() -> None:
-    from tcptutor.analysis import expect as expected
+def expected(made: Experiment) -> analysis.Expectation:
+    return replace(analysis.expect(made), trajectory=analysis.window_courses(made))
 
+
+def test_the_expected_course_lies_under_what_is_measured() -> None:
     made = Experiment(
         name="e",
         path=Path(rate=20e6, delay=0.05, queue=60_000),
@@ -113,8 +117,6 @@ def test_the_expected_course_lies_under_what_is_measured() -> None:
 
 
 def test_a_course_of_unlike_flows_is_their_mean() -> None:
-    from tcptutor.analysis import expect as expected
-
     made = Experiment(
         name="e",
         path=Path(rate=20e6, delay=0.05, queue=60_000),
@@ -126,9 +128,7 @@ def test_a_course_of_unlike_flows_is_their_mean() -> None:
 
 
 def test_the_legend_names_the_course_wherever_it_is_drawn() -> None:
-    from tcptutor.analysis import expect as expected
-
-    shown = live(20)
+    shown = live(22)
     for streams, window in ((1, None), (4, None), (1, 65536)):
         made = Experiment(
             name="e",

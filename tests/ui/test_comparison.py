@@ -8,10 +8,10 @@ import pytest
 
 from tcptutor import analysis
 from tcptutor.analysis import Report
-from tcptutor.course.record import Response
 from tcptutor.run import load
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench import comparison, result
+from tcptutor.ui.widgets.bench.comparison import OwnPrediction
 
 RUNS = Path(__file__).parent.parent / "analysis" / "runs"
 WIDTHS = (53, 64, 76, 116)
@@ -22,14 +22,14 @@ def report(name: str) -> Report:
 
 
 def rows(name: str, width: int = 76) -> list[str]:
-    return comparison.table(report(name), None, True, width).plain.split("\n")
+    return comparison.table(report(name), None, width).plain.split("\n")
 
 
 @pytest.mark.parametrize("file", sorted(RUNS.iterdir()), ids=lambda file: file.stem)
 def test_no_line_is_wider_than_its_place(file: Path) -> None:
-    told, own = report(file.stem), Response("1 Mbit/s", None, value=1e6)
+    told, own = report(file.stem), OwnPrediction("1 Mbit/s", 1e6)
     for write, width in [(comparison.table, width) for width in WIDTHS] + [(comparison.line, 78)]:
-        assert max(map(len, write(told, own, True, width).plain.split("\n"))) <= width
+        assert max(map(len, write(told, own, width).plain.split("\n"))) <= width
 
 
 def test_each_model_has_prediction_difference_and_tolerance() -> None:
@@ -78,19 +78,17 @@ def test_a_number_and_its_unit_stay_on_one_line() -> None:
 
 
 def test_a_small_terminal_has_the_binding_model_and_its_reason() -> None:
-    text = comparison.line(report("timeouts"), Response("1 Mbit/s", None, value=1e6), True, 78).plain.split(
-        "\n"
-    )
+    text = comparison.line(report("timeouts"), OwnPrediction("1 Mbit/s", 1e6), 78).plain.split("\n")
     assert text[0] == "measured 91.3 kbit/s   Mathis 479 kbit/s (−81 %, ±49 %) ✗"
     assert text[1] == "you 1 Mbit/s (−91 %)"
     assert text[2].startswith("  waiting for timeouts took 77 % of the time")
 
 
 def test_where_lines_are_few_the_last_models_are_only_counted() -> None:
-    told, own = report("bbr-loss"), Response("1 Mbit/s", None, value=1e6)
-    whole = comparison.table(told, own, True, 76).plain.split("\n")
+    told, own = report("bbr-loss"), OwnPrediction("1 Mbit/s", 1e6)
+    whole = comparison.table(told, own, 76).plain.split("\n")
     for room in range(1, len(whole) + 2):
-        lines = comparison.table(told, own, True, 76, room).plain.split("\n")
+        lines = comparison.table(told, own, 76, room).plain.split("\n")
         # The model that binds and the student's own stay, whatever there is room for.
         assert len(lines) <= max(room, 4)
         assert lines[:2] == whole[:2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tcptutor.ui.widgets.page.page import Page
 from tests.journal.conftest import answers, predict
 
 from .screen import keys, text, until, until_text
@@ -39,6 +40,14 @@ async def test_a_choice_marks_nothing_before_enter(page, journal) -> None:
 async def test_arrows_and_enter_answer_too(page, journal) -> None:
     await page.press("1", "down", "space", "enter")
     await until_text(page, "✓ Right.")
+
+
+async def test_the_cursor_shows_as_soon_as_the_question_has_the_focus(page) -> None:
+    await until(page, lambda: isinstance(page.app.focused, Page))
+    await page.press("tab")
+    await until_text(page, "› 1 ○ The link")
+    await page.press("tab")
+    await until(page, lambda: "›" not in text(page.app))
 
 
 async def test_a_number_without_its_unit_is_no_attempt(page, journal) -> None:

@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tcptutor.conduct import finish
+from tcptutor.course import MarkContext, load
 from tcptutor.course.model import Course
 from tcptutor.course.record import Response
 from tcptutor.journal import Journal
 from tcptutor.run import Run
+from tcptutor.ui.screens.base import WIDE
 from tests.journal.conftest import predict
 
-from .fakes import GUEST, finished, samples_of
+from .fakes import GUEST, recorded
 from .screen import until_text
+
+EXAMPLES = Path(__file__).parents[1] / "course" / "examples"
 
 SIZES = [(80, 24), (120, 36)]
 
 
-def keep_run(journal: Journal, course: Course, module: str, step: str) -> None:
+def keep_run(journal: Journal, course: Course, module: str, step: str) -> Run:
     """A finished run of that step, as the journal has it from an earlier day."""
     found = next(each for each in course.modules if each.id == module)
     used = next(each.experiment for each in found.steps if each.id == step)
     assert used is not None
-    experiment = used.experiment
-    run = Run(
+    run = msgspec.structs.replace(
+        recorded(used.experiment),
         id="r1",
-        experiment=experiment,
+        experiment=used.experiment,
         environment=GUEST,
         started="2026-01-01T00:00:00+00:00",
-        samples=samples_of(experiment),
-        flows=list(finished(experiment).flows),
-        complete=True,
         wall_s=9.4,
-        experiment_s=experiment.seconds,
     )
     journal.begin_run(run, module, step)
     journal.finish_run(run, finish(run, journal.runs)[0])
     journal.visit(module, step)
+    return run
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -79,3 +82,30 @@ def test_eight_flows_and_their_mean(
         await pilot.pause(0.6)
 
     assert snap_compare(make_app("many-flows"), terminal_size=size, run_before=ready)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_an_order_and_a_value_that_was_read_off(
+    snap_compare: Any, make_app: Any, journal: Journal, size: tuple[int, int]
+) -> None:
+    examples = load(EXAMPLES)
+    where = "own-run", "a-loss"
+    run = keep_run(journal, examples, *where)
+    _, order, read_off, _ = examples.modules[0].steps[0].activities
+    assert order.mark((0, 1, 3, 2)).correct is False
+    journal.respond(*where, order.id, Response((0, 1, 3, 2), False))
+    value = read_off.reference(MarkContext(run=run)).right
+    journal.respond(*where, read_off.id, Response(value, True))
+
+    async def ready(pilot: Any) -> None:
+        await until_text(pilot, "ready")
+        await until_text(pilot, "why: random loss")
+        if size[0] < WIDE:
+            await pilot.press("c", "c")  # only the text
+        # Down to the order, which is the first thing that can be done here.
+        await pilot.press("tab")
+        await until_text(pilot, "✗ Not yet.")
+        await pilot.pause(0.6)
+
+    app = make_app("own-run", of=examples)
+    assert snap_compare(app, terminal_size=size, run_before=ready)

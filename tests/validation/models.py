@@ -9,7 +9,7 @@ from functools import cache
 
 from tcptutor import theory
 from tcptutor.analysis.case import PATH_RTT
-from tcptutor.analysis.laws import CUBIC_SPREAD, HTCP_SPREAD, RENO_SPREAD
+from tcptutor.analysis.expected.loss import CUBIC_SPREAD, HTCP_SPREAD, RENO_SPREAD
 from tests.validation.kept import Result
 from tests.validation.simulated import KEPT
 

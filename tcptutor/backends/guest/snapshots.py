@@ -228,7 +228,7 @@ async def _ready(machine: Machine, timeout: float) -> Environment:
         ) from None
     if not line:
         raise LabError(f"it ended; its last words: {machine.last_words() or 'none'}")
-    event = event_decoder.decode(line)
+    event = protocol.event(line)
     if isinstance(event, Failed):
         raise LabError(event.reason)
     assert isinstance(event, Ready)

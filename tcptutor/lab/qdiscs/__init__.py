@@ -1,4 +1,4 @@
-"""The queue disciplines in the kernel's own terms, as plugins of pyroute2's tc message.
+"""The queue disciplines in the kernel's own terms, as options of pyroute2's tc message.
 
 pyroute2 knows some of them in part (netem without seed, bursts and distributions) and some not at all (fq, red).
 Each class here writes its settings and reads the same names back, so that what the kernel holds can be compared

@@ -6,15 +6,15 @@ import math
 from typing import Any
 
 from pyroute2.netlink import nla
-from pyroute2.netlink.rtnl import TC_H_ROOT
 
-from tcptutor.lab.qdiscs.attributes import U32_MAX, numbers, u32, without_rate
+from tcptutor.lab.qdiscs.attributes import U32_MAX, numbers, u32
+
+_AQM = ("limit", "target", "interval")
 
 
 class _Aqm:
-    """codel and fq_codel: `limit` in packets, `ecn`; target 5 ms and interval 100 ms are the kernel's."""
+    """codel and fq_codel: `limit` in packets, `ecn`; `target` and `interval`, in us, are the kernel's own."""
 
-    parent = TC_H_ROOT
     prefix: str
 
     @classmethod
@@ -29,10 +29,8 @@ class _Aqm:
 
     @classmethod
     def read(cls, options: Any) -> dict[str, Any]:
-        return {
-            "limit": options.get_attr(f"{cls.prefix}_LIMIT"),
-            "ecn": bool(options.get_attr(f"{cls.prefix}_ECN")),
-        }
+        held = {name: options.get_attr(f"{cls.prefix}_{name.upper()}") for name in _AQM}
+        return held | {"ecn": bool(options.get_attr(f"{cls.prefix}_ECN"))}
 
 
 class Codel(_Aqm):
@@ -53,9 +51,10 @@ class FqCodel(_Aqm):
 
 
 class Cake:
-    """cake without its own shaper, so that it schedules what the tbf above it lets out: `limit` in bytes."""
+    """cake without its own shaper, so that it schedules what the tbf above it lets out: `limit` in bytes.
 
-    parent = TC_H_ROOT
+    Somebody's own may have a `rate`, bytes per second.
+    """
 
     class options(nla):  # type: ignore[misc]
         nla_map = (
@@ -71,7 +70,10 @@ class Cake:
 
     @staticmethod
     def read(options: Any) -> dict[str, Any]:
-        return {"limit": options.get_attr("TCA_CAKE_MEMORY")}
+        return {
+            "limit": options.get_attr("TCA_CAKE_MEMORY"),
+            "rate": options.get_attr("TCA_CAKE_BASE_RATE64"),
+        }
 
 
 class Red:
@@ -80,7 +82,6 @@ class Red:
     The average follows the queue with the weight that makes a burst of low packets pass (tc-red's rule).
     """
 
-    parent = TC_H_ROOT
     _ECN = 1
 
     class options(nla):  # type: ignore[misc]
@@ -129,8 +130,6 @@ class Red:
                 ["TCA_RED_MAX_P", u32(probability)],
             ]
         }
-
-    fix_request = staticmethod(without_rate)
 
     @staticmethod
     def read(options: Any) -> dict[str, Any]:

@@ -1,8 +1,6 @@
-"""What several disciplines have in common: the scale of probabilities, lists of 32-bit numbers, the name `rate`."""
+"""What several disciplines have in common: the scale of probabilities, lists of 32-bit numbers."""
 
 from __future__ import annotations
-
-from typing import Any
 
 U32_MAX = 0xFFFFFFFF
 
@@ -15,9 +13,3 @@ def u32(probability: float) -> int:
 def numbers(prefix: str, names: str) -> tuple[tuple[str, str], ...]:
     """A map of attributes that are all 32-bit numbers: `prefix` before each of `names`, in the kernel's order."""
     return tuple((f"{prefix}_{name}", "uint32") for name in names.split())
-
-
-def without_rate(request: Any) -> None:
-    """A `fix_request` of pyroute2: the message has a `rate` of its own, an estimator; ours is in the options."""
-    if "rate" in request:
-        del request["rate"]

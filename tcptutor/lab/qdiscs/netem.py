@@ -9,7 +9,6 @@ from statistics import NormalDist
 from typing import Any
 
 from pyroute2.netlink import nla
-from pyroute2.netlink.rtnl import TC_H_ROOT
 from pyroute2.netlink.rtnl.tcmsg import sched_netem
 
 from tcptutor.lab.qdiscs.attributes import U32_MAX, u32
@@ -41,8 +40,6 @@ class Netem:
     `burst` above 1 makes the losses those of a Gilbert model: good and bad states, all lost in the bad one, which
     lasts `burst` packets in the mean. `shape` is the delay's distribution.
     """
-
-    parent = TC_H_ROOT
 
     class options(sched_netem.options):  # type: ignore[misc]
         nla_map = (

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from pyroute2.netlink import nla
-from pyroute2.netlink.rtnl import TC_H_ROOT
 
-from tcptutor.lab.qdiscs.attributes import U32_MAX, numbers, without_rate
+from tcptutor.lab.qdiscs.attributes import U32_MAX, numbers
 
 _LINKLAYER_ETHERNET = 1
+TICK = 64e-9
+"""The unit of a bucket's time, s (pkt_sched.h, PSCHED_SHIFT)."""
 
 
 class Tbf:
     """tbf: `rate` in bytes per second, `burst` and `limit` in bytes."""
-
-    parent = TC_H_ROOT
 
     class options(nla):  # type: ignore[misc]
         nla_map = (
@@ -66,15 +65,13 @@ class Tbf:
     @staticmethod
     def read(options: Any) -> dict[str, Any]:
         parms = options.get_attr("TCA_TBF_PARMS")
-        return {"rate": options.get_attr("TCA_TBF_RATE64") or parms["rate"], "limit": parms["limit"]}
-
-    fix_request = staticmethod(without_rate)
+        rate = options.get_attr("TCA_TBF_RATE64") or parms["rate"]
+        # The kernel keeps the bucket as the time in which it is filled.
+        return {"rate": rate, "burst": round(rate * parms["buffer"] * TICK), "limit": parms["limit"]}
 
 
 class Fq:
     """fq: `maxrate` in bytes per second for each flow, `limit` in packets; either may be left out."""
-
-    parent = TC_H_ROOT
 
     class options(nla):  # type: ignore[misc]
         nla_map = numbers(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tcptutor.lab.hosts import sysctl
+from tcptutor.lab.netlink import AT, Address, SockDiag, tcp_request
 from tcptutor.lab.network import Host, Network
-from tcptutor.lab.sockdiag import AT, Address, SockDiag, request
 
 _A_FLOW = 16384
 """Bytes acknowledged from which a connection is a flow; below it are greetings, such as iperf3's control connection."""
@@ -66,5 +66,5 @@ class Finder:
         return next((one.algorithm for one in there if one.address == address), usual)
 
     def _acked(self, address: Address) -> int:
-        info = self._diags[address.source].ask(request(address))
+        info = self._diags[address.source].info(tcp_request(address))
         return info[AT["bytes_acked"]] if info is not None else 0

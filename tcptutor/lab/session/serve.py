@@ -1,6 +1,6 @@
 """A session: the lab set up as an experiment says, terminals on its hosts, and an eye on what is done there.
 
-One thread waits for all of it: requests, terminals, the kernel's news, the next sample.
+One thread waits for all of it: requests, terminals, the time to look at the kernel, that of a sample.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from tcptutor.lab.protocol import (
     OpenTerminal,
     Request,
     Resized,
-    Seen,
     SessionEnded,
     Stop,
     Typed,
     Wrote,
 )
 from tcptutor.lab.session.finder import Finder
-from tcptutor.lab.session.observed import Observed
-from tcptutor.lab.session.settings import Settings
-from tcptutor.lab.session.terminal import Terminal
+from tcptutor.lab.session.state import KernelState
+from tcptutor.lab.session.terminal import PseudoTerminal
+from tcptutor.lab.session.unplanned import UnplannedRun
 from tcptutor.run import Environment
 
 _LOOK = 0.05
-"""How often to look for new flows, s: about the first round trips of a flow that nobody announced."""
+"""How often to look for new flows, s: about the first round trips of a flow that nobody announced. What the kernel
+holds is looked at every other time."""
 
 _PRIORITY = -10
 
@@ -51,7 +51,7 @@ def _first() -> Iterator[None]:
             os.setpriority(os.PRIO_PROCESS, 0, 0)
 
 
-class Session:
+class SessionServer:
     """Owns the terminals and what is observed. Not for two at once on one network."""
 
     def __init__(
@@ -59,10 +59,10 @@ class Session:
     ) -> None:
         self._network, self._request, self._channel = network, request, channel
         self._environment = environment
-        self._terminals: dict[int, Terminal] = {}
-        self._observed: Observed | None = None
+        self._terminals: dict[int, PseudoTerminal] = {}
+        self._run: UnplannedRun | None = None
         self._finder: Finder
-        self._settings: Settings
+        self._state: KernelState
 
     def serve(self) -> None:
         """Until Stop or the end of the input. Raises LabError or KernelLacks; leaves the network as it found it.
@@ -71,35 +71,37 @@ class Session:
         """
         experiment = self._request.experiment
         with set_up(self._network, experiment):
-            self._finder, self._settings = Finder(self._network), Settings(self._network, experiment)
+            self._finder, self._state = Finder(self._network), KernelState(self._network, experiment)
             try:
                 with _first():
-                    self._channel.send(Seen(experiment))
+                    self._channel.send(self._state.report(experiment))
                     self._loop()
             finally:
                 self._close()
 
     def _close(self) -> None:
-        if self._observed is not None:
-            self._observed.close()
+        if self._run is not None:
+            self._run.close()
         for terminal in self._terminals.values():
             terminal.close()
         self._finder.close()
-        self._settings.close()
+        self._state.close()
 
     def _loop(self) -> None:
-        look = 0.0
+        look, odd = 0.0, False
         while not self._channel.closed:
             now = time.monotonic()
             if now >= look:
-                look = now + _LOOK
+                look, odd = now + _LOOK, not odd
+                if odd:
+                    self._look_at_state()
                 self._find()
-            if self._observed is not None and now >= self._observed.due and not self._observed.sample():
+            if self._run is not None and now >= self._run.due and not self._run.sample():
                 self._finish(complete=True)
-            due = min(look, self._observed.due) if self._observed is not None else look
+            due = min(look, self._run.due) if self._run is not None else look
             if not self._wait(max(0.0, due - time.monotonic())):
                 break
-        if self._observed is not None:
+        if self._run is not None:
             self._finish(complete=False)
         self._channel.send(SessionEnded())
 
@@ -111,20 +113,24 @@ class Session:
                 self._read(number)
                 self._hang_up(number)
         terminals = {terminal.descriptor: number for number, terminal in self._terminals.items()}
-        # While a run is observed, asking for its queue is news a hundred times a second: it looks for itself.
-        news = self._settings.descriptors if self._observed is None else []
-        request, ready = self._channel.wait(seconds, [*terminals, *news])
+        request, ready = self._channel.wait(seconds, list(terminals))
         if request is not None and not self._answer(request):
             return False
         for descriptor in ready:
             if terminals.get(descriptor) in self._terminals:
                 self._read(terminals[descriptor])
-        if any(descriptor in ready for descriptor in news) and self._settings.changed():
-            self._tell_settings()
         return True
 
-    def _tell_settings(self) -> None:
-        self._channel.send(Seen(self._settings.experiment(self._settings.path())))
+    def _look_at_state(self) -> None:
+        if self._state.look():
+            if self._run is not None:
+                self._run.settings_changed()
+            else:
+                self._tell_state()
+
+    def _tell_state(self) -> None:
+        sender, receiver = self._network.senders[0], self._network.receivers[0]
+        self._channel.send(self._state.report(self._state.experiment(self._state.path(), sender, receiver)))
 
     def _answer(self, request: Request) -> bool:
         match request:
@@ -132,7 +138,7 @@ class Session:
                 return False
             case OpenTerminal(terminal=number, host=host, rows=rows, columns=columns):
                 try:
-                    self._terminals[number] = Terminal(self._network, host, rows, columns)
+                    self._terminals[number] = PseudoTerminal(self._network, host, rows, columns)
                 except TutorError as error:
                     self._channel.send(Wrote(number, f"{error}\r\n".encode()))
                     self._channel.send(Wrote(number, b""))
@@ -160,12 +166,14 @@ class Session:
         starts = self._finder.look()
         if not starts:
             return
-        if self._observed is not None:
-            self._observed.add(starts)
+        if self._run is None:
+            self._look_at_state()  # what was changed just before it began is no change during it
+        if self._run is not None:
+            self._run.add(starts)
         else:
-            self._observed = Observed(
+            self._run = UnplannedRun(
                 self._network,
-                self._settings,
+                self._state,
                 self._channel,
                 starts,
                 self._environment,
@@ -173,11 +181,11 @@ class Session:
             )
 
     def _finish(self, complete: bool) -> None:
-        assert self._observed is not None
-        observed, self._observed = self._observed, None
+        assert self._run is not None
+        run, self._run = self._run, None
         try:
-            observed.finish(complete)
-            self._tell_settings()  # a run tells those that it began with
+            run.finish(complete)
+            self._tell_state()  # a run tells those that it began with
         except LabError as error:
             # Somebody took away what it rested on: the next run may be sound.
             self._channel.send(Failed(str(error), "run"))

@@ -51,7 +51,7 @@ def _own_terminal() -> None:
         os.setpriority(os.PRIO_PROCESS, 0, 0)
 
 
-class Terminal:
+class PseudoTerminal:
     """Owns the pseudo-terminal and the shell in it; `close` hangs up."""
 
     def __init__(self, network: Network, host: str, rows: int, columns: int) -> None:

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, Protocol, cast
 
 from textual import events
 from textual.screen import Screen
 
+from tcptutor.course.model import Course, Module, Step
+from tcptutor.journal import Journal
 from tcptutor.ui import keys
+from tcptutor.ui.bench import Bench
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.status.footer import Footer
-from tcptutor.ui.widgets.status.header import Header
-
-if TYPE_CHECKING:
-    from tcptutor.ui.app import TutorApp
+from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 WIDE = 100
 """From here on two columns."""
 TALL = 32
 """From here on there is room for the table of models."""
+
+
+class Tutor(Protocol):
+    """What screens ask of the app."""
+
+    course: Course
+    journal: Journal
+    bench: Bench
+    problems: tuple[str, ...]
+    """What is wrong with lesson files, a line each."""
+
+    def open_module(self, module: str) -> None:
+        """Where the student left it."""
+
+    def open_step(self, module: Module, step: Step) -> None:
+        """In place of the page that is shown."""
 
 
 class TutorScreen(Screen[None]):
@@ -36,8 +51,8 @@ class TutorScreen(Screen[None]):
     """(key, what it does) for the list of keys, of those that are Textual's own."""
 
     @property
-    def tutor(self) -> TutorApp:
-        return cast("TutorApp", self.app)
+    def tutor(self) -> Tutor:
+        return cast("Tutor", self.app)
 
     def fit(self, wide: bool, tall: bool) -> None:
         """The terminal has a new size."""
@@ -47,14 +62,14 @@ class TutorScreen(Screen[None]):
 
     def show_keys(self) -> None:
         """Draw the footer anew."""
-        self.query_one(Footer).show_keys(keys.line(self, self.FOOTER))
+        self.query_one(KeyBar).show_keys(keys.line(self, self.FOOTER))
 
     def show_lab(self) -> None:
         """The lab has changed."""
-        self.query_one(Header).show_lab(self._lab_line())
+        self.query_one(TopBar).show_lab(self._lab_line())
 
     def run_moved(self, live: Live) -> None:  # noqa: ARG002  # for subclasses
-        self.query_one(Header).show_lab(self._lab_line())
+        self.query_one(TopBar).show_lab(self._lab_line())
 
     def run_ended(self, live: Live) -> None:  # noqa: ARG002
         self.show_lab()

@@ -12,8 +12,7 @@ from tcptutor.course.model import Module
 from tcptutor.journal import Progress
 from tcptutor.ui import keys
 from tcptutor.ui.screens.base import TutorScreen
-from tcptutor.ui.widgets.status.footer import Footer
-from tcptutor.ui.widgets.status.header import Header
+from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 WELCOME = (
     "Each page asks you something, runs a real TCP experiment on a Linux kernel, and shows the models' "
@@ -27,7 +26,7 @@ class HomeScreen(TutorScreen):
     FOOTER = (("app.keys", "keys"), ("app.commands", "commands"), ("app.quit", "quit"))
 
     def compose(self) -> ComposeResult:
-        yield Header()
+        yield TopBar()
         with Vertical(id="home"):
             yield Static(self.tutor.course.title, id="course", markup=False)
             yield Static(id="greeting", markup=False)
@@ -35,7 +34,7 @@ class HomeScreen(TutorScreen):
             yield Static(id="objectives", markup=False)
             yield Static(id="lab", markup=False)
             yield Static(id="problems", markup=False)
-        yield Footer()
+        yield KeyBar()
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -47,10 +46,10 @@ class HomeScreen(TutorScreen):
         self.query_one(OptionList).focus()
 
     def show_keys(self) -> None:
-        self.query_one(Footer).show_keys(
+        self.query_one(KeyBar).show_keys(
             (("↑ ↓", "module"), ("Enter", "open"), *keys.line(self, self.FOOTER))
         )
-        self.query_one(Footer).show_right("saved" if self.tutor.journal.lasting else "NOT SAVED")
+        self.query_one(KeyBar).show_right("saved" if self.tutor.journal.lasting else "NOT SAVED")
 
     def show_lab(self) -> None:
         super().show_lab()

@@ -11,17 +11,17 @@ from textual.containers import Container
 from textual.widgets import Input
 
 from tcptutor.course.model import Module, Step
+from tcptutor.course.sitting import Sitting
 from tcptutor.ui import keys, pages
 from tcptutor.ui.live import Live
-from tcptutor.ui.messages import Answered, Predicted
+from tcptutor.ui.messages import ResponseGiven
+from tcptutor.ui.screens.activities import BOXES, SIDES
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.lesson_answers import Answers
-from tcptutor.ui.screens.lesson_run import Running
+from tcptutor.ui.screens.side import Side
 from tcptutor.ui.study import Study
-from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.page.page import Page
-from tcptutor.ui.widgets.status.footer import Footer
-from tcptutor.ui.widgets.status.header import Header
 
 TYPING = (("Enter", "locks it in"), ("Esc", "leaves the field"))
 VIEWS = ("-both", "-chart-only", "-text-only")
@@ -63,41 +63,49 @@ class LessonScreen(TutorScreen):
         ("lesson.home", "home"),
     )
 
-    def __init__(self, module: Module, step: Step) -> None:
+    def __init__(self, module: Module, step: Step, sitting: Sitting = Sitting.LEARN) -> None:
         super().__init__()
-        self.module, self.step = module, step
+        self.module, self.step, self.sitting = module, step, sitting
         self._view = 0
 
     def compose(self) -> ComposeResult:
-        self._study = Study(self.module, self.step, self.tutor.journal)
-        page = Page(self._study, pages.onward(self.tutor.course, self.module, self.step))
+        activities = self.step.activities
+        self._study = Study(self.module, self.step, self.tutor.journal, self.sitting)
+        boxes = [BOXES[type(each)](each) for each in activities if type(each) in BOXES]
+        page = Page(self.step, boxes, pages.onward(self.tutor.course, self.module, self.step))
         self._answers = Answers(self._study, page)
-        self._control: Running | None = None
-        yield Header()
+        self._sides = {
+            each.id: SIDES[type(each)](each, self._study, page, self.tutor.bench)
+            for each in activities
+            if type(each) in SIDES
+        }
+        self._side: Side | None = None
+        """What is beside the page now: that of the activity that was used last."""
+        yield TopBar()
         with Container(id="body"):
             yield page
-            page.set_class(self.step.experiment is None, "-alone")
-            if self.step.experiment:
-                panel = RunPanel()
-                yield panel
-                self._control = Running(self.tutor, self._study, page, panel)
-        yield Footer()
+            page.set_class(not self._sides, "-alone")
+            for side in self._sides.values():
+                side.widget.add_class("side", "-unused")
+                yield side.widget
+        yield KeyBar()
 
     def on_mount(self) -> None:
         super().on_mount()
         number = self.module.steps.index(self.step) + 1
         place = f"{self.module.number} {self.module.title} · {number}/{len(self.module.steps)}"
-        self.query_one(Header).show_place(place)
+        self.query_one(TopBar).show_place(place)
+        for side in self._sides.values():
+            side.restore()
+        self._use(next(iter(self._sides), ""))
         self._answers.restore()
         self._changed()
         self.query_one(Page).focus()
-        if self._control:
-            self._control.restore()
 
     def fit(self, wide: bool, tall: bool) -> None:
         super().fit(wide, tall)
-        for panel in self.query(RunPanel):
-            panel.show_small(not tall)
+        for side in self._sides.values():
+            side.fit(tall)
 
     # Keys
 
@@ -107,18 +115,18 @@ class LessonScreen(TutorScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         """Keys that would do nothing are not offered."""
-        bench = self.tutor.bench
+        bench, side = self.tutor.bench, self._side
         match action:
             case "run":
-                works = self._control is not None and not self._control.going_on
+                works = side is not None and not side.going_on
             case "run_unpredicted":
-                works = self._control is not None and self._study.must_predict and not bench.busy
+                works = side is not None and self._study.due_before_run is not None and not bench.busy
             case "stop":
                 works = bench.busy
             case "hint":
                 works = self._answers.has_hints
             case "view":
-                works = self._control is not None
+                works = side is not None
             case "digit":
                 works = not self._typing
             case _:
@@ -126,7 +134,7 @@ class LessonScreen(TutorScreen):
         return works
 
     def show_keys(self) -> None:
-        footer = self.query_one(Footer)
+        footer = self.query_one(KeyBar)
         footer.show_keys(TYPING if self._typing else keys.line(self, self.FOOTER))
 
     def action_go(self, by: int) -> None:
@@ -137,14 +145,14 @@ class LessonScreen(TutorScreen):
             self.tutor.open_step(*there)
 
     def action_run(self) -> None:
-        if self._control:
-            self._control.start()
+        if self._side:
+            self._side.start()
             self._changed()
 
     def action_run_unpredicted(self) -> None:
-        if self._control:
-            self._answers.skip_prediction()
-            self._control.start()
+        if self._side:
+            self._answers.skip_before_run()
+            self._side.start()
             self._changed()
 
     def action_stop(self) -> None:
@@ -177,35 +185,51 @@ class LessonScreen(TutorScreen):
     # What the widgets and the bench report
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:  # noqa: ARG002
+        box = self.query_one(Page).box_at_hand()
+        if box is not None and box.activity.id in self._sides:
+            self._use(box.activity.id)
         self.show_keys()
 
-    def on_predicted(self, message: Predicted) -> None:
-        if self._answers.predict(message.text):
-            self.query_one(Page).focus()
-            if self._control:
-                self._control.predicted()
+    def on_response_given(self, message: ResponseGiven) -> None:
+        if self._answers.respond(message.activity, message.given):
+            if message.activity.locked:
+                self.query_one(Page).focus()
+            for side in self._sides.values():
+                side.responded()
         self._changed()
 
-    def on_answered(self, message: Answered) -> None:
-        self._answers.answer(message.question, message.answer)
+    def on_run_recalled(self) -> None:
+        self._answers.mark_again()
         self._changed()
 
     def run_moved(self, live: Live) -> None:
         super().run_moved(live)
-        if self._control:
-            self._control.moved(live)
+        for side in self._sides.values():
+            side.moved(live)
 
     def run_ended(self, live: Live) -> None:
         super().run_ended(live)
-        if self._control:
-            self._control.ended(live)
+        for side in self._sides.values():
+            side.ended(live)
+        self._answers.reveal()
         self._changed()
+
+    def end_sitting(self) -> None:
+        """It is over: what the sitting had not told is told now."""
+        self._answers.end()
+        self._changed()
+
+    def _use(self, activity: str) -> None:
+        """Show what stands beside the page for that activity."""
+        self._side = self._sides.get(activity)
+        for side in self._sides.values():
+            side.widget.set_class(side is not self._side, "-unused")
 
     def _changed(self) -> None:
         """The student did something: what is stored and which keys work may be different now."""
         self.refresh_bindings()
         self.call_after_refresh(self.show_keys)
-        journal, footer = self.tutor.journal, self.query_one(Footer)
+        journal, footer = self.tutor.journal, self.query_one(KeyBar)
         if self._study.trouble or not journal.lasting:
             footer.show_right("NOT SAVED")
             if self._study.trouble:

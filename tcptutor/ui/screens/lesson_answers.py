@@ -1,20 +1,21 @@
-"""Prediction, answers and hints of a page: what is given goes to the study, what comes back to widgets."""
+"""Responses and hints of a page: what is given goes to the study, what comes back to the boxes."""
 
 from __future__ import annotations
 
-from tcptutor.course.model import Question
-from tcptutor.course.record import PREDICT
+from tcptutor.course.activity import Activity
+from tcptutor.course.record import Given
 from tcptutor.errors import UsageError
 from tcptutor.ui.study import Study
+from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.page import Page
 
 
 class Answers:
-    """Between the page's widgets and the study."""
+    """Between the page's boxes and the study."""
 
     def __init__(self, study: Study, page: Page) -> None:
         self._study, self._page = study, page
-        self._questions = {question.id: question for question in study.step.questions}
+        self._activities = tuple(box.activity for box in page.boxes)
 
     @property
     def has_hints(self) -> bool:
@@ -22,87 +23,81 @@ class Answers:
         return self._next_hint() is not None
 
     def restore(self) -> None:
-        """Show what was answered before."""
-        for id_, question in self._questions.items():
-            attempt = self._study.last_attempt(question)
-            if attempt is not None:
-                mark = self._study.mark_again(question, attempt)
-                self._page.question(id_).show_answer(attempt.given, mark, just_now=False)
+        """Show what was done before."""
+        self.reveal()
+        for activity in self._activities:
+            self._show(activity, just_now=False)
+            self._page.box(activity).show_hints(self._study.record_of(activity).hints)
 
-    def predict(self, text: str) -> bool:
-        """Lock the prediction; whether it was one."""
-        box = self._page.predict_box
-        assert box is not None
+    def mark_again(self) -> None:
+        """A run is there to mark against."""
+        for activity in self._activities:
+            if activity.against_run:
+                self._show(activity, just_now=False)
+
+    def reveal(self) -> None:
+        """Ask what is to be asked by now."""
+        for activity in self._activities:
+            self._page.box(activity).reveal(self._study.reveals(activity))
+
+    def respond(self, activity: Activity, given: Given) -> bool:
+        """Mark it and say so; whether it was a response."""
         try:
-            box.show_locked(self._study.predict(text))
+            self._study.respond(activity, given)
         except UsageError as error:
-            box.complain(str(error))
+            self._page.box(activity).complain(str(error))
             return False
+        self._show(activity, just_now=True)
         return True
 
-    def skip_prediction(self) -> None:
-        """There is none, and there will be none."""
-        box = self._page.predict_box
-        if box is not None and self._study.must_predict:
-            box.show_locked(self._study.skip_prediction())
+    def skip_before_run(self) -> None:
+        """What is due before the run is left out, for good."""
+        while (due := self._study.due_before_run) is not None:
+            self._study.skip(due)
+            self._show(due, just_now=True)
 
-    def answer(self, id_: str, answer: tuple[int, ...] | str) -> None:
-        """Mark it and say so."""
-        box = self._page.question(id_)
-        try:
-            mark = self._study.answer(self._questions[id_], answer)
-        except UsageError as error:
-            box.complain(str(error))
-        else:
-            box.show_answer(answer, mark, just_now=True)
+    def end(self) -> None:
+        """The sitting is over: tell all marks."""
+        self._study.end()
+        for activity in self._activities:
+            self._show(activity, just_now=False)
 
     def digit(self, digit: str) -> None:
-        """It begins the prediction that is due, or chooses in the question that is at hand."""
-        if self._begin_prediction(digit):
-            return
-        box = self._page.open_question()
-        if box is not None and box.question.choices and digit != "0":
-            box.enter()
-            box.pick(int(digit) - 1)
+        """It begins the number that is due, or chooses in the question that is at hand."""
+        box = self._box_at_hand()
+        if box is not None and not box.begin(digit):
+            box.pick(int(digit))
 
     def pasted(self, text: str) -> None:
         """It begins the prediction that is due, if it can be one."""
-        if text[:1].isdigit():
-            self._begin_prediction(text)
-
-    def _begin_prediction(self, text: str) -> bool:
-        prediction = self._page.predict_box
-        if prediction is None or not self._study.must_predict or self._page.focused_question() is not None:
-            return False
-        prediction.begin(text)
-        return True
+        box = self._box_at_hand()
+        if box is not None and text[:1].isdigit():
+            box.begin(text)
 
     def hint(self) -> bool:
         """Show the next hint; whether there was one."""
-        found = self._next_hint()
-        if found is None:
+        activity = self._next_hint()
+        if activity is None:
             return False
-        target, hints = found
-        self._study.hint(target, hints)
-        level = self._study.page.activity(target).hints
-        box = self._page.predict_box if target == PREDICT else self._page.question(target)
-        assert box is not None
-        box.show_hints(level)
+        self._study.hint(activity)
+        box = self._page.box(activity)
+        box.show_hints(self._study.record_of(activity).hints)
         box.scroll_visible(animate=False)
         return True
 
-    def _next_hint(self) -> tuple[str, tuple[str, ...]] | None:
-        """The target that h speaks about: the question at hand, else what comes first on the page."""
-        step, at_hand = self._study.step, self._page.focused_question()
-        targets: list[tuple[str, tuple[str, ...]]] = []
-        if at_hand is not None:
-            targets.append((at_hand.question.id, at_hand.question.hints))
-        if step.predict and self._study.must_predict:
-            targets.append((PREDICT, step.predict.hints))
-        targets += [(question.id, question.hints) for question in step.questions if self._open(question)]
-        return next(
-            (each for each in targets if self._study.page.activity(each[0]).hints < len(each[1])), None
-        )
+    def _show(self, activity: Activity, just_now: bool) -> None:
+        response = self._study.response(activity)
+        if response is not None:
+            self._page.box(activity).show(response, just_now)
 
-    def _open(self, question: Question) -> bool:
-        return not self._study.is_right(question)
+    def _box_at_hand(self) -> ActivityBox[Activity] | None:
+        """The one that has the focus, else the first that wants a response."""
+        due = (self._page.box(each) for each in self._activities if self._study.is_due(each))
+        return self._page.box_at_hand() or next(due, None)
+
+    def _next_hint(self) -> Activity | None:
+        """What h speaks about: the question at hand, else what comes first on the page."""
+        at_hand = self._page.box_at_hand()
+        wanted = [at_hand.activity] if at_hand is not None else []
+        wanted += [activity for activity in self._activities if self._study.is_due(activity)]
+        return next((activity for activity in wanted if self._study.hints_left(activity)), None)

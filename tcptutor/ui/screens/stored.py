@@ -17,10 +17,9 @@ from tcptutor.run import FlowResult, Run
 from tcptutor.ui import reading
 from tcptutor.ui.lab import place
 from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench import plot
 from tcptutor.ui.widgets.bench.panel import RunPanel
-from tcptutor.ui.widgets.status.footer import Footer
-from tcptutor.ui.widgets.status.header import Header
 
 
 class StoredScreen(TutorScreen):
@@ -38,16 +37,16 @@ class StoredScreen(TutorScreen):
         self._panel = RunPanel()
 
     def compose(self) -> ComposeResult:
-        yield Header()
+        yield TopBar()
         yield Static(_facts(self._run), id="facts", markup=False)
         with Container(id="body"):
             yield self._panel
             with VerticalScroll(id="flows"):
                 yield Static(id="flow-table", markup=False)
-        yield Footer()
+        yield KeyBar()
 
     def on_mount(self) -> None:
-        self.query_one(Header).show_place(self._file)
+        self.query_one(TopBar).show_place(self._file)
         self.set_class(not self._run.samples, "-flows")
         self.run_worker(self._show())
 
@@ -56,7 +55,7 @@ class StoredScreen(TutorScreen):
         self.query_one("#flow-table", Static).update(_flows(self._run, flows))
         live = await reading.recall("", "", self._run)
         await asyncio.to_thread(plot.preload)
-        self._panel.show(live, None, own_is_rate=True)
+        self._panel.show(live, None)
 
     def fit(self, wide: bool, tall: bool) -> None:
         super().fit(wide, tall)

@@ -10,15 +10,22 @@ from typing import NamedTuple
 from textual.content import Content
 
 from tcptutor import units
-from tcptutor.analysis.model import Compared, Report
-from tcptutor.course.record import Response
+from tcptutor.analysis import Compared, Report
 from tcptutor.ui import words
 
 WITHIN, BEYOND = "✓", "✗"
 _SHORTEST_NAME = 8
 
 
-class _Row(NamedTuple):
+class OwnPrediction(NamedTuple):
+    """The throughput that the student predicted."""
+
+    text: str
+    """As typed."""
+    bps: float
+
+
+class _ModelRow(NamedTuple):
     """What stands in one line, and the reason under it."""
 
     who: str
@@ -40,17 +47,15 @@ class _Widths(NamedTuple):
     spelt: bool
 
 
-def table(
-    report: Report, own: Response | None, own_is_rate: bool, width: int, room: float = math.inf
-) -> Content:
+def table(report: Report, own: OwnPrediction | None, width: int, room: float = math.inf) -> Content:
     """A line for each model, the binding one first, and why it is not what was measured where that is known.
 
     Where that takes more than `room` lines, the last models are only counted.
     """
     models = [_row(each, number == 0) for number, each in enumerate(report.compared)]
     you = []
-    if own and own.value and own_is_rate:
-        you.append(_Row("you", str(own.given), words.above_or_below(report.throughput_bps / own.value)))
+    if own and own.bps:
+        you.append(_ModelRow("you", own.text, words.above_or_below(report.throughput_bps / own.bps)))
     measured = (units.rate(report.throughput_bps), "bold")
     if not (models or you):
         return Content.assemble("measured ", measured)
@@ -69,8 +74,8 @@ def table(
     return Content("\n").join(lines)
 
 
-def line(report: Report, own: Response | None, own_is_rate: bool, width: int) -> Content:
-    """The same for the binding model only, in a line and one for the reason: for small terminals."""
+def line(report: Report, own: OwnPrediction | None, width: int) -> Content:
+    """Measured, the binding model and the student in a line, the reason in another: for small terminals."""
     parts = [Content.assemble("measured ", (units.rate(report.throughput_bps), "bold"))]
     reason = []
     if report.compared:
@@ -85,9 +90,9 @@ def line(report: Report, own: Response | None, own_is_rate: bool, width: int) ->
             )
         )
         reason = _reason(binding.reason, width)
-    if own and own.value is not None and own_is_rate:
-        off = f" ({units.signed_percent(report.throughput_bps / own.value - 1)})" if own.value else ""
-        parts.append(Content(f"you {own.given}{off}"))
+    if own:
+        off = f" ({units.signed_percent(report.throughput_bps / own.bps - 1)})" if own.bps else ""
+        parts.append(Content(f"you {own.text}{off}"))
     return Content("\n").join([*_beside(parts, width), *reason])
 
 
@@ -102,19 +107,19 @@ def _beside(parts: Sequence[Content], width: int) -> list[Content]:
     return lines
 
 
-def _row(each: Compared, binding: bool) -> _Row:
+def _row(each: Compared, binding: bool) -> _ModelRow:
     prediction = each.prediction
     told = prediction.label, units.rate(prediction.throughput_bps), words.above_or_below(each.ratio)
     tolerance = words.tolerance(prediction.tolerance)
     if each.within:
-        return _Row(*told, WITHIN, "within", tolerance, each.reason if binding else "")
+        return _ModelRow(*told, WITHIN, "within", tolerance, each.reason if binding else "")
     if not binding and each.ratio < 1:
         # A model that would allow more is not wrong: something else was the limit.
-        return _Row(*told, word="not the limit")
-    return _Row(*told, BEYOND, "beyond", tolerance, each.reason)
+        return _ModelRow(*told, word="not the limit")
+    return _ModelRow(*told, BEYOND, "beyond", tolerance, each.reason)
 
 
-def _widths(rows: Sequence[_Row], width: int) -> _Widths:
+def _widths(rows: Sequence[_ModelRow], width: int) -> _Widths:
     """Words give way to what is beside them, then the names to all else."""
     who, rate, where = (max(len(row[column]) for row in rows) for column in range(3))
     rate = max(rate, len("predicted"))
@@ -125,9 +130,9 @@ def _widths(rows: Sequence[_Row], width: int) -> _Widths:
     return _Widths(who if fits else max(_SHORTEST_NAME, min(who, width - rest - short)), rate, where, fits)
 
 
-def _lines(rows: Sequence[_Row], widths: _Widths, width: int) -> Iterator[Content]:
+def _lines(rows: Sequence[_ModelRow], widths: _Widths, width: int) -> Iterator[Content]:
     """The rows; models in a row that differ for the same reason have it once, under the last of them."""
-    for row, after in pairwise([*rows, _Row("", "", "")]):
+    for row, after in pairwise([*rows, _ModelRow("", "", "")]):
         who = row.who if len(row.who) <= widths.who else f"{row.who[: widths.who - 1]}…"
         judged = Content(_judged(row, widths.spelt))
         if row.mark:
@@ -139,7 +144,7 @@ def _lines(rows: Sequence[_Row], widths: _Widths, width: int) -> Iterator[Conten
             yield from _reason(row.reason, width)
 
 
-def _judged(row: _Row, spelt: bool) -> str:
+def _judged(row: _ModelRow, spelt: bool) -> str:
     """ "✓ within ±9 %", or "✓ ±9 %"."""
     return " ".join(
         part

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content, Span
+from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets import Static
 
-from tcptutor.course.record import Response
 from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
-from tcptutor.ui.pace import Pace
 from tcptutor.ui.widgets.bench import comparison, legend, network, result, sparklines, strips
 from tcptutor.ui.widgets.bench.chart import LEAST, Chart
 
@@ -28,14 +29,38 @@ PARTS = (
 """From top to bottom; the chart stands under its legend."""
 
 
+class Pace:
+    """Calls `draw` at once, or as soon as `interval` seconds have passed since the last time, however often asked."""
+
+    def __init__(self, widget: Widget, interval: float, draw: Callable[[], None]) -> None:
+        self._widget, self._interval, self._draw = widget, interval, draw
+        self._last = 0.0
+        self._waiting: Timer | None = None
+
+    def ask(self) -> None:
+        if self._waiting is None:
+            rest = self._last + self._interval - time.monotonic()
+            if rest <= 0:
+                self.now()
+            else:
+                self._waiting = self._widget.set_timer(rest, self.now)
+
+    def now(self) -> None:
+        """Draw without waiting: the last state must not be late."""
+        if self._waiting is not None:
+            self._waiting.stop()
+            self._waiting = None
+        self._last = time.monotonic()
+        self._draw()
+
+
 class RunPanel(Vertical):
     """Draws one `Live`; told when it moved, it draws at its own pace."""
 
     def __init__(self) -> None:
         super().__init__(id="panel")
         self._live: Live | None = None
-        self._own: Response | None = None
-        self._own_is_rate = True
+        self._own: comparison.OwnPrediction | None = None
         self._small = False
         # Kept, not looked up: what is told to a panel that is just being closed must not find its parts gone.
         self._parts = {name: Static(id=name, markup=False) for name in PARTS}
@@ -57,11 +82,11 @@ class RunPanel(Vertical):
         self._text("network", network.drawing(experiment), layout=True)
         self._text("status", Content(instruction))
 
-    def show(self, live: Live, own: Response | None, own_is_rate: bool) -> None:
+    def show(self, live: Live, own: comparison.OwnPrediction | None) -> None:
         """Show this run now; nothing when the page was left meanwhile."""
         if not self.is_attached:
             return
-        self._live, self._own, self._own_is_rate = live, own, own_is_rate
+        self._live, self._own = live, own
         self.set_class(True, "-live")
         self.set_class(live.state == "ended", "-ended")
         self.set_class(live.state == "ended" and live.run.complete and not live.problem, "-whole")
@@ -79,7 +104,8 @@ class RunPanel(Vertical):
     def show_small(self, small: bool) -> None:
         """Whether there are too few lines for the table."""
         self._small = small
-        self._pace.ask()
+        # Not at once, as on_resize: it is told while the layout for the new size is being made.
+        self.call_after_refresh(self._pace.ask)
 
     def on_resize(self) -> None:
         # Not at once: what asks for another height while a layout is being made is not asked again.
@@ -106,7 +132,7 @@ class RunPanel(Vertical):
         self._text("why", result.why(live, width), layout=True)
         compared = Content("")
         if live.report:
-            told = live.report, self._own, self._own_is_rate, width
+            told = live.report, self._own, width
             compared = comparison.line(*told) if self._small else comparison.table(*told, self._room())
         self._text("comparison", compared, layout=True)
 

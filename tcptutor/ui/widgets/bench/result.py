@@ -42,22 +42,22 @@ def why(live: Live, width: int) -> Content:
     """The verdict, what the analysis adds, and whether the lab believes itself."""
     lines = []
     if live.report:
-        lines.append(_said("why: ", "bold", live.report.verdict.sentence, width))
+        lines.append(_paragraph("why: ", "bold", live.report.verdict.sentence, width))
         # Under the binding model its reason stands already.
         shown = {*live.run.fidelity.reasons, *(each.reason for each in live.report.compared[:1])}
         if live.report.note and live.report.note not in shown:
-            lines.append(_said("", "", live.report.note, width))
+            lines.append(_paragraph("", "", live.report.note, width))
     if recorded := words.recorded(live.run.environment):
-        lines.append(_said("replay: ", "$warning bold", recorded, width))
+        lines.append(_paragraph("replay: ", "$warning bold", recorded, width))
     if live.unsaved:
-        lines.append(_said("⚠ not saved: ", "$error bold", live.unsaved, width))
+        lines.append(_paragraph("⚠ not saved: ", "$error bold", live.unsaved, width))
     fidelity = live.run.fidelity
     if fidelity.status != "valid":
         style = "$error bold" if fidelity.status == "invalid" else "$warning bold"
         reasons = "; ".join(fidelity.reasons) or "no reason given"
-        lines.append(_said(f"⚠ this run is {fidelity.status}: ", style, reasons, width))
+        lines.append(_paragraph(f"⚠ this run is {fidelity.status}: ", style, reasons, width))
     return Content("\n").join(lines)
 
 
-def _said(what: str, style: str, text: str, width: int) -> Content:
+def _paragraph(what: str, style: str, text: str, width: int) -> Content:
     return Content("\n".join(words.wrapped(what + text, width))).stylize(style, 0, len(what))

@@ -28,7 +28,7 @@ def throughput(live: Live, width: int) -> Content:
 
 
 def rtt(live: Live, width: int) -> Content:
-    """The same for the smoothed RTT, mean of the flows: a filling queue is seen here."""
+    """The smoothed RTT over time, mean of the flows: a filling queue is seen here."""
     points = rtt_points(live)
     name = f"RTT {units.seconds(latest(points))}" if points else "RTT"
     return _line(name, live, width, points, _rtt_full(live))

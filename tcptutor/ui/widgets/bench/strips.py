@@ -20,7 +20,7 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench import axis, sparklines
 
 if TYPE_CHECKING:
-    from tcptutor.analysis.model import FlowVerdict, LimitedBy, PhaseName
+    from tcptutor.analysis import FlowVerdict, LimitedBy, PhaseName
 
 _CAUSES: dict[LimitedBy, tuple[str, str]] = {
     "application": ("application", "a"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tcptutor.run import Sample
 
 if TYPE_CHECKING:
-    from tcptutor.analysis.model import Expectation
+    from tcptutor.analysis import Expectation
 
 Point = tuple[float, float]
 """Time in s, segments."""

@@ -1,9 +1,9 @@
-"""The page of a step: prose, prediction, what was to be seen, questions; it scrolls."""
+"""The page of a step: prose, what the student does, and what was to be seen; it scrolls."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -11,10 +11,10 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Markdown, Static
 
-from tcptutor.course.record import PREDICT
-from tcptutor.ui.study import Study
-from tcptutor.ui.widgets.page.predict import PredictBox
-from tcptutor.ui.widgets.page.question import QuestionBox
+from tcptutor.course.activity import Activity, Stage
+from tcptutor.course.model import Step
+from tcptutor.run import Run
+from tcptutor.ui.widgets.page.box import ActivityBox
 
 
 class Page(VerticalScroll, inherit_bindings=False):
@@ -30,43 +30,37 @@ class Page(VerticalScroll, inherit_bindings=False):
         Binding("end", "scroll_end", show=False),
     ]
 
-    def __init__(self, study: Study, onward: str) -> None:
+    def __init__(self, step: Step, boxes: Sequence[ActivityBox[Any]], onward: str) -> None:
         super().__init__()
-        self._study, self._onward = study, onward
-        self._after = After(study.step.after)
+        self._step, self._onward = step, onward
+        self.boxes = tuple(boxes)
+        """In the order of the page."""
+        self._after = After(step.after)
 
     def compose(self) -> ComposeResult:
-        step = self._study.step
-        yield Markdown(f"# {step.title}\n\n{step.prose}")
-        if step.predict:
-            yield PredictBox(step.predict, self._study.prediction, self._study.page.activity(PREDICT).hints)
+        yield Markdown(f"# {self._step.title}\n\n{self._step.prose}")
+        yield from (box for box in self.boxes if box.activity.stage < Stage.AFTER_RUN)
         yield self._after
-        for question in step.questions:
-            yield QuestionBox(question, self._study.page.activity(question.id).hints)
+        yield from (box for box in self.boxes if box.activity.stage >= Stage.AFTER_RUN)
         yield Static(Content(self._onward), id="onward")
 
-    @property
-    def predict_box(self) -> PredictBox | None:
-        return next(iter(self.query(PredictBox)), None)
+    def box(self, activity: Activity) -> ActivityBox[Any]:
+        return next(box for box in self.boxes if box.activity.id == activity.id)
 
-    def questions(self) -> Iterator[QuestionBox]:
-        yield from self.query(QuestionBox)
+    def box_at_hand(self) -> ActivityBox[Any] | None:
+        """The one that has the focus."""
+        return next((box for box in self.boxes if box.at_hand), None)
 
-    def question(self, id: str) -> QuestionBox:
-        return next(box for box in self.questions() if box.question.id == id)
-
-    def focused_question(self) -> QuestionBox | None:
-        """The question that has the focus."""
-        return next((box for box in self.questions() if box.has_focus or box.has_focus_within), None)
-
-    def open_question(self) -> QuestionBox | None:
-        """The question that has the focus, else the first that is not yet right."""
-        return self.focused_question() or next((box for box in self.questions() if not box.right), None)
+    def saw_run(self, run: Run) -> None:
+        """A whole run is there; nothing when the page was left meanwhile."""
+        if self.is_attached:
+            for box in self.boxes:
+                box.saw_run(run)
 
     def show_after(self, scroll: bool) -> None:
         """The run is there: say what was to be seen; go there unless the student is busy elsewhere, or has left."""
-        if self._study.step.after and self.is_attached:
-            busy = isinstance(self.screen.focused, Input | QuestionBox)
+        if self._step.after and self.is_attached:
+            busy = isinstance(self.screen.focused, Input | ActivityBox)
             self._after.appear(go_there=scroll and not busy)
 
 

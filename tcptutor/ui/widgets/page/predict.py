@@ -2,79 +2,60 @@
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from typing import ClassVar
+
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from tcptutor import units
-from tcptutor.course.model import Predict
-from tcptutor.course.record import Response
-from tcptutor.ui.messages import Predicted
-from tcptutor.ui.widgets.page.hints import Hints
-from tcptutor.ui.widgets.page.inline import paragraphs
-from tcptutor.ui.widgets.page.said import Said
+from tcptutor.course.activities.predict import Predict
+from tcptutor.ui.study import MarkedResponse
+from tcptutor.ui.widgets.page.box import EntryBox
+from tcptutor.ui.widgets.page.text import paragraphs
 
 
-class PredictBox(Vertical):
+class PredictBox(EntryBox[Predict]):
     """Asks until it is locked; then shows what was locked."""
 
-    def __init__(self, predict: Predict, locked: Response | None, hints: int) -> None:
-        super().__init__(classes="box")
-        self._predict, self._locked, self._level = predict, locked, hints
+    TITLE: ClassVar[str] = "Predict"
+    LABEL: ClassVar[str] = "Your prediction "
+    # With a selection the second digit would replace the first.
+    SELECT_ON_FOCUS: ClassVar[bool] = False
 
-    def compose(self) -> ComposeResult:
-        yield Static(Content.assemble(("Predict  ", "bold $primary"), paragraphs(self._predict.ask)))
-        with Horizontal(classes="entry"):
-            yield Static("Your prediction ", classes="label")
-            # With a selection the second digit would replace the first.
-            # A blinking cursor writes to the terminal all day.
-            entry = Input(
-                placeholder=f"like {units.EXAMPLES[self._predict.unit]}", select_on_focus=False, compact=True
-            )
-            entry.cursor_blink = False
-            yield entry
-        yield Said()
-        yield Hints(self._predict.hints, self._level)
+    def ask(self) -> Content:
+        return paragraphs(self.activity.ask)
 
-    def on_mount(self) -> None:
-        if self._locked:
-            self.show_locked(self._locked)
+    def example(self) -> str:
+        return units.EXAMPLES[self.activity.unit]
 
-    def show_locked(self, locked: Response) -> None:
-        """It cannot be changed any more."""
-        self.query_one(".entry").display = False
-        if locked.value is None:
-            said = Content("You ran this without a prediction.")
-        else:
-            said = Content.assemble("Your prediction  ", (str(locked.given), "bold"), "  (locked)")
-        self._say(said, go_there=False)
+    def show(self, response: MarkedResponse, just_now: bool) -> None:  # noqa: ARG002
+        super().show(response, just_now=False)
 
-    def begin(self, text: str) -> None:
-        """The student types or pastes it without having gone there: a number, or its first digit."""
+    def told(self, response: MarkedResponse) -> Content:
+        if not response.given:
+            return Content("You ran this without a prediction.")
+        return Content.assemble("Your prediction  ", (str(response.given), "bold"), "  (locked)")
+
+    def begin(self, text: str) -> bool:
+        """A number, or its first digit."""
+        if self.final:
+            return False
         entry = self.query_one(Input)
         # At once, not with the next message: the next key may be there already.
         self.screen.set_focus(entry)
         entry.insert_text_at_cursor(text)
+        return True
 
-    def ask_first(self) -> None:
+    def enter(self) -> None:
         """The run was asked for before the prediction."""
-        self.query_one(Input).focus()
-        self._say(Content("First your prediction: type it, Enter locks it. (Esc, then x, runs without one.)"))
+        super().enter()
+        self.say(Content("First your prediction: type it, Enter locks it. (Esc, then x, runs without one.)"))
 
     def complain(self, reason: str) -> None:
         self.query_one(Input).focus()
-        self._say(Content.assemble(("✗ ", "$error bold"), reason))
+        super().complain(reason)
 
-    def show_hints(self, level: int) -> None:
-        self.query_one(Hints).show(level)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        if event.value.strip():
-            self.post_message(Predicted(event.value))
-        else:
-            self.ask_first()
-
-    def _say(self, content: Content, go_there: bool = True) -> None:
-        self.query_one(Said).say(content, go_there)
+    def submit(self, text: str) -> None:
+        super().submit(text)
+        if not text:
+            self.enter()

@@ -1,0 +1,112 @@
+"""A run as one JSON object: what `--json` prints and what is handed in for marking."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from tcptutor.analysis.compared.explain import FlowVerdict
+from tcptutor.analysis.compared.report import report_of
+from tcptutor.analysis.observed.evidence import Evidence, measure
+from tcptutor.run import Run
+
+_FLOW = (
+    "flow", "pair", "throughput_bps", "retransmits", "mean_rtt_s", "mean_cwnd_segments", "losses",
+)  # fmt: skip
+
+_SECOND = (
+    "throughput_bps", "busy", "rwnd_limited", "sndbuf_limited", "app_limited", "stalled", "loss_events", "retransmits",
+    "timeouts", "marks", "reordered", "queue_drops",
+)  # fmt: skip
+
+
+def document(run: Run, file: str | None) -> dict[str, object]:
+    """`run` by the names of the public contract, in base units. `file` is where it was saved, or None.
+
+    Everything in it is plain JSON: no NaN, no infinity (None instead).
+    """
+    measured = measure(run)
+    result = report_of(measured)
+    fidelity = run.fidelity
+    whole: dict[str, object] = {
+        "experiment": run.experiment.name,
+        "parameters": run.experiment.parameters,
+        "pairs": run.experiment.pairs,
+        "seed": run.experiment.seed,
+        "environment": _named(run.environment, "backend", "clock", "kernel", "reason"),
+        "flows": [_named(flow, *_FLOW) for flow in measured.flows],
+        "aggregate": _named(result, "throughput_bps", "jain_index", "loss_rate"),
+        "predictions": [
+            _named(one.prediction, "model", "label", "throughput_bps")
+            | {"ratio": one.ratio, "tolerance": one.prediction.tolerance}
+            | _named(one, "within", "difference", "reason")
+            for one in result.compared
+        ],
+        "verdict": {
+            "limited_by": result.verdict.limited_by,
+            "sentence": result.verdict.sentence,
+            "evidence": _numbers(result.verdict.evidence),
+            "flows": _brief([_flow(flow) for flow in result.verdict.flows]),
+            "fairness": _brief(result.verdict.fairness),
+            "converged_s": result.verdict.converged_s,
+        },
+        "fidelity": {"status": fidelity.status, "reasons": list(fidelity.reasons)},
+        "note": result.note or run.note,
+        "complete": run.complete,
+        "wall_s": run.wall_s,
+        "experiment_s": run.experiment_s,
+        "file": file,
+    }
+    return {key: _plain(value) for key, value in whole.items()}
+
+
+def _flow(verdict: FlowVerdict) -> dict[str, object]:
+    return _named(verdict, "flow", "limited_by", "sentence", "shares") | {
+        "seconds": [
+            _named(each, "start", "end", "limited_by")
+            | _named(each.evidence, *_SECOND)
+            | {"rtt_s": each.evidence.mean_rtt_s, "min_rtt_s": each.evidence.min_rtt_s}
+            | {"cwnd_segments": each.cwnd_segments}
+            | _named(each.evidence, "link_share", "link_used")
+            for each in verdict.seconds
+        ],
+        "phases": verdict.phases,
+    }
+
+
+def _named(of: object, *names: str) -> dict[str, object]:
+    return {name: getattr(of, name) for name in names}
+
+
+def _numbers(evidence: Evidence | None) -> dict[str, object]:
+    """By name, without those that are not known."""
+    if evidence is None:
+        return {}
+    values = msgspec.structs.asdict(evidence) | {"queueing_s": evidence.queueing_s}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _brief(value: object) -> object:
+    """`value` as plain data with six decimals, microseconds: many flows have many seconds."""
+    plain = msgspec.to_builtins(value, str_keys=True)
+
+    def rounded(inner: object) -> object:
+        if isinstance(inner, float):
+            return round(inner, 6) if math.isfinite(inner) else None
+        if isinstance(inner, dict):
+            return {key: rounded(each) for key, each in inner.items()}
+        return [rounded(each) for each in inner] if isinstance(inner, (list, tuple)) else inner
+
+    return rounded(plain)
+
+
+def _plain(value: object) -> object:
+    """`value` with every number that JSON does not have as None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return value

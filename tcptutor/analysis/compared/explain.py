@@ -1,0 +1,236 @@
+"""Why the flows of a run were no faster: for each second, for each flow, and for all in one sentence.
+
+Evidence is gathered from the samples, a rule names the cause, and a clause says it. Each second of each flow is judged
+so, and each flow, and all together; what took most of the time is the limit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+import msgspec
+
+from tcptutor import units
+from tcptutor.analysis.case import case_of
+from tcptutor.analysis.compared.rules import LINK_USED, Findings, cause, clause
+from tcptutor.analysis.compared.seconds import FairnessSecond, Second, converged, fairness, seconds
+from tcptutor.analysis.models import CAUSE_NAMES, LimitedBy
+from tcptutor.analysis.observed.evidence import Evidence, Measured, evidence_of, gather, measure, path_known
+from tcptutor.analysis.observed.flow import FlowPhase, Interval, phases
+from tcptutor.analysis.observed.path import Events, LossKind, directions, loss_events
+from tcptutor.run import Run
+from tcptutor.spec import Change, Experiment
+
+LONGEST = 110
+"""Characters of a sentence: what does not fit is left out, the least important first."""
+
+_ORDER: tuple[LimitedBy, ...] = (
+    "application", "timeout", "pacing", "bottleneck", "receive-window", "send-buffer", "reordering", "random-loss",
+    "growing",
+)  # fmt: skip
+"""Of two causes with equal shares of the time the first."""
+
+_WHOLE: frozenset[LimitedBy] = frozenset({"application", "timeout"})
+"""What limits a flow by the time that it takes in all, though no single second may be full of it."""
+
+_TURNS = 3
+"""More than that many causes in turn are not a story."""
+
+_UNKNOWN_PATH = "its path is not known: import it with --set rate=... to compare it"
+
+
+class FlowVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What limited one flow."""
+
+    flow: int
+    limited_by: LimitedBy
+    """Over the measured time."""
+    sentence: str
+    shares: dict[LimitedBy, float]
+    """Share of the measured time of each cause, the longest first."""
+    seconds: tuple[Second, ...]
+    """Of the whole run, warm-up included."""
+    phases: tuple[FlowPhase, ...]
+    """Of the whole run."""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What limited the flows of a run, with the evidence."""
+
+    limited_by: LimitedBy
+    sentence: str
+    """For the student: one sentence, at most about 100 characters."""
+    evidence: Evidence | None
+    """The numbers that it rests on; None where nothing could be measured."""
+    flows: tuple[FlowVerdict, ...] = ()
+    """Each flow by itself; empty without samples."""
+    fairness: tuple[FairnessSecond, ...] = ()
+    """Second by second for more than one flow; empty for one."""
+    converged_s: float | None = None
+    """From when on the flows had equal shares to the end (Jain's index of 0.9 or more); None if they had not."""
+
+
+def explain(run: Run) -> Verdict:
+    """What limited `run`, by the kernel's own account of its time. Never raises, whatever the run lacks."""
+    return verdict(measure(run))
+
+
+def verdict(measured: Measured) -> Verdict:
+    """What limited a run that has been measured already."""
+    run, experiment = measured.run, measured.run.experiment
+    case, links = case_of(experiment), directions(run)
+    events = {
+        trace.flow: loss_events(run, trace, links[experiment.reversed(trace.flow)])
+        for trace in measured.traces
+    }
+    intervals = {each.flow: each for each in measured.intervals}
+    by_second = seconds(measured, case, links, events)
+    flows = []
+    for trace in measured.traces:
+        if not (mine := by_second[trace.flow]):
+            continue
+        interval = intervals.get(trace.flow, Interval(trace, 0, len(trace)))
+        seen = evidence_of(run, interval, links[experiment.reversed(trace.flow)])
+        found = Findings(case, seen, _loss_kind(experiment, seen, [interval], events))
+        shares = _shares(experiment, mine)
+        limited_by = _longest(found, shares)
+        flows.append(
+            FlowVerdict(
+                flow=trace.flow,
+                limited_by=limited_by,
+                sentence=clause(limited_by, found) if path_known(run) else _UNKNOWN_PATH,
+                shares=shares,
+                seconds=mine,
+                phases=phases(trace, experiment.algorithm(trace.flow)),
+            )
+        )
+    evenly = fairness(by_second)
+    evidence = gather(measured, links)
+    if evidence is None:
+        said = "nothing was measured" if run.complete else "cut short before anything could be measured"
+        return Verdict(
+            limited_by="growing", sentence=said, evidence=None, flows=tuple(flows), fairness=evenly
+        )
+    found = Findings(case, evidence, _loss_kind(experiment, evidence, measured.intervals, events))
+    limited_by = _longest(found, _ranked(share for flow in flows for share in flow.shares.items()))
+    return Verdict(
+        limited_by=limited_by,
+        sentence=sentence(limited_by, found, flows) if path_known(run) else _UNKNOWN_PATH,
+        evidence=evidence,
+        flows=tuple(flows),
+        fairness=evenly,
+        converged_s=converged(evenly),
+    )
+
+
+def _loss_kind(
+    experiment: Experiment, evidence: Evidence, intervals: Iterable[Interval], events: Events
+) -> LossKind | None:
+    """What most losses of the measured time came from; None without any."""
+    kinds = Counter(
+        loss.kind for each in intervals for loss in events[each.flow] if each.start < loss.t <= each.until
+    )
+    if kinds:
+        return max(sorted(kinds), key=kinds.__getitem__)
+    if not evidence.lossy:
+        return None
+    return "random-loss" if experiment.path.loss > 0 else "bottleneck"
+
+
+def _shares(experiment: Experiment, found: Sequence[Second]) -> dict[LimitedBy, float]:
+    """Of the measured time; of all the time for a flow that ended in the warm-up."""
+    for since in (experiment.flows.warmup, 0.0):
+        lengths = [(second.limited_by, second.end - max(second.start, since)) for second in found]
+        if shares := _ranked((name, length) for name, length in lengths if length > 0.05):
+            return shares
+    return {}
+
+
+def _ranked(parts: Iterable[tuple[LimitedBy, float]]) -> dict[LimitedBy, float]:
+    """The share of each cause in the sum of all parts, the largest first."""
+    took: dict[LimitedBy, float] = {}
+    for name, part in parts:
+        took[name] = took.get(name, 0.0) + part
+    total = math.fsum(took.values())
+    ranked = sorted(took, key=lambda name: (-round(took[name], 6), _ORDER.index(name)))
+    return {name: took[name] / total for name in ranked}
+
+
+def _longest(found: Findings, shares: dict[LimitedBy, float]) -> LimitedBy:
+    """The cause that took the most time, unless all the time together says what no second can."""
+    whole = cause(found)
+    return whole if whole in _WHOLE or not shares else next(iter(shares))
+
+
+def sentence(limited_by: LimitedBy, found: Findings, flows: Sequence[FlowVerdict]) -> str:
+    """What limited all flows, how that changed over time or differs between them, and how full the link is."""
+    reason = clause(limited_by, found)
+    link = LINK_USED.said(found)
+    told = _others(limited_by, flows) or _over_time(found.experiment, flows)
+    changed = _changed(found.experiment)
+    wordings = (
+        f"{changed}{reason}{told}{link}",
+        f"{changed}{reason}{told}",
+        f"{changed}{reason}{link}",
+        f"{changed}{reason}",
+        f"{reason}{told}{link}",
+        f"{reason}{told}",
+        f"{reason}{link}",
+    )
+    return next((text for text in wordings if len(text) <= LONGEST), reason)
+
+
+def _others(limited_by: LimitedBy, flows: Sequence[FlowVerdict]) -> str:
+    """Which flows had another limit: "; flow 2: the receiver's window"; empty when none had."""
+    different = [flow for flow in flows if flow.limited_by != limited_by]
+    if not different or len(flows) < 2:
+        return ""
+    common, number = Counter(flow.limited_by for flow in different).most_common(1)[0]
+    who = f"flow {different[0].flow + 1}" if number == 1 else f"{number} of {len(flows)} flows"
+    return f"; {who}: {CAUSE_NAMES[common]}"
+
+
+def _over_time(experiment: Experiment, flows: Sequence[FlowVerdict]) -> str:
+    """The causes in turn: " (first slow growth, 4 s, then the bottleneck, 6 s)"; empty for one, or for too many."""
+    turns = [one for one in _turns(flows, experiment.flows.warmup) if one[1] >= 0.5]
+    total = sum(length for _, length in turns)
+    if not 2 <= len(turns) <= _TURNS or any(length < 0.1 * total for _, length in turns):
+        return ""
+    return f" (first {', then '.join(f'{CAUSE_NAMES[name]}, {length:.0f} s' for name, length in turns)})"
+
+
+def _turns(flows: Sequence[FlowVerdict], warmup: float) -> list[tuple[LimitedBy, float]]:
+    """What limited most of the flows, and how many seconds on end, in the measured time."""
+    by_second: dict[int, list[Second]] = {}
+    for flow in flows:
+        for second in flow.seconds:
+            if second.start >= warmup - 0.05:
+                by_second.setdefault(int(second.start + 0.05), []).append(second)
+    most = [
+        (
+            Counter(second.limited_by for second in found).most_common(1)[0][0],
+            max(second.end - second.start for second in found),
+        )
+        for _, found in sorted(by_second.items())
+    ]
+    return [
+        (name, sum(length for _, length in group)) for name, group in groupby(most, key=lambda one: one[0])
+    ]
+
+
+def _changed(experiment: Experiment) -> str:
+    """The first change of the path in the measured time: "at 4 s the rate became 2 Mbit/s: "; empty without one."""
+    for change in experiment.path.changes:
+        if change.at > experiment.flows.warmup:
+            return f"at {units.seconds(change.at)} {_change(change)}: "
+    return ""
+
+
+def _change(change: Change) -> str:
+    if change.name == "link":
+        return "the link came up" if change.value else "the link went down"
+    told = {"rate": units.rate, "loss": units.percent, "queue": units.size}.get(change.name, units.seconds)
+    return f"the {change.name} became {told(change.value)}"

@@ -1,0 +1,292 @@
+"""Why a measurement is not what a model said, where it is known: one small function for each reason.
+
+Each looks at one model and gives a short sentence, or nothing when it does not explain that model's difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tcptutor import theory, units
+from tcptutor.analysis.case import ENOUGH_LOSSES, Case
+from tcptutor.analysis.compared.explain import Verdict
+from tcptutor.analysis.expected.limits import UDP_ERROR
+from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeouts
+from tcptutor.analysis.expected.prediction import Prediction
+from tcptutor.analysis.expected.window import start_seconds, unsettled
+from tcptutor.analysis.models import CAUSE_NAMES, LOSS_BLIND, MODELLED, LimitedBy, ThroughputModel
+from tcptutor.analysis.observed.evidence import Measured
+
+SMALL = 0.03
+"""Relative difference that needs no reason."""
+
+_LEFT = 2 / 3
+"""Share of a difference that may be left for a reason to explain it."""
+
+_SUPER_PACKET = 5
+"""Segments sent again for each loss from which on an offload is the cause (the lab's own check)."""
+
+LIMIT_NAMES: dict[LimitedBy, str] = CAUSE_NAMES | {"growing": "time: the window was still growing"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One prediction and what a run showed: all that a reason may look at."""
+
+    prediction: Prediction
+    binding: ThroughputModel
+    """The model that was expected to bind."""
+    measured: Measured
+    case: Case
+    verdict: Verdict
+
+    @property
+    def model(self) -> ThroughputModel:
+        return self.prediction.model
+
+    @property
+    def ratio(self) -> float:
+        """Measured over predicted."""
+        return self.measured.throughput / self.prediction.throughput_bps
+
+    def explained(self, factor: float) -> bool:
+        """Whether the measurement is nearer to `factor` times the prediction than to the prediction."""
+        if self.ratio <= 0 or factor <= 0:
+            return False
+        return abs(math.log(self.ratio / factor)) < _LEFT * abs(math.log(self.ratio))
+
+
+def reason(it: Difference) -> str:
+    """The first reason that explains the difference; empty when it is small or none is known."""
+    if it.measured.throughput <= 0 or abs(it.ratio - 1) <= SMALL:
+        return ""
+    return next((said for rule in RULES if (said := rule(it))), "")
+
+
+def super_packets(it: Difference) -> str:
+    """netem drops what an offload has joined as one packet: fewer losses than the models count."""
+    run = it.measured.run
+    each = float(run.fidelity.checks.get("segments a loss", 0) or 0)
+    if not it.model.is_of_loss or not (run.experiment.hosts.offloads or each > _SUPER_PACKET):
+        return ""
+    many = f"{each:.0f} segments" if each > _SUPER_PACKET else "many segments"
+    return f"offloads: one loss takes a packet of {many}, and the model counts each one"
+
+
+def other_times(it: Difference) -> str:
+    """Flows were there for another time than the experiment says."""
+    run, spans = it.measured.run, it.measured.spans
+    experiment = run.experiment
+    if not spans or experiment.flows.bytes is not None:
+        return ""
+    if len(spans) != experiment.total_streams:
+        return f"{len(spans)} flows were measured, not {experiment.total_streams}"
+    for flow, (start, end) in spans.items():
+        planned = experiment.seconds - max(experiment.start(flow), experiment.flows.warmup)
+        if planned > 0 and end - start < 0.9 * planned - 0.25 and run.complete:
+            return f"flow {flow + 1} was there for {end - start:.2g} of {planned:.2g} s"
+    return ""
+
+
+def not_modelled(it: Difference) -> str:
+    """Reno's model beside flows that are not Reno."""
+    others = it.case.algorithms - {"reno"}
+    if not it.model.is_renos or not others:
+        return ""
+    name = min(others)
+    if name in LOSS_BLIND:
+        return f"{name} does not take a loss for congestion: this is what Reno would get"
+    if name not in MODELLED:
+        return f"there is no model of {name} here: this is what Reno would get"
+    return f"this is what Reno would get, and {name} has a model of its own"
+
+
+def other_window(it: Difference) -> str:
+    """The kernel rounds a window by its scale, and gives a buffer at least."""
+    asked, seen = it.case.receive_window, it.verdict.evidence
+    if it.model is not ThroughputModel.WINDOW or not asked or not seen or not seen.receiver_window_bytes:
+        return ""
+    got = seen.receiver_window_bytes
+    told = f"the receiver advertised {units.size(got)}, not {units.size(asked)}"
+    return told if it.explained(got / asked) else ""
+
+
+def whole_segments(it: Difference) -> str:
+    """A window is used in full segments, and a receiver that has got an odd one waits for another before its ACK."""
+    window, mss = it.case.receive_window, it.case.mss
+    if it.model is not ThroughputModel.WINDOW or not window or it.ratio > 1:
+        return ""
+    whole = window // mss
+    if not any(it.explained(max(1, fit) * mss / window) for fit in (whole, whole - 1)):
+        return ""
+    return f"{whole} whole segments fit into {units.size(window)}, and the ACK of the last one may wait for another"
+
+
+def unchecked_writes(it: Difference) -> str:
+    """More than the send buffer holds is under way where the application's writes are no whole segments."""
+    write = it.case.experiment.write
+    if it.model is not ThroughputModel.SEND_BUFFER or write is None or it.case.whole_write or it.ratio < 1:
+        return ""
+    return f"{units.size(write)} are no whole segments: the kernel adds to what is left of them unchecked"
+
+
+def queueing(it: Difference) -> str:
+    """A queue makes the round trip longer than the path's."""
+    rtt, path = it.verdict.evidence.mean_rtt_s if it.verdict.evidence else 0.0, it.case.rtt
+    if not it.model.is_by_round_trip or rtt <= 1.1 * path or not it.explained(path / rtt):
+        return ""
+    return f"the RTT was {units.seconds(rtt)}, not the path's {it.case.rtt_text()}: queues formed"
+
+
+def more_losses(it: Difference) -> str:
+    """The queue overflows beside the random losses."""
+    p, lost = it.case.loss_rate, it.measured.loss_rate
+    if not it.model.is_of_loss or lost <= 1.3 * p or not it.explained(math.sqrt(p / lost)):
+        return ""
+    return f"{units.percent(lost, 2)} was lost, more than the path's {units.percent(p)}"
+
+
+def lost_acks(it: Difference) -> str:
+    """Acknowledgements are cumulative: one that is lost costs nothing, all of a window cost a timeout."""
+    window = it.case.window_of(it.measured.throughput)
+    chance = all_acks_lost(it.case, window) if it.case.ack_loss else 0.0
+    if not it.model.is_by_round_trip or chance < ACKS_MATTER or it.ratio > 1:
+        return ""
+    return f"in {units.percent(chance, 2)} of the windows every ACK is lost, and then only a timeout goes on"
+
+
+def timed_out(it: Difference) -> str:
+    """Mathis and its kin leave timeouts out, and Padhye has more of them than Linux."""
+    if not it.model.is_of_loss or not it.case.loss_rate:
+        return ""
+    share, stalled = timeouts(it.case), it.verdict.evidence.stalled if it.verdict.evidence else 0.0
+    if it.model is ThroughputModel.PADHYE:
+        fewer = it.ratio > 1 and share > 0.1 and it.ratio <= 1.5 / (1 - share)
+        return "Linux avoids most of Padhye's timeouts: RACK and tail loss probes" if fewer else ""
+    if it.ratio >= 1 or max(share / 2, stalled) < 0.1:
+        return ""
+    if stalled >= 0.1:
+        took = units.percent(stalled, 2)
+        return f"waiting for timeouts took {took} of the time, which this model leaves out"
+    return "timeouts count here, which this model leaves out"
+
+
+def loss_constant(it: Difference) -> str:
+    """Mathis's constant is another for another pattern of loss."""
+    c, right = it.model.constant, ThroughputModel.MATHIS.constant
+    if c is None or right is None or c == right or not it.case.algorithms <= {"reno", "cubic"}:
+        return ""
+    if not it.explained(right / c):
+        return ""
+    even = it.model is ThroughputModel.MATHIS_PERIODIC
+    what = f"C = {c:.3g} is for evenly spaced losses" if even else "C is left out"
+    return f"{what}: for random ones it is {right:.3g}, {units.percent(right / c - 1, 2)} more"
+
+
+def cubic_random(it: Difference) -> str:
+    """Independent losses let CUBIC's window get higher than even ones, and its whole segments take from small ones."""
+    if it.model is not ThroughputModel.CUBIC_PERIODIC:
+        return ""
+    path = (it.case.loss_rate, it.case.rtt)
+    factor = theory.cubic_random_window(*path) / theory.cubic_window(*path)
+    if not it.explained(factor):
+        return ""
+    if factor > 1:
+        return f"RFC 9438 spaces losses evenly: random ones let CUBIC run {units.percent(factor - 1, 2)} above it"
+    return f"RFC 9438 has a smooth window: Linux's whole segments keep CUBIC {units.percent(1 - factor, 2)} below it"
+
+
+def few_losses(it: Difference) -> str:
+    """Chance alone may explain it."""
+    events = it.measured.losses
+    if not it.model.is_of_loss or events >= ENOUGH_LOSSES:
+        return ""
+    if abs(it.ratio - 1) > 1 / math.sqrt(max(events, 1)) + it.prediction.tolerance:
+        return ""
+    seconds = it.case.experiment.flows.duration * ENOUGH_LOSSES / max(events, 1)
+    return f"too few losses ({events}): run for {5 * math.ceil(seconds / 5)} s"
+
+
+def udp_share(it: Difference) -> str:
+    """UDP took another part of the link than it was meant to."""
+    run, rate, planned = it.measured.run, it.case.rate, it.case.udp
+    got = math.fsum(flow.received_bps for flow in run.udp)
+    if not it.model.is_of_link or not planned or not rate or not got:
+        return ""
+    flows = run.experiment.flows
+    payload = run.experiment.pairs * flows.udp_streams * flows.udp_rate
+    left = (rate - got * planned / max(1.0, payload)) * it.case.ratio
+    factor = left / it.prediction.throughput_bps
+    if abs(factor - 1) < UDP_ERROR or not it.explained(max(0.0, factor)):
+        return ""
+    return f"the UDP flows got {units.rate(got)}, not {units.rate(payload)}"
+
+
+def short_buffer(it: Difference) -> str:
+    """The link runs dry after each loss, as the queue does not hold what the window falls below the BDP."""
+    x, case = it.case.buffer_ratio, it.case
+    if it.model is not ThroughputModel.LINK or x is None or x >= 1 or case.loss_rate:
+        return ""
+    expected = it.binding is ThroughputModel.LINK and case.algorithm == "reno"
+    if it.verdict.limited_by != "bottleneck" or expected or not it.explained(used := case.sawtooth_use(x)):
+        return ""
+    return f"a queue of {x:.2g} BDP runs dry after each loss, and Reno leaves {units.percent(1 - used, 2)} of the link"
+
+
+def framing(it: Difference) -> str:
+    """A shaper counts the Ethernet header, a wire also checksum, preamble and gap; payload is less than either."""
+    limited, payload, ratio = it.prediction.limited_by, it.case.full, it.case.ratio
+    if limited not in ("bottleneck", "pacing") or it.ratio > 1:
+        return ""
+    wire = payload / ratio - theory.EMULATED_FRAMING + theory.WIRE_FRAMING
+    imported = it.measured.run.environment.backend == "imported"
+    if imported and limited == "bottleneck" and abs(it.ratio - payload / wire / ratio) < 0.01:
+        return f"a real wire spends 38 bytes on a frame, not 14: {units.percent(payload / wire)} of it is payload"
+    if it.model is ThroughputModel.PACING and abs(it.ratio - ratio) < 0.01:
+        return f"headers: {units.percent(ratio)} of a frame is payload"
+    return ""
+
+
+def slow_start(it: Difference) -> str:
+    """The warm-up ends before the flows are where the model has them from the beginning."""
+    if it.prediction.limited_by == "random-loss" or it.ratio > 1:
+        return ""
+    throughput, warmup = it.prediction.throughput_bps, it.case.experiment.flows.warmup
+    share = unsettled(it.case, throughput)
+    if share < SMALL / 2 or not it.explained(max(1e-3, 1 - share)):
+        return ""
+    seconds = units.seconds(start_seconds(it.case, throughput), 2)
+    missing = units.percent(share, 2)
+    return f"the start takes {seconds}, the warm-up {warmup:g} s: up to {missing} of the mean is missing"
+
+
+def other_limit(it: Difference) -> str:
+    """A model that would allow more is not wrong: something else stopped the flows."""
+    limited = it.verdict.limited_by
+    lower = it.ratio < 1 and limited != it.prediction.limited_by
+    return f"not the limit: that was {LIMIT_NAMES[limited]}" if lower else ""
+
+
+RULES: tuple[Callable[[Difference], str], ...] = (
+    super_packets,
+    other_times,
+    not_modelled,
+    other_window,
+    whole_segments,
+    unchecked_writes,
+    queueing,
+    more_losses,
+    lost_acks,
+    timed_out,
+    loss_constant,
+    cubic_random,
+    few_losses,
+    udp_share,
+    short_buffer,
+    framing,
+    slow_start,
+    other_limit,
+)
+"""In the order in which they are asked: what spoils a comparison before what a model leaves out."""

@@ -1,0 +1,100 @@
+"""A run in numbers, beside every model, with the reason when they differ."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from tcptutor.analysis.case import ENOUGH_LOSSES, case_of
+from tcptutor.analysis.compared.explain import Verdict, verdict
+from tcptutor.analysis.compared.reasons import LIMIT_NAMES, Difference, reason
+from tcptutor.analysis.expected.expect import expect
+from tcptutor.analysis.expected.prediction import Expectation, Prediction
+from tcptutor.analysis.observed.evidence import Measured, measure, path_known
+from tcptutor.run import Run
+from tcptutor.theory import jain_index
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """A prediction beside the measurement."""
+
+    prediction: Prediction
+    ratio: float
+    """Measured over predicted."""
+    within: bool
+    """Whether the difference is inside the tolerance."""
+    reason: str = ""
+    """Why they differ, where it is known; one short sentence or empty."""
+
+    @property
+    def difference(self) -> float:
+        """Measured less predicted, over predicted."""
+        return self.ratio - 1
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in numbers, beside every model."""
+
+    throughput_bps: float
+    """Payload of all flows together, bit/s, warm-up left out."""
+    jain_index: float
+    loss_rate: float
+    """Loss events per segment sent."""
+    retransmits: int
+    loss_events: int
+    compared: tuple[Compared, ...]
+    """The binding prediction first."""
+    verdict: Verdict
+    note: str = ""
+    """Why prediction and measurement differ, where it is known; one sentence or empty."""
+
+
+def report(run: Run) -> Report:
+    """Throughput, fairness and losses of `run`, each model's ratio to it, and why. Never raises."""
+    return report_of(measure(run))
+
+
+def report_of(measured: Measured) -> Report:
+    """The report of a run that has been measured already."""
+    run, flows, throughput = measured.run, measured.flows, measured.throughput
+    mss = max((flow.mss for flow in flows), default=0) or None
+    timeouts = [each.mean("rto") for each in measured.intervals]
+    rto = math.fsum(timeouts) / len(timeouts) if timeouts and min(timeouts) > 0 else None
+    expectation, case = expect(run.experiment, mss, rto), case_of(run.experiment, mss, rto)
+    why = verdict(measured)
+    compared = []
+    for prediction in expectation.predictions if path_known(run) else ():
+        difference = Difference(prediction, expectation.binding.model, measured, case, why)
+        within = bool(flows) and abs(difference.ratio - 1) <= prediction.tolerance
+        compared.append(
+            Compared(prediction=prediction, ratio=difference.ratio, within=within, reason=reason(difference))
+        )
+    return Report(
+        throughput_bps=throughput,
+        # Flows that got nothing at all are all equal.
+        jain_index=jain_index(flow.throughput_bps for flow in flows) if throughput > 0 else 1.0,
+        loss_rate=measured.loss_rate,
+        retransmits=measured.retransmits,
+        loss_events=measured.losses,
+        compared=tuple(compared),
+        verdict=why,
+        note=_note(run, expectation, compared, why) if flows else why.sentence,
+    )
+
+
+def _note(run: Run, expectation: Expectation, compared: list[Compared], why: Verdict) -> str:
+    """One sentence: first what makes the measurement doubtful, then what the model did not know."""
+    fidelity = run.fidelity
+    if fidelity.status != "valid":
+        return fidelity.reasons[0] if fidelity.reasons else f"the lab calls this run {fidelity.status}"
+    if not run.complete:
+        return "cut short: the figures are for the part that ran"
+    if not compared:
+        return ""
+    binding, prediction = compared[0], compared[0].prediction
+    if binding.within or (prediction.limited_by == "random-loss" and expectation.loss_events < ENOUGH_LOSSES):
+        return expectation.note
+    if why.limited_by != prediction.limited_by:
+        return f"{prediction.label} was expected to be the limit, but it was {LIMIT_NAMES[why.limited_by]}"
+    return binding.reason or expectation.note

@@ -1,0 +1,176 @@
+"""Second by second: what limited each flow, and how evenly the flows shared what they got.
+
+A second is judged by the same rules as a whole run, with the losses that hold its window down (see `holding_loss`).
+So that a verdict does not flicker, a single second of what the network does (loss, bottleneck, reordering, growth)
+between two of another such cause counts with these.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import chain, pairwise
+
+import msgspec
+from msgspec.structs import replace
+
+from tcptutor.analysis.case import Case
+from tcptutor.analysis.compared.rules import Findings, cause
+from tcptutor.analysis.models import LimitedBy
+from tcptutor.analysis.observed.evidence import Evidence, Measured, evidence_of
+from tcptutor.analysis.observed.flow import Interval, Trace
+from tcptutor.analysis.observed.path import Directions, Events, holding_loss
+from tcptutor.theory import jain_index
+
+FAIR = 0.9
+"""Jain's index from which shares count as even."""
+
+_AROUND = 1
+"""Seconds to either side that are taken together: sawteeth that are out of step are not unfair."""
+
+_LEAST = 0.2
+"""Seconds; a shorter rest at an end counts with its neighbour."""
+
+_SLACK = 1e-3
+"""Seconds by which a sample may come beside its time."""
+
+_SOFT: frozenset[LimitedBy] = frozenset({"random-loss", "bottleneck", "reordering", "growing"})
+
+
+class Second(msgspec.Struct, frozen=True, kw_only=True):
+    """What limited one flow in one second, with the evidence that says so."""
+
+    start: float
+    end: float
+    """A second later, or less where a flow or the measured time begins or ends."""
+    limited_by: LimitedBy
+    evidence: Evidence
+    """Of this flow; the link's use is by all flows."""
+    cwnd_segments: float
+    """Mean."""
+
+
+class FairnessSecond(msgspec.Struct, frozen=True, kw_only=True):
+    """How evenly the flows shared what they got in one second."""
+
+    t: float
+    """Its end, s."""
+    jain_index: float
+    """1 when all get the same, 1/n when one of n gets all."""
+    shares: dict[int, float]
+    """By flow number, of the throughput of all that were there."""
+
+
+def seconds(
+    measured: Measured, case: Case, links: Directions, events: Events
+) -> dict[int, tuple[Second, ...]]:
+    """By flow number, of the whole run, warm-up included; nothing for a flow that was hardly seen."""
+    experiment = case.experiment
+    parts = {trace.flow: _cut(trace, experiment.flows.warmup) for trace in measured.traces}
+    beside: dict[tuple[bool, int], list[Interval]] = defaultdict(list)
+    for each in chain.from_iterable(parts.values()):
+        beside[experiment.reversed(each.flow), _number(each)].append(each)
+    loads = {key: _load(intervals) for key, intervals in beside.items()}
+    found = {}
+    for flow, intervals in parts.items():
+        way = experiment.reversed(flow)
+        mine = []
+        for each in intervals:
+            flows, throughput = loads[way, _number(each)]
+            evidence = evidence_of(measured.run, each, links[way], throughput)
+            last, cwnd = each.trace.column("t")[-1], each.mean("cwnd")
+            kind = holding_loss(events[flow], each.start, each.until, cwnd, last)
+            limited_by = cause(Findings(case, evidence, kind, flows))
+            mine.append(
+                Second(
+                    start=each.start,
+                    end=each.until,
+                    limited_by=limited_by,
+                    evidence=evidence,
+                    cwnd_segments=cwnd,
+                )
+            )
+        found[flow] = tuple(_steady(mine))
+    return found
+
+
+def _cut(trace: Trace, warmup: float) -> list[Interval]:
+    """At whole seconds and at the end of the warm-up."""
+    times = trace.column("t")
+    if len(times) < 2 or times[-1] - times[0] < _LEAST:
+        return []
+    whole = range(math.floor(times[0]) + 1, math.ceil(times[-1]))
+    edges = sorted({*map(float, whole), warmup})
+    edges = [edge for edge in edges if times[0] + _LEAST <= edge <= times[-1] - _LEAST]
+    kept: list[float] = []
+    for edge in edges:
+        if not kept or edge - kept[-1] >= _LEAST:
+            kept.append(edge)
+        elif edge == warmup:
+            kept[-1] = edge
+    cuts = [0, *(bisect_left(times, edge - _SLACK) for edge in kept), len(times) - 1]
+    intervals = [Interval(trace, first, last + 1) for first, last in pairwise(cuts) if last > first]
+    return [each for each in intervals if each.seconds > 0]
+
+
+def _number(interval: Interval) -> int:
+    """Of the second in which it begins, with a hair of slack."""
+    return int(interval.start + _SLACK)
+
+
+def _load(intervals: Sequence[Interval]) -> tuple[int, float]:
+    """How many flows there were in one second of one direction, and the payload of all of them, bit/s."""
+    bits = sum(8 * each.grown("bytes_acked") for each in intervals)
+    span = max(each.until for each in intervals) - min(each.start for each in intervals)
+    return len({each.flow for each in intervals}), bits / span
+
+
+def _steady(found: Sequence[Second]) -> list[Second]:
+    """Without single seconds of one soft cause between two of another."""
+    steady = list(found)
+    for at in range(1, len(steady) - 1):
+        before, now, after = (each.limited_by for each in steady[at - 1 : at + 2])
+        if before == after != now and {before, now} <= _SOFT:
+            steady[at] = replace(steady[at], limited_by=before)
+    return steady
+
+
+def fairness(flows: Mapping[int, Sequence[Second]]) -> tuple[FairnessSecond, ...]:
+    """For each second in which two flows or more were there, of those that were. Empty for one flow."""
+    by_second: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    ends: dict[int, float] = defaultdict(float)
+    for flow, mine in flows.items():
+        for second in mine:
+            key = int(second.start)
+            by_second[key][flow] += second.evidence.throughput_bps * (second.end - second.start)
+            ends[key] = max(ends[key], second.end)
+    found = []
+    for key, got in sorted(by_second.items()):
+        total = sum(got.values())
+        if len(got) >= 2 and total > 0:
+            shares = {flow: bits / total for flow, bits in sorted(got.items())}
+            found.append(FairnessSecond(t=ends[key], jain_index=jain_index(got.values()), shares=shares))
+    return tuple(found)
+
+
+def converged(found: Sequence[FairnessSecond]) -> float | None:
+    """The end of the first second from which on the shares are even; None when they are not at the end.
+
+    Even means equal: flows whose RTTs or bounds differ may rightly never come there. Shares are means over three
+    seconds, and a flow that joins makes them uneven again.
+    """
+    since: float | None = None
+    for at, second in enumerate(found):
+        near = [
+            other
+            for other in found[max(0, at - _AROUND) : at + _AROUND + 1]
+            if other.shares.keys() == second.shares.keys()
+        ]
+        shares = [sum(other.shares[flow] for other in near) for flow in second.shares]
+        if jain_index(shares) < FAIR:
+            since = None
+        elif since is None:
+            since = second.t
+    return since

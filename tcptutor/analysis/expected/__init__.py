@@ -1,0 +1,1 @@
+"""What models say of an experiment before it runs: predictions, windows over time, and how sure they are."""

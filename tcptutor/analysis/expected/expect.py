@@ -1,0 +1,131 @@
+"""What every model that applies expects of an experiment, the binding one first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tcptutor.analysis.case import Case, case_of
+from tcptutor.analysis.expected.flows import amount_candidate, own_limits, shares
+from tcptutor.analysis.expected.limits import limit_candidates
+from tcptutor.analysis.expected.loss import loss_candidates
+from tcptutor.analysis.expected.notes import note
+from tcptutor.analysis.expected.prediction import Candidate, Expectation
+from tcptutor.analysis.expected.stretches import NEAR, Stretch, by_throughput, cases, merged
+from tcptutor.analysis.expected.window import mean_window, unsettled
+from tcptutor.analysis.models import ThroughputModel
+from tcptutor.spec import Experiment
+
+_CLIPPED = 0.16
+"""What one Reno flow loses when its window, of coefficient of variation 0.4, is cut at its own mean."""
+
+_LEAST = 1.0
+"""Bit/s that is expected of a path that lets nothing through, so that a measurement can be compared with it."""
+
+
+def expect(experiment: Experiment, mss: int | None = None, rto: float | None = None) -> Expectation:
+    """Every model's prediction; `mss` in bytes and `rto` in seconds as measured, or what is usual.
+
+    The binding prediction is the least of the models that we believe for these algorithms and this path. Where the
+    path changes or flows come later, it is the mean over the time. Never raises for an experiment that `spec.build`
+    made.
+    """
+    stretches = [stretch_of(case) for case in cases(experiment, mss, rto)]
+    if not stretches:
+        return _nothing(experiment)
+    alone = len(stretches) == 1
+    whole = stretches[0] if alone else merged(stretches)
+    finishing, completion = amount_candidate(whole.case, whole.believed)
+    if finishing is not None:
+        whole = whole.also(finishing)
+    case, binding, near = whole.case, whole.binding, whole.near
+    link = case.room if alone else None
+    others = [
+        replace(one, sure=_settling(case, one)).prediction(link)
+        for one in whole.candidates
+        if one is not binding and math.isfinite(one.throughput)
+    ]
+    return Expectation(
+        predictions=(
+            replace(binding, sure=_sure(case, binding, near)).prediction(link),
+            *sorted(others, key=lambda one: one.throughput_bps),
+        ),
+        cwnd_segments=mean_window(case, binding, near) if alone else None,
+        loss_events=math.fsum(one.case.loss_events(one.binding.throughput) for one in stretches),
+        note=note(case, [one.case for one in stretches], binding, near, completion),
+        near=tuple(one.model for one in near),
+        flows=_flows(stretches, binding),
+        completion_s=completion,
+    )
+
+
+def stretch_of(case: Case) -> Stretch:
+    """Every candidate of one case."""
+    candidates = [*limit_candidates(case), *loss_candidates(case)]
+    if case.down:
+        cut = Candidate(ThroughputModel.LINK, "link", _LEAST, "the link is cut", {"model": 0.0}, "bottleneck")
+        stopped = [replace(one, throughput=_LEAST, each=(), best=False) for one in candidates]
+        candidates = [cut, *(one for one in stopped if one.model is not ThroughputModel.LINK)]
+    best = [one for one in candidates if one.best]
+    believed = [one for one in best if math.isfinite(one.throughput)]
+    stretch = Stretch(case, tuple(candidates), by_throughput(believed))
+    limits = own_limits(case, best)
+    together = math.fsum(limits)
+    least = min((one.throughput for one in believed), default=math.inf)
+    if len(case.kinds) == 1 or together >= 0.999 * least:
+        return stretch
+    # No one model is the limit of all: each flow has its own.
+    sure = max(
+        (one.sure for one in believed), key=lambda sure: sure.get("model", 0.0), default={"model": 0.3}
+    )
+    limited_by = "random-loss" if any(one.is_lossy for one in best) else believed[0].limited_by
+    model = ThroughputModel.OWN_LIMITS
+    label, formula = f"{case.times}{model.label}", "each flow's own least limit"
+    return stretch.also(Candidate(model, label, together, formula, sure, limited_by, each=limits))
+
+
+def _flows(stretches: Sequence[Stretch], binding: Candidate) -> tuple[float, ...]:
+    """Each flow's mean over the time that it is there, bit/s."""
+    if binding.model is ThroughputModel.COMPLETION:
+        return binding.each
+    bits: dict[int, float] = {}
+    seconds: dict[int, float] = {}
+    for one in stretches:
+        case, got = one.case, (_LEAST,) * one.case.number
+        if not case.down:
+            got = shares(case, [each for each in one.candidates if each.best], one.binding.throughput)
+        if not got:
+            return ()
+        for flow, rate in zip(case.flows, got, strict=True):
+            bits[flow.number] = bits.get(flow.number, 0.0) + rate * case.seconds
+            seconds[flow.number] = seconds.get(flow.number, 0.0) + case.seconds
+    return tuple(bits[flow] / seconds[flow] for flow in sorted(seconds) if seconds[flow])
+
+
+def _settling(case: Case, one: Candidate) -> dict[str, float]:
+    """The candidate's own errors, and what the flows' start takes of the mean; losses end slow start early."""
+    share = 0.0 if one.is_lossy or one.model.has_start else unsettled(case, one.throughput)
+    return {**one.sure, "slow start": share} if share > 0 else dict(one.sure)
+
+
+def _sure(case: Case, binding: Candidate, near: Sequence[Candidate]) -> dict[str, float]:
+    """The binding model's, wider where a sawtooth from random losses meets another limit."""
+    sure = _settling(case, binding)
+    lossy = next((one for one in near if binding.is_lossy or one.is_lossy), None)
+    if lossy is None:
+        return sure
+    apart = 1 - binding.throughput / lossy.throughput
+    return {**sure, "a limit near": _CLIPPED / math.sqrt(case.number) * (1 - apart / NEAR)}
+
+
+def _nothing(experiment: Experiment) -> Expectation:
+    """Without a TCP flow there is nothing that a model speaks about; the link is still there."""
+    rate = case_of(experiment).link or experiment.flows.udp_rate
+    link = Candidate(ThroughputModel.LINK, "link", rate, "no TCP flow", {"model": 1.0}, "bottleneck")
+    return Expectation(
+        predictions=(link.prediction(None),),
+        cwnd_segments=None,
+        loss_events=0.0,
+        note="no TCP flow: the models have nothing to say",
+    )

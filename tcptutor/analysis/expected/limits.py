@@ -1,0 +1,186 @@
+"""Predictions that need no random loss: the link, and what a short buffer or an AQM leaves of it; windows; pacing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tcptutor import units
+from tcptutor.analysis.case import SEND_SHARE, Case
+from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.analysis.models import ThroughputModel
+from tcptutor.theory import BBR_LOSS_LIMIT, bbr_throughput, window_limited
+
+LINK_ERROR = 0.02
+"""ARP, ACKs, and the bursts of the shaper."""
+
+BOTH_WAYS_ERROR = 0.05
+"""Acknowledgements of the flows the other way: 66 bytes for every second segment, and bursts behind queues."""
+
+UDP_ERROR = 0.05
+"""What UDP loses at a full queue is TCP's, which no formula has."""
+
+BBR_ERROR = 0.05
+"""BBR empties the pipe every ten seconds and probes below its estimate."""
+
+BURST_ERROR = 0.5
+"""A queue that overflows by TCP's own bursts."""
+
+SAWTOOTH_ERROR = 0.05
+"""A drop at the tail often costs more than one segment."""
+
+AQM_ERROR = 0.1
+"""Where a queue discipline drops is drawn or timed: its buffer is not a number but an order of magnitude."""
+
+WINDOW_ERROR = 0.05
+"""The queue and the hosts lengthen the RTT a little."""
+
+PACING_ERROR = 0.05
+"""The kernel paces payload by its own timer, and keeps credit for late packets."""
+
+BUFFER_ERROR = 0.3
+"""How much payload a socket buffer holds depends on the memory that each segment takes."""
+
+KERNEL_BUFFER_ERROR = 0.5
+"""How large a buffer becomes that the kernel sizes itself."""
+
+SEND_ERROR = 0.1
+"""The buffer's share differs with the pieces that the kernel cuts."""
+
+UNCHECKED_ERROR = 1.0
+"""How much more it may take: what is left of a write is added to without a look at the buffer."""
+
+_AUTOTUNED = 6 << 20
+"""The largest buffer of the lab's hosts unless the BDP asks for more, bytes; half of it is bookkeeping."""
+
+
+def limit_candidates(case: Case) -> Iterator[Candidate]:
+    """Every limit of `case` that is there whatever is lost."""
+    yield from _link(case)
+    yield from _windows(case)
+    yield from _pacing(case)
+
+
+def _link(case: Case) -> Iterator[Candidate]:
+    """The link, and below it what its buffer leaves when nothing but that buffer loses or marks segments."""
+    room, rate = case.room, case.rate
+    if room is None or rate is None:
+        return
+    sure = {"model": BBR_ERROR if case.algorithm == "bbr" else LINK_ERROR}
+    if case.bursts_overflow:
+        sure["bursts"] = BURST_ERROR
+    if case.udp:
+        sure["UDP"] = UDP_ERROR
+    experiment = case.experiment
+    if len({experiment.reversed(flow) for flow in range(experiment.total_streams)}) == 2:
+        sure["both ways"] = BOTH_WAYS_ERROR
+    x = case.buffer_ratio
+    if x is not None and x < 1 and case.loss_rate == 0 and "bbr" not in case.algorithms:
+        used = case.sawtooth_use(x)
+        yield _short_buffer(case, room, x, used, sure)
+        sure["model"] = sure["model"] + 1 - used
+    if case.algorithm == "bbr" and case.loss > BBR_LOSS_LIMIT:
+        sure["model"] = 1.0
+    elif case.algorithm == "bbr" and case.loss > 0:
+        yield _bbr(case, room)
+    formula = f"{units.rate(rate)} × {case.share_text}"
+    if case.udp:
+        formula = f"({units.rate(rate)} − {units.rate(case.udp)} UDP) × {case.share_text}"
+        if room > 1.001 * max(0.0, (rate - case.udp) * case.ratio):
+            formula = f"{units.rate(room)}, what {'taking turns' if case.fair else 'UDP'} leaves"
+    yield Candidate(ThroughputModel.LINK, "link", room, formula, sure, "bottleneck")
+
+
+def _short_buffer(case: Case, room: float, x: float, used: float, sure: dict[str, float]) -> Candidate:
+    alone, dropped = case.number == 1, case.qdisc == "fifo"
+    model = ThroughputModel.SAWTOOTH if alone else ThroughputModel.SHARED
+    if not dropped:
+        model = ThroughputModel.AQM
+    turns = "" if alone else f", {case.number} flows in turn"
+    formula = f"{units.rate(room)} × ¾ (1+x)²/(1+x+x²), x = {x:.2g}{turns}"
+    error = (SAWTOOTH_ERROR if dropped else AQM_ERROR) + sure.get("bursts", 0.0)
+    given = {name: value for name, value in sure.items() if name != "bursts"} | {"model": error}
+    best = case.algorithm == model.algorithm
+    made = Candidate.of(case, model, room * used, formula, given, best)
+    return made if dropped else replace(made, label=f"{made.label}, {case.qdisc}")
+
+
+def _bbr(case: Case, room: float) -> Candidate:
+    """BBR under random loss. What netem drops has not used the link, so there the link's rate itself holds."""
+    before = case.path.loss_by == "netem" or case.backward
+    formula = f"{units.rate(room)} × (1 − {units.percent(case.loss)})"
+    sure = {"model": BBR_ERROR + case.loss / 2}
+    rate = bbr_throughput(room, case.loss)
+    return Candidate.of(case, ThroughputModel.BBR, rate, formula, sure, best=not before)
+
+
+def _windows(case: Case) -> Iterator[Candidate]:
+    window, buffer, size, sent = (
+        case.receive_window, case.socket_window, case.experiment.hosts.send_buffer, case.sent_at_once,
+    )  # fmt: skip
+    if window is not None:
+        # Only full segments are sent, so up to one may find no room.
+        yield _by_window(case, ThroughputModel.WINDOW, window, WINDOW_ERROR + min(0.5, case.mss / window))
+    if size is not None and sent is not None:
+        yield _send_buffer(case, size, sent)
+    if buffer is not None:
+        yield _by_window(case, ThroughputModel.SOCKET_BUFFER, buffer, BUFFER_ERROR)
+    told = {"tcp_rmem", "tcp_wmem"} & set(case.experiment.hosts.sysctls)
+    if (case.rate is None and window is None and buffer is None) or told:
+        error = BUFFER_ERROR if told else KERNEL_BUFFER_ERROR
+        yield _by_window(case, ThroughputModel.KERNEL_BUFFER, _kernel_buffer(case), error)
+
+
+def _kernel_buffer(case: Case) -> int:
+    """Payload that the largest buffers of the hosts hold, bytes: half, the rest is the kernel's bookkeeping."""
+    experiment = case.experiment
+    sizes = []
+    for name in ("tcp_rmem", "tcp_wmem"):
+        words = experiment.hosts.sysctls.get(name, "").split()
+        if len(words) == 3 and words[2].isdigit() and int(words[2]) > 0:
+            sizes.append(int(words[2]))
+    tuned = max(_AUTOTUNED, 8 * round(experiment.bdp or 0) + 4 * experiment.path.queue)
+    largest = min(sizes, default=tuned if experiment.path.rate else _AUTOTUNED)
+    return max(1, largest // 2)
+
+
+def _send_buffer(case: Case, size: int, sent: float) -> Candidate:
+    """What is written at once leaves as one burst, of which a segment waits for half at the bottleneck, on average."""
+    burst = case.whole_write
+    # Only full segments are sent, so up to one may find no room.
+    error = SEND_ERROR + min(0.5, case.mss / size) if burst else UNCHECKED_ERROR
+    wait = 4 * (burst or sent) / case.room if case.room else 0.0
+    what = f"{SEND_SHARE} × {units.size(size)}" if sent == SEND_SHARE * size else units.size(sent)
+    if wait <= 0.01 * case.rtt:
+        return _by_window(case, ThroughputModel.SEND_BUFFER, sent, error, wait, f"{what} / ")
+    made = _by_window(
+        case, ThroughputModel.SEND_BUFFER, sent, error, wait, f"{what} / ({units.seconds(wait)} + "
+    )
+    return replace(made, formula=f"{made.formula})")
+
+
+def _by_window(
+    case: Case, model: ThroughputModel, window: float, error: float, wait: float = 0.0, start: str = ""
+) -> Candidate:
+    """So many times one flow's, or the sum over the flows' round trips, each `wait` seconds longer."""
+    each = tuple(window_limited(window, flow.rtt + wait) for flow in case.flows)
+    start = start or f"{units.size(window)} / "
+    rtts = {flow.rtt for flow in case.flows}
+    formula = f"{case.times}{start}{case.rtt_text()}"
+    if len(rtts) > 1:
+        formula = f"{start}RTT, over RTTs of {case.rtt_text(min(rtts))} to {case.rtt_text(max(rtts))}"
+    return Candidate.of(case, model, math.fsum(each), formula, {"model": error}, each=each)
+
+
+def _pacing(case: Case) -> Iterator[Candidate]:
+    pacing, maxrate, sure = (
+        case.experiment.flows.pacing, case.experiment.hosts.maxrate, {"model": PACING_ERROR},
+    )  # fmt: skip
+    if pacing is not None:
+        each, formula = (pacing,) * case.number, f"{case.times}{units.rate(pacing)}"
+        yield Candidate.of(case, ThroughputModel.PACING, math.fsum(each), formula, sure, each=each)
+    if maxrate is not None:
+        each = (case.fq_rate or 0.0,) * case.number
+        formula = f"{case.times}{units.rate(maxrate)} × {case.share_text}"
+        yield Candidate.of(case, ThroughputModel.FQ, math.fsum(each), formula, sure, each=each)

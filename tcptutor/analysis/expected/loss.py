@@ -1,0 +1,241 @@
+"""Predictions under random loss: Mathis with three constants, Padhye, CUBIC, H-TCP, HighSpeed.
+
+Each model for one flow, and for all flows together: K like flows get K times one (Hacker 2001, eq. 5), unlike ones the
+sum (eq. 3). At most one model is the best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tcptutor import theory, units
+from tcptutor.analysis.case import Case, FlowCase
+from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.analysis.models import MODELLED, ThroughputModel
+
+MATHIS_ERROR = 0.05
+"""Seen against a real kernel at 0.1 and 1 %, 20 to 100 ms, where losses were many."""
+
+PADHYE_ERROR = 0.1
+
+CUBIC_ERROR = 0.12
+"""CUBIC's window has no timeouts, which count from a loss of about 1 % on."""
+
+STEEP_ERROR = 0.2
+"""HighSpeed's window is a fit, and H-TCP's has no timeouts either."""
+
+UNMODELLED_ERROR = 0.5
+"""Reno's model for an algorithm that is not Reno and has none here."""
+
+CORRELATED_ERROR = 1.0
+"""netem's correlated losses are much rarer than their rate says, and no formula has them."""
+
+RENO_SPREAD = 0.5
+"""Relative standard deviation of Reno's throughput times the square root of its losses: the 1/2 of p^(-1/2)."""
+
+CUBIC_SPREAD = 1.1
+"""Relative deviation of CUBIC's curve, as steep as HighSpeed's, times the root of its losses. From simulation."""
+
+HTCP_SPREAD = 0.9
+"""Relative deviation of H-TCP's throughput times the square root of its losses. From simulation."""
+
+TIMEOUTS_COUNT = 1 / 3
+"""Share that Padhye's timeouts would take from Mathis from which on the student is told."""
+
+ACKS_MATTER = 0.01
+"""Chance that all acknowledgements of a window are lost from which on it counts."""
+
+_GAPS = "cwnd over long and short gaps"
+
+
+@dataclass(frozen=True)
+class LossEstimate:
+    """What one model gives one flow."""
+
+    model: ThroughputModel
+    throughput: float
+    """Of one flow, bit/s."""
+    formula: str
+    """What follows "1448 B"."""
+    error: float
+    """The model's own, relative."""
+    spread: float
+    """Relative standard deviation times the square root of the losses."""
+    best: bool
+
+
+@dataclass(frozen=True)
+class LossyFlow:
+    """One flow on a path with loss."""
+
+    algorithm: str
+    mss: int
+    rtt: float
+    rto: float
+    loss: float
+    """Loss events per segment."""
+    rtt_text: str
+    window: int | None
+    """The receiver's, bytes; None for no limit."""
+
+    @property
+    def timeout_share(self) -> float:
+        """Share of Mathis's throughput that Padhye's timeouts would take, 0 to below 1; 0 without loss."""
+        if self.loss <= 0:
+            return 0.0
+        without = theory.mathis(self.mss, self.rtt, self.loss, theory.MATHIS_PERIODIC)
+        return max(0.0, 1 - theory.padhye(self.mss, self.rtt, self.loss, self.rto) / without)
+
+
+def loss_candidates(case: Case) -> Iterator[Candidate]:
+    """Every loss model of `case`; none without random loss."""
+    if case.loss_rate <= 0 or not case.flows:
+        return
+    kinds = [estimates(_lossy(case, flow)) for flow, _ in case.kinds]
+    if len(kinds) == 1:
+        for one in kinds[0]:
+            formula = f"{case.times}{case.mss} B {one.formula}"
+            yield _candidate(case, one.model, formula, [one], [one], one.best)
+        return
+    for first in kinds[0]:
+        same = [next((one for one in found if one.model is first.model), None) for found in kinds]
+        if all(same):
+            yield _summed(case, first.model, same, all(one is not None and one.best for one in same))
+    best = [next((one for one in found if one.best), None) for found in kinds]
+    if len({one.model if one else "" for one in best}) > 1:
+        yield _summed(case, ThroughputModel.OWN_LAWS, best, True)
+
+
+def timeouts(case: Case) -> float:
+    """The largest share of Mathis's throughput that Padhye's timeouts would take from a flow; 0 without loss."""
+    return max((_lossy(case, flow).timeout_share for flow, _ in case.kinds), default=0.0)
+
+
+def all_acks_lost(case: Case, window: float) -> float:
+    """Chance that every acknowledgement of a window of so many segments is lost: then only a timeout goes on."""
+    return math.pow(case.ack_loss, max(1.0, window / theory.ACK_EVERY))
+
+
+def _lossy(case: Case, flow: FlowCase) -> LossyFlow:
+    # A timeout is never shorter than the round trip that it waits for, whatever a damaged run says.
+    rto = max(flow.rtt, case.rto + flow.rtt - case.rtt)
+    return LossyFlow(
+        flow.algorithm, case.mss, flow.rtt, rto, case.loss_rate, case.rtt_text(flow.rtt), case.receive_window
+    )
+
+
+def _summed(
+    case: Case, model: ThroughputModel, by_kind: Sequence[LossEstimate | None], best: bool
+) -> Candidate:
+    """Flows of several kinds; None is a kind that goes on whatever is lost."""
+    texts = [
+        f"{number} × {units.rate(one.throughput)} ({flow.algorithm}, {case.rtt_text(flow.rtt)})"
+        for (flow, number), one in zip(case.kinds, by_kind, strict=True)
+        if one
+    ]
+    formula = " + ".join(texts[:3]) + (" + …" if len(texts) > 3 else "")
+    return _candidate(case, model, formula, by_kind, [one for one in by_kind if one], best)
+
+
+def _candidate(
+    case: Case,
+    model: ThroughputModel,
+    formula: str,
+    by_kind: Sequence[LossEstimate | None],
+    known: Sequence[LossEstimate],
+    best: bool,
+) -> Candidate:
+    rates = {
+        (flow.algorithm, flow.rtt): one.throughput if one else math.inf
+        for (flow, _), one in zip(case.kinds, by_kind, strict=True)
+    }
+    each = tuple(rates[flow.algorithm, flow.rtt] for flow in case.flows)
+    total = case.number * each[0] if len(rates) == 1 else math.fsum(each)
+    error, spread = max(one.error for one in known), max(one.spread for one in known)
+    sure = _sure(case, error, spread, total if math.isfinite(total) else 0.0)
+    return Candidate.of(case, model, total, formula, sure, best, each)
+
+
+def _sure(case: Case, error: float, spread: float, total: float) -> dict[str, float]:
+    # Twice the standard error is what chance explains.
+    chance = 2 * spread / math.sqrt(max(case.loss_events(total), 1e-9))
+    sure = {"model": error, "losses": chance}
+    if not case.backward and case.path.loss_correlation:
+        sure["correlation"] = CORRELATED_ERROR
+    if case.ack_loss:
+        stalls = all_acks_lost(case, case.window_of(total))
+        if stalls >= ACKS_MATTER:
+            sure["lost ACKs"] = stalls * case.rto / case.rtt
+    return sure
+
+
+@lru_cache(maxsize=256)
+def estimates(flow: LossyFlow) -> tuple[LossEstimate, ...]:
+    """Every model for `flow`, its own first; at most one is the best, and none is for BBR."""
+    own = _OWN.get(flow.algorithm)
+    return (*(own(flow) if own else ()), *_reno(flow))
+
+
+def _reno(flow: LossyFlow) -> Iterator[LossEstimate]:
+    """Reno's models; for another algorithm they say what Reno would get."""
+    p, share = units.percent(flow.loss), flow.timeout_share
+    # Mathis leaves timeouts out; Linux, with RACK and tail loss probes, avoids half of Padhye's or more.
+    error = max(MATHIS_ERROR, share / 2) + (0 if flow.algorithm in MODELLED else UNMODELLED_ERROR)
+    for model in ThroughputModel:
+        if (c := model.constant) is not None:
+            throughput = theory.mathis(flow.mss, flow.rtt, flow.loss, c)
+            formula = f"× {c:.3g} / ({flow.rtt_text} × √{p})"
+            # The other constants are for other patterns of loss: their bias is known.
+            bias = theory.MATHIS_RANDOM / c - 1
+            best = model.is_believed(flow.algorithm)
+            yield LossEstimate(model, throughput, formula, error + bias, RENO_SPREAD, best)
+    limit = max(1.0, flow.window / flow.mss) if flow.window else None
+    throughput = theory.padhye(flow.mss, flow.rtt, flow.loss, flow.rto, max_window=limit)
+    formula = f"/ ({flow.rtt_text} × √(2p/3) + {units.seconds(flow.rto)} × 3√(3p/8) p), p = {p}"
+    error = max(PADHYE_ERROR, share / (1 - share))
+    yield LossEstimate(ThroughputModel.PADHYE, throughput, formula, error, RENO_SPREAD, best=False)
+
+
+def _cubic(flow: LossyFlow) -> Iterator[LossEstimate]:
+    """CUBIC's mean window over all gaps between losses, and RFC 9438's, where all are as long."""
+    random, periodic = (law(flow.loss, flow.rtt) for law in (theory.cubic_random_window, theory.cubic_window))
+    on_curve = theory.cubic_region_window(flow.loss, flow.rtt) > theory.reno_window(flow.loss)
+    spread = CUBIC_SPREAD if on_curve else RENO_SPREAD
+    yield _mean(flow, ThroughputModel.CUBIC, random, CUBIC_ERROR, spread, _GAPS)
+    p = units.percent(flow.loss)
+    if on_curve:
+        constant = periodic / math.pow(flow.rtt / flow.loss, 0.75)
+        formula = f"× {constant:.3g} × ({flow.rtt:.3g} s / {p})^¾ / {flow.rtt_text}"
+    else:
+        formula = f"× {periodic * math.sqrt(flow.loss):.3g} / ({flow.rtt_text} × √{p})"
+    throughput = theory.window_limited(periodic * flow.mss, flow.rtt)
+    # For another pattern of loss: its bias is known.
+    error = CUBIC_ERROR + abs(random / periodic - 1)
+    yield LossEstimate(ThroughputModel.CUBIC_PERIODIC, throughput, formula, error, spread, best=False)
+
+
+def _htcp(flow: LossyFlow) -> Iterator[LossEstimate]:
+    """H-TCP's mean window over all gaps between losses: long ones, in which it comes to grow fast, and short ones."""
+    window = theory.htcp_random_window(flow.loss, flow.rtt)
+    yield _mean(flow, ThroughputModel.HTCP, window, STEEP_ERROR, HTCP_SPREAD, _GAPS)
+
+
+def _highspeed(flow: LossyFlow) -> Iterator[LossEstimate]:
+    factor = theory.MATHIS_RANDOM / theory.MATHIS_PERIODIC
+    window = factor * theory.highspeed_window(flow.loss)
+    yield _mean(flow, ThroughputModel.HIGHSPEED, window, STEEP_ERROR, CUBIC_SPREAD, "cwnd")
+
+
+def _mean(
+    flow: LossyFlow, model: ThroughputModel, window: float, error: float, spread: float, what: str
+) -> LossEstimate:
+    """A mean window without a short formula; `what` says of what it is the mean."""
+    throughput = theory.window_limited(window * flow.mss, flow.rtt)
+    formula = f"× {window:.3g} (mean {what}) / {flow.rtt_text}"
+    return LossEstimate(model, throughput, formula, error, spread, model.is_believed(flow.algorithm))
+
+
+_OWN = {"cubic": _cubic, "htcp": _htcp, "highspeed": _highspeed}

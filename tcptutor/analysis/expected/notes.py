@@ -1,0 +1,95 @@
+"""The one thing that a student should know of an expectation, in a sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from tcptutor import units
+from tcptutor.analysis.case import ENOUGH_LOSSES, Case
+from tcptutor.analysis.expected.limits import KERNEL_BUFFER_ERROR
+from tcptutor.analysis.expected.loss import TIMEOUTS_COUNT, timeouts
+from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.analysis.models import MODELLED, ThroughputModel
+from tcptutor.theory import BBR_LOSS_LIMIT
+
+
+def note(
+    case: Case,
+    stretches: Sequence[Case],
+    binding: Candidate,
+    near: Sequence[Candidate],
+    completion: float | None,
+) -> str:
+    """What to know first; empty when there is nothing."""
+    told = chain(
+        _of_time(case, stretches, binding, completion),
+        _losses(stretches, binding) if binding.is_lossy else (),
+        _of_limits(case, binding, near),
+        _of_path(case),
+        _unknown_shares(case, binding),
+    )
+    return next(told, "")
+
+
+def _of_time(
+    case: Case, stretches: Sequence[Case], binding: Candidate, completion: float | None
+) -> Iterator[str]:
+    if binding.model is ThroughputModel.KERNEL_BUFFER and binding.sure["model"] >= KERNEL_BUFFER_ERROR:
+        yield "no rate is set: the kernel's buffers are an upper bound, and this computer may be slower"
+    seconds = case.experiment.seconds
+    if completion is not None and completion + min(flow.start for flow in case.flows) > seconds:
+        size = units.size(case.experiment.flows.bytes or 0)
+        yield f"{size} take {units.seconds(completion)}: not done after {seconds:g} s"
+    if down := math.fsum(one.seconds for one in stretches if one.down and not one.backward):
+        cut = units.seconds(down)
+        yield f"the link is cut for {cut}, and the sender notices its return up to as long after it"
+    if len({(one.path.rate, one.path.delay, one.path.loss, one.path.queue) for one in stretches}) > 1:
+        yield "the path changes while it runs: expected is the mean over the time, no constant"
+
+
+def _losses(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
+    seconds = math.fsum(case.seconds for case in stretches if case.loss_rate)
+    losses = math.fsum(case.loss_events(binding.throughput) for case in stretches)
+    if losses < ENOUGH_LOSSES and seconds > 0:
+        duration = stretches[0].experiment.flows.duration
+        needed = 5 * math.ceil(duration * ENOUGH_LOSSES / losses / 5)
+        yield f"too few losses ({math.floor(losses)} expected): run for {needed} s"
+    unknown = sorted({name for case in stretches for name in case.algorithms} - MODELLED)
+    if unknown:
+        yield f"no model of {unknown[0]} under loss here: compared with Reno's"
+    if max(timeouts(case) for case in stretches) > TIMEOUTS_COUNT:
+        yield "timeouts count here: expect between Padhye and Mathis"
+
+
+def _of_limits(case: Case, binding: Candidate, near: Sequence[Candidate]) -> Iterator[str]:
+    if binding.limited_by == "bottleneck" and case.bursts_overflow:
+        yield f"a queue of {case.queue // case.frame} frames drops TCP's own bursts: expect less"
+    if not near:
+        return
+    where = f"{near[0].label} ({units.rate(near[0].throughput)}) is near"
+    if len(near) > 1:
+        where = f"{near[0].label} and {near[1].label} are near"
+    # Random losses blur the border between two regimes; without them the least one simply holds.
+    if binding.is_lossy or any(one.is_lossy for one in near):
+        yield f"{where}: expect a little less than either alone"
+    yield f"{where}: a little more and it is the limit"
+
+
+def _of_path(case: Case) -> Iterator[str]:
+    """What netem does beside delay and loss, which no model here counts."""
+    path = case.path
+    if path.loss and path.loss_correlation:
+        yield "netem's correlated losses are rarer than their rate says: expect more"
+    if path.jitter > 0:
+        yield f"jitter of {units.seconds(path.jitter)} reorders segments, which no model here counts"
+    if path.reorder > 0:
+        yield f"{units.percent(path.reorder)} of segments overtake others, which no model here counts"
+    if "bbr" in case.algorithms and case.loss > BBR_LOSS_LIMIT:
+        yield f"no model of BBR above {units.percent(BBR_LOSS_LIMIT)} loss: its estimate of the rate falls"
+
+
+def _unknown_shares(case: Case, binding: Candidate) -> Iterator[str]:
+    if binding.limited_by == "bottleneck" and len(case.algorithms) > 1 and not case.fair:
+        yield "how these algorithms share the link has no closed form: see the expected windows"

@@ -1,0 +1,187 @@
+"""Experiments whose path or flows change: the stretches of time in which they do not, and all of them as one again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from tcptutor import units
+from tcptutor.analysis.case import Case, case_of, flow_case
+from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.analysis.models import ThroughputModel
+from tcptutor.spec import Experiment, Path
+
+CHANGE_ROUNDS = 20
+"""Round trips that flows take to settle after the path has changed."""
+
+NEAR = 0.25
+"""Relative distance within which two limits act together."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """One case with its candidates: the believed ones by rising throughput, so the binding one first."""
+
+    case: Case
+    candidates: tuple[Candidate, ...]
+    believed: tuple[Candidate, ...]
+
+    @property
+    def binding(self) -> Candidate:
+        return self.believed[0]
+
+    @property
+    def near(self) -> list[Candidate]:
+        """The other limits that are near enough to be felt, the nearest first; the same limit counts once."""
+        found: dict[str, Candidate] = {}
+        for other in self.believed[1:]:
+            apart = other.limited_by != self.binding.limited_by
+            if apart and self.binding.throughput > (1 - NEAR) * other.throughput:
+                found.setdefault(other.limited_by, other)
+        return list(found.values())
+
+    def also(self, more: Candidate) -> Stretch:
+        """This one with a candidate more."""
+        believed = [*self.believed, more] if more.best else self.believed
+        return Stretch(self.case, (*self.candidates, more), by_throughput(believed))
+
+
+def by_throughput(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """The least first; of equal ones that which came first."""
+    return tuple(sorted(candidates, key=lambda one: one.throughput))
+
+
+def cases(experiment: Experiment, mss: int | None = None, rto: float | None = None) -> tuple[Case, ...]:
+    """The stretches of the measured time, in order, the forward one first; none only where there is no TCP flow.
+
+    A stretch begins where the path changes or a flow starts. Before the first flow there is nothing to measure.
+    """
+    whole = case_of(experiment, mss, rto)
+    starts = sorted({flow.start for flow in whole.flows})
+    if not starts:
+        return ()
+    last = experiment.seconds
+    first = min(max(experiment.flows.warmup, starts[0]), last)
+    moments = {*starts, *(change.at for change in experiment.path.changes)}
+    edges = [first, *sorted(moment for moment in moments if first < moment < last), last]
+    return tuple(case for start, end in pairwise(edges) for case in _between(whole, start, end))
+
+
+def _between(whole: Case, start: float, end: float) -> Iterator[Case]:
+    """`whole` from `start` to `end`, each way by itself."""
+    experiment = whole.experiment
+    path, up = _path(experiment, start)
+    there = [flow.number for flow in whole.flows if flow.start <= max(start, 0.0) + 1e-9]
+    for backward in (False, True):
+        mine = tuple(
+            flow_case(experiment, flow, path) for flow in there if experiment.reversed(flow) == backward
+        )
+        if mine:
+            yield replace(whole, path=path, flows=mine, seconds=end - start, backward=backward, down=not up)
+
+
+def _path(experiment: Experiment, moment: float) -> tuple[Path, bool]:
+    """The path at `moment`, and whether its link is up."""
+    path, up = experiment.path, True
+    for change in experiment.path.changes:
+        if change.at > moment + 1e-9:
+            break
+        if change.name == "link":
+            up = bool(change.value)
+        else:
+            path = path.after(change)
+    return path, up
+
+
+def merged(stretches: Sequence[Stretch]) -> Stretch:
+    """All of them as one: means weighted by time, summed over both ways."""
+    longest = max(stretches, key=lambda one: one.case.seconds * one.case.number).case
+    whole = case_of(longest.experiment, longest.mss, longest.given_rto)
+    candidates = _candidates(stretches)
+    return Stretch(
+        replace(whole, path=longest.path, backward=longest.backward),
+        tuple(candidates),
+        by_throughput([one for one in candidates if one.best]),
+    )
+
+
+def _candidates(parts: Sequence[Stretch]) -> list[Candidate]:
+    """Each model over all of the time; where a stretch has it not, the binding one stands in, if it is always the same.
+
+    When the binding ones differ, their mean is a model of its own, and below all the others.
+    """
+    weights = [part.case.seconds / _span(parts) for part in parts]
+    models = dict.fromkeys(one.model for part in parts for one in part.candidates)
+    bindings = [part.binding for part in parts]
+    differ = len({one.model for one in bindings}) > 1
+    found = []
+    for model in models:
+        given = [next((one for one in part.candidates if one.model is model), None) for part in parts]
+        if differ and not all(given):
+            continue  # with another model's figures in it, it would be neither
+        answers = [one or binding for one, binding in zip(given, bindings, strict=True)]
+        if all(math.isfinite(one.throughput) for one in answers):
+            largest = max((one for one in given if one), key=lambda one: one.throughput)
+            made = _mean(parts, weights, answers, largest)
+            found.append(replace(made, best=all(one.best for one in answers)))
+    if differ:
+        longest = max(range(len(parts)), key=lambda place: weights[place] * bindings[place].throughput)
+        own = replace(bindings[longest], model=ThroughputModel.STRETCHES, label=_label(parts))
+        found.append(replace(_mean(parts, weights, bindings, own), best=True))
+    return found
+
+
+def _mean(
+    parts: Sequence[Stretch], weights: Sequence[float], answers: Sequence[Candidate], own: Candidate
+) -> Candidate:
+    weighted = list(zip(weights, answers, strict=True))
+    total = math.fsum(weight * one.throughput for weight, one in weighted)
+    sure = {
+        name: math.fsum(weight * one.throughput * one.sure.get(name, 0.0) for weight, one in weighted) / total
+        for name in dict.fromkeys(name for one in answers for name in one.sure)
+    }
+    if "losses" in sure:
+        # Losses of several stretches count together.
+        events = [part.case.loss_events(one.throughput) for part, one in zip(parts, answers, strict=True)]
+        single = max(
+            one.sure.get("losses", 0.0) * math.sqrt(max(number, 1e-9))
+            for number, one in zip(events, answers, strict=True)
+        )
+        sure["losses"] = single / math.sqrt(max(math.fsum(events), 1e-9))
+    if (changing := _settling(parts)) > 0:
+        sure["changes"] = changing
+    formula = own.formula
+    if len({one.formula for one in answers}) > 1 or not math.isclose(sum(weights), 1):
+        terms = [f"{weight:.3g} × {units.rate(one.throughput)}" for weight, one in weighted]
+        formula = " + ".join(terms[:4]) + (" + …" if len(terms) > 4 else "")
+    return replace(own, throughput=total, formula=formula, sure=sure, each=())
+
+
+def _settling(parts: Sequence[Stretch]) -> float:
+    """Share of the time that flows take to settle after changes of the path.
+
+    After a cut the sender waits for a timeout that has doubled, so up to as long again as the cut took.
+    """
+    taken = 0.0
+    cases = [part.case for part in parts]
+    for before, after in pairwise([case for case in cases if not case.backward] or cases):
+        if before.down and not after.down:
+            taken += min(after.seconds, before.seconds + before.rto)
+        elif before.path != after.path:
+            taken += min(after.seconds, CHANGE_ROUNDS * after.rtt) / 2
+    return min(1.0, taken / _span(parts))
+
+
+def _span(parts: Sequence[Stretch]) -> float:
+    """Seconds of all stretches; those of both ways go by together."""
+    return max(
+        math.fsum(part.case.seconds for part in parts if part.case.backward == backward)
+        for backward in (False, True)
+    )
+
+
+def _label(parts: Sequence[Stretch]) -> str:
+    ways = {part.case.backward for part in parts}
+    return "both ways together" if len(ways) == 2 else f"mean of {len(parts)} stretches"

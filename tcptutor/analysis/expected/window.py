@@ -1,0 +1,188 @@
+"""The congestion window that goes with an expected throughput: its mean, how long it takes to get there, its course."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+from tcptutor import theory
+from tcptutor.analysis.case import Case, case_of
+from tcptutor.analysis.expected.prediction import Candidate, WindowCourse
+from tcptutor.spec import Experiment
+
+MOST_POINTS = 500
+"""Of one flow's course: a chart is not wider."""
+
+MOST_ROUNDS = 5000
+"""Round trips of all flows together that are played; some 30 ms."""
+
+_BESIDE_THE_WINDOW = frozenset({"receive-window", "send-buffer", "pacing", "application"})
+"""Limits that keep what is in flight below the congestion window, which then says nothing."""
+
+
+def mean_window(case: Case, binding: Candidate, near: list[Candidate]) -> float | None:
+    """Segments of one flow: given by loss models, by a sawtooth over a full link, and by BBR; None elsewhere."""
+    if not case.flows or case.down or len(case.kinds) > 1:
+        return None
+    if binding.is_lossy:
+        return binding.throughput * case.rtt / (8 * case.mss * case.number)
+    beside = any(one.limited_by in _BESIDE_THE_WINDOW for one in near)
+    if beside or binding.limited_by != "bottleneck" or case.room is None:
+        return None
+    if case.algorithm == "bbr":
+        return theory.bbr_window(case.room / case.number, case.rtt, case.mss)
+    product = case.room * case.rtt / 8
+    held = case.buffer * case.ratio
+    mean = {"reno": theory.sawtooth_mean(held / product), "cubic": theory.CUBIC_MEAN}.get(case.algorithm)
+    if mean is None or case.loss_rate > 0:
+        return None
+    # Flows take turns in losing: at each moment about one of them is below its peak.
+    return (1 - (1 - mean) / case.number) * (product + held) / (case.mss * case.number)
+
+
+def unsettled(case: Case, throughput: float) -> float:
+    """Share of the measured mean that a flow's start takes at most: slow start, and CUBIC's way on from HyStart.
+
+    throughput: where it settles, of all flows, bit/s. What is sent meanwhile is counted; 0 when the warm-up is longer.
+    """
+    flows = case.experiment.flows
+    settled = max(0.0, flows.warmup - min((flow.start for flow in case.flows), default=0.0))
+    window = case.window_of(throughput)
+    if window <= 0:
+        return 0.0
+    begin = theory.slow_start_duration(window, case.rtt)
+    missing = 0.0
+    if settled < begin:
+        sent = case.rtt / math.log(2) * (1 - 2 ** ((settled - begin) / case.rtt))
+        missing = begin - settled - sent
+    if case.algorithm == "cubic" and window > theory.INITIAL_WINDOW:
+        missing += _after_hystart(window, max(0.0, settled - begin))
+    return min(1.0, missing / flows.duration)
+
+
+def start_seconds(case: Case, throughput: float) -> float:
+    """How long a flow takes to its part of `throughput` bit/s, s: slow start, for CUBIC also what follows HyStart."""
+    window = case.window_of(throughput)
+    begin = theory.slow_start_duration(max(window, 1e-9), case.rtt)
+    if case.algorithm == "cubic" and window > theory.INITIAL_WINDOW:
+        begin += _hystart_seconds(window)
+    return begin
+
+
+def _hystart_seconds(window: float) -> float:
+    """How long CUBIC takes to `window` segments when it has left slow start at half of them, and goes on by t³."""
+    return math.cbrt(window / 2 / theory.CUBIC_C)
+
+
+def _after_hystart(window: float, settled: float) -> float:
+    """Seconds' worth of the rate that is missing meanwhile, from `settled` seconds after HyStart on."""
+    until = _hystart_seconds(window)
+    if settled >= until:
+        return 0.0
+    return (until - settled) / 2 - theory.CUBIC_C / 4 * (until**4 - settled**4) / window
+
+
+def window_courses(experiment: Experiment, mss: int | None = None) -> tuple[WindowCourse, ...]:
+    """(s, segments) of each flow, by `theory.trajectories` with losses at even distances; () where it has no law.
+
+    It has none for other algorithms than Reno, CUBIC, H-TCP, HighSpeed and BBR, for a path that changes while the flows
+    go on, since a trajectory has one bottleneck, for flows both ways, and it is not computed where so many round
+    trips go by that a chart would show a band. Like flows that start together are drawn as one that has its part
+    of link and queue, when all of them would take too long to compute. Takes some 50 ms at most.
+    """
+    case = case_of(experiment, mss)
+    ways = {experiment.reversed(flow.number) for flow in case.flows}
+    if len(ways) != 1 or experiment.path.changes or not case.algorithms <= set(theory.LAWS):
+        return ()
+    case = replace(case, backward=True in ways)
+    if case.rate is None and case.in_flight is None and case.loss_rate == 0:
+        return ()  # slow start without end
+    rounds = experiment.seconds / case.rtt
+    alike = len({(flow.algorithm, flow.rtt, flow.start) for flow in case.flows}) == 1
+    if rounds * case.number <= MOST_ROUNDS:
+        found = _play(case, case.number, 1)
+    elif alike and rounds <= MOST_ROUNDS:
+        found = _play(case, 1, case.number) * case.number
+    else:
+        return ()
+    return tuple(thinned(points) for points in found)
+
+
+def _play(case: Case, flows: int, parts: int) -> tuple[list[tuple[float, float]], ...]:
+    """The first `flows` on the given part of the link."""
+    room = case.room
+    path = theory.Bottleneck(
+        rate=None if room is None else room / parts,
+        rtt=case.rtt,
+        queue=case.buffer * case.ratio / parts,
+        mss=case.mss,
+    )
+    sources = [
+        theory.Source(
+            algorithm=flow.algorithm,
+            start=flow.start,
+            loss=0.0 if flow.algorithm == "bbr" else min(1.0, case.loss_rate),
+            rtt=flow.rtt,
+            window=_most_in_flight(case, flow.rtt),
+        )
+        for flow in case.flows[:flows]
+    ]
+    made = theory.trajectories(path, sources, case.experiment.seconds)
+    return tuple(_points(one, case) for one in made)
+
+
+def _in_slow_start(trajectory: theory.Trajectory, place: int) -> float:
+    """The kernel's cwnd where a window or pacing holds the flow back before its first loss, segments.
+
+    The model's window is what is in flight. In slow start Linux lets cwnd grow to twice that (tcp_is_cwnd_limited).
+    """
+    source, cwnd = trajectory.source, trajectory.cwnd[place]
+    lost = trajectory.losses and trajectory.t[place] >= trajectory.losses[0]
+    if source.window is None or cwnd < source.window or lost or source.algorithm == "bbr":
+        return cwnd
+    rounds = (trajectory.t[place] - source.start) / (source.rtt or trajectory.rtt[place])
+    grown = source.initial * 2 ** min(rounds, 40.0)
+    return max(source.initial, min(2 * source.window, grown))
+
+
+def _most_in_flight(case: Case, rtt: float) -> float | None:
+    """What windows and pacing let a flow have in flight, segments."""
+    limits = [] if case.in_flight is None else [case.in_flight / case.mss]
+    if (rate := case.paced_rate) is not None:
+        limits.append(rate * rtt / 8 / case.mss)
+    return max(1.0, min(limits)) if limits else None
+
+
+def _points(trajectory: theory.Trajectory, case: Case) -> list[tuple[float, float]]:
+    """Up to where a fixed amount has been sent."""
+    # Rounded, so that flows which are alike are equal.
+    pairs = [
+        (round(t, 6), round(_in_slow_start(trajectory, place), 3)) for place, t in enumerate(trajectory.t)
+    ]
+    size = case.experiment.flows.bytes
+    if size is None:
+        return pairs
+    sent = 0.0
+    for before, after in pairwise(range(len(pairs))):
+        span = trajectory.t[after] - trajectory.t[before]
+        sent += (trajectory.throughput[before] + trajectory.throughput[after]) / 16 * span
+        if sent >= size:
+            return pairs[: after + 1]
+    return pairs
+
+
+def thinned(points: list[tuple[float, float]], most: int = MOST_POINTS) -> WindowCourse:
+    """At most `most` of them that look the same: lowest and highest of each column, in order of time."""
+    if len(points) <= most:
+        return tuple(points)
+    start, span = points[0][0], points[-1][0] - points[0][0]
+    columns = (most - 2) // 2
+    by_column: dict[int, list[int]] = {}
+    for index, (t, _) in enumerate(points):
+        by_column.setdefault(min(columns - 1, int((t - start) / span * columns)), []).append(index)
+    kept = {0, len(points) - 1}
+    for column in by_column.values():
+        kept.add(min(column, key=lambda index: points[index][1]))
+        kept.add(max(column, key=lambda index: points[index][1]))
+    return tuple(points[index] for index in sorted(kept))

@@ -1,0 +1,255 @@
+"""The samples of one flow by column, parts of them, and the phases that they show.
+
+No row is made, so that long runs of many flows stay quick.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any, Literal
+
+import msgspec
+
+from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, SampleTable, hystart_exits
+
+OPEN, DISORDER, CWR, RECOVERY, LOSS = range(len(CA_STATES))
+"""The kernel's congestion-avoidance states; CWR and those after it answer a loss event."""
+
+_STALL = 0.15
+"""Seconds without an acknowledged byte that are no longer a round trip: Linux's least timeout is 0.2 s."""
+
+_HYSTART = frozenset({"cubic"})
+"""Algorithms that have it in Linux."""
+
+PhaseName = Literal["slow-start", "hystart-exit", "congestion-avoidance", "recovery", "timeout"]
+
+
+class FlowPhase(msgspec.Struct, frozen=True, kw_only=True):
+    """What a flow's congestion control was doing for a while. Times are seconds since the traffic began."""
+
+    start: float
+    end: float
+    """The start itself for what is only a mark: an exit of HyStart."""
+    name: PhaseName
+
+
+class Trace:
+    """One flow's samples in order of time. Counters are cumulative: differences count."""
+
+    def __init__(self, flow: int, samples: SampleTable, rows: list[int]) -> None:
+        self.flow = flow
+        self._samples, self._rows = samples, rows
+        self._columns: dict[str, Sequence[Any]] = {}
+        step = rows[1] - rows[0] if len(rows) > 1 else 1
+        even = range(rows[0], rows[-1] + 1, step)
+        # Flows that are sampled in turn from the start to the end stand at equal distances.
+        self._slice = slice(even.start, even.stop, step) if rows == list(even) else None
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def column(self, name: str) -> Sequence[Any]:
+        """The numbers of one field of Sample."""
+        if name not in self._columns:
+            whole: array[Any] = self._samples.column(name)
+            # With one index alone itemgetter gives no tuple, but one row is a slice.
+            self._columns[name] = whole[self._slice] if self._slice else itemgetter(*self._rows)(whole)
+        return self._columns[name]
+
+    @cached_property
+    def loss_events(self) -> tuple[int, ...]:
+        """The samples at which ssthresh had changed or the sender begun to recover; two between two count as one.
+
+        A regular sawtooth sets ssthresh to what it was, so that alone would miss every event. An exit of HyStart
+        sets it as well, from infinity and without a loss.
+        """
+        exits = set(self.hystart_exits)
+        thresholds, states = self.column("ssthresh"), self.column("ca_state")
+        beside = zip(thresholds, thresholds[1:], states, states[1:], strict=False)
+        return tuple(
+            at
+            for at, (before, now, state_before, state) in enumerate(beside, start=1)
+            if (now != before or state_before < CWR <= state) and at not in exits
+        )
+
+    @cached_property
+    def hystart_exits(self) -> tuple[int, ...]:
+        """The samples at which ssthresh had fallen from infinity though nothing was lost or marked."""
+        return hystart_exits(
+            *(self.column(name) for name in ("ssthresh", "ca_state", "retransmits", "delivered_ce"))
+        )
+
+    @cached_property
+    def starved(self) -> tuple[bool, ...]:
+        """For each sample whether the sender has nothing more to send, though its window would allow it.
+
+        The kernel's flag alone stays on until all that was sent before has arrived, a round trip or more.
+        """
+        flags = self.column("app_limited")
+        if not any(flags):
+            return (False,) * len(self)
+        columns = (self.column(name) for name in ("notsent", "mss", "unacked", "cwnd"))
+        return tuple(
+            bool(flag) and waiting < max(1, mss) and unacked < max(1, cwnd)
+            for flag, waiting, mss, unacked, cwnd in zip(flags, *columns, strict=True)
+        )
+
+    @cached_property
+    def stalls(self) -> tuple[tuple[float, float], ...]:
+        """Start and end of the times in the loss state, or waiting for a timeout longer than a round trip.
+
+        Only with data under way, and where a timeout ended it: a flow that has nothing to send does not wait for one,
+        and a slow path is no timeout.
+        """
+        times, acked, states, busy = (self.column(name) for name in ("t", "bytes_acked", "ca_state", "busy"))
+        rtts, last = self.column("rtt"), len(times) - 1
+        patience = max(_STALL, 2 * math.fsum(rtts) / len(rtts))
+        beside = zip(acked, acked[1:], states[1:], strict=False)
+        moves = [
+            at for at, (before, now, state) in enumerate(beside, start=1) if now > before or state == LOSS
+        ]
+        spans = [
+            (before, now - 1, patience)
+            for before, now in pairwise([0, *moves, last + 1])
+            if now > before + 1  # an acknowledgement with every sample, as most are
+        ]
+        spans += [(at - 1, at, 0.0) for at in moves if states[at] == LOSS]
+        # A counter that grows with each timeout; that of retransmissions where the kernel tells of no timeout.
+        tells = self.column("delivered")[-1] > 0 or LOSS in states
+        counter = self.column("total_rto" if tells else "retransmits")
+        joined: list[tuple[float, float]] = []
+        for start, end, least in sorted(spans):
+            took = times[end] - times[start]
+            idle = busy[last] > 0 and busy[end] - busy[start] <= 0.5 * took
+            if took <= least or idle:
+                continue
+            lost = LOSS in states[start : min(end, last - 1) + 2]
+            if lost or counter[min(end + 1, last)] > counter[start]:
+                again = joined and times[start] <= joined[-1][1]
+                since = joined.pop()[0] if again else times[start]
+                joined.append((since, times[end]))
+        return tuple(joined)
+
+
+class Interval:
+    """A part of a trace, from sample `first` up to, and without, sample `end`."""
+
+    def __init__(self, trace: Trace, first: int, end: int) -> None:
+        self.trace, self.flow = trace, trace.flow
+        self.first, self.end = first, end
+        times = trace.column("t")
+        self.start: float = times[first]
+        """When its first sample came, s; that sample closes what went before it."""
+        self.until: float = times[end - 1]
+        """When its last sample came, s."""
+        self.seconds: float = self.until - self.start
+
+    def column(self, name: str) -> Sequence[Any]:
+        return self.trace.column(name)[self.first : self.end]
+
+    def grown(self, column: str) -> float:
+        """How much a counter grew; 0 or above."""
+        values = self.trace.column(column)
+        return max(0.0, float(values[self.end - 1] - values[self.first]))
+
+    def mean(self, column: str) -> float:
+        """Mean over the samples, which come at a steady rate."""
+        values = self.column(column)
+        return float(sum(values)) / len(values)
+
+    @property
+    def last_progress(self) -> float:
+        """When the last byte that arrives in it was acknowledged, s: a flow with a fixed amount is over then."""
+        acked = self.column("bytes_acked")
+        return float(self.column("t")[max(1, bisect_left(acked, acked[-1]))])
+
+    @property
+    def throughput(self) -> float:
+        """Payload acknowledged, bit/s."""
+        return 8 * self.grown("bytes_acked") / self.seconds
+
+    @property
+    def loss_events(self) -> int:
+        """Of `Trace.loss_events`, those within."""
+        events = self.trace.loss_events
+        return bisect_left(events, self.end) - bisect_left(events, self.first + 1)
+
+    @property
+    def starved(self) -> float:
+        """Share of the samples of `Trace.starved` within."""
+        return sum(self.trace.starved[self.first : self.end]) / (self.end - self.first)
+
+    @property
+    def held_bytes(self) -> float:
+        """Mean of what the send buffer holds: sent and not acknowledged, or waiting for its turn."""
+        return self.mean("unacked") * self.mean("mss") + self.mean("notsent")
+
+    @property
+    def stalled(self) -> float:
+        """Seconds of `Trace.stalls` within."""
+        start, until, stalls = self.start, self.until, self.trace.stalls
+        first = bisect_right(stalls, start, key=itemgetter(1))
+        after = bisect_left(stalls, until, key=itemgetter(0))
+        return math.fsum(min(until, to) - max(start, since) for since, to in stalls[first:after])
+
+
+def traces(run: Run) -> list[Trace]:
+    """One for each flow that was seen, in order of their numbers."""
+    numbers = run.samples.column("flow")
+    rows: dict[int, list[int]] = {flow: [] for flow in set(numbers)}
+    for row, flow in enumerate(numbers):
+        rows[flow].append(row)
+    return [Trace(flow, run.samples, mine) for flow, mine in sorted(rows.items())]
+
+
+def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:
+    """In order of time; without gaps but for the marks between them. Empty for fewer than two samples.
+
+    Recovery is the kernel's states CWR and recovery, timeout its state loss; a timeout that is over between two samples
+    is seen by its counter. Otherwise the flow is in slow start while cwnd is below ssthresh, and else in congestion
+    avoidance. A HyStart exit is a mark: start and end are one.
+
+    BBR has no ssthresh of this kind, and tcp_info does not tell its mode. Linux sets its ssthresh when STARTUP ends, so
+    slow start stands for STARTUP; all the rest of its open time (drain, probing) is called congestion avoidance.
+    """
+    if len(trace) < 2:
+        return ()
+    times = trace.column("t")
+    names = _phase_names(trace, algorithm == "bbr")
+    exits = set(trace.hystart_exits) if algorithm in _HYSTART else set()
+    found: list[FlowPhase] = []
+    start = times[0]
+    for at in range(1, len(names)):
+        if names[at] != names[at - 1]:
+            found.append(FlowPhase(start=start, end=times[at], name=names[at - 1]))
+            start = times[at]
+        if at in exits:
+            found.append(FlowPhase(start=times[at], end=times[at], name="hystart-exit"))
+    found.append(FlowPhase(start=start, end=times[-1], name=names[-1]))
+    # The last sample alone would be a phase without a length.
+    return tuple(phase for phase in found if phase.end > phase.start or phase.name == "hystart-exit")
+
+
+def _phase_names(trace: Trace, bbr: bool) -> list[PhaseName]:
+    """At each sample."""
+    finite = 0 if bbr else SSTHRESH_INFINITE
+    cwnds, thresholds, states, timeouts = (
+        trace.column(name) for name in ("cwnd", "ssthresh", "ca_state", "total_rto")
+    )
+    columns = zip(cwnds, thresholds, states, timeouts, (timeouts[0], *timeouts), strict=False)
+    return [
+        "timeout"
+        if state >= LOSS or count > before
+        else "recovery"
+        if state >= CWR
+        else "slow-start"
+        if ssthresh >= SSTHRESH_INFINITE or cwnd < ssthresh < finite
+        else "congestion-avoidance"
+        for cwnd, ssthresh, state, count, before in columns
+    ]

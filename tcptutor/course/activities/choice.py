@@ -1,0 +1,97 @@
+"""Choose: one alternative that is right, or all that are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import msgspec
+
+from tcptutor.course.activity import (
+    NO_RUN,
+    Mark,
+    MarkContext,
+    Problem,
+    Question,
+    Reference,
+    chosen_indexes,
+    entry_problems,
+)
+from tcptutor.course.record import Given
+from tcptutor.errors import UsageError
+from tcptutor.spec import Experiment
+
+MIN_CHOICES = 3
+
+
+class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[[question.choice]]`"""
+
+    text: str
+    correct: bool = False
+    feedback: str
+    """Why it is right or wrong; shown when it was chosen."""
+
+
+class ChoiceQuestion(Question, frozen=True, kw_only=True):
+    """What single and multiple choice have in common. A response has the numbers of the chosen ones, from 0."""
+
+    several: ClassVar[bool]
+    """Whether several may be chosen."""
+
+    choices: tuple[Alternative, ...] = msgspec.field(default=(), name="choice")
+
+    @property
+    def _right(self) -> frozenset[int]:
+        return frozenset(index for index, choice in enumerate(self.choices) if choice.correct)
+
+    def contradiction(self) -> Problem | None:
+        right = len(self._right)
+        if len(self.choices) < 2:
+            return "choice", "a question needs at least two choices"
+        if not right:
+            return "choice", "no choice is correct: give the right one `correct = true`"
+        if right > 1 and not self.several:
+            return "choice", f"{right} choices are correct, a single question has one: make it multiple"
+        return None
+
+    def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
+        yield from super().problems(experiment)
+        if len(self.choices) < MIN_CHOICES:
+            yield "choice", f"{len(self.choices)} choices make a coin toss: give {MIN_CHOICES} or more"
+        yield from entry_problems("choice", tuple((choice.text, choice.feedback) for choice in self.choices))
+
+    def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
+        return Reference(right=tuple(sorted(self._right)), empty=())
+
+    def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
+        chosen = frozenset(chosen_indexes(given, "a choice"))
+        if not chosen:
+            raise UsageError("nothing is chosen yet: choose an answer first")
+        if len(chosen) > 1 and not self.several:
+            raise UsageError("one answer only: choose the best one")
+        if not chosen <= set(range(len(self.choices))):
+            raise UsageError(f"there is no such choice: choose from 1 to {len(self.choices)}")
+        right = self._right
+        # On the way to the right set, what is wrong with a choice helps more than praise for the others.
+        told = sorted(chosen - right or chosen)
+        feedback = [self.choices[index].feedback for index in told]
+        if right - chosen and self.several:
+            missed = len(right - chosen)
+            feedback.append(f"{missed} right {'answer is' if missed == 1 else 'answers are'} not chosen yet.")
+        return Mark(correct=chosen == right, feedback="\n\n".join(feedback))
+
+
+class SingleChoice(ChoiceQuestion, frozen=True, kw_only=True, tag_field="kind", tag="single"):
+    """One is right."""
+
+    several: ClassVar[bool] = False
+
+
+class MultipleChoice(ChoiceQuestion, frozen=True, kw_only=True, tag_field="kind", tag="multiple"):
+    """All that hold are right, together."""
+
+    several: ClassVar[bool] = True
+
+
+TABLES = (SingleChoice, MultipleChoice)

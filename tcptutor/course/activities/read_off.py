@@ -1,0 +1,258 @@
+"""Read off: an instant or a value on the student's own run, marked against that run's samples."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar, Literal, NamedTuple
+
+import msgspec
+
+from tcptutor import units
+from tcptutor.course import prose
+from tcptutor.course.activity import NO_RUN, Mark, MarkContext, Problem, Question, Reference, typed_text
+from tcptutor.course.marking import is_close, slip
+from tcptutor.course.record import Given
+from tcptutor.errors import UnitError, UsageError
+from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run
+from tcptutor.spec import Experiment
+
+_CWR = CA_STATES.index("cwr")
+
+
+class Span(NamedTuple):
+    """The part of a run that is asked about, s since the traffic began. For an instant both ends are one."""
+
+    start: float
+    end: float
+
+
+class FlowSamples:
+    """The samples of one flow of a run, by column. Raises UsageError for a flow without any."""
+
+    def __init__(self, run: Run, flow: int) -> None:
+        self._samples = run.samples
+        self._rows = [at for at, each in enumerate(run.samples.column("flow")) if each == flow - 1]
+        if not self._rows:
+            raise UsageError(f"this run has no samples of flow {flow}: run it again")
+        self.t = self.column("t")
+
+    def column(self, name: str) -> list[float]:
+        whole = self._samples.column(name)
+        return [whole[row] for row in self._rows]
+
+    def within(self, name: str, span: Span) -> Sequence[float]:
+        """The values between the ends of `span`; never empty, the nearest stands for one that has none."""
+        first = min(bisect_left(self.t, span.start), len(self.t) - 1)
+        return self.column(name)[first : max(bisect_right(self.t, span.end), first + 1)]
+
+    def at(self, name: str, t: float) -> float:
+        """The value at `t`, straight between the samples beside it."""
+        column = self.column(name)
+        after = bisect_left(self.t, t)
+        if after == 0 or after == len(self.t):
+            return column[min(after, len(column) - 1)]
+        share = (t - self.t[after - 1]) / (self.t[after] - self.t[after - 1])
+        return column[after - 1] + share * (column[after] - column[after - 1])
+
+
+def slow_start_end(flow: FlowSamples, span: Span) -> float:  # noqa: ARG001
+    """When the flow first was in another phase than slow start, s."""
+    states = zip(flow.t, *map(flow.column, ("cwnd", "ssthresh", "ca_state")), strict=True)
+    ends = (t for t, cwnd, ssthresh, state in states if state >= _CWR or SSTHRESH_INFINITE > ssthresh <= cwnd)
+    return _first(ends, "this flow never left slow start")
+
+
+def first_loss(flow: FlowSamples, span: Span) -> float:  # noqa: ARG001
+    """When the sender first took a segment for lost, or cut its window for a mark, s."""
+    states = zip(
+        flow.t, *map(flow.column, ("ca_state", "retransmits", "total_rto", "delivered_ce")), strict=True
+    )
+    losses = (t for t, state, *counted in states if state >= _CWR or any(counted))
+    return _first(losses, "this flow lost nothing")
+
+
+def largest_cwnd(flow: FlowSamples, span: Span) -> float:
+    """Segments."""
+    return max(flow.within("cwnd", span))
+
+
+def smallest_rtt(flow: FlowSamples, span: Span) -> float:
+    """s, of the smoothed RTT that the line under the chart shows."""
+    return min(_measured_rtts(flow, span))
+
+
+def mean_rtt(flow: FlowSamples, span: Span) -> float:
+    """s."""
+    rtts = _measured_rtts(flow, span)
+    return sum(rtts) / len(rtts)
+
+
+def cwnd_at(flow: FlowSamples, span: Span) -> float:
+    """Segments."""
+    return flow.at("cwnd", span.start)
+
+
+def throughput(flow: FlowSamples, span: Span) -> float:
+    """Payload acknowledged within the span, bit/s."""
+    end = min(span.end, flow.t[-1])
+    if end <= span.start:
+        raise UsageError("this run is too short for it: run it again, to its end")
+    return (flow.at("bytes_acked", end) - flow.at("bytes_acked", span.start)) * 8 / (end - span.start)
+
+
+def _measured_rtts(flow: FlowSamples, span: Span) -> list[float]:
+    rtts = [rtt for rtt in flow.within("rtt", span) if rtt > 0]
+    if not rtts:
+        raise UsageError("this flow measured no RTT: run it again")
+    return rtts
+
+
+def _first(instants: Iterator[float], otherwise: str) -> float:
+    instant = next(instants, None)
+    if instant is None:
+        raise UsageError(f"{otherwise} in this run, so there is nothing to read off: run it again")
+    return instant
+
+
+class RunQuantity(NamedTuple):
+    """Something that can be read off a run."""
+
+    measure: Callable[[FlowSamples, Span], float]
+    unit: Literal["time", "rate", "number"]
+    """A number is one of segments."""
+    tolerance: str
+    """What counts unless the lesson says otherwise: a share, or an amount in the unit."""
+    over: Literal["run", "instant", "span"] = "run"
+    """What of the run it is about: all of it, the instant `at`, or the time between `from` and `to`."""
+
+
+QUANTITIES = {
+    "slow-start-end": RunQuantity(slow_start_end, "time", "0.3 s"),
+    "first-loss": RunQuantity(first_loss, "time", "0.3 s"),
+    "largest-cwnd": RunQuantity(largest_cwnd, "number", "10 %"),
+    "smallest-rtt": RunQuantity(smallest_rtt, "time", "10 %"),
+    "mean-rtt": RunQuantity(mean_rtt, "time", "10 %", "span"),
+    "cwnd-at": RunQuantity(cwnd_at, "number", "20 %", "instant"),
+    "throughput": RunQuantity(throughput, "rate", "10 %", "span"),
+}
+QuantityName = Literal[
+    "slow-start-end", "first-loss", "largest-cwnd", "smallest-rtt", "mean-rtt", "cwnd-at", "throughput"
+]
+
+
+class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-off"):
+    """A response is the value as typed, with its unit; segments have none."""
+
+    against_run: ClassVar[bool] = True
+
+    about_run: bool = True
+    quantity: QuantityName
+    flow: int = 1
+    """Counted from 1, as the chart's lines are."""
+    at: str = ""
+    start: str = msgspec.field(default="", name="from")
+    """By default the end of the warm-up."""
+    end: str = msgspec.field(default="", name="to")
+    """By default the end of the run."""
+    tolerance: str = ""
+    """A share, "10 %", or an amount, "0.5 s"; by default what the quantity has."""
+    feedback: str = ""
+    """What a wrong value is told: where to look."""
+
+    @property
+    def _asked(self) -> RunQuantity:
+        return QUANTITIES[self.quantity]
+
+    @property
+    def example(self) -> str:
+        """How an answer is written."""
+        return {"time": "2.5 s", "rate": units.EXAMPLES["rate"], "number": "40"}[self._asked.unit]
+
+    def contradiction(self) -> Problem | None:
+        if not self.about_run:
+            return "about_run", "is always true here: the value is read off the run"
+        if self.flow < 1:
+            return "flow", f"{self.flow} is out of bounds: flows are counted from 1"
+        try:
+            self._tolerance()
+        except UnitError as error:
+            return "tolerance", str(error)
+        return self._wrong_time()
+
+    def _wrong_time(self) -> Problem | None:
+        over = self._asked.over
+        for key, text in self._times:
+            if text and over != ("instant" if key == "at" else "span"):
+                return key, f"does not belong to {self.quantity}"
+            try:
+                units.parse(text or "0", "time")
+            except UnitError as error:
+                return key, str(error)
+        if over == "instant" and not self.at:
+            return "at", f"is missing: {self.quantity} says at which instant, such as '5 s'"
+        return None
+
+    @property
+    def _times(self) -> tuple[tuple[str, str], ...]:
+        return ("at", self.at), ("from", self.start), ("to", self.end)
+
+    def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
+        yield from super().problems(experiment)
+        if not prose.is_sentence(self.feedback):
+            yield "feedback", "a wrong value needs a sentence that says where to look"
+        if experiment is None:
+            return
+        if self.flow > experiment.total_streams:
+            yield "flow", f"the experiment of this page has {experiment.total_streams} only"
+        for key, text in self._times:
+            if text and units.parse(text, "time") > experiment.seconds:
+                yield key, f"{text} is after the run's end at {units.seconds(experiment.seconds)}"
+
+    def measured(self, run: Run) -> float:
+        """The right value: s, bit/s or segments. Raises UsageError for a run that does not have it."""
+        start = self.at or self.start
+        whole = self._asked.over == "run"
+        default = 0.0 if whole else run.experiment.flows.warmup
+        span = Span(
+            units.parse(start, "time") if start else default,
+            units.parse(self.end, "time") if self.end else run.experiment.seconds,
+        )
+        return self._asked.measure(FlowSamples(run, self.flow), span)
+
+    def reference(self, context: MarkContext = NO_RUN) -> Reference:
+        if context.run is None:
+            return Reference(right=None, empty="")
+        return Reference(right=self._written(self.measured(context.run)), empty="")
+
+    def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
+        text = typed_text(given, self.example)
+        value = units.parse(
+            text.removesuffix("segments") if self._asked.unit == "number" else text, self._asked.unit
+        )
+        if context.run is None:
+            raise UsageError("it is read off your own run, and there is no whole one: r runs it")
+        right = self.measured(context.run)
+        relative, absolute = self._tolerance()
+        if is_close(value, right, relative, absolute):
+            return Mark(correct=True, feedback=f"Your run has {self._written(right)}.")
+        return Mark(correct=False, feedback=f"{slip(value, right, self._asked.unit)}{self.feedback}".strip())
+
+    def _tolerance(self) -> tuple[float, float]:
+        """Relative, and absolute in the unit. Raises UnitError."""
+        text = self.tolerance or self._asked.tolerance
+        if text.rstrip().endswith("%"):
+            return units.parse(text, "ratio"), 0.0
+        return 0.0, units.parse(text, self._asked.unit)
+
+    def _written(self, value: float) -> str:
+        match self._asked.unit:
+            case "time":
+                return units.seconds(value)
+            case "rate":
+                return units.rate(value)
+            case _:
+                return f"{value:.3g} segments"
+
+
+TABLES = (ReadOff,)

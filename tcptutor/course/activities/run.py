@@ -1,0 +1,60 @@
+"""Run: an experiment in the lab, to its end."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from tcptutor.course.activity import (
+    NO_RUN,
+    Activity,
+    ActivityTable,
+    Mark,
+    MarkContext,
+    NamedExperiment,
+    Reference,
+    Setting,
+    Stage,
+)
+from tcptutor.course.record import Given, PageRecord
+from tcptutor.spec import Experiment
+
+
+class RunActivity(Activity, frozen=True, kw_only=True):
+    """An experiment to run on this page."""
+
+    table: ClassVar[str] = "experiment"
+    stage: ClassVar[Stage] = Stage.RUN
+
+    name: str
+    """Full name, `module/experiment`."""
+    experiment: Experiment
+    """With the step's overrides in it."""
+
+    def reference(self, context: MarkContext = NO_RUN) -> Reference:
+        return Reference(right=() if context.run else None, empty=())
+
+    def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
+        """The whole run is the response: nothing is given beside it."""
+        return Mark(correct=context.run is not None)
+
+    def is_done(self, page: PageRecord) -> bool:
+        return page.whole_runs > 0
+
+
+class ExperimentTable(ActivityTable, frozen=True, kw_only=True):
+    """`[experiment]`: which one, and what is different here."""
+
+    table: ClassVar[str] = RunActivity.table
+    stage: ClassVar[Stage] = RunActivity.stage
+
+    name: str
+    set: dict[str, Setting] = msgspec.field(default_factory=dict)
+
+    def activity(self, experiment: NamedExperiment) -> Activity:
+        name, built = experiment(self.name, self.set)
+        return RunActivity(name=name, experiment=built)
+
+
+TABLES = (ExperimentTable,)

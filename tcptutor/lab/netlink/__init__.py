@@ -1,0 +1,20 @@
+"""Netlink as the lab speaks it: the TCP state of connections, queue disciplines and what waits in them, links."""
+
+from tcptutor.lab.netlink.messages import NetlinkError
+from tcptutor.lab.netlink.route import ROOT, Length, QdiscState, QueueLength, Route
+from tcptutor.lab.netlink.tcp import AT, Address, Connection, SockDiag, TcpInfo, tcp_request
+
+__all__ = [
+    "AT",
+    "ROOT",
+    "Address",
+    "Connection",
+    "Length",
+    "NetlinkError",
+    "QdiscState",
+    "QueueLength",
+    "Route",
+    "SockDiag",
+    "TcpInfo",
+    "tcp_request",
+]

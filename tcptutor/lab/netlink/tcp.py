@@ -1,0 +1,196 @@
+"""The TCP state of connections, asked by their exact addresses (linux/inet_diag.h, linux/tcp.h).
+
+A dump walks the kernel's whole socket table; an exact request finds the one socket by its hash, and one struct reads
+the answer.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import struct
+from typing import NamedTuple, TypeAlias
+
+from tcptutor.errors import LabError
+from tcptutor.lab.netlink.messages import (
+    ATTRIBUTE,
+    CODE,
+    DUMP,
+    HEADER,
+    KIND,
+    NLMSG_ERROR,
+    NetlinkSocket,
+    attributes,
+    compose,
+    no_answer,
+)
+from tcptutor.lab.network import Host
+
+_SOCK_DIAG, _SOCK_DIAG_BY_FAMILY = 4, 20
+_INET_DIAG_INFO, _INET_DIAG_CONG = 2, 4
+_ESTABLISHED = 1 << 1
+_WITH_DATA = _ESTABLISHED | 1 << 4 | 1 << 8
+"""Established, and the states in which only one side has ended (FIN_WAIT1, CLOSE_WAIT)."""
+_DIAG_REQUEST = struct.Struct("=BBBBI")
+_ADDRESSES = struct.Struct("!HH4s12x4s12x")
+_NO_COOKIE = b"\xff" * 8
+_IN_DIAG = HEADER.size + 4
+"""Where the addresses are in an answer, after four bytes of states."""
+_AFTER_DIAG = HEADER.size + 72
+"""Where its attributes begin."""
+# struct tcp_info up to total_rto_time; a kernel that knows less sends less, and the rest reads as zero.
+_TCP_INFO = struct.Struct("=8B 24I 4Q 6I 4Q 2I 2Q 4I 2I 2H I")
+_LONGEST = 2048
+"""Bytes that an answer takes at most; it is some 400."""
+_COUNTER = struct.Struct("=Q")
+_BYTES_ACKED, _BYTES_RECEIVED = struct.calcsize("=8B 24I 2Q"), struct.calcsize("=8B 24I 3Q")
+"""Where those counters are in struct tcp_info."""
+
+FIELDS: tuple[str, ...] = tuple(
+    """
+    state ca_state retransmits_now probes backoff options wscale app_limited
+    rto ato snd_mss rcv_mss unacked sacked lost retrans fackets last_data_sent last_ack_sent last_data_recv
+    last_ack_recv pmtu rcv_ssthresh rtt rttvar snd_ssthresh snd_cwnd advmss reordering rcv_rtt rcv_space
+    total_retrans pacing_rate max_pacing_rate bytes_acked bytes_received
+    segs_out segs_in notsent_bytes min_rtt data_segs_in data_segs_out
+    delivery_rate busy_time rwnd_limited sndbuf_limited
+    delivered delivered_ce bytes_sent bytes_retrans dsack_dups reord_seen rcv_ooopack snd_wnd rcv_wnd rehash
+    total_rto total_rto_recoveries total_rto_time
+    """.split()
+)
+"""struct tcp_info in order, as linux/tcp.h names it (without tcpi_); `app_limited` is a byte of two bit fields."""
+
+AT: dict[str, int] = {name: index for index, name in enumerate(FIELDS)}
+"""Where each field is in a TcpInfo."""
+
+TcpInfo: TypeAlias = tuple[int, ...]
+
+
+class Address(NamedTuple):
+    """One connection as its sender sees it."""
+
+    source: str
+    source_port: int
+    destination: str
+    destination_port: int
+
+    @property
+    def other_end(self) -> Address:
+        """This connection as its receiver sees it."""
+        return Address(self.destination, self.destination_port, self.source, self.source_port)
+
+
+class Connection(NamedTuple):
+    """One end of a connection, as a dump tells of it."""
+
+    address: Address
+    """This end first."""
+    bytes_acked: int
+    """Payload that the other end has acknowledged."""
+    algorithm: str
+
+
+def tcp_request(address: Address) -> bytes:
+    """The message that asks for one connection; it can be sent as often as wanted."""
+    addresses = _ADDRESSES.pack(
+        address.source_port,
+        address.destination_port,
+        socket.inet_aton(address.source),
+        socket.inet_aton(address.destination),
+    )
+    wanted = 1 << (_INET_DIAG_INFO - 1)
+    body = _DIAG_REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, wanted, 0, _ESTABLISHED)
+    return compose(_SOCK_DIAG_BY_FAMILY, 0, body + addresses + b"\0" * 4 + _NO_COOKIE)
+
+
+_EVERY_CONNECTION = compose(
+    _SOCK_DIAG_BY_FAMILY,
+    DUMP,
+    _DIAG_REQUEST.pack(
+        socket.AF_INET,
+        socket.IPPROTO_TCP,
+        1 << (_INET_DIAG_INFO - 1) | 1 << (_INET_DIAG_CONG - 1),
+        0,
+        _WITH_DATA,
+    )
+    + b"\0" * 48,
+)
+
+
+class SockDiag(NetlinkSocket):
+    """Asks for the TCP state of a lab host's connections."""
+
+    _PROTOCOL = _SOCK_DIAG
+
+    def __init__(self, host: Host) -> None:
+        super().__init__(host.pid)
+        self._last = _AFTER_DIAG
+        """Where tcp_info was in the last answer."""
+
+    def info(self, request: bytes) -> TcpInfo | None:
+        """The tcp_info that a `tcp_request` asks for, in the order of FIELDS; None when there is no such connection.
+
+        Raises LabError when the kernel does not answer.
+        """
+        found = self._answer(request)
+        if found is None:
+            return None
+        data, offset, size = found
+        if size >= _TCP_INFO.size:
+            return _TCP_INFO.unpack_from(data, offset)
+        return _TCP_INFO.unpack(data[offset : offset + size].ljust(_TCP_INFO.size, b"\0"))
+
+    def bytes_received(self, request: bytes) -> int:
+        """Payload that this end of a connection has taken in, bytes; 0 when there is no such connection."""
+        found = self._answer(request)
+        if found is None:
+            return 0
+        data, offset, size = found
+        if size < _BYTES_RECEIVED + _COUNTER.size:
+            return 0
+        count: int = _COUNTER.unpack_from(data, offset + _BYTES_RECEIVED)[0]
+        return count
+
+    def connections(self) -> list[Connection]:
+        """Every IPv4 connection of this host that can carry data. A walk through the kernel's table: not for often.
+
+        Raises LabError when the kernel does not answer.
+        """
+        return [_connection(message) for message in self._all(_EVERY_CONNECTION)]
+
+    def _answer(self, request: bytes) -> tuple[bytes, int, int] | None:
+        """The message, and where in it tcp_info is: offset and bytes."""
+        self._send(request)
+        try:
+            data = self._receive(_LONGEST)
+        except BlockingIOError:
+            raise no_answer() from None
+        if KIND.unpack_from(data, 4)[0] == NLMSG_ERROR:
+            code = -CODE.unpack_from(data, HEADER.size)[0]
+            if code == errno.ENOENT:
+                return None
+            raise LabError(f"the kernel does not tell the TCP state of a flow: {os.strerror(code)}")
+        # It is where it was in the last answer, as a rule.
+        offset = self._last
+        if offset + ATTRIBUTE.size <= len(data):
+            length, kind = ATTRIBUTE.unpack_from(data, offset)
+            if kind == _INET_DIAG_INFO and 100 < length <= len(data) - offset:
+                return data, offset + ATTRIBUTE.size, length - ATTRIBUTE.size
+        for kind, offset, size in attributes(data, _AFTER_DIAG, len(data)):
+            if kind == _INET_DIAG_INFO:
+                self._last = offset - ATTRIBUTE.size
+                return data, offset, size
+        return None
+
+
+def _connection(message: bytes) -> Connection:
+    source_port, destination_port, source, destination = _ADDRESSES.unpack_from(message, _IN_DIAG)
+    address = Address(socket.inet_ntoa(source), source_port, socket.inet_ntoa(destination), destination_port)
+    acked, algorithm = 0, ""
+    for kind, offset, size in attributes(message, _AFTER_DIAG, len(message)):
+        if kind == _INET_DIAG_INFO and size >= _BYTES_ACKED + _COUNTER.size:
+            acked = _COUNTER.unpack_from(message, offset + _BYTES_ACKED)[0]
+        elif kind == _INET_DIAG_CONG:
+            algorithm = message[offset : offset + size].rstrip(b"\0").decode(errors="replace")
+    return Connection(address, acked, algorithm)

@@ -1,0 +1,274 @@
+"""The lab as the kernel holds it while somebody's hands are on it: every interface's disciplines, every host's sysctls.
+
+One dump a namespace says whether any discipline is another one; sysctls are files that tell when they are written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import math
+import os
+import struct
+from collections.abc import Iterable, Iterator
+from pathlib import Path as File
+from typing import Any
+
+import msgspec
+
+from tcptutor.lab import hosts, shaping
+from tcptutor.lab.fidelity import Counted
+from tcptutor.lab.netlink import ROOT, QdiscState, Route
+from tcptutor.lab.network import Host, Interface, Network, network_of
+from tcptutor.lab.protocol import InterfaceState, QdiscSettings, SessionState, SysctlChange
+from tcptutor.spec import Change, Experiment, Path
+
+_libc = ctypes.CDLL(None)
+_EVENT = struct.Struct("iIII")
+_IN_MODIFY = 2
+"""sys/inotify.h"""
+_SYSCTLS = File("/proc/sys/net/ipv4")
+_NOT_SETTINGS = ("available", "allowed", "key", "mem_")
+"""Parts of the names of those that tell instead of set, or are a secret."""
+_IN_TURN = 4
+"""Sysctls that a look reads even if nothing says that they were written."""
+_FOLLOWED = ("rate", "delay", "jitter", "loss", "queue")
+"""What of a path has a change at a given second."""
+_BASE_UNITS = {
+    "latency": ("delay", 1e-9),
+    "jitter": ("jitter", 1e-9),
+    "rate": ("rate", 8.0),
+    "maxrate": ("maxrate", 8.0),
+    "target": ("target", 1e-6),
+    "interval": ("interval", 1e-6),
+}
+"""Settings that the kernel has in other units, and some under other names: ours, and how many of ours one is."""
+_UNLIMITED = 0xFFFFFFFF
+"""What fq has for a flow without a bound."""
+
+
+class _Sysctls:
+    """The `net.ipv4.tcp_*` settings of several namespaces: open files that tell when they are written. `close` it."""
+
+    def __init__(self, namespaces: dict[str, int | None]) -> None:
+        """`namespaces`: for the name of each, a process that is in it."""
+        self._inotify = _libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._files: dict[int, tuple[str, str, int]] = {}
+        for where, pid in namespaces.items():
+            with network_of(pid):
+                for file in sorted(_SYSCTLS.glob("tcp_*")):
+                    if not any(part in file.name for part in _NOT_SETTINGS):
+                        with contextlib.suppress(OSError):
+                            self._open(where, file)
+        self._before = {(where, name): _text(one) for where, name, one in self._files.values()}
+        self._now = dict(self._before)
+        self._turn = itertools.cycle(tuple(self._files))
+
+    def _open(self, where: str, file: File) -> None:
+        one = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        # While it is open, who opens it there gets the same inode.
+        watch = _libc.inotify_add_watch(self._inotify, f"/proc/self/fd/{one}".encode(), _IN_MODIFY)
+        self._files[watch if watch >= 0 else -one] = (where, file.name, one)
+
+    def look(self) -> bool:
+        """Whether one is another. Read are those that were written, and a few in turn: another /proc tells nothing."""
+        return self._read([*self._written(), *itertools.islice(self._turn, _IN_TURN)])
+
+    def read_all(self) -> None:
+        self._read(self._files)
+
+    def _written(self) -> list[int]:
+        try:
+            data = os.read(self._inotify, 1 << 16)
+        except OSError:
+            return []
+        # Those of single files have no name, so all are of one length; that of an overflow is of no file.
+        return [watch for watch, *_ in _EVENT.iter_unpack(data) if watch in self._files]
+
+    def _read(self, watches: Iterable[int]) -> bool:
+        found = {(where, name): _text(file) for where, name, file in map(self._files.__getitem__, watches)}
+        changed = any(self._now[one] != value for one, value in found.items())
+        self._now |= found
+        return changed
+
+    def changed(self, where: str) -> dict[str, tuple[str, str]]:
+        """What it was at first and what it is, by name, of those in that namespace that differ."""
+        return {
+            name: (self._before[there, name], now)
+            for (there, name), now in self._now.items()
+            if there == where and self._before[there, name] != now
+        }
+
+    def close(self) -> None:
+        for _, _, file in self._files.values():
+            os.close(file)
+        if self._inotify >= 0:
+            os.close(self._inotify)
+
+
+def _text(file: int) -> str:
+    return " ".join(os.pread(file, 4096, 0).decode(errors="replace").split())
+
+
+class KernelState:
+    """The experiment that was asked for, and what has become of it. Owns sockets and files; `close` it."""
+
+    def __init__(self, network: Network, asked: Experiment) -> None:
+        self._network, self._asked = network, asked
+        everything = [*network.interfaces, *network.bridges]
+        self._interfaces = {
+            pid: [one for one in everything if one.pid == pid] for pid in {one.pid for one in everything}
+        }
+        self._routes = {pid: Route(pid) for pid in self._interfaces}
+        switches = [bridge.name for bridge in network.bridges]
+        self._sysctls = _Sysctls({host.name: host.pid for host in network.hosts} | {switches[0]: None})
+        self._namespaces = {host.name: host.name for host in network.hosts} | dict.fromkeys(
+            switches, switches[0]
+        )
+        """Whose sysctls each host and switch has."""
+        self._qdiscs: dict[Interface, list[QdiscState]] = {}
+        self.counted: Counted = {}
+        """Of every interface, as it was when all was last read or a discipline was found to be another."""
+        self._now: list[Path] = []
+        self._look_at_qdiscs()
+        self._at_first = self._now
+
+    def close(self) -> None:
+        for route in self._routes.values():
+            route.close()
+        self._sysctls.close()
+
+    def look(self) -> bool:
+        """Whether a discipline or a sysctl is another than at the last look."""
+        sysctls = self._sysctls.look()
+        return self._look_at_qdiscs() or sysctls
+
+    def _look_at_qdiscs(self) -> bool:
+        changed = [pid for pid, route in self._routes.items() if route.look()]
+        if changed:
+            self._decode(changed)
+        return bool(changed)
+
+    def _decode(self, namespaces: Iterable[int | None]) -> None:
+        for pid in namespaces:
+            found = self._routes[pid].qdiscs()
+            for interface in self._interfaces[pid]:
+                self._qdiscs[interface] = found.get(self._routes[pid].index(interface), [])
+        self.counted = {one: shaping.chain_of(shaping.known(there)) for one, there in self._qdiscs.items()}
+        self._now = [path_of(self._network, self.counted, pair) for pair in range(self._network.pairs)]
+
+    def read_all(self) -> None:
+        """Read everything, what was counted and sysctls as well."""
+        self._sysctls.read_all()
+        self._look_at_qdiscs()
+        self._decode(self._routes)
+
+    def path(self, pair: int = 0) -> Path:
+        """Of `pair`, as it was asked for where nothing has changed: the kernel rounds what it is given."""
+        first, now = self._at_first[pair], self._now[pair]
+        names = (name for name in Path.__struct_fields__ if getattr(now, name) != getattr(first, name))
+        return msgspec.structs.replace(self._asked.path, **{name: getattr(now, name) for name in names})
+
+    def experiment(self, path: Path, sender: Host, receiver: Host) -> Experiment:
+        """What was asked for, with this path, the sysctls that were changed on either host (the sender's where they
+        differ), and the sender's MTU and offloads."""
+        own = self._asked.hosts
+        changed = self._sysctls.changed(receiver.name) | self._sysctls.changed(sender.name)
+        own = msgspec.structs.replace(
+            own,
+            mtu=hosts.mtu(sender.interface),
+            offloads=any(hosts.offloads(sender.interface).values()),
+            sysctls=own.sysctls | {name: now for name, (_, now) in changed.items()},
+        )
+        return msgspec.structs.replace(self._asked, path=path, hosts=own)
+
+    def report(self, experiment: Experiment) -> SessionState:
+        """All of it, beside what it is in the terms of an experiment."""
+        interfaces = tuple(
+            InterfaceState(interface.name, tuple(_in_base_units(one) for one in _in_order(there)))
+            for interface, there in self._qdiscs.items()
+        )
+        sysctls = tuple(
+            SysctlChange(host, name, *values)
+            for host, where in self._namespaces.items()
+            for name, values in self._sysctls.changed(where).items()
+        )
+        return SessionState(experiment, interfaces, sysctls)
+
+
+def _in_order(found: list[QdiscState]) -> Iterator[QdiscState]:
+    """From the root down, then those that hang below none, such as ingress."""
+    chain = shaping.chain_of(found)
+    return itertools.chain(chain, (one for one in found if one not in chain))
+
+
+def _in_base_units(one: QdiscState) -> QdiscSettings:
+    settings = {}
+    for name, value in one.settings.items():
+        if value is not None and not (name == "maxrate" and value == _UNLIMITED):
+            ours, factor = _BASE_UNITS.get(name, (name, 1))
+            settings[ours] = value * factor if factor != 1 else value
+    parent = "root" if one.parent == ROOT else _tc_handle(one.parent)
+    return QdiscSettings(one.kind, _tc_handle(one.handle), parent, settings)
+
+
+def _tc_handle(handle: int) -> str:
+    major, minor = handle >> 16, handle & 0xFFFF
+    return f"{major:x}:{minor:x}" if minor else f"{major:x}:"
+
+
+def path_of(network: Network, held: Counted, pair: int) -> Path:
+    """The way between the hosts of `pair`, from what every interface on it does to packets."""
+    there = _way(
+        held[one] for one in (network.senders[pair].interface, network.bottleneck, network.access(pair))
+    )
+    back = _way(
+        held[one] for one in (network.receivers[pair].interface, network.way_back, network.near(pair))
+    )
+    kept = {name: back[name] for name in ("rate", "delay", "loss", "queue") if name in back}
+    return Path(**there, **{f"reverse_{name}": value for name, value in kept.items()})
+
+
+def _way(chains: Iterable[tuple[QdiscState, ...]]) -> dict[str, Any]:
+    """One direction in the terms of a Path, all interfaces together: delays add up, the slowest rate counts."""
+    way: dict[str, Any] = {"delay": 0.0}
+    kept, spread = 1.0, 0.0
+    for chain in chains:
+        for place, held in enumerate(chain):
+            settings = held.settings
+            rate = settings.get("rate", 0) * 8.0 if held.kind in ("netem", "tbf") else 0.0
+            if held.kind == "netem":
+                way["delay"] += (settings["latency"] or 0) / 1e9
+                spread += ((settings["jitter"] or 0) / 1e9) ** 2
+                kept *= 1 - settings["loss"]
+                way |= _most(way, settings)
+            if rate and rate < way.get("rate", math.inf):
+                way["rate"] = rate
+                if held.kind == "tbf":
+                    way["queue"] = settings["limit"]
+                inner = chain[place + 1] if place + 1 < len(chain) else None
+                managed = inner if inner is not None and inner.kind not in ("netem", "tbf") else None
+                way["qdisc"] = managed.kind if managed else "fifo"
+                way["ecn"] = bool(managed.settings.get("ecn")) if managed else False
+    if spread:
+        way["jitter"] = math.sqrt(spread)
+    if kept < 1:
+        way["loss"] = 1 - kept
+    return way
+
+
+def _most(way: dict[str, Any], netem: dict[str, Any]) -> dict[str, Any]:
+    """What does not add up: the most that any interface does."""
+    names = {"duplicate": "duplicate", "reorder": "reorder", "burst": "loss_burst"}
+    names["loss_correlation"] = "loss_correlation"
+    found = {ours: max(way.get(ours, 0.0), netem[theirs]) for theirs, ours in names.items() if netem[theirs]}
+    return {name: value for name, value in found.items() if name != "loss_burst" or value > 1}
+
+
+def changes(before: Path, now: Path, at: float) -> list[Change]:
+    """What became another one at second `at`."""
+    pairs = ((name, getattr(before, name), getattr(now, name)) for name in _FOLLOWED)
+    return [
+        Change(round(at, 3), name, float(value)) for name, old, value in pairs if value not in (old, None)
+    ]

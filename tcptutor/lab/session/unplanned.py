@@ -1,0 +1,151 @@
+"""A run that nobody planned: flows that somebody started, sampled and summed up like an experiment's own."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from tcptutor.lab.channel import Channel
+from tcptutor.lab.fidelity import Watch
+from tcptutor.lab.load import Load
+from tcptutor.lab.netlink import QueueLength
+from tcptutor.lab.network import Network
+from tcptutor.lab.protocol import RunFound
+from tcptutor.lab.results import finished
+from tcptutor.lab.sampler import SampledFlow, Sampler
+from tcptutor.lab.session.finder import Start
+from tcptutor.lab.session.state import KernelState, changes
+from tcptutor.run import Environment
+from tcptutor.spec import LENGTH, Change, Experiment
+
+_TOGETHER = 0.1
+"""Flows found within this time began together, s."""
+_IDLE = 3.0
+"""Without an acknowledged byte for so long, a run is over even if its connections stay open, s."""
+
+
+class UnplannedRun:
+    """From its first flow to the end of its last. Owns its sockets; `finish` closes them."""
+
+    def __init__(
+        self,
+        network: Network,
+        state: KernelState,
+        channel: Channel,
+        starts: list[Start],
+        environment: Environment,
+        sample_hz: float,
+    ) -> None:
+        self._network, self._state, self._channel = network, state, channel
+        self._environment = environment
+        self._sampler = Sampler(channel, sample_hz, queue_may_go=True)
+        self._starts: list[tuple[float, Start]] = []
+        self._pair = self._pair_of(starts[0])
+        self._at_first = self._path = state.path(self._pair)
+        self._changes: list[Change] = []
+        # Nothing was sent since it was last read, so what was counted then is what had been counted before this run.
+        self._before = state.counted
+        self._sampler.watch(self._queue_now())
+        self._load = Load()
+        self._progress = 0.0
+        self._acked: dict[int, int] = {}
+        self._add(starts)
+        channel.send(RunFound(self._experiment(0.0)))
+
+    @property
+    def due(self) -> float:
+        """When its next sample is to be taken, in the lab's clock."""
+        return self._sampler.due
+
+    def _pair_of(self, start: Start) -> int:
+        names = {host.name for host in self._network.senders}
+        sends = start.sender if start.sender.name in names else start.receiver
+        return next((pair for pair, host in enumerate(self._network.senders) if host == sends), 0)
+
+    def _add(self, starts: list[Start]) -> None:
+        at = time.monotonic() - self._sampler.began
+        for start in starts:
+            flow = SampledFlow(len(self._starts), self._pair_of(start), start.address)
+            self._sampler.add(flow, start.sender, start.receiver)
+            self._starts.append((round(at, 2), start))
+        self._progress = at
+
+    def add(self, starts: list[Start]) -> None:
+        """Further flows of the same run."""
+        self._add(starts)
+        self.tell_state()
+
+    def settings_changed(self) -> None:
+        """Somebody has changed something meanwhile."""
+        at, now = time.monotonic() - self._sampler.began, self._state.path(self._pair)
+        if now != self._path:
+            self._changes += changes(self._path, now, at)
+            self._path = now
+        self._sampler.watch(self._queue_now())
+        self.tell_state()
+
+    def tell_state(self) -> None:
+        """Send what the kernel holds, and what this run has become an experiment of."""
+        experiment = self._experiment(time.monotonic() - self._sampler.began)
+        self._channel.send(self._state.report(experiment))
+
+    def _experiment(self, seconds: float) -> Experiment:
+        """What this run turned out to be an experiment of."""
+        path = msgspec.structs.replace(self._at_first, changes=tuple(self._changes))
+        senders = {host.name for host in self._network.senders}
+        first = self._starts[0][1]
+        held = self._state.experiment(path, first.sender, first.receiver)
+        names = tuple(start.algorithm for _, start in self._starts)
+        alike = len(set(names)) == 1
+        hosts = msgspec.structs.replace(held.hosts, algorithm=names[0], algorithms=() if alike else names)
+        times = tuple(at for at, _ in self._starts)
+        ways = tuple("forward" if start.sender.name in senders else "reverse" for _, start in self._starts)
+        flows = msgspec.structs.replace(
+            held.flows,
+            streams=len(self._starts),
+            duration=round(max(seconds, self._sampler.timing.period), 2),
+            warmup=0.0,
+            starts=times if max(times) > _TOGETHER else (),
+            directions=ways if "reverse" in ways else (),
+            # What somebody's own program writes is not known; most take iperf3 as it is.
+            length=LENGTH if held.hosts.send_buffer is not None else held.flows.length,
+        )
+        return msgspec.structs.replace(held, hosts=hosts, flows=flows, pairs=1)
+
+    def sample(self) -> bool:
+        """Take one sample of everything; whether the run goes on."""
+        t, rows = self._sampler.take()
+        for row in rows:
+            if row.bytes_acked > self._acked.get(row.flow, 0):
+                self._acked[row.flow], self._progress = row.bytes_acked, t
+        over = not rows or t - self._progress > _IDLE
+        self._sampler.send(t, at_once=over)
+        return not over
+
+    def finish(self, complete: bool) -> None:
+        """Sum it up and send the end of it; `complete` is false when the flows still went on."""
+        self.close()
+        self._state.read_all()
+        timing = self._sampler.timing
+        seconds = min(timing.last, self._progress + timing.period)
+        experiment = self._experiment(seconds)
+        self._channel.send(self._state.report(experiment))
+        watch = Watch(experiment)
+        watch.clock(self._environment.hz)
+        watch.offloads(self._network)
+        watch.processors(self._load.busy(), alone=self._environment.backend == "guest")
+        watch.drops(self._before, self._state.counted, self._network.bottleneck)
+        self._channel.send(finished(self._sampler, watch, seconds, complete, planned=False))
+
+    def close(self) -> None:
+        """Let go of the sockets; safe to call twice."""
+        self._sampler.close()
+
+    def _queue_now(self) -> QueueLength | None:
+        """The queue of the bottleneck, wherever somebody has put it; None without a rate."""
+        bottleneck = self._network.bottleneck
+        for one in self._state.counted[bottleneck]:
+            if one.kind == "tbf":
+                return QueueLength(bottleneck, one.handle)
+        return None

@@ -1,0 +1,36 @@
+"""What of the screen belongs to which activity: its box on the page, and what stands beside the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tcptutor.course.activities.choice import MultipleChoice, SingleChoice
+from tcptutor.course.activities.numeric import Numeric
+from tcptutor.course.activities.order import Order
+from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activities.read_off import ReadOff
+from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.activity import Activity
+from tcptutor.ui.screens.lesson_run import RunSide
+from tcptutor.ui.screens.side import Side
+from tcptutor.ui.widgets.page.box import ActivityBox
+from tcptutor.ui.widgets.page.choice import ChoiceBox
+from tcptutor.ui.widgets.page.numeric import NumericBox
+from tcptutor.ui.widgets.page.order import OrderBox
+from tcptutor.ui.widgets.page.predict import PredictBox
+from tcptutor.ui.widgets.page.read_off import ReadOffBox
+
+BOXES: dict[type[Activity], type[ActivityBox[Any]]] = {
+    Predict: PredictBox,
+    SingleChoice: ChoiceBox,
+    MultipleChoice: ChoiceBox,
+    Numeric: NumericBox,
+    Order: OrderBox,
+    ReadOff: ReadOffBox,
+}
+"""Of what is answered on the page."""
+
+SIDES: dict[type[Activity], type[Side]] = {
+    RunActivity: RunSide,
+}
+"""Of what is done beside the page."""

@@ -1,0 +1,46 @@
+"""What stands beside the page while an activity is used: a chart, later a terminal or a sandbox."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.widget import Widget
+
+from tcptutor.ui.bench import Bench
+from tcptutor.ui.live import Live
+from tcptutor.ui.study import Study
+from tcptutor.ui.widgets.page.page import Page
+
+
+class Side:
+    """Between the bench and a widget, for one activity of a page."""
+
+    def __init__(self, activity: Any, study: Study, page: Page, bench: Bench) -> None:
+        self.activity, self.study, self.page, self.bench = activity, study, page, bench
+        self.widget = self.make_widget()
+
+    def make_widget(self) -> Widget:
+        raise NotImplementedError
+
+    @property
+    def going_on(self) -> bool:
+        """Whether what r starts goes on."""
+        return False
+
+    def restore(self) -> None:
+        """Show how it was left."""
+
+    def start(self) -> None:
+        """The student asks for it to start."""
+
+    def responded(self) -> None:
+        """Something on the page was answered."""
+
+    def moved(self, live: Live) -> None:
+        """A run has new data; it may be another page's."""
+
+    def ended(self, live: Live) -> None:
+        """A run has ended; it may be another page's."""
+
+    def fit(self, tall: bool) -> None:
+        """The terminal has a new size."""

@@ -1,0 +1,244 @@
+"""What the box of every activity does on the page, and the entry field or the list that most of them have."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Generic, TypeVar
+
+from textual.actions import SkipAction
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from tcptutor.course.activity import Activity
+from tcptutor.course.record import Given
+from tcptutor.run import Run
+from tcptutor.ui.messages import ResponseGiven
+from tcptutor.ui.study import MarkedResponse
+from tcptutor.ui.widgets.page.text import Feedback, Hints, paragraphs
+
+A = TypeVar("A", bound=Activity)
+
+
+class ActivityBox(Vertical, Generic[A]):
+    """One activity. Posts `ResponseGiven`; is told what became of it. Knows nothing of the journal."""
+
+    TITLE: ClassVar[str] = "Question"
+
+    def __init__(self, activity: A) -> None:
+        super().__init__(classes="box")
+        self.activity = activity
+        self.final = False
+        """What was given stays as it is."""
+
+    # For subclasses
+
+    def ask(self) -> Content:
+        """What the student is asked."""
+        raise NotImplementedError
+
+    def compose_entry(self) -> ComposeResult:
+        """What a response is given with."""
+        yield from ()
+
+    def enter(self) -> None:
+        """Take the focus."""
+        self.focus()
+
+    def begin(self, text: str) -> bool:  # noqa: ARG002
+        """`text` was typed or pasted without having gone here; whether it is the beginning of a response."""
+        return False
+
+    def pick(self, number: int) -> None:
+        """The key of a number, from 1, was pressed."""
+
+    def show_given(self, given: Given) -> None:
+        """A response, just now or from the journal; `final` says if it may be changed."""
+
+    def saw_run(self, run: Run) -> None:
+        """The latest whole run of the page."""
+
+    # The same for all
+
+    def compose(self) -> ComposeResult:
+        yield Static("", classes="later", markup=False)
+        yield Static(Content.assemble((f"{self.TITLE}  ", "bold $primary"), self.ask()))
+        yield from self.compose_entry()
+        yield Feedback()
+        yield Hints(self.activity.hints)
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether it has the focus."""
+        return self.has_focus or self.has_focus_within
+
+    def respond(self, given: Given) -> None:
+        self.post_message(ResponseGiven(self.activity, given))
+
+    def reveal(self, revealed: bool) -> None:
+        """Whether it is asked yet; until then it says what comes first."""
+        self.set_class(not revealed, "-later")
+        if not revealed:
+            later = Content.assemble((f"{self.TITLE}  ", "bold $primary"), "About your run: r runs it first.")
+            self.query_one(".later", Static).update(later)
+
+    def show(self, response: MarkedResponse, just_now: bool) -> None:
+        """A response and what it is told."""
+        self.final = response.final
+        self.show_given(response.given)
+        self.say(self.told(response), go_there=just_now)
+
+    def told(self, response: MarkedResponse) -> Content:
+        """The words under a response."""
+        mark, typed = response.mark, f"{response.given}: " if isinstance(response.given, str) else ""
+        if mark is None:
+            more = "" if response.final else " Until then you may change it."
+            return Content.assemble(("● Kept. ", "bold"), typed, f"Marks come at the end.{more}")
+        wrong = "✗ Wrong. " if response.final else "✗ Not yet. "
+        verdict = ("✓ Right. ", "$success bold") if mark.correct else (wrong, "$error bold")
+        told = Content.assemble(verdict, typed, paragraphs(mark.feedback))
+        return Content("\n").join(
+            [told, *([paragraphs(response.explanation)] if response.explanation else [])]
+        )
+
+    def complain(self, reason: str) -> None:
+        """What was given cannot be marked."""
+        self.say(Content.assemble(("✗ ", "$error bold"), reason))
+
+    def show_hints(self, level: int) -> None:
+        """The first `level` hints."""
+        self.query_one(Hints).show(level)
+
+    def say(self, content: Content, go_there: bool = True) -> None:
+        self.query_one(Feedback).say(content, go_there)
+
+
+class EntryBox(ActivityBox[A]):
+    """One whose response is typed into a field."""
+
+    LABEL: ClassVar[str] = "Your answer "
+    SELECT_ON_FOCUS: ClassVar[bool] = True
+
+    def example(self) -> str:
+        """How a response is written."""
+        raise NotImplementedError
+
+    def compose_entry(self) -> ComposeResult:
+        with Horizontal(classes="entry"):
+            yield Static(self.LABEL, classes="label")
+            entry = Input(
+                placeholder=f"like {self.example()}", select_on_focus=self.SELECT_ON_FOCUS, compact=True
+            )
+            # A blinking cursor writes to the terminal all day.
+            entry.cursor_blink = False
+            yield entry
+
+    def enter(self) -> None:
+        if not self.final:
+            self.query_one(Input).focus()
+
+    def show_given(self, given: Given) -> None:  # noqa: ARG002  # it stands in what is told
+        self.query_one(".entry").display = not self.final
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.submit(event.value.strip())
+
+    def submit(self, text: str) -> None:
+        """Enter was pressed in the field."""
+        if text:
+            self.respond(text)
+
+
+class ListBox(ActivityBox[A], can_focus=True):
+    """One with a list of entries: arrows move a cursor, Space and the numbers take what is there, Enter answers."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "up", show=False, id="question.up"),
+        Binding("down", "move(1)", "down", show=False, id="question.down"),
+        Binding("space", "pick_here", "choose", show=False, id="question.choose"),
+        Binding("enter", "submit", "answer", show=False, id="question.answer"),
+    ]
+
+    def __init__(self, activity: A) -> None:
+        super().__init__(activity)
+        self.cursor = 0
+        """The line that the keys speak of."""
+
+    # For subclasses
+
+    def lines(self) -> list[tuple[str, str, bool]]:
+        """A sign that says what became of it, its text, and whether it is taken, for each entry."""
+        raise NotImplementedError
+
+    def take(self) -> None:
+        """The entry at the cursor was chosen."""
+        raise NotImplementedError
+
+    def move(self, target: int) -> None:
+        """The cursor goes to the line `target`."""
+        self.cursor = target
+
+    def submit(self) -> None:
+        """Enter was pressed."""
+        raise NotImplementedError
+
+    # The same for all
+
+    def compose_entry(self) -> ComposeResult:
+        for _sign, text, _taken in self.lines():
+            yield EntryLine(text)
+
+    def on_mount(self) -> None:
+        self.draw()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        super().watch_has_focus(has_focus)
+        self.draw()
+
+    def pick(self, number: int) -> None:
+        self.enter()
+        if not self.final and 1 <= number <= len(self.lines()):
+            self.move(number - 1)
+            self.take()
+            self.draw()
+
+    def action_move(self, by: int) -> None:
+        target = self.cursor + by
+        if self.final or not 0 <= target < len(self.lines()):
+            raise SkipAction  # the page scrolls instead
+        self.move(target)
+        self.draw()
+
+    def action_pick_here(self) -> None:
+        self.pick(self.cursor + 1)
+
+    def action_submit(self) -> None:
+        if not self.final:
+            self.submit()
+
+    def draw(self) -> None:
+        for index, (line, entry) in enumerate(zip(self.query(EntryLine), self.lines(), strict=True)):
+            line.show(self.has_focus and not self.final and index == self.cursor, index + 1, *entry)
+
+
+class EntryLine(Horizontal):
+    """One of several entries: "› 2 ○ text". Shapes and words carry the meaning, colour repeats it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(classes="choice")
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        yield Static(classes="mark", markup=False)
+        yield Static(paragraphs(self._text), classes="text", markup=False)
+
+    def show(self, cursor: bool, number: int, sign: str, text: str, taken: bool) -> None:
+        """`sign` says what became of it."""
+        mark = Content.assemble(("›" if cursor else " ", "bold $primary"), f" {number} ", (sign, "bold"))
+        self.query_one(".mark", Static).update(mark, layout=False)
+        self.set_class(taken, "-chosen")
+        if text != self._text:
+            self._text = text
+            self.query_one(".text", Static).update(paragraphs(text))

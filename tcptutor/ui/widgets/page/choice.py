@@ -1,0 +1,50 @@
+"""A question with choices: marks, and what each chosen one was told."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from tcptutor.course.activities.choice import ChoiceQuestion
+from tcptutor.course.record import Given
+from tcptutor.ui.widgets.page.box import ListBox
+from tcptutor.ui.widgets.page.text import paragraphs
+
+FREE, CHOSEN = "○", "●"
+FREE_BOX, CHOSEN_BOX = "☐", "☑"
+
+
+class ChoiceBox(ListBox[ChoiceQuestion]):
+    """One may be chosen, or several."""
+
+    def __init__(self, activity: ChoiceQuestion) -> None:
+        super().__init__(activity)
+        self._chosen: set[int] = set()
+
+    def ask(self) -> Content:
+        return paragraphs(self.activity.ask) + ("  (choose all that hold)" if self.activity.several else "")
+
+    def lines(self) -> list[tuple[str, str, bool]]:
+        free, chosen = (FREE_BOX, CHOSEN_BOX) if self.activity.several else (FREE, CHOSEN)
+        return [
+            (chosen if index in self._chosen else free, choice.text, index in self._chosen)
+            for index, choice in enumerate(self.activity.choices)
+        ]
+
+    def take(self) -> None:
+        """Choose it, or of several take it back."""
+        here = {self.cursor}
+        self._chosen = self._chosen ^ here if self.activity.several else here
+
+    def submit(self) -> None:
+        if not self._chosen and not self.activity.several:
+            self._chosen = {self.cursor}
+        if self._chosen:
+            self.draw()
+            self.respond(tuple(sorted(self._chosen)))
+        else:
+            self.say(Content("Choose with Space or the numbers, then press Enter."))
+
+    def show_given(self, given: Given) -> None:
+        self._chosen = {index for index in given if isinstance(index, int)}
+        self.cursor = min(self._chosen, default=0)
+        self.draw()

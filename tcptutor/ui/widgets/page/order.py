@@ -1,0 +1,63 @@
+"""A question that asks for an order: events are taken and moved to where they belong."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from tcptutor.course.activities.order import Order
+from tcptutor.course.record import Given
+from tcptutor.ui.study import MarkedResponse
+from tcptutor.ui.widgets.page.box import ListBox
+from tcptutor.ui.widgets.page.text import paragraphs
+
+FREE, TAKEN, MISPLACED = "·", "↕", "✗"
+
+
+class OrderBox(ListBox[Order]):
+    """Space takes the event at the cursor, ↑ ↓ move it, Space puts it down; a number takes one, a second places it."""
+
+    def __init__(self, activity: Order) -> None:
+        super().__init__(activity)
+        self._order = list(activity.mixed)
+        self._taken = False
+        self._misplaced: frozenset[int] = frozenset()
+        """Events that the last answer had in a wrong place."""
+
+    def ask(self) -> Content:
+        how = "  (first on top; Space takes one, ↑ ↓ or a number moves it, Enter answers)"
+        return paragraphs(self.activity.ask) + how
+
+    def lines(self) -> list[tuple[str, str, bool]]:
+        return [
+            (self._sign(line, event), self.activity.events[event].text, self._taken and line == self.cursor)
+            for line, event in enumerate(self._order)
+        ]
+
+    def take(self) -> None:
+        """Take it, or put down what was taken."""
+        self._taken = not self._taken
+
+    def move(self, target: int) -> None:
+        if self._taken:
+            event = self._order.pop(self.cursor)
+            self._order.insert(target, event)
+            self._misplaced -= {event}
+        super().move(target)
+
+    def submit(self) -> None:
+        self.respond(tuple(self._order))
+
+    def show(self, response: MarkedResponse, just_now: bool) -> None:
+        order = tuple(index for index in response.given if isinstance(index, int))
+        self._misplaced = self.activity.misplaced(order) if response.mark else frozenset()
+        super().show(response, just_now)
+
+    def show_given(self, given: Given) -> None:
+        self._order = [index for index in given if isinstance(index, int)]
+        self._taken = False
+        self.draw()
+
+    def _sign(self, line: int, event: int) -> str:
+        if self._taken and line == self.cursor:
+            return TAKEN
+        return MISPLACED if event in self._misplaced else FREE

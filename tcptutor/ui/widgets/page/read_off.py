@@ -1,0 +1,38 @@
+"""A question that is answered by reading a value off the student's own run."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Static
+
+from tcptutor import units
+from tcptutor.course.activities.read_off import ReadOff
+from tcptutor.course.record import Given
+from tcptutor.run import Run
+from tcptutor.ui.widgets.page.box import EntryBox
+from tcptutor.ui.widgets.page.text import paragraphs
+
+
+class ReadOffBox(EntryBox[ReadOff]):
+    """The value is typed with its unit; a line says which run it is marked against."""
+
+    def ask(self) -> Content:
+        return paragraphs(self.activity.ask)
+
+    def example(self) -> str:
+        return self.activity.example
+
+    def compose_entry(self) -> ComposeResult:
+        yield from super().compose_entry()
+        yield Static("", classes="against", markup=False)
+
+    def saw_run(self, run: Run) -> None:
+        started, seconds = run.started[:16].replace("T", " "), units.seconds(run.experiment_s)
+        self.query_one(".against", Static).update(
+            Content.styled(f"Marked against your run of {started}, {seconds} long.", "$text-muted")
+        )
+
+    def show_given(self, given: Given) -> None:
+        super().show_given(given)
+        self.query_one(".against").display = not self.final

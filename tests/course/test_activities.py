@@ -1,0 +1,149 @@
+"""What holds for every kind of activity, and for every one of the course."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tcptutor.course import Activity, MarkContext, lint, load
+from tcptutor.course.activities import TABLES, front_matter
+from tcptutor.course.activity import NO_RUN, Stage
+from tcptutor.course.record import ActivityRecord, PageRecord, Response
+from tcptutor.errors import ContentError, UsageError
+
+from .conftest import EXAMPLES, whole_run
+
+SHIPPED = [activity for module in load().modules for step in module.steps for activity in step.activities]
+EXAMPLE = load(EXAMPLES).modules[0].steps[0]
+EVERY = [*SHIPPED, *EXAMPLE.activities]
+RUN = MarkContext(run=whole_run())
+
+
+def named(activity: Activity) -> str:
+    return f"{activity.table}-{activity.id}"
+
+
+@pytest.mark.parametrize("activity", EVERY, ids=named)
+def test_it_takes_its_own_right_response_and_not_its_empty_one(activity: Activity) -> None:
+    reference = activity.reference(RUN)
+    assert reference.right is not None
+    wanted = {Stage.BEFORE_RUN: None}.get(activity.stage, True)
+    assert activity.mark(reference.right, RUN).correct == wanted
+    if activity.stage is Stage.RUN:
+        assert not activity.mark(reference.empty, NO_RUN).correct
+    elif activity.stage is Stage.AFTER_RUN:
+        with pytest.raises(UsageError):
+            activity.mark(reference.empty, RUN)
+
+
+@pytest.mark.parametrize("activity", EVERY, ids=named)
+def test_it_is_done_when_it_was_done(activity: Activity) -> None:
+    assert not activity.is_done(PageRecord(visited=True))
+    mark = activity.mark(activity.reference(RUN).right or (), RUN)
+    record = ActivityRecord().responded(Response((), mark.correct))
+    assert activity.is_done(PageRecord(visited=True, runs=1, whole_runs=1, activities={activity.id: record}))
+
+
+@pytest.mark.parametrize("activity", EVERY, ids=named)
+def test_a_response_of_the_wrong_kind_is_no_attempt(activity: Activity) -> None:
+    if activity.stage is not Stage.RUN:
+        wrong = (0,) if isinstance(activity.reference(RUN).right, str) else "1 Mbit/s"
+        with pytest.raises(UsageError):
+            activity.mark(wrong, RUN)
+
+
+def test_a_run_counts_when_it_is_whole_only() -> None:
+    run = next(activity for activity in SHIPPED if activity.stage is Stage.RUN)
+    assert not run.is_done(PageRecord(visited=True, runs=2))
+
+
+def test_a_page_asks_before_the_run_runs_and_asks_after_it() -> None:
+    assert [name for name, *_ in front_matter()][:3] == ["predict", "experiment", "question"]
+    for module in load().modules:
+        for step in module.steps:
+            places = [activity.stage for activity in step.activities]
+            assert places == sorted(places)
+
+
+def test_every_kind_has_an_example_that_is_tried_here() -> None:
+    def kind(table: type) -> tuple[str, object]:
+        return table.table, table.__struct_config__.tag
+
+    assert {kind(table) for table in TABLES} == {kind(type(activity)) for activity in EVERY}
+
+
+def test_the_examples_lint_clean() -> None:
+    assert lint(EXAMPLES) == []
+
+
+WRONG = {
+    "a kind that is not": (
+        'kind = "order"',
+        'kind = "sort"',
+        ["question[1].kind", "single, multiple, numeric, order, read-off"],
+    ),
+    "no kind": ('kind = "order"\n', "", ["question[1].kind", "is missing"]),
+    "a key of another kind": (
+        'quantity = "slow-start-end"',
+        'quantity = "slow-start-end"\nunit = "time"',
+        ["question[2].unit", "the keys are kind, id, ask"],
+    ),
+    "a quantity that is not": (
+        '"slow-start-end"',
+        '"slow-start"',
+        ["question[2].quantity", "slow-start-end, first-loss"],
+    ),
+    "an event without feedback": (
+        'feedback = "Nothing can',
+        'note = "',
+        ["question[1].event[1].note", "text, feedback"],
+    ),
+    "an instant without unit": ('"slow-start-end"', '"cwnd-at"\nat = "5"', ["question[2].at", "no unit"]),
+    "an id twice": ('id = "seen"', 'id = "recovery"', ["question[3].id", "another question"]),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "said"), WRONG.values(), ids=WRONG)
+def test_a_wrong_table_names_key_and_reason(tmp_path: Path, old: str, new: str, said: list[str]) -> None:
+    root = Path(shutil.copytree(EXAMPLES, tmp_path / "lessons"))
+    page = root / "01-own-run/01-a-loss.md"
+    text = page.read_text(encoding="utf-8")
+    assert old in text
+    page.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(ContentError) as caught:
+        load(root)
+    assert str(caught.value).startswith("lessons/01-own-run/01-a-loss.md: ")
+    for part in said:
+        assert part in str(caught.value)
+
+
+LINTED = {
+    "a flow that is not there": (
+        'quantity = "slow-start-end"',
+        'quantity = "slow-start-end"\nflow = 2',
+        "question end-of-slow-start: flow",
+    ),
+    "an instant after the end": (
+        '"slow-start-end"',
+        '"cwnd-at"\nat = "30 s"',
+        "question end-of-slow-start: at",
+    ),
+    "an event that says nothing": (
+        "Nothing can follow from a loss before there is one.",
+        "No",
+        "question recovery: event[1].feedback",
+    ),
+    "about a run that is not there": ('[experiment]\nname = "lossy"', "", "question seen: about_run"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "said"), LINTED.values(), ids=LINTED)
+def test_the_linter_asks_every_activity(tmp_path: Path, old: str, new: str, said: str) -> None:
+    root = Path(shutil.copytree(EXAMPLES, tmp_path / "lessons"))
+    page = root / "01-own-run/01-a-loss.md"
+    text = page.read_text(encoding="utf-8")
+    assert old in text
+    page.write_text(text.replace(old, new, 1), encoding="utf-8")
+    assert any(f"01-a-loss.md: {said}" in line for line in lint(root)), lint(root)

@@ -1,0 +1,145 @@
+"""Order: marking, and putting events in their order by keys alone."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tcptutor.course.activities.order import Order, OrderedEvent
+from tcptutor.course.record import Response
+from tcptutor.errors import UsageError
+from tcptutor.ui.widgets.page.page import Page
+
+from .made import MODULE, STEP, one_page
+from .screen import text, until, until_text
+
+EVENTS = ("A segment is lost", "Three duplicate ACKs arrive", "cwnd is halved", "The segment is sent again")
+ORDER = Order(
+    id="recovery",
+    ask="What happens when a segment is lost?",
+    hints=("What does the sender see first?", "It acts on what ACKs tell."),
+    explanation="That is fast recovery.",
+    events=tuple(OrderedEvent(text=each, feedback=f"Why {each} stands there.") for each in EVENTS),
+)
+
+
+def lines(screen: str) -> list[str]:
+    """The events as they stand on the screen."""
+    return [
+        next(each for each in EVENTS if each in line)
+        for line in screen.split("\n")
+        if any(e in line for e in EVENTS)
+    ]
+
+
+# Marking
+
+
+def test_only_the_order_of_the_lesson_is_right() -> None:
+    for order in permutations(range(4)):
+        assert ORDER.mark(order).correct == (order == (0, 1, 2, 3))
+
+
+def test_the_event_that_would_have_to_move_is_told_where_it_belongs_and_no_other() -> None:
+    mark = ORDER.mark((3, 0, 1, 2))
+    assert mark.feedback == "“The segment is sent again”: Why The segment is sent again stands there."
+    assert ORDER.misplaced((3, 2, 1, 0)) == {1, 2, 3}
+    assert len(ORDER.misplaced((1, 0, 3, 2))) == 2
+
+
+@given(st.permutations(range(7)))
+def test_taking_the_misplaced_events_out_leaves_an_order(order: list[int]) -> None:
+    misplaced = ORDER.misplaced(tuple(order))
+    left = [event for event in order if event not in misplaced]
+    assert left == sorted(left)
+    assert bool(misplaced) == (order != sorted(order))
+
+
+@pytest.mark.parametrize("response", [(), (0, 1, 2), (0, 1, 2, 2), (0, 1, 2, 4), "1 2 3 4"])
+def test_what_is_no_order_of_all_events_is_no_attempt(response: tuple[int, ...] | str) -> None:
+    with pytest.raises(UsageError):
+        ORDER.mark(response)
+
+
+def test_the_page_mixes_them_the_same_way_every_time_and_never_rightly() -> None:
+    for number in range(50):
+        mixed = Order(id=f"q{number}", ask="?", events=ORDER.events).mixed
+        assert sorted(mixed) == [0, 1, 2, 3]
+        assert mixed != (0, 1, 2, 3)
+        assert mixed == Order(id=f"q{number}", ask="?", events=ORDER.events).mixed
+
+
+def test_what_a_lesson_has_wrong_is_named() -> None:
+    twins = Order(id="q", ask="?", events=(ORDER.events[0], ORDER.events[0]))
+    told = dict(twins.problems())
+    assert told["event.text"] == "two events are the same"
+    assert "coin toss" in told["event"]
+    assert Order(id="q", ask="?").contradiction() == ("event", "an order needs at least two events")
+    assert list(ORDER.problems()) == []
+
+
+# On the page
+
+
+@pytest.fixture
+async def page(make_app):
+    app = make_app(MODULE, of=one_page(ORDER))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "What happens when a segment is lost?")
+        await until(pilot, lambda: isinstance(app.focused, Page))
+        yield pilot
+
+
+async def test_space_takes_an_event_and_arrows_move_it(page, journal) -> None:
+    before = lines(text(page.app))
+    await page.press("tab")
+    await until_text(page, "› 1 · ")
+    await page.press("space")
+    await until_text(page, "› 1 ↕ ")
+    await page.press("down")
+    await until(page, lambda: lines(text(page.app)) == [before[1], before[0], *before[2:]])
+    await page.press("space", "down")
+    await until_text(page, "› 3 · ")
+    assert lines(text(page.app)) == [before[1], before[0], *before[2:]], "it was put down"
+    assert journal.page(MODULE, STEP).activity("recovery").attempts == 0
+
+
+async def test_numbers_take_and_place(page, journal) -> None:
+    for line, event in enumerate(EVENTS, start=1):
+        stands = lines(text(page.app)).index(event) + 1
+        await page.press(str(stands), str(line))
+        await until(page, lambda line=line, event=event: lines(text(page.app))[line - 1] == event)
+    await page.press("enter")
+    await until_text(page, "✓ Right. That is the order.")
+    assert journal.page(MODULE, STEP).activity("recovery").right.given == (0, 1, 2, 3)
+
+
+async def test_a_wrong_order_marks_the_misplaced_and_may_be_changed(page, journal) -> None:
+    await page.press("tab", "enter")
+    await until_text(page, "✗ Not yet.")
+    wrong = ORDER.misplaced(ORDER.mixed)
+    screen = text(page.app)
+    assert {event for line in screen.split("\n") if " ✗ " in line for event in EVENTS if event in line} == {
+        EVENTS[index] for index in wrong
+    }
+    assert all(f"Why {EVENTS[index]} stands there." in " ".join(screen.split()) for index in wrong)
+    kept = journal.page(MODULE, STEP).activity("recovery")
+    assert (kept.latest.given, kept.latest.correct) == (ORDER.mixed, False)
+
+
+async def test_what_was_answered_stands_there_after_a_restart(journal, make_app) -> None:
+    journal.respond(MODULE, STEP, "recovery", Response((0, 1, 2, 3), True))
+    again = make_app(MODULE, of=one_page(ORDER))
+    async with again.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "✓ Right. That is the order.")
+        assert "That is fast recovery." in text(again)
+        assert lines(text(again)) == list(EVENTS)
+        assert "1/1 done" in text(again)
+
+
+async def test_h_gives_its_hints(page) -> None:
+    await page.press("h")
+    await until_text(page, "hint 1 of 2: What does the sender see first?")
