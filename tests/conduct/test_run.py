@@ -16,6 +16,7 @@ from tcptutor.errors import JournalError, KernelLacks, LabError, LabUnavailable
 from tcptutor.lab.protocol import Event, Finished, Samples
 from tcptutor.run import Fidelity, Run, load
 from tcptutor.runs.store import RunStore
+from tests import patience
 from tests.conduct.lab import A_RUN, EXPERIMENT, HERE, READY, WHOLE, ScriptedLab, samples
 from tests.install.command import ROOT, needs_user_namespaces
 
@@ -257,7 +258,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     )
     done = subprocess.run(
         [*ROOT, "--mount", "sh", "-c", script, "-", tmp_path, sys.executable, FULL],
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=patience.seconds(60),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     run, why = done.stdout.splitlines()

@@ -24,36 +24,52 @@ NAMED = {"run": "x.tcprun", "journal": "x.tcprun", "export": "x.json", "plot": "
 ORDINARY = "exec setpriv --bounding-set=-all --inh-caps=-all -- "
 
 
-@needs_user_namespaces
-@pytest.mark.parametrize(
-    ("prepare", "name", "says"),
-    [
-        (
-            "mount -t tmpfs -o size=16k none here; head -c 16384 /dev/zero > here/filler",
-            "x",
-            "No space left on device: free some space, or {elsewhere}",
-        ),
-        ("chmod 555 here", "x", "Permission denied: make it writable for you, or {elsewhere}"),
-        ("mount -t tmpfs -o ro none here", "x", "Read-only file system: {elsewhere}"),
-        ("rmdir here; touch here", "x", "Not a directory: {elsewhere}"),
-        ("cd here; mkdir -p {folders}; cd ..", "x", "Is a directory: give the name of a file in it"),
-        ("", "x" * 300, "File name too long: give a shorter name"),
-    ],
-    ids=["full", "permission", "read-only", "file in the way", "folder in the way", "name"],
-)
-def test_what_helps_is_said(tmp_path: Path, prepare: str, name: str, says: str) -> None:
-    (tmp_path / "here").mkdir()
-    script = prepare.format(folders=" ".join(f"{named}/inside" for named in NAMED.values()))
+CASES = {
+    "full": (
+        "mount -t tmpfs -o size=16k none here; head -c 16384 /dev/zero > here/filler",
+        "x",
+        "No space left on device: free some space, or {elsewhere}",
+    ),
+    "permission": ("chmod 555 here", "x", "Permission denied: make it writable for you, or {elsewhere}"),
+    "read-only": ("mount -t tmpfs -o ro none here", "x", "Read-only file system: {elsewhere}"),
+    "file in the way": ("rmdir here; touch here", "x", "Not a directory: {elsewhere}"),
+    "folder in the way": (
+        "cd here; mkdir -p " + " ".join(f"{named}/inside" for named in NAMED.values()),
+        "x",
+        "Is a directory: give the name of a file in it",
+    ),
+    "name": (":", "x" * 300, "File name too long: give a shorter name"),
+}
+"""What is done to the folder `here`, the name of what is written there, and what is said."""
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, dict[str, str]]]:
+    """By case: the folder, and what each writer said of it. One process has all cases, for it is slow to start."""
+    root = tmp_path_factory.mktemp("unwritable")
+    folders = {case: root / case / "here" for case in CASES}
+    script = ""
+    for case, (prepare, _, _) in CASES.items():
+        folders[case].mkdir(parents=True)
+        script += f"(cd '{root / case}'; {prepare}); "
+    words = [word for case, (_, name, _) in CASES.items() for word in (folders[case], name)]
     done = subprocess.run(
-        [*ROOT, "--mount", "sh", "-c", f'root=$PWD; cd "$1"; {script or ":"}; cd "$root"; shift; {ORDINARY}"$@"', "-",
-         tmp_path, sys.executable, "-m", "tests.faults.writers", tmp_path / "here", name],
+        [*ROOT, "--mount", "sh", "-c", f'{script}{ORDINARY}"$@"', "-", sys.executable, "-m", "tests.faults.writers",
+         *words],
         capture_output=True, text=True, check=False, timeout=patience.seconds(60),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+    return dict(zip(CASES, zip(folders.values(), json.loads(done.stdout), strict=True), strict=True))
+
+
+@needs_user_namespaces
+@pytest.mark.parametrize("case", CASES)
+def test_what_helps_is_said(case: str, request: pytest.FixtureRequest) -> None:
+    here, lines = request.getfixturevalue("said")[case]
+    _, name, says = CASES[case]
     for writer, elsewhere in ELSEWHERE.items():
-        path = tmp_path / "here" / NAMED[writer].replace("x.", f"{name}.")
+        path = here / NAMED[writer].replace("x.", f"{name}.")
         line = f"cannot write {path}: {says.format(elsewhere=elsewhere)}"
         if writer == "journal":
             line = f"the run could not be saved, {line.partition('; ')[0]}; what is on the screen stays"
-        assert said[writer] == line
+        assert lines[writer] == line

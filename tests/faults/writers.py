@@ -1,6 +1,6 @@
-"""Everything that writes a file where the user says, tried in one folder: prints what each says, as JSON.
+"""Everything that writes a file where the user says, tried in some folders: prints what each says in each, as JSON.
 
-`python -m tests.faults.writers FOLDER NAME`: the files are called NAME and have each writer's suffix.
+`python -m tests.faults.writers FOLDER NAME...`: the files in FOLDER are called NAME and have each writer's suffix.
 """
 
 from __future__ import annotations
@@ -39,15 +39,21 @@ WRITERS: dict[str, Callable[[Path, str], object]] = {
 }
 
 
-def main() -> None:
-    folder, name = Path(sys.argv[1]), sys.argv[2]
+def _said(folder: Path, name: str) -> dict[str, str]:
     said = {}
     for writer, write in WRITERS.items():
         try:
             write(folder, name)
         except TutorError as error:
             said[writer] = str(error)
-    print(json.dumps(said))
+    return said
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    print(
+        json.dumps([_said(Path(folder), name) for folder, name in zip(words[::2], words[1::2], strict=True)])
+    )
 
 
 if __name__ == "__main__":

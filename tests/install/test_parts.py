@@ -20,6 +20,9 @@ def test_only_what_no_living_process_has_made_is_removed(tmp_path: Path) -> None
     ended = subprocess.Popen(["true"])
     ended.wait()
     us = os.getpid()
+    killed = subprocess.Popen(["true"])  # and nobody has waited for it yet
+    os.waitid(os.P_PID, killed.pid, os.WEXITED | os.WNOWAIT)
+    (tmp_path / f".initrd.virtual.{killed.pid}").write_text("")
     (tmp_path / f"image.{ended.pid}.part").mkdir()
     (tmp_path / f"image.{ended.pid}.part" / "log").write_text("half")
     for name in (
@@ -32,7 +35,8 @@ def test_only_what_no_living_process_has_made_is_removed(tmp_path: Path) -> None
         (tmp_path / name).write_text("")
     # Older than the process that has its number now: a machine or a container was started again.
     os.utime(tmp_path / f".initrd.real.{us}", (1e9, 1e9))
-    assert leftovers.remove(tmp_path) == 3
+    assert leftovers.remove(tmp_path) == 4
+    killed.wait()
     assert {path.name for path in tmp_path.iterdir()} == {
         f".snapshot.real.{us}",
         "real.snapshot",

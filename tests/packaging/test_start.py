@@ -61,6 +61,7 @@ def _start(checkout: Path, *words: str, **more: str) -> subprocess.CompletedProc
     # The tests may run inside a virtual environment whose python3 is first on PATH: so may a student's.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "TMPDIR": str(checkout.parent), **more}
+    environment.pop("PYTHONPATH", None)  # it would put another tcptutor before the checkout's
     return _run(["sh", checkout / "tcptutor" / "start", *words], **environment)
 
 
@@ -106,6 +107,48 @@ def test_installs_once_and_replaces_what_is_unfinished_or_moved(checkout: Path) 
     assert done.stdout.startswith("start: replacing .venv")
     assert done.stdout.endswith(f"start: from now on {moved}/.venv/bin/tcptutor is enough\n")
     assert _logs(moved) == []
+
+
+@pytest.mark.host
+def test_what_needs_no_lab_is_tested_while_the_lab_is_set_up(checkout: Path, tmp_path: Path) -> None:
+    assert _start(checkout, READY="yes").returncode == 0  # so that there is a .venv to put programs into
+    for name in ("ruff", "mypy", "lint-imports", "pytest", "tmux"):
+        program = checkout / ".venv" / "bin" / name
+        program.write_text(f'#!/bin/sh\necho {name} "$@"; case "$*" in *"$FAILING"*) exit 1 ;; esac\n')
+        program.chmod(0o755)
+    path = os.pathsep.join([str(checkout / ".venv" / "bin"), os.environ["PATH"]])
+
+    def tested(*words: str, failing: str = "nothing") -> tuple[int, list[str]]:
+        environment = {**os.environ, "PATH": path, "TMPDIR": str(tmp_path), "FAILING": failing}
+        done = _run(["sh", checkout / "tcptutor" / "start", "test", *words], **environment)
+        lines = done.stdout.splitlines()
+        return done.returncode, [
+            line for line in lines if line.startswith(("pytest", "tcptutor", "start: FAILED"))
+        ]
+
+    code, said = tested()
+    assert code == 0
+    assert said == [
+        "tcptutor setup --yes",
+        "tcptutor lint",
+        "pytest -m not (guest or host or terminal)",
+        "pytest -m guest or host or terminal",
+    ]
+    code, said = tested("full")
+    assert [line for line in said if line.startswith("pytest")] == [
+        "pytest --full -m not (guest or host or terminal)",
+        "pytest --full -m guest or host or terminal",
+    ]
+    # Whatever fails, the rest is done as well, and the end says so.
+    code, said = tested(failing="-m not")
+    assert code == 1
+    assert said[-2:] == [
+        "start: FAILED: pytest -m not (guest or host or terminal)",
+        "pytest -m guest or host or terminal",
+    ]
+    code, said = tested(failing="-m guest")
+    assert (code, said[-1]) == (1, "start: FAILED: pytest -m guest or host or terminal")
+    assert _logs(checkout) == []
 
 
 def _programs(folder: Path, *names: str, python: str = "") -> str:

@@ -14,7 +14,10 @@ _NAME = re.compile(r"image\.(?P<image>\d+)\.part|\.(initrd|snapshot)\.\w+\.(?P<p
 def _began(pid: str) -> float:
     """When process `pid` began, seconds since 1970 (proc_pid_stat(5), field 22). Raises OSError when it has ended."""
     # The name, in brackets, may hold blanks.
-    ticks = float(Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[19])
+    state, *fields = Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()
+    if state == "Z":  # whoever has started it has not waited for it yet
+        raise ProcessLookupError
+    ticks = float(fields[18])
     uptime = float(Path("/proc/uptime").read_text().split()[0])
     return time.time() - uptime + ticks / os.sysconf("SC_CLK_TCK")
 
