@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import pickle
 
+import msgspec
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from tcptutor import theory, units
-from tcptutor.analysis import Expectation, expect, window_courses
+from tcptutor.analysis import Expectation, Prediction, ThroughputModel, expect, window_courses
 from tcptutor.analysis.expected.expect import stretch_of
 from tcptutor.analysis.expected.stretches import cases
 from tcptutor.errors import ParameterError
@@ -88,6 +90,14 @@ def test_the_receivers_window_binds() -> None:
     assert expectation.binding.limited_by == "receive-window"
     assert expectation.binding.throughput_bps == pytest.approx(2 * 8 * 65536 / 0.0501)
     assert expectation.binding.formula == "2 × 64 KiB / 50 ms"
+
+
+def test_a_model_is_its_plain_name_in_files() -> None:
+    binding = expect(experiment(window="64 KiB")).binding
+    written = msgspec.json.encode(binding)
+    assert msgspec.json.decode(written)["model"] == "window"
+    assert msgspec.json.decode(written, type=Prediction) == binding
+    assert pickle.loads(pickle.dumps(binding)).model is ThroughputModel.WINDOW
 
 
 def test_pacing_binds() -> None:

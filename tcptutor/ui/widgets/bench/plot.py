@@ -5,6 +5,7 @@ plotext takes a third of a second to import: it comes in when a chart is first d
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
@@ -17,6 +18,10 @@ EXPECTED, COURSE, MEAN = "╌", "·", "━"
 """Shapes of their own, so that they can be told from the flows' braille without colours."""
 AXIS, FLOW, FAINT, MODEL, TIMELY = "axis", "flow", "faint", "expected", "course"
 """What a cell of the chart shows; faint are the single flows when their mean is what counts."""
+
+
+_figure_in_use = threading.Lock()
+"""plotext has one figure, and the chart of a page that was left may still be drawn."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +67,12 @@ def draw(
     expected: their mean; course: their mean over time. More than one flow: their mean is drawn over them, since it is
     what a model speaks about.
     """
-    if len(flows) < 2:
-        return [_line(text) for text in _lines(flows, size, seconds, top, expected, course=course)]
-    lines = _lines(flows, size, seconds, top, expected)
-    mean = traces.mean(flows, seconds, size[0])
-    over = _lines([mean], size, seconds, top, expected, MEAN, course)
+    with _figure_in_use:
+        if len(flows) < 2:
+            return [_line(text) for text in _lines(flows, size, seconds, top, expected, course=course)]
+        lines = _lines(flows, size, seconds, top, expected)
+        mean = traces.mean(flows, seconds, size[0])
+        over = _lines([mean], size, seconds, top, expected, MEAN, course)
     return [_line(text, above) for text, above in zip(lines, over, strict=True)]
 
 
