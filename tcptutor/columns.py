@@ -25,7 +25,9 @@ def table(
     indent: blanks before a line; gap: blanks between columns. right: cells stand at the right of their column.
     fold: cells that are too wide go on below, in lines of WIDTH columns.
     """
-    widths = widths or [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    if not widths:
+        widest = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        widths = widest if right else widest[:-1]
     rest = WIDTH - indent - sum(widths) - gap * len(widths)
     lines = []
     for row in rows:
