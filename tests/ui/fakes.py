@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left, bisect_right
 from collections.abc import AsyncIterator, Iterable, Sequence
 
 from tcptutor.errors import TutorError
@@ -51,9 +52,11 @@ class FakeLab:
         ended = False
         try:
             run = recorded(experiment)
+            queue = list(run.queue)
+            times = [row.t for row in queue]
             yield Ready(VERSION, GUEST)
             yield Phase("network", "building the network")
-            for batch in _batches(run.samples, experiment.total_streams * 4):
+            for batch in _batches(list(run.samples), experiment.total_streams * 4):
                 if self.hold_at is not None and batch[-1].t > self.hold_at:
                     await self.go_on.wait()
                 if self.dies_at is not None and batch[-1].t > self.dies_at:
@@ -61,8 +64,8 @@ class FakeLab:
                     raise TutorError("the lab's agent ended during the run: press r to run it again")
                 if self.speed:
                     await asyncio.sleep(0.2 / self.speed)
-                queue = tuple(row for row in run.queue if batch[0].t <= row.t <= batch[-1].t)
-                yield Samples(batch[-1].t, tuple(batch), queue)
+                arrived = slice(bisect_left(times, batch[0].t), bisect_right(times, batch[-1].t))
+                yield Samples(batch[-1].t, tuple(batch), tuple(queue[arrived]))
             yield Finished(tuple(run.flows), self.fidelity, run.experiment_s)
             ended = True
         finally:

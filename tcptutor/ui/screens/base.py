@@ -56,9 +56,8 @@ class TutorScreen(Screen[None]):
 
     def fit(self, wide: bool, tall: bool) -> None:
         """The terminal has a new size."""
-        self.set_class(wide, "-wide")
-        self.set_class(not wide, "-narrow")
-        self.set_class(tall, "-tall")
+        # At once: each change of a class styles the whole screen anew.
+        self.update_classes({"-wide": wide, "-narrow": not wide, "-tall": tall})
 
     def show_keys(self) -> None:
         """Draw the footer anew."""
