@@ -36,7 +36,8 @@ async def test_a_run_ends_with_measured_models_own_and_why(make_app, journal) ->
         await pilot.press("r")
         await until_text(pilot, "why: random loss, 0.1 %")
         await until_text(pilot, "predicted  measured 22.1 Mbit/s is")
-        await until_text(pilot, "23.9 Mbit/s    8 % below  ✓ within ±16 %")  # what was drawn at once may be cut
+        # What was drawn at once may be cut.
+        await until_text(pilot, "23.9 Mbit/s    8 % below  ✓ within ±16 %")
         screen = text(pilot.app)
         assert "77 % below  not the limit" in screen
         assert "10 Mbit/s  121 % above" in screen
