@@ -147,6 +147,14 @@ class ConductedRun(GrowingRun):
                 return f"{type(error).__name__}: {error}"
 
 
+async def run_whole(lab: LabLike, experiment: Experiment) -> Run:
+    """A run from its beginning to its end, kept nowhere. Raises LabError or LabUnavailable."""
+    async with ConductedRun(lab, experiment) as conducted:
+        async for _ in conducted:
+            pass
+    return conducted.run
+
+
 class ConductedSession:
     """The runs that come of what somebody does in a lab: one from each RunFound to its Finished, each in a file."""
 

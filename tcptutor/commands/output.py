@@ -1,18 +1,13 @@
-"""How commands print: a JSON document, columns, one line on standard error."""
+"""How commands print: a JSON document, lines, one line on standard error."""
 
 from __future__ import annotations
 
 import json
 import sys
-import textwrap
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
 from pathlib import Path
 
 import click
-
-WIDTH = 80
-"""Columns of a line that is meant to be folded."""
 
 
 def print_json(document: object) -> None:
@@ -39,36 +34,3 @@ def warn(text: str) -> None:
 def on_terminal() -> bool:
     """Whether a person sits at both ends: input and output are a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def table(
-    rows: Sequence[Sequence[str]],
-    widths: Sequence[int] = (),
-    *,
-    indent: int = 2,
-    gap: int = 2,
-    right: bool = False,
-    fold: bool = False,
-) -> list[str]:
-    """`rows` in columns, a line each, without blanks at its end.
-
-    widths: of the columns, the last of which may be left out; without any, as wide as the widest cell.
-    indent: blanks before a line; gap: blanks between columns. right: cells stand at the right of their column.
-    fold: cells that are too wide go on below, in lines of WIDTH columns.
-    """
-    widths = widths or [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
-    rest = WIDTH - indent - sum(widths) - gap * len(widths)
-    lines = []
-    for row in rows:
-        room = [*widths, rest][: len(row)]
-        cells = [
-            textwrap.wrap(cell, width) or [""] if fold else [cell]
-            for cell, width in zip(row, room, strict=True)
-        ]
-        for parts in zip_longest(*cells, fillvalue=""):
-            padded = (
-                part.rjust(width) if right else part.ljust(width)
-                for part, width in zip(parts, room, strict=True)
-            )
-            lines.append((" " * indent + (" " * gap).join(padded)).rstrip())
-    return lines

@@ -13,8 +13,9 @@ import msgspec
 from tcptutor import course, units
 from tcptutor.analysis import document
 from tcptutor.backends.ending import run_until_signal
+from tcptutor.columns import table
 from tcptutor.commands.bar import Bar
-from tcptutor.commands.output import print_json, print_lines, table, warn
+from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.commands.run import open_store, warn_if_unsaved
 from tcptutor.commands.words import count, duration, rate_with_interval, with_interval
 from tcptutor.conduct import finish

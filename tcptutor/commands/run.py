@@ -15,7 +15,8 @@ from tcptutor import course, places, units
 from tcptutor.analysis import Report, Throughput, document, report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
-from tcptutor.commands.output import print_json, print_lines, table, warn
+from tcptutor.columns import table
+from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.conduct import ConductedRun
 from tcptutor.errors import LabError, TutorError
 from tcptutor.lab.protocol import Event, Phase, Samples

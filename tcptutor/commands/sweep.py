@@ -14,8 +14,9 @@ import msgspec
 
 from tcptutor import places, units
 from tcptutor.backends.ending import run_until_signal
+from tcptutor.columns import table
 from tcptutor.commands.bar import Bar
-from tcptutor.commands.output import print_json, print_lines, table, warn
+from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.commands.words import count, difference, duration, rate_with_interval
 from tcptutor.course.experiments import Catalogue
 from tcptutor.errors import LabError, TutorError, UsageError

@@ -6,22 +6,13 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
 from tcptutor.backends.lab import Lab
-from tcptutor.conduct import ConductedRun
+from tcptutor.conduct import run_whole
 from tcptutor.errors import KernelLacks, LabError, TutorError
 from tcptutor.fleet.place import Place
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
 PoolResult = tuple[int, Run | TutorError]
-
-
-async def run_whole(lab: Lab, experiment: Experiment) -> Run:
-    """The whole run, kept nowhere. Raises LabError or LabUnavailable."""
-    await lab.warm(experiment)
-    async with ConductedRun(lab, experiment) as conducted:
-        async for _ in conducted:
-            pass
-    return conducted.run
 
 
 async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerator[PoolResult, None]:
@@ -36,6 +27,7 @@ async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerato
     async def work(lab: Lab) -> None:
         for number, experiment in todo:
             try:
+                await lab.warm(experiment)  # before the run's time begins
                 done.put_nowait((number, await run_whole(lab, experiment)))
             except (LabError, KernelLacks) as error:
                 done.put_nowait((number, error))

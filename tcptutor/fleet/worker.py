@@ -13,8 +13,8 @@ import msgspec
 
 from tcptutor import __version__
 from tcptutor.backends.lab import Lab
+from tcptutor.conduct import run_whole
 from tcptutor.errors import LabError, LabUnavailable, TutorError, UsageError
-from tcptutor.fleet.pool import run_whole
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 

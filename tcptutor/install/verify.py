@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from tcptutor.backends.lab import Lab
+from tcptutor.conduct import run_whole
 from tcptutor.errors import SetupError
-from tcptutor.lab.protocol import Finished
+from tcptutor.run import Run
 from tcptutor.spec import Experiment, build
 from tcptutor.theory import goodput_ratio
 
@@ -29,31 +30,26 @@ def verify(backend: str = "auto") -> str:
 
 
 async def _verify(backend: str) -> str:
-    lab = Lab(backend)
-    done: Finished | None = None
+    lab, one_flow = Lab(backend), experiment()
     try:
-        async for event in lab.run(experiment()):
-            if isinstance(event, Finished):
-                done = event
-        here = lab.environment
+        await lab.warm(one_flow)
+        return judge(await run_whole(lab, one_flow))
     finally:
         await lab.close()
-    assert done is not None
-    assert here is not None
-    return judge(done, f"{here.backend}, {here.clock} clock, Linux {here.kernel}")
 
 
-def judge(done: Finished, place: str) -> str:
-    """The line for the result `done`. Raises SetupError when it is not what it must be."""
+def judge(run: Run) -> str:
+    """The line for what came out of the run. Raises SetupError when it is not what it must be."""
+    place = f"{run.environment.backend}, {run.environment.clock} clock, Linux {run.environment.kernel}"
     expected = RATE * goodput_ratio(1500)
-    measured = sum(flow.throughput_bps for flow in done.flows)
-    ping = float(done.fidelity.checks.get("ping h1", 0))
+    measured = sum(flow.throughput_bps for flow in run.flows)
+    ping = float(run.fidelity.checks.get("ping h1", 0))
     result = (
         f"{measured / 1e6:.2f} of {expected / 1e6:.2f} Mbit/s, ping {ping * 1e3:.2f} of {DELAY * 1e3:.0f} ms"
     )
-    if done.fidelity.status == "invalid":
+    if run.fidelity.status == "invalid":
         raise SetupError(
-            f"the lab runs, but wrongly: {done.fidelity.reasons[0]} ({place}: {result}): run `tcptutor setup --again`"
+            f"the lab runs, but wrongly: {run.fidelity.reasons[0]} ({place}: {result}): run `tcptutor setup --again`"
         )
     if abs(measured / expected - 1) > TOLERANCE or abs(ping / DELAY - 1) > 0.5:
         raise SetupError(

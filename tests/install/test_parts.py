@@ -11,8 +11,7 @@ import pytest
 from tcptutor.backends.guest import leftovers
 from tcptutor.errors import SetupError
 from tcptutor.install import packages, verify
-from tcptutor.lab.protocol import Finished
-from tcptutor.run import Fidelity, FlowResult
+from tcptutor.run import Environment, Fidelity, FlowResult, Run
 from tests.install.command import ROOT, TCPTUTOR, needs_user_namespaces, run
 
 
@@ -84,31 +83,40 @@ def test_the_last_error_is_found(tmp_path: Path, said: str, told: str) -> None:
     assert packages.last_error(tmp_path / "log") == told
 
 
-def _finished(mbit: float, ping_ms: float, fidelity: str = "valid") -> Finished:
+def _run(mbit: float, ping_ms: float, fidelity: str = "valid") -> Run:
     flow = FlowResult(
         flow=0, pair=0, throughput_bps=mbit * 1e6, retransmits=0, losses=0, segments=1, mean_rtt_s=0.01,
         mean_cwnd_segments=10, mss=1448,
     )  # fmt: skip
     checks: dict[str, float | int | str | bool] = {"ping h1": ping_ms / 1e3}
     reasons = ("h2 does not answer",) if fidelity == "invalid" else ()
-    return Finished((flow,), Fidelity(status=fidelity, reasons=reasons, checks=checks), 3.0)  # type: ignore[arg-type]
+    return Run(
+        id="r1",
+        experiment=verify.experiment(),
+        environment=Environment(backend="guest", clock="virtual", kernel="6.12"),
+        started="2026-01-01T00:00:00+00:00",
+        flows=[flow],
+        fidelity=Fidelity(status=fidelity, reasons=reasons, checks=checks),  # type: ignore[arg-type]
+        complete=True,
+    )
 
 
 def test_a_right_result_is_told_with_its_expectation() -> None:
     assert (
-        verify.judge(_finished(19.0, 10.04), "guest") == "guest: 19.00 of 19.13 Mbit/s, ping 10.04 of 10 ms"
+        verify.judge(_run(19.0, 10.04))
+        == "guest, virtual clock, Linux 6.12: 19.00 of 19.13 Mbit/s, ping 10.04 of 10 ms"
     )
 
 
 @pytest.mark.parametrize(
-    ("done", "what"),
+    ("run", "what"),
     [
-        (_finished(17.9, 10), "measures 17.90 of 19.13 Mbit/s"),
-        (_finished(20.3, 10), "measures 20.30 of 19.13 Mbit/s"),
-        (_finished(19.1, 17), "ping 17.00 of 10 ms"),
-        (_finished(19.1, 10, "invalid"), "h2 does not answer"),
+        (_run(17.9, 10), "measures 17.90 of 19.13 Mbit/s"),
+        (_run(20.3, 10), "measures 20.30 of 19.13 Mbit/s"),
+        (_run(19.1, 17), "ping 17.00 of 10 ms"),
+        (_run(19.1, 10, "invalid"), "h2 does not answer"),
     ],
 )
-def test_a_wrong_result_fails_the_setup(done: Finished, what: str) -> None:
+def test_a_wrong_result_fails_the_setup(run: Run, what: str) -> None:
     with pytest.raises(SetupError, match=what):
-        verify.judge(done, "guest")
+        verify.judge(run)

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tcptutor.columns import table
 from tcptutor.commands.model import read, trajectory, write
-from tcptutor.commands.output import print_json, print_lines, table
+from tcptutor.commands.output import print_json, print_lines
 from tcptutor.errors import ParameterError, UsageError
 from tcptutor.theory.catalogue import GROUPS, MODELS, PublishedModel
 

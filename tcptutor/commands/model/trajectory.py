@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tcptutor import units
+from tcptutor.columns import WIDTH, table
 from tcptutor.commands.model import read, write
-from tcptutor.commands.output import WIDTH, print_json, print_lines, table
+from tcptutor.commands.output import print_json, print_lines
 from tcptutor.errors import ParameterError, UnitError
 from tcptutor.theory import LAWS, Bottleneck, Source, Trajectory, bdp, jain_index, trajectories
 from tcptutor.theory.catalogue import Argument

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tcptutor import units
-from tcptutor.commands.output import table
+from tcptutor.columns import table
 from tcptutor.theory.catalogue import Argument
 from tcptutor.theory.quantities import Kind
 

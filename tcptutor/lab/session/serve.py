@@ -33,8 +33,11 @@ from tcptutor.lab.session.unplanned import UnplannedRun
 from tcptutor.run import Environment
 
 _LOOK = 0.05
-"""How often to look for new flows, s: about the first round trips of a flow that nobody announced. What the kernel
-holds is looked at every other time."""
+"""How often to look for new flows, s: about the first round trips of a flow that nobody announced."""
+
+_LOOK_AT_STATE = 0.2
+"""How often to look what the kernel holds, s: a change is told within half a second, and each look costs an emulated
+guest some milliseconds."""
 
 _PRIORITY = -10
 
@@ -88,13 +91,14 @@ class SessionServer:
         self._state.close()
 
     def _loop(self) -> None:
-        look, odd = 0.0, False
+        look = look_at_state = 0.0
         while not self._channel.closed:
             now = time.monotonic()
+            if now >= look_at_state:
+                look_at_state = now + _LOOK_AT_STATE
+                self._look_at_state()
             if now >= look:
-                look, odd = now + _LOOK, not odd
-                if odd:
-                    self._look_at_state()
+                look = now + _LOOK
                 self._find()
             if self._run is not None and now >= self._run.due and not self._run.sample():
                 self._finish(complete=True)

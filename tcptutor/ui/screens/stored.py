@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tcptutor import units
+from tcptutor.columns import table
 from tcptutor.run import FlowResult, Run
 from tcptutor.ui import reading
 from tcptutor.ui.lab import place
@@ -97,7 +98,7 @@ def _flows(run: Run, flows: Sequence[FlowResult]) -> Content:
         )
         for flow in flows
     ]
-    table = _table(rows) if len(rows) > 1 else []
+    lines = table(rows, indent=0, gap=3, right=True) if len(rows) > 1 else []
     datagrams = [("UDP", "sent", "received", "lost", "of", "jitter")]
     datagrams += [
         (
@@ -111,10 +112,5 @@ def _flows(run: Run, flows: Sequence[FlowResult]) -> Content:
         for number, each in enumerate(run.udp, start=1)
     ]
     if run.udp:
-        table += ["", *_table(datagrams)] if table else _table(datagrams)
-    return Content("\n".join(table or ["No flow was measured."]))
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["   ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        lines += [*([""] if lines else []), *table(datagrams, indent=0, gap=3, right=True)]
+    return Content("\n".join(lines or ["No flow was measured."]))
