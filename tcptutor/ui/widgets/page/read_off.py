@@ -17,6 +17,11 @@ from tcptutor.ui.widgets.page.text import paragraphs
 class ReadOffBox(EntryBox[ReadOff]):
     """The value is typed with its unit; a line says which run it is marked against."""
 
+    def __init__(self, activity: ReadOff) -> None:
+        super().__init__(activity)
+        # Held, not asked for: a run may have been read when the page is already being left.
+        self._against = Static("", classes="against", markup=False)
+
     def ask(self) -> Content:
         return paragraphs(self.activity.ask)
 
@@ -25,14 +30,14 @@ class ReadOffBox(EntryBox[ReadOff]):
 
     def compose_entry(self) -> ComposeResult:
         yield from super().compose_entry()
-        yield Static("", classes="against", markup=False)
+        yield self._against
 
     def saw_run(self, run: Run) -> None:
         started, seconds = run.started[:16].replace("T", " "), units.seconds(run.experiment_s)
-        self.query_one(".against", Static).update(
+        self._against.update(
             Content.styled(f"Marked against your run of {started}, {seconds} long.", "$text-muted")
         )
 
     def show_given(self, given: Given) -> None:
         super().show_given(given)
-        self.query_one(".against").display = not self.final
+        self._against.display = not self.final
