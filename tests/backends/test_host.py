@@ -54,7 +54,7 @@ async def test_a_shaped_link_carries_its_goodput_and_is_sampled_twenty_times_a_s
         assert too_busy(run) or len(times) >= 100 * 4 * 0.9
         assert too_busy(run) or times[-1] == pytest.approx(4.0, abs=0.1)
     for flow in run.flows:
-        assert too_busy(run) or flow.receiver_bps == pytest.approx(flow.throughput_bps, rel=0.05)
+        assert flow.receiver_bps == pytest.approx(flow.throughput_bps, rel=0.05)
     assert run.fidelity.checks["offloads"] == "off"
 
 
@@ -104,7 +104,7 @@ async def test_flows_that_are_seen_late_are_measured(host: HostBackend, build: B
     assert 2 - 0.5 * busy < recording.run.experiment_s < 2 + 0.1 * busy
     assert carries(recording.run, 20e6 * 1448 / 1514, rel=0.05)
     (flow,) = recording.run.flows
-    assert flow.receiver_bps == pytest.approx(flow.throughput_bps, rel=0.05 * busy)
+    assert flow.receiver_bps == pytest.approx(flow.throughput_bps, rel=0.05)
 
 
 async def test_pacing_by_the_application_bounds_the_flow(host: HostBackend, build: Build) -> None:
