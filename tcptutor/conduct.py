@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Protocol
 
 from tcptutor.errors import JournalError, TutorError
-from tcptutor.lab.protocol import Event, Finished, RunFound
+from tcptutor.lab.protocol import Event, Failed, Finished, RunFound
 from tcptutor.run import Environment, Run
 from tcptutor.runs.recording import Recording
 from tcptutor.runs.store import RunStore
@@ -175,11 +175,14 @@ class ConductedSession:
     async def __anext__(self) -> Event:
         event = await anext(self._events)
         if isinstance(event, RunFound):
+            await self._end("another run began")
             self.growing = GrowingRun(event.experiment, self._environment, self._store)
         if self.growing is not None:
             self.growing.take(event)
         if isinstance(event, Finished):
             await self._end("the session ended during it")
+        elif isinstance(event, Failed):
+            await self._end(event.reason)
         return event
 
     async def __aexit__(

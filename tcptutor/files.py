@@ -112,6 +112,8 @@ def whole(path: Path, elsewhere: str = "give another place") -> Iterator[Path]:
         target = path.resolve() if path.is_symlink() else path
         beside = target.with_name(f".{target.name}.{os.getpid()}")
         yield beside
+        with contextlib.suppress(FileNotFoundError):
+            beside.chmod(stat.S_IMODE(target.stat().st_mode))
         beside.replace(target)
     except OSError as error:
         raise TutorError(f"cannot write {path}: {refused(error, elsewhere)}") from error

@@ -34,7 +34,7 @@ def recall(name: str, kind: type[_T]) -> _T | None:
 
 def remember(name: str, answer: object) -> None:
     """Keep `answer` as `name`. Where that cannot be written, the question is asked again."""
-    known = _Answer(_this_boot(), msgspec.Raw(msgspec.json.encode(answer)))
     with contextlib.suppress(OSError):
+        known = _Answer(_this_boot(), msgspec.Raw(msgspec.json.encode(answer)))
         places.cache().mkdir(parents=True, exist_ok=True)
         (places.cache() / name).write_bytes(msgspec.json.encode(known))

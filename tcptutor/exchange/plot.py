@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcptutor import files, units
 from tcptutor.analysis import explain, together
-from tcptutor.errors import MissingTool, TutorError, UsageError
+from tcptutor.errors import TutorError, UsageError
 from tcptutor.exchange.curves import FEW, QUANTITIES, Curve
 from tcptutor.run import Run
 from tcptutor.spec import settings
@@ -94,13 +94,13 @@ def plot(runs: Sequence[Run], target: Path, what: Sequence[str] = ()) -> None:
 
 
 def check_target(target: Path) -> None:
-    """Raise UsageError for a name that no plot can have, and MissingTool without matplotlib."""
+    """Raise UsageError for a name that no plot can have, and TutorError without matplotlib."""
     if target.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{target}: a plot's name ends in {', '.join(SUFFIXES)}")
     try:
         import matplotlib  # noqa: F401, PLC0415
     except ImportError:
-        raise MissingTool("a plot needs matplotlib: run pip install 'tcptutor[plot]'") from None
+        raise TutorError("a plot needs matplotlib: run pip install 'tcptutor[plot]'") from None
 
 
 def save(figure: Figure, target: Path, elsewhere: str = "give another place with -o") -> None:

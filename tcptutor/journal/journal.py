@@ -128,9 +128,9 @@ class Journal:
         return fold.progress(self.record, course)
 
     def events(self) -> Iterator[StoredEvent]:
-        """Every event, from the first on."""
+        """Every event that is there now, from the first on."""
         with store.errors(self._path):
-            yield from store.events_after(self._connection, 0)
+            return iter(list(store.events_after(self._connection, 0)))
 
     # Runs
 
@@ -141,7 +141,7 @@ class Journal:
         self._append(RunBegun(run.started, module, step, run.id, run.experiment.name, name))
 
     def finish_run(self, run: Run, file: Path | None) -> None:
-        """The run has ended, whole or cut short (`complete`, `note`), and is in `file`, or nowhere."""
+        """The run has ended, whole or cut short (`complete`, `note`). `file` is None where nothing had arrived."""
         self._append(RunEnded(_now(), run.id, run.complete, run.note, file.name if file else ""))
 
     def _recover_runs(self) -> None:
@@ -162,17 +162,21 @@ class Journal:
         """The files of the page's runs, the latest first; some may be gone. Those before the latest cost a search."""
         record, page = self.record, (module, step)
         runs = [run for run in record.runs.values() if (run.module, run.step) == page]
-        yield from (str(self._file(run.file)) for run in reversed(runs) if run.file)
+        files = [run.file for run in reversed(runs) if run.file]
+        yield from (str(self._file(file)) for file in files)
         if len(runs) == record.page(*page).runs:
             return
         ended: dict[str, str] = {}
         with store.errors(self._path):
-            for data in store.runs_back(self._connection):
-                match decode(data):
-                    case RunEnded() as end:
-                        ended[end.run] = end.file
-                    case RunBegun() as begun if (begun.module, begun.step) == page and ended.get(begun.run):
-                        yield str(self._file(ended[begun.run]))
+            before = store.runs_back(self._connection)
+        for data in before:
+            match decode(data):
+                case RunEnded() as end:
+                    ended[end.run] = end.file
+                case RunBegun() as begun if (begun.module, begun.step) == page:
+                    file = ended.get(begun.run, "")
+                    if file and file not in files:
+                        yield str(self._file(file))
 
     def _file(self, name: str) -> Path:
         return (self.runs.folder or Path()) / name

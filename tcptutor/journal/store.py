@@ -59,12 +59,15 @@ def events_after(connection: sqlite3.Connection, serial: int) -> Iterator[Stored
     return map(StoredEvent._make, rows)
 
 
-def runs_back(connection: sqlite3.Connection) -> Iterator[bytes]:
-    """The data of all events about runs, the last one first."""
+def runs_back(connection: sqlite3.Connection) -> list[bytes]:
+    """The data of all events about runs, the last one first.
+
+    All of it at once: while a statement is open, nothing can be written after what another program has written.
+    """
     rows = connection.execute(
         "SELECT data FROM events WHERE substr(data, 1, 12) = ? ORDER BY serial DESC", (b'{"kind":"run',)
     )
-    return (data for (data,) in rows)
+    return [data for (data,) in rows]
 
 
 def add_event(connection: sqlite3.Connection, stored: StoredEvent) -> None:

@@ -163,7 +163,7 @@ class Network:
 
     @property
     def interfaces(self) -> list[Interface]:
-        """Every interface of the network: hosts', switches', and the bridges themselves."""
+        """Every interface of hosts and switches; a switch's own, that of its bridge, is in `bridges`."""
         ports = [
             Interface(str(name), None)
             for switch in ("s1", "s2")

@@ -177,7 +177,10 @@ class SysctlChange(msgspec.Struct, frozen=True):
 
 
 class SessionState(msgspec.Struct, frozen=True, tag="seen"):
-    """The lab as the kernel holds it now, changes made by hand included; sent within half a second of a change."""
+    """The lab as the kernel holds it now, changes made by hand included; sent within half a second of a change.
+
+    Of a sysctl that was written through another mount of /proc than the lab's own, it may come some seconds later.
+    """
 
     experiment: Experiment
     """In the terms of an experiment, of the first pair; in a run's `path.changes`, those during it."""

@@ -86,7 +86,9 @@ def chain_of(found: Iterable[QdiscState]) -> tuple[QdiscState, ...]:
 
     def below(parent: int) -> Iterator[QdiscState]:
         for one in there:
-            if parent == (one.parent if parent == ROOT else one.parent & ~0xFFFF):
+            # ROOT would pass for a class of the handle ffff:.
+            inside = one.parent != ROOT and one.parent & ~0xFFFF == parent
+            if one.parent == ROOT if parent == ROOT else inside:
                 yield one
                 if one.handle:
                     yield from below(one.handle)

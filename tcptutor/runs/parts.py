@@ -52,6 +52,7 @@ class Part:
         self._path = file.with_name(file.name + SUFFIX)
         self._fd: int | None = None
         self._length = 0
+        self._full = False
         with contextlib.suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
             self._fd = _open_locked(self._path)
@@ -62,7 +63,7 @@ class Part:
         self._write(protocol.line(event))
 
     def _write(self, line: bytes) -> None:
-        if self._fd is None:
+        if self._fd is None or self._full:
             return
         try:
             left = memoryview(line)
@@ -73,7 +74,8 @@ class Part:
             # Half a line would hide all that came after it.
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, self._length)
-            self._close()
+            # The lock is held on: the run goes on, and nobody may take the part for left behind.
+            self._full = True
 
     def _close(self) -> None:
         if self._fd is not None:

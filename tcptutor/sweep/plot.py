@@ -40,8 +40,7 @@ _LABELS = {
 
 
 def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: Path) -> str:
-    """The axis that goes along x. Raises UsageError, or MissingTool without matplotlib, before anything is run."""
-    check_target(path)
+    """The axis that goes along x. Raises UsageError, or TutorError without matplotlib, before anything is run."""
     if y not in QUANTITIES:
         raise UsageError(f"no quantity {y!r} to draw: the quantities are {', '.join(QUANTITIES)}")
     names = [axis.name for axis in axes if axis.name != SEED]
@@ -58,6 +57,7 @@ def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: 
         raise UsageError(
             f"{lines} lines in one plot cannot be told apart, {_MAX_LINES} can: sweep fewer values"
         )
+    check_target(path)
     return chosen
 
 
@@ -65,8 +65,8 @@ def draw(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: st
     """Draw quantity `y` over axis `x` (None: the first with numbers) into `path`, a line for each other setting.
 
     Lines with the same value of axis `group` have one colour. An axis whose values have about equal ratios is
-    logarithmic. Raises UsageError, MissingTool, or TutorError for a table without rows or a `path` that cannot be
-    written.
+    logarithmic. Raises UsageError, or TutorError for a table without rows, a `path` that cannot be written, and
+    without matplotlib.
     """
     x = check(table.definition.axes, x, y, group, path)
     found = [point for point in points(table.in_order()) if QUANTITIES[y] in point.measured]

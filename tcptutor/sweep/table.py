@@ -192,6 +192,8 @@ class Store:
             ) from None
         with files.opened(self.path, _SWEEP) as read:
             data = bytes(read)
+        if len(data) != os.fstat(self._file).st_size:
+            raise UsageError(f"{self.path} is compressed: unpack it first, or give another place with -o")
         table = _parse(data, self.path, "give another place with -o")
         if table is None:
             os.ftruncate(self._file, 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tcptutor.conduct import ConductedRun, LabLike
@@ -93,7 +92,7 @@ class Bench:
         except TutorError as error:
             live.problem = str(error)
         live.unsaved = live.unsaved or conducted.unsaved
-        await self._finish(live, conducted.file)
+        await self._finish(live, conducted)
 
     async def _follow(self, live: Live, conducted: ConductedRun) -> None:
         """Raises TutorError, also for a defect of ours: it must not take the page away from the student."""
@@ -128,12 +127,13 @@ class Bench:
                 pass
         self._post(RunMoved(live))
 
-    async def _finish(self, live: Live, file: Path | None) -> None:
+    async def _finish(self, live: Live, conducted: ConductedRun) -> None:
         began = live.state == "running"
         live.state, live.phase = "ended", ""
-        if began:
+        # One that could not be saved has no end yet: the next start makes its file of the part, and ends it.
+        if began and not conducted.unsaved:
             with _unsaved(live):
-                self._journal.finish_run(live.run, file)
+                self._journal.finish_run(live.run, conducted.file)
         with contextlib.suppress(asyncio.CancelledError):  # the app is closing: the report can be made again
             live.report = await reading.report(live.run)
         self._post(LiveEnded(live))

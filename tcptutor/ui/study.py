@@ -47,6 +47,8 @@ class Study:
         """Activities of which the journal does not have everything."""
         self.run: Run | None = None
         """The latest whole run of this page."""
+        self.reading = False
+        """Whether that run is being read from its file."""
         self.ended = False
         """Whether the sitting is over."""
         self.record: PageRecord = self._store(lambda: self._journal.page(*self._key)) or PageRecord()
@@ -76,8 +78,12 @@ class Study:
 
     def respond(self, activity: Activity, given: Given) -> None:
         """Mark a response and record it. Raises UsageError for one that cannot be marked: it is no attempt."""
+        if not self.reveals(activity):
+            raise UsageError("this is about your run: r runs it first")
         if not self.sitting.accepts(activity, self.record_of(activity), self.ended):
             raise UsageError("this stays as it is")
+        if activity.against_run and self.reading:
+            raise UsageError("your run is still being read: press Enter again in a moment")
         mark = activity.mark(given, MarkContext(run=self.run))
         response = Response(given, mark.correct, value=mark.value)
         record = self.record_of(activity).responded(response)
@@ -94,6 +100,10 @@ class Study:
         if response is None:
             return None
         mark = self._marked(activity, response)
+        if record.latest and response.correct and not mark.correct:
+            # The lesson was edited since it was right: what was given after that may be right now.
+            response = record.latest
+            mark = self._marked(activity, response)
         tells = self.sitting.tells_mark(self.ended)
         explains = self.sitting.explains(mark.correct, self.ended)
         accepts = self.sitting.accepts(activity, record, self.ended)
@@ -110,18 +120,18 @@ class Study:
             mark = activity.mark(response.given, MarkContext(run=self.run))
         except UsageError:
             return Mark(correct=response.correct)
-        # Another run has been made since: what was right of the one before stays so.
-        return (
-            mark
-            if mark.correct == response.correct or not activity.against_run
-            else Mark(correct=response.correct)
-        )
+        if mark.correct == response.correct or not activity.against_run:
+            return mark
+        # Another run has been made since: the mark that was given of the one before stays.
+        before = "" if response.correct else "That was marked against an earlier run: answer again."
+        return Mark(correct=response.correct, feedback=before)
 
     # Hints, runs, the end
 
     def hints_left(self, activity: Activity) -> bool:
         """Whether a level is left to show."""
-        return self.sitting.hints and self.record_of(activity).hints < len(activity.hints)
+        shown = self.record_of(activity).hints
+        return self.sitting.hints and self.reveals(activity) and shown < len(activity.hints)
 
     def hint(self, activity: Activity) -> None:
         """Show one level more."""

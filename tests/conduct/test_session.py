@@ -10,7 +10,7 @@ import pytest
 
 from tcptutor.conduct import ConductedSession
 from tcptutor.errors import LabError
-from tcptutor.lab.protocol import Event, Finished, RunFound, SessionState
+from tcptutor.lab.protocol import Event, Failed, Finished, RunFound, SessionState
 from tcptutor.run import Fidelity, load
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
@@ -100,3 +100,12 @@ async def test_a_session_in_which_nothing_was_sent_leaves_nothing(store: RunStor
     assert conducted.ended == []
     assert store.folder is not None
     assert not store.folder.exists()
+
+
+async def test_a_run_whose_queue_was_taken_away_ends_with_the_reason_and_the_next_goes_on(
+    store: RunStore,
+) -> None:
+    gone = Failed("the lab's interface s1-eth2 is gone", "run")
+    conducted = session(store, RunFound(FIRST), samples(1.0), gone, RunFound(SECOND), samples(2.0), WHOLE)
+    await show(conducted)
+    assert kept(conducted) == [("first", False, gone.reason, [1.0]), ("second", True, "", [2.0])]

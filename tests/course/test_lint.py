@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tcptutor.course import lint, load
+from tcptutor.course.activities.read_off import ReadOff
+from tcptutor.spec import Experiment, Flows
 
 from .conftest import EXPERIMENT, MODULE, STEP, Edit
 
@@ -102,3 +105,12 @@ def test_two_pages_with_one_number_or_one_id_are_named(lessons: Path) -> None:
 def test_an_empty_course_is_not_fit(tmp_path: Path) -> None:
     (tmp_path / "course.toml").write_text('title = "T"\nmodules = []\nformat_version = 1\n', encoding="utf-8")
     assert any("the course has none" in line for line in lint(tmp_path))
+
+
+def test_a_span_that_no_run_has_is_refused() -> None:
+    asked = ReadOff(id="q", ask="?", quantity="throughput", start="10 s", end="10 s")
+    assert asked.contradiction() == ("to", "10 s is not after 10 s, where it begins")
+    assert msgspec.structs.replace(asked, end="11 s").contradiction() is None
+    early = msgspec.structs.replace(asked, start="", end="2 s")
+    run = Experiment(name="m/e", flows=Flows(duration=18, warmup=2))
+    assert ("to", "2 s is within the warm-up of 2 s: say from when on") in list(early.problems(run))

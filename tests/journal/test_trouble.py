@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -14,7 +16,7 @@ from tcptutor.errors import JournalError
 from tcptutor.journal import Journal, schema, store
 from tcptutor.journal.events import Responded, export_events, read_events
 
-from .conftest import a_run, answers, begin, happened, predict, some_samples
+from .conftest import a_run, answers, begin, finish, happened, predict, some_samples
 
 WRITER = """
 import sys
@@ -188,3 +190,36 @@ def test_without_a_file_the_journal_lasts_as_long_as_the_program() -> None:
     predict(journal, "1 s", 1.0)
     assert journal.page("m", "s").activity(PREDICT).first is not None
     journal.close()
+
+
+def test_while_earlier_runs_are_looked_for_two_programs_can_write(journal: Journal, path: Path) -> None:
+    for number in range(3):
+        run = a_run(f"r{number}")
+        begin(journal, run)
+        run.complete = True
+        finish(journal, run)
+    files = journal.run_files("m", "s")
+    assert [Path(next(files)).stem, Path(next(files)).stem] == ["r2", "r1"]
+    other = Journal.open(path)
+    other.hint("m", "s", "q", 1)
+    assert journal.hint("m", "s", "q", 2).activity("q").hints == 2
+    assert [Path(file).stem for file in files] == ["r0"]
+    other.close()
+
+
+def test_a_part_that_has_no_more_space_is_still_somebodys(journal: Journal, path: Path) -> None:
+    run = a_run()
+    begin(journal, run)
+    journal.runs.take(run, some_samples(0))
+    part = journal.runs._parts[run.id]
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (part._length + 10, limit[1]))
+        journal.runs.take(run, some_samples(1))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, before)
+    other = Journal.open(path)
+    assert not other.record.runs[run.id].ended, "the run goes on"
+    other.close()

@@ -109,12 +109,12 @@ def test_without_matplotlib_one_line_names_the_extra(tmp_path: Path) -> None:
 import sys
 sys.modules["matplotlib"] = None
 from pathlib import Path
-from tcptutor.errors import MissingTool
+from tcptutor.errors import TutorError
 from tcptutor.sweep import plot
 from tests.sweep.made import table_of
 try:
     plot.draw(table_of(["loss=0.1%,1%"]), "loss", Path({str(tmp_path / "x.svg")!r}))
-except MissingTool as error:
+except TutorError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import subprocess
 import sys
@@ -186,3 +187,12 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TutorError, match="cannot write"):
         Store(tmp_path / "file" / "x.tcpsweep", definition_of(AXIS))
+
+
+def test_a_compressed_file_is_read_and_never_written(file: Path) -> None:
+    packed = gzip.compress(file.read_bytes())
+    file.write_bytes(packed)
+    assert len(load(file).rows) == 2
+    with pytest.raises(UsageError, match="is compressed: unpack it first"), Store(file, definition_of(AXIS)):
+        pass
+    assert file.read_bytes() == packed

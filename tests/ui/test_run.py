@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from textual.pilot import Pilot
 from textual.widgets import Markdown
 
+from tcptutor.errors import TutorError
+from tcptutor.journal import Journal
 from tcptutor.lab.protocol import VERSION, Ready
 from tcptutor.run import Fidelity
 from tcptutor.ui.app import TutorApp
@@ -216,3 +218,26 @@ async def test_a_page_that_is_left_while_its_run_is_read_takes_it_quietly(
     page.saw_run(held[0].run)
     page.show_after(scroll=True)
     assert not panel.is_attached
+
+
+async def test_a_run_that_cannot_be_saved_is_ended_by_the_next_start(
+    make_app, journal, tmp_path, monkeypatch
+) -> None:
+    def full(*_: object) -> None:
+        raise TutorError("No space left on device: free some space")
+
+    async with opened(make_app) as pilot:
+        with monkeypatch.context() as patched:
+            patched.setattr("tcptutor.runs.store.save", full)
+            await pilot.press("x")
+            await until_text(pilot, "free some space")
+    (begun,) = journal.record.runs.values()
+    assert not begun.ended
+    for part in journal.runs._parts.values():
+        part._close()  # as when the app ends
+    again = Journal.open(tmp_path / "journal.db")
+    run = again.latest_run(*STEP)
+    assert run is not None
+    assert run.complete
+    assert again.page(*STEP).whole_runs == 1
+    again.close()

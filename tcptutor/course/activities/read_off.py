@@ -191,6 +191,8 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
                 return key, str(error)
         if over == "instant" and not self.at:
             return "at", f"is missing: {self.quantity} says at which instant, such as '5 s'"
+        if self.start and self.end and units.parse(self.start, "time") >= units.parse(self.end, "time"):
+            return "to", f"{self.end} is not after {self.start}, where it begins"
         return None
 
     @property
@@ -208,6 +210,9 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
         for key, text in self._times:
             if text and units.parse(text, "time") > experiment.seconds:
                 yield key, f"{text} is after the run's end at {units.seconds(experiment.seconds)}"
+        warmup = experiment.flows.warmup
+        if self.end and not self.start and units.parse(self.end, "time") <= warmup:
+            yield "to", f"{self.end} is within the warm-up of {units.seconds(warmup)}: say from when on"
 
     def measured(self, run: Run) -> float:
         """The right value: s, bit/s or segments. Raises UsageError for a run that does not have it."""

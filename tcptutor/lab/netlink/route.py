@@ -165,9 +165,16 @@ class Route(NetlinkSocket):
 
 def _end_of_settings(message: bytes) -> int:
     """Where a discipline's settings end, and what it has counted begins."""
-    end = _AFTER_TCMSG
+    end, name = _AFTER_TCMSG, ""
     for kind, offset, size in attributes(message, _AFTER_TCMSG, len(message)):
-        if kind in (_TCA_KIND, _TCA_OPTIONS):
+        if kind == _TCA_KIND:
+            end, name = offset + size, message[offset : offset + size].rstrip(b"\0").decode()
+        elif kind == _TCA_OPTIONS and name == "red":
+            # After its first attribute comes the probability that an adaptive one changes by itself.
+            for _, at, length in attributes(message, offset, offset + size)[:1]:
+                end = at + length
+        elif kind == _TCA_OPTIONS and name in qdiscs.KINDS:
+            # Of other kinds it may hold what was counted, as of htb.
             end = offset + size
     return end
 

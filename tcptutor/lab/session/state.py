@@ -158,11 +158,15 @@ class KernelState:
         self.counted = {one: shaping.chain_of(shaping.known(there)) for one, there in self._qdiscs.items()}
         self._now = [path_of(self._network, self.counted, pair) for pair in range(self._network.pairs)]
 
+    def count(self) -> None:
+        """Read what was counted, of every discipline."""
+        self._look_at_qdiscs()
+        self._decode(self._routes)
+
     def read_all(self) -> None:
         """Read everything, what was counted and sysctls as well."""
         self._sysctls.read_all()
-        self._look_at_qdiscs()
-        self._decode(self._routes)
+        self.count()
 
     def path(self, pair: int = 0) -> Path:
         """Of `pair`, as it was asked for where nothing has changed: the kernel rounds what it is given."""
@@ -206,7 +210,8 @@ def _in_order(found: list[QdiscState]) -> Iterator[QdiscState]:
 def _in_base_units(one: QdiscState) -> QdiscSettings:
     settings = {}
     for name, value in one.settings.items():
-        if value is not None and not (name == "maxrate" and value == _UNLIMITED):
+        unlimited = (name == "maxrate" and value == _UNLIMITED) or (name == "rate" and not value)
+        if value is not None and not unlimited:
             ours, factor = _BASE_UNITS.get(name, (name, 1))
             settings[ours] = value * factor if factor != 1 else value
     parent = "root" if one.parent == ROOT else _tc_handle(one.parent)

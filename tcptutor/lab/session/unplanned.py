@@ -44,7 +44,7 @@ class UnplannedRun:
         self._pair = self._pair_of(starts[0])
         self._at_first = self._path = state.path(self._pair)
         self._changes: list[Change] = []
-        # Nothing was sent since it was last read, so what was counted then is what had been counted before this run.
+        state.count()
         self._before = state.counted
         self._sampler.watch(self._queue_now())
         self._load = Load()

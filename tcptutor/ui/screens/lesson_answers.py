@@ -45,7 +45,9 @@ class Answers:
         try:
             self._study.respond(activity, given)
         except UsageError as error:
-            self._page.box(activity).complain(str(error))
+            box = self._page.box(activity)
+            # What is final already says what it is.
+            self._show(activity, just_now=False) if box.final else box.complain(str(error))
             return False
         self._show(activity, just_now=True)
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 
 from textual.widget import Widget
 
@@ -79,15 +80,21 @@ class RunSide(Side):
 
     async def _recall(self) -> None:
         """Show the latest run that is kept; where it was cut short, a whole one before it is what is marked against."""
-        with contextlib.suppress(JournalError):  # the page's record comes from it too, and says so
-            files = self.study.run_files()
+        self.study.reading = True
+        try:
+            with contextlib.suppress(JournalError):  # the page's record comes from it too, and says so
+                await self._recall_from(self.study.run_files())
+        finally:
+            self.study.reading = False
+
+    async def _recall_from(self, files: Iterator[str]) -> None:
+        run = await reading.first_readable(files)
+        if run is not None and self._shown is None:
+            await self._show_kept(run)
+        while run is not None and not run.complete and self.study.record.whole_runs:
             run = await reading.first_readable(files)
-            if run is not None and self._shown is None:
-                await self._show_kept(run)
-            while run is not None and not run.complete and self.study.record.whole_runs:
-                run = await reading.first_readable(files)
-            if run is not None and run.complete and self.study.run is None:
-                self._mark_against(run)
+        if run is not None and run.complete and self.study.run is None:
+            self._mark_against(run)
 
     async def _show_kept(self, run: Run) -> None:
         live = await reading.recall(self.study.module.id, self.study.step.id, run)

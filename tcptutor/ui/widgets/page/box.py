@@ -143,7 +143,8 @@ class EntryBox(ActivityBox[A]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self.submit(event.value.strip())
+        if not self.final:  # Enter may come twice before the first was handled
+            self.submit(event.value.strip())
 
     def submit(self, text: str) -> None:
         """Enter was pressed in the field."""
@@ -197,9 +198,15 @@ class ListBox(ActivityBox[A], can_focus=True):
         super().watch_has_focus(has_focus)
         self.draw()
 
+    def reveal(self, revealed: bool) -> None:
+        self.can_focus = revealed
+        super().reveal(revealed)
+
     def pick(self, number: int) -> None:
+        if number < 1:
+            return
         self.enter()
-        if not self.final and 1 <= number <= len(self.lines()):
+        if not self.final and number <= len(self.lines()):
             self.move(number - 1)
             self.take()
             self.draw()

@@ -45,6 +45,7 @@ class ChoiceBox(ListBox[ChoiceQuestion]):
             self.say(Content("Choose with Space or the numbers, then press Enter."))
 
     def show_given(self, given: Given) -> None:
-        self._chosen = {index for index in given if isinstance(index, int)}
+        there = len(self.activity.choices)
+        self._chosen = {index for index in given if isinstance(index, int) and index < there}
         self.cursor = min(self._chosen, default=0)
         self.draw()

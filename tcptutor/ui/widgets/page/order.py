@@ -48,14 +48,19 @@ class OrderBox(ListBox[Order]):
         self.respond(tuple(self._order))
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
-        order = tuple(index for index in response.given if isinstance(index, int))
+        order = self._events(response.given)
         self._misplaced = self.activity.misplaced(order) if response.mark else frozenset()
         super().show(response, just_now)
 
     def show_given(self, given: Given) -> None:
-        self._order = [index for index in given if isinstance(index, int)]
+        self._order = list(self._events(given) or self._order)
         self._taken = False
         self.draw()
+
+    def _events(self, given: Given) -> tuple[int, ...]:
+        """The order that was given; none when the lesson has other events since."""
+        order = tuple(index for index in given if isinstance(index, int))
+        return order if sorted(order) == list(range(len(self.activity.events))) else ()
 
     def _sign(self, line: int, event: int) -> str:
         if self._taken and line == self.cursor:

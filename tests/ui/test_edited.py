@@ -1,0 +1,74 @@
+"""Responses that outlive the lesson that asked for them, and keys that come too early or twice."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from textual.widgets import Input
+
+from tcptutor.course.activities.choice import Alternative, SingleChoice
+from tcptutor.course.activities.numeric import Numeric
+from tcptutor.course.activities.order import Order, OrderedEvent
+from tcptutor.course.activities.predict import Predict
+from tcptutor.course.record import Response
+
+from .made import MODULE, STEP, lossy, one_page
+from .screen import keys, text, until, until_text
+
+EVENTS = tuple(OrderedEvent(text=each, feedback=f"Why {each}.") for each in ("loss", "ACKs", "half", "again"))
+ORDER = Order(id="q", ask="What happens?", events=EVENTS[:3], explanation="So it is.")
+NUMBER = Numeric(id="q", ask="How many?", answer="5", unit="count", feedback="Count again.")
+CHOICE = SingleChoice(
+    id="q",
+    ask="Which?",
+    explanation="It is the first.",
+    choices=tuple(Alternative(text=each, correct=each == "a", feedback=f"{each}!") for each in "ab"),
+)
+ABOUT_RUN = msgspec.structs.replace(CHOICE, about_run=True, hints=("Look at the chart.",))
+
+
+@pytest.mark.parametrize("given", [(2, 0, 1), (3, 2, 1, 0), (0, 9), "five"])
+@pytest.mark.parametrize("asked", [msgspec.structs.replace(ORDER, events=EVENTS), ORDER, CHOICE])
+async def test_a_response_to_another_question_leaves_the_page_usable(make_app, journal, asked, given) -> None:
+    journal.respond(MODULE, STEP, "q", Response(given, False))
+    app = make_app(MODULE, of=one_page(asked))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await until_text(pilot, asked.ask)
+        await pilot.press("tab", "1", "down", "space", "enter")
+        await until(pilot, lambda: journal.page(MODULE, STEP).activity("q").attempts == 2)
+
+
+async def test_what_was_right_before_the_lesson_changed_can_be_answered_again(make_app, journal) -> None:
+    journal.respond(MODULE, STEP, "q", Response("4", True))
+    app = make_app(MODULE, of=one_page(NUMBER))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await until_text(pilot, "✗ Not yet. 4: Count again.")
+        await pilot.press("tab", *keys("5"), "enter")
+        await until_text(pilot, "✓ Right. 5:")
+
+
+async def test_a_question_about_the_run_takes_no_key_before_it(make_app, journal) -> None:
+    app = make_app(MODULE, of=one_page(lossy(), ABOUT_RUN))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until_text(pilot, "About your run")
+        await pilot.press("tab", "1", "enter", "h")
+        await pilot.pause(0.2)
+        assert journal.page(MODULE, STEP).activity("q").attempts == 0
+        assert "hint 1" not in text(app)
+        await pilot.press("r")
+        await until_text(pilot, "Which?")
+        await pilot.press("tab", "1", "enter")
+        await until_text(pilot, "✓ Right.")
+
+
+async def test_enter_twice_leaves_the_prediction_as_it_was_locked(make_app, journal) -> None:
+    app = make_app(MODULE, of=one_page(Predict(ask="What throughput?"), lossy()))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until_text(pilot, "What throughput?")
+        field = app.screen.query_one(Input)
+        for _ in range(2):
+            field.post_message(Input.Submitted(field, "70 Mbit/s"))
+        await until_text(pilot, "70 Mbit/s  (locked)")
+        await pilot.pause(0.2)
+        assert "70 Mbit/s  (locked)" in text(app)
+    assert journal.page(MODULE, STEP).activity("predict").attempts == 1
