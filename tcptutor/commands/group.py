@@ -231,9 +231,9 @@ def model(**given: Any) -> None:
 @_JSON
 def doctor(as_json: bool) -> None:
     """Tell what works on this machine and what does not, each with its remedy."""
-    from tcptutor.install.doctor import run_doctor  # noqa: PLC0415
+    from tcptutor.commands.doctor import report_machine  # noqa: PLC0415
 
-    sys.exit(run_doctor(as_json=as_json))
+    sys.exit(report_machine(as_json))
 
 
 @main.command()

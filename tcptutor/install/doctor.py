@@ -1,16 +1,11 @@
-"""`tcptutor doctor`: what this machine has for the lab, line by line, and what to do about what it has not."""
+"""What this machine has for the lab, line by line, and what to do about what it has not."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import msgspec
-
 from tcptutor.install import check_guest, check_host, check_terminal, kvm, limits, packages, parts, system
-from tcptutor.install.report import Finding, console, fail, ok
-
-_COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
-_NO_LAB = 3
+from tcptutor.install.report import Finding, fail, ok
 
 
 class Diagnosis(NamedTuple):
@@ -59,25 +54,3 @@ def _lab(host: bool, guest: bool) -> Finding:
     if guest:
         return ok("lab", "experiments run in the guest")
     return fail("lab", "experiments cannot run here yet", "run `tcptutor setup`, then this again")
-
-
-def run_doctor(as_json: bool = False) -> int:
-    """Print the report, and give the exit code: 0 when the course can run here, 3 when it cannot."""
-    diagnosis = diagnose()
-    out = console()
-    if as_json:
-        backends = {"host": diagnosis.host, "guest": diagnosis.guest}
-        out.out(
-            msgspec.json.encode(
-                {"findings": diagnosis.findings, "backends": backends, "ok": diagnosis.ok}
-            ).decode(),
-            highlight=False,
-        )
-    else:
-        width = max(len(finding.name) for finding in diagnosis.findings)
-        for finding in diagnosis.findings:
-            out.print(f"{finding.status:<5}", style=_COLOURS[finding.status], end="")
-            out.print(f"{finding.name:<{width}}  {finding.text}")
-            if finding.remedy:
-                out.print(f"{'':<{5 + width}}  to do: {finding.remedy}")
-    return 0 if diagnosis.ok else _NO_LAB
