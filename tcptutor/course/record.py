@@ -70,11 +70,12 @@ class PageRecord(msgspec.Struct, frozen=True):
 
     def responded(self, id: str, response: Response) -> PageRecord:
         """With one response more to that activity."""
-        return self._with(id, self.activity(id).responded(response))
+        return self.put(id, self.activity(id).responded(response))
 
     def hinted(self, id: str, level: int) -> PageRecord:
         """With that activity's hints up to `level` shown."""
-        return self._with(id, self.activity(id).hinted(level))
+        return self.put(id, self.activity(id).hinted(level))
 
-    def _with(self, id: str, activity: ActivityRecord) -> PageRecord:
+    def put(self, id: str, activity: ActivityRecord) -> PageRecord:
+        """With that record of the activity."""
         return msgspec.structs.replace(self, activities={**self.activities, id: activity})

@@ -82,7 +82,7 @@ class Study:
             raise UsageError("this is about your run: r runs it first")
         if not self.sitting.accepts(activity, self.record_of(activity), self.ended):
             raise UsageError("this stays as it is")
-        if activity.against_run and self.reading:
+        if activity.against_run and self.run is None and self.reading:
             raise UsageError("your run is still being read: press Enter again in a moment")
         mark = activity.mark(given, MarkContext(run=self.run))
         response = Response(given, mark.correct, value=mark.value)
@@ -163,11 +163,7 @@ class Study:
         self._alone |= {activity.id} if stored is None else set()
         if stored is not None and activity.id not in self._alone and not self.sitting.afresh:
             record = stored.activity(activity.id)
-        self._put(activity, record)
-
-    def _put(self, activity: Activity, record: ActivityRecord) -> None:
-        activities = {**self.record.activities, activity.id: record}
-        self.record = msgspec.structs.replace(self.record, activities=activities)
+        self.record = self.record.put(activity.id, record)
 
     def _store(self, use: Callable[[], _T]) -> _T | None:
         try:
