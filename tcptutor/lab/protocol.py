@@ -11,10 +11,20 @@ from typing import TypeAlias
 import msgspec
 
 from tcptutor.errors import ProtocolError
-from tcptutor.run import AckSample, Environment, Fidelity, FlowResult, QueueSample, Sample, UdpResult
+from tcptutor.run import (
+    AckSample,
+    Environment,
+    Fidelity,
+    FlowResult,
+    QueueSample,
+    Sample,
+    SenderSample,
+    UdpResult,
+    UdpSample,
+)
 from tcptutor.spec import Experiment
 
-VERSION = 3
+VERSION = 4
 """Hello, RunExperiment, OpenSession and Ready carry it; the other messages follow one of these."""
 PORT_NAME = "tcptutor"
 """The guest's virtio port that carries it."""
@@ -114,6 +124,9 @@ class Samples(msgspec.Struct, frozen=True, tag="samples"):
     """The bottleneck at the same instants."""
     acks: tuple[AckSample, ...] = ()
     """What the tracepoint gave meanwhile, for a run that asked for it."""
+    senders: tuple[SenderSample, ...] = ()
+    """The sending hosts' own queues, at some of the same instants."""
+    udp: tuple[UdpSample, ...] = ()
 
 
 class Finished(msgspec.Struct, frozen=True, tag="finished"):

@@ -16,9 +16,11 @@ from tcptutor.run.samples import (
     AckSample,
     QueueSample,
     Sample,
+    SenderSample,
+    UdpSample,
     hystart_exits,
 )
-from tcptutor.run.tables import AckTable, QueueTable, SampleTable, Table
+from tcptutor.run.tables import AckTable, QueueTable, SampleTable, SenderTable, Table, UdpTable
 
 __all__ = [
     "CA_STATES",
@@ -34,9 +36,13 @@ __all__ = [
     "Run",
     "Sample",
     "SampleTable",
+    "SenderSample",
+    "SenderTable",
     "Status",
     "Table",
     "UdpResult",
+    "UdpSample",
+    "UdpTable",
     "hystart_exits",
     "load",
     "save",

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from tcptutor.run.tables import AckTable, QueueTable, SampleTable
+from tcptutor.run.tables import AckTable, QueueTable, SampleTable, SenderTable, UdpTable
 from tcptutor.spec import Experiment
 
 FORMAT_VERSION = 2
@@ -64,6 +64,10 @@ class UdpResult(msgspec.Struct, frozen=True, kw_only=True):
     datagrams: int
     """All that were sent."""
     jitter_s: float
+    out_of_order: int = 0
+    """Datagrams that arrived after one with a higher number."""
+    flow: int = 0
+    """Among the UDP flows, from 0."""
 
 
 class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +93,10 @@ class Run(msgspec.Struct, kw_only=True):
     udp: list[UdpResult] = []
     samples: SampleTable = msgspec.field(default_factory=SampleTable)
     queue: QueueTable = msgspec.field(default_factory=QueueTable)
+    senders: SenderTable = msgspec.field(default_factory=SenderTable)
+    """The queue of each sending host's own interface; empty in files from before it was sampled."""
+    udp_samples: UdpTable = msgspec.field(default_factory=UdpTable)
+    """What `udp` sums up, over time; empty in files from before it was sampled."""
     acks: AckTable = msgspec.field(default_factory=AckTable)
     """Single ACKs, for a run that was asked to trace them."""
     complete: bool = False

@@ -93,6 +93,36 @@ class QueueSample(msgspec.Struct, frozen=True, array_like=True):
     """Bytes of frames sent since the run's start."""
 
 
+class SenderSample(msgspec.Struct, frozen=True, array_like=True):
+    """The queue discipline of one sending host's own interface at one instant: what fq holds back waits here."""
+
+    host: int
+    """The number in the host's name: 1 is h1."""
+    t: float
+    bytes: int
+    """Waiting."""
+    packets: int
+    """Waiting."""
+    drops: int
+    """Packets dropped since the run's start."""
+
+
+class UdpSample(msgspec.Struct, frozen=True, array_like=True):
+    """One UDP flow up to one instant, as its receiver counts it."""
+
+    flow: int
+    """Among the UDP flows, from 0."""
+    t: float
+    received: int
+    """Payload that has arrived since the flow began, bytes."""
+    datagrams: int
+    """Sent since the flow began, as far as the receiver can tell from their numbers."""
+    lost: int
+    """Those of `datagrams` that did not arrive."""
+    jitter: float
+    """Smoothed variation of the time between sending and arrival (RFC 1889, section 6.3.1), s."""
+
+
 class AckSample(msgspec.Struct, frozen=True, array_like=True):
     """One flow at one arriving packet, from the kernel's tracepoint tcp:tcp_probe."""
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar, get_type_hints, overload
 
 import msgspec
 
-from tcptutor.run.samples import AckSample, QueueSample, Sample
+from tcptutor.run.samples import AckSample, QueueSample, Sample, SenderSample, UdpSample
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 _CODES = {int: "q", bool: "b", float: "d"}
@@ -118,6 +118,18 @@ class QueueTable(Table[QueueSample]):
     """The bottleneck's queue, in order of time."""
 
     row = QueueSample
+
+
+class SenderTable(Table[SenderSample]):
+    """The sending hosts' own queues, in order of time."""
+
+    row = SenderSample
+
+
+class UdpTable(Table[UdpSample]):
+    """UDP flows, in order of time."""
+
+    row = UdpSample
 
 
 class AckTable(Table[AckSample]):

@@ -18,11 +18,13 @@ def add(run: Run, event: Event) -> None:
             run.environment = environment
         case RunFound(experiment=experiment) | SessionState(experiment=experiment):
             run.experiment = experiment
-        case Samples(t=t, rows=rows, queue=queue, acks=acks):
-            run.samples.extend(rows)
-            run.queue.extend(queue)
-            run.acks.extend(acks)
-            run.experiment_s = t
+        case Samples():
+            run.samples.extend(event.rows)
+            run.queue.extend(event.queue)
+            run.senders.extend(event.senders)
+            run.udp_samples.extend(event.udp)
+            run.acks.extend(event.acks)
+            run.experiment_s = event.t
         case Finished():
             run.flows = list(event.flows)
             run.udp = list(event.udp)
