@@ -13,6 +13,7 @@ from tcptutor.analysis.expected.prediction import Expectation, Prediction, Windo
 from tcptutor.analysis.expected.window import window_courses
 from tcptutor.analysis.models import LimitedBy, ThroughputModel
 from tcptutor.analysis.observed.evidence import Evidence, flow_results, measure, path_known, together
+from tcptutor.analysis.observed.figures import FlowFigures
 from tcptutor.analysis.observed.flow import FlowPhase, PhaseName
 from tcptutor.analysis.observed.series import Points, Throughput, throughput_series
 
@@ -21,6 +22,7 @@ __all__ = [
     "Evidence",
     "Expectation",
     "FairnessSecond",
+    "FlowFigures",
     "FlowPhase",
     "FlowVerdict",
     "LimitedBy",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tcptutor.analysis import document, report
-from tcptutor.run import Fidelity, Run, load, save
+from tcptutor.run import Fidelity, Run, UdpResult, load, save
 
 from .synthetic import empty, experiment, losing, run_of
 
@@ -120,3 +120,59 @@ def test_a_saved_run_gives_the_same_document(tmp_path: Any) -> None:
     run = eight_streams()
     save(run, tmp_path / "a.tcprun")
     assert document(load(tmp_path / "a.tcprun"), None) == document(run, None)
+
+
+def test_each_flow_has_its_figures() -> None:
+    def swinging(t: float) -> float:  # 20 and 40 Mbit/s by turns, a second each
+        return 30e6 * t + (-10e6 * (t % 1) if int(t) % 2 == 0 else -10e6 * (1 - t % 1))
+
+    result = report(run_of(experiment(streams="2", duration="10 s"), swinging, 10e6))
+    first, second = result.flows
+    assert (first.throughput_bps, second.throughput_bps) == pytest.approx((30e6, 10e6), rel=1e-3)
+    assert (first.share, second.share) == pytest.approx((0.75, 0.25), rel=1e-3)
+    assert first.cov == pytest.approx(1 / 3, rel=1e-3)
+    assert second.cov == pytest.approx(0, abs=1e-3)
+    assert result.cov_between == pytest.approx(0.5, rel=1e-3)
+    assert result.jain_index == pytest.approx(1 / (1 + 0.5**2), rel=1e-3)
+
+
+def test_a_spread_of_too_few_rates_is_not_told() -> None:
+    result = report(run_of(experiment(duration="3 s"), 10e6))
+    assert (result.flows[0].cov, result.cov_between) == (None, None)
+
+
+def test_the_document_marks_what_binds_and_tells_of_udp() -> None:
+    run = run_of(experiment(udp_streams="1", udp_rate="10 Mbit/s"), 80e6)
+    run.udp = [
+        UdpResult(
+            pair=0, sent_bps=10e6, received_bps=9e6, lost=10, datagrams=100, jitter_s=1e-3, out_of_order=2
+        )
+    ]
+    whole: dict[str, Any] = document(run, None)
+    assert [one["binding"] for one in whole["predictions"]] == [True] + [False] * (
+        len(whole["predictions"]) - 1
+    )
+    (udp,) = whole["udp"]
+    assert (udp["received_bps"], udp["loss_rate"], udp["out_of_order"], udp["datagrams"]) == (
+        9e6,
+        0.1,
+        2,
+        100,
+    )
+    assert set(whole["aggregate"]) >= {"jain_index", "cov", "retransmits", "losses"}
+    assert whole["flows"][0]["share"] == 1
+
+
+def test_a_tick_needs_a_tolerance_that_says_something() -> None:
+    wide = report(run_of(experiment(loss="10 %", loss_correlation="25 %"), 1.1e6, **losing(0.2))).compared[0]
+    assert wide.prediction.tolerance > 0.5
+    assert abs(wide.difference) < wide.prediction.tolerance
+    assert not wide.within
+
+
+def test_nothing_measured_is_no_figure() -> None:
+    assert report(empty(experiment(), complete=True)).compared == ()
+    run = eight_streams()
+    run.fidelity = Fidelity(status="invalid", reasons=("no answer from h2",))
+    assert report(run).compared == ()
+    assert report(run).note == "no answer from h2"

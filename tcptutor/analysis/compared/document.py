@@ -7,13 +7,15 @@ import math
 import msgspec
 
 from tcptutor.analysis.compared.explain import FlowVerdict
-from tcptutor.analysis.compared.report import report_of
-from tcptutor.analysis.observed.evidence import Evidence, measure
-from tcptutor.run import Run
+from tcptutor.analysis.compared.report import report
+from tcptutor.analysis.observed.evidence import Evidence
+from tcptutor.run import Run, UdpResult
 
 _FLOW = (
-    "flow", "pair", "throughput_bps", "retransmits", "mean_rtt_s", "mean_cwnd_segments", "losses",
+    "flow", "pair", "throughput_bps", "share", "retransmits", "losses", "mean_rtt_s", "mean_cwnd_segments", "cov",
 )  # fmt: skip
+
+_UDP = ("flow", "pair", "sent_bps", "received_bps", "datagrams", "lost", "jitter_s", "out_of_order")
 
 _SECOND = (
     "throughput_bps", "busy", "rwnd_limited", "sndbuf_limited", "app_limited", "stalled", "loss_events", "retransmits",
@@ -26,8 +28,7 @@ def document(run: Run, file: str | None) -> dict[str, object]:
 
     Everything in it is plain JSON: no NaN, no infinity (None instead).
     """
-    measured = measure(run)
-    result = report_of(measured)
+    result = report(run)
     fidelity = run.fidelity
     whole: dict[str, object] = {
         "experiment": run.experiment.name,
@@ -35,13 +36,15 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "pairs": run.experiment.pairs,
         "seed": run.experiment.seed,
         "environment": _named(run.environment, "backend", "clock", "kernel", "reason"),
-        "flows": [_named(flow, *_FLOW) for flow in measured.flows],
-        "aggregate": _named(result, "throughput_bps", "jain_index", "loss_rate"),
+        "flows": [_named(flow, *_FLOW) for flow in result.flows],
+        "udp": [_udp(flow) for flow in result.udp],
+        "aggregate": _named(result, "throughput_bps", "jain_index", "loss_rate", "retransmits")
+        | {"losses": result.loss_events, "cov": result.cov_between},
         "predictions": [
             _named(one.prediction, "model", "label", "throughput_bps")
-            | {"ratio": one.ratio, "tolerance": one.prediction.tolerance}
+            | {"binding": place == 0, "ratio": one.ratio, "tolerance": one.prediction.tolerance}
             | _named(one, "within", "difference", "reason")
-            for one in result.compared
+            for place, one in enumerate(result.compared)
         ],
         "verdict": {
             "limited_by": result.verdict.limited_by,
@@ -59,6 +62,10 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "file": file,
     }
     return {key: _plain(value) for key, value in whole.items()}
+
+
+def _udp(flow: UdpResult) -> dict[str, object]:
+    return _named(flow, *_UDP) | {"loss_rate": flow.lost / flow.datagrams if flow.datagrams else 0.0}
 
 
 def _flow(verdict: FlowVerdict) -> dict[str, object]:

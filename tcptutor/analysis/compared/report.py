@@ -12,8 +12,13 @@ from tcptutor.analysis.compared.reasons import LIMIT_NAMES, Difference, reason
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.evidence import Measured, measure, path_known
-from tcptutor.run import Run
+from tcptutor.analysis.observed.figures import FlowFigures, cov_between, figures
+from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
+
+
+MOST = 0.5
+"""The largest tolerance inside which a model explains a run: a wider one would take nearly any."""
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +28,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     ratio: float
     """Measured over predicted."""
     within: bool
-    """Whether the difference is inside the tolerance."""
+    """Whether the difference is inside a tolerance that says something: at most `MOST`."""
     reason: str = ""
     """Why they differ, where it is known; one short sentence or empty."""
 
@@ -44,8 +49,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     retransmits: int
     loss_events: int
     compared: tuple[Compared, ...]
-    """The binding prediction first."""
+    """The binding prediction first; empty where nothing was measured, the run is invalid or its path is not known."""
     verdict: Verdict
+    flows: tuple[FlowFigures, ...] = ()
+    cov_between: float | None = None
+    """Coefficient of variation of the flows' means; None for one flow."""
+    udp: tuple[UdpResult, ...] = ()
     note: str = ""
     """Why prediction and measurement differ, where it is known; one sentence or empty."""
 
@@ -64,9 +73,9 @@ def report_of(measured: Measured) -> Report:
     expectation, case = expect(run.experiment, mss, rto), case_of(run.experiment, mss, rto)
     why = verdict(measured)
     compared = []
-    for prediction in expectation.predictions if path_known(run) else ():
+    for prediction in expectation.predictions if _comparable(measured) else ():
         difference = Difference(prediction, expectation.binding.model, measured, case, why)
-        within = bool(flows) and abs(difference.ratio - 1) <= prediction.tolerance
+        within = abs(difference.ratio - 1) <= prediction.tolerance <= MOST
         compared.append(
             Compared(prediction=prediction, ratio=difference.ratio, within=within, reason=reason(difference))
         )
@@ -79,8 +88,17 @@ def report_of(measured: Measured) -> Report:
         loss_events=measured.losses,
         compared=tuple(compared),
         verdict=why,
+        flows=figures(measured),
+        cov_between=cov_between(measured),
+        udp=tuple(run.udp),
         note=_note(run, expectation, compared, why) if flows else why.sentence,
     )
+
+
+def _comparable(measured: Measured) -> bool:
+    """Whether models are set beside it: nothing measured is no figure, nor is what the lab itself calls invalid."""
+    run = measured.run
+    return bool(measured.flows) and run.fidelity.status != "invalid" and path_known(run)
 
 
 def _note(run: Run, expectation: Expectation, compared: list[Compared], why: Verdict) -> str:

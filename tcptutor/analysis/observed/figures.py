@@ -1,0 +1,81 @@
+"""A run's flows in numbers: what each got, how much of the whole that is, and how steady it was."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import pairwise
+
+import msgspec
+
+from tcptutor.analysis.observed.evidence import Measured
+from tcptutor.analysis.observed.flow import Interval
+from tcptutor.theory import coefficient_of_variation
+
+_STEP = 1.0
+"""Seconds over which a flow's rate is taken for its coefficient of variation."""
+
+_ENOUGH_STEPS = 4
+"""Rates below which their spread says nothing."""
+
+
+class FlowFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """One TCP flow over the measured time."""
+
+    flow: int
+    pair: int
+    throughput_bps: float
+    share: float
+    """Of the sum of all flows' throughputs, 0 to 1; 0 where none got anything."""
+    retransmits: int
+    losses: int
+    """Loss events."""
+    mean_rtt_s: float
+    mean_cwnd_segments: float
+    cov: float | None
+    """Coefficient of variation of its rates in each second of the measured time; None for fewer than four of them."""
+
+
+def figures(measured: Measured) -> tuple[FlowFigures, ...]:
+    """Of every flow that was measured, in order of their numbers."""
+    total = math.fsum(flow.throughput_bps for flow in measured.flows)
+    intervals = {each.flow: each for each in measured.intervals}
+    return tuple(
+        FlowFigures(
+            flow=flow.flow,
+            pair=flow.pair,
+            throughput_bps=flow.throughput_bps,
+            share=flow.throughput_bps / total if total > 0 else 0.0,
+            retransmits=flow.retransmits,
+            losses=flow.losses,
+            mean_rtt_s=flow.mean_rtt_s,
+            mean_cwnd_segments=flow.mean_cwnd_segments,
+            cov=_variation(_rates(intervals[flow.flow]), _ENOUGH_STEPS) if flow.flow in intervals else None,
+        )
+        for flow in measured.flows
+    )
+
+
+def cov_between(measured: Measured) -> float | None:
+    """Coefficient of variation of the flows' means; None for one flow. Jain's index is 1 / (1 + cov²)."""
+    return _variation([flow.throughput_bps for flow in measured.flows], least=2)
+
+
+def _variation(rates: Iterable[float], least: int) -> float | None:
+    found = list(rates)
+    return coefficient_of_variation(found) if len(found) >= least and max(found) > 0 else None
+
+
+def _rates(interval: Interval) -> list[float]:
+    """Of each whole second, bit/s; up to the last byte for a flow that had a fixed amount to send."""
+    times, acked = interval.column("t"), interval.column("bytes_acked")
+    end = interval.last_progress
+    steps = [0]
+    for at, t in enumerate(times):
+        # A hair of slack: a sample may come a little before its time.
+        if t - times[steps[-1]] >= _STEP - 0.005 and t <= end:
+            steps.append(at)
+    return [
+        8 * max(0.0, acked[last] - acked[first]) / (times[last] - times[first])
+        for first, last in pairwise(steps)
+    ]
