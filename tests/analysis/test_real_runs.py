@@ -20,13 +20,14 @@ EXPECTED: dict[str, tuple[str, bool, LimitedBy]] = {
     "four-lossy-streams": ("mathis", True, "random-loss"),
     "full-link": ("link", True, "bottleneck"),
     "short-queue": ("sawtooth", True, "bottleneck"),
-    "burst-queue": ("link", True, "bottleneck"),
+    # Inside a tolerance that is wider than half of it: no model explains it.
+    "burst-queue": ("link", False, "bottleneck"),
     "paced-above-link": ("link", True, "bottleneck"),
     "window-of-bdp": ("link", True, "bottleneck"),
     "bbr-loss": ("link", True, "bottleneck"),
     "jitter": ("link", True, "bottleneck"),
     "pacing": ("pacing", True, "pacing"),
-    "no-rate": ("buffer", True, "receive-window"),
+    "no-rate": ("buffer", False, "receive-window"),
     # One second of slow start towards 1 Gbit/s, and two losses in five: no model of the steady state holds.
     "slow-start": ("link", False, "growing"),
     "timeouts": ("mathis", False, "timeout"),

@@ -16,7 +16,6 @@ from tcptutor.analysis.observed.figures import FlowFigures, cov_between, figures
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
 
-
 MOST = 0.5
 """The largest tolerance inside which a model explains a run: a wider one would take nearly any."""
 
