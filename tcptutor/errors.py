@@ -19,6 +19,7 @@ TutorError                  anything we tell the user in one line; exit code 1
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 
 
 class TutorError(Exception):
@@ -78,6 +79,26 @@ class JournalError(TutorError):
 
 class SetupError(TutorError):
     pass
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """What `name` may have been meant for, such as "did you mean loss or loss_by?"; empty when nothing is near."""
+    from difflib import SequenceMatcher  # noqa: PLC0415  # only who is refused waits for it
+
+    likeness = {each: SequenceMatcher(a=name.lower(), b=each.lower()).ratio() for each in names}
+    nearest = sorted(likeness, key=lambda each: -likeness[each])[:3]
+    # A name that is much nearer than the others is the one.
+    found = [each for each in nearest if likeness[each] >= max(0.6, likeness[nearest[0]] - 0.1)]
+    return f"did you mean {' or '.join(found)}?" if found else ""
+
+
+def unknown(what: str, name: str, names: Iterable[str], otherwise: str = "") -> str:
+    """The line that refuses `name`, with what was meant, such as "no parameter 'los': did you mean loss?".
+
+    Where nothing is near it names all `names`, or says `otherwise`, which tells how to see them.
+    """
+    names = tuple(names)
+    return f"no {what} {name!r}: {near(name, names) or otherwise or 'there are ' + (', '.join(names) or 'none')}"
 
 
 _REMEDIES = {

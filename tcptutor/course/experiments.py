@@ -10,7 +10,10 @@ import msgspec
 
 from tcptutor import places, spec
 from tcptutor.course.files import ExperimentFile, LessonFile, numbered
-from tcptutor.errors import ContentError, ParameterError, UsageError
+from tcptutor.errors import ContentError, ParameterError, UsageError, unknown
+
+_FEW = 10
+"""Experiments that a refusal names; of more it tells how to see them."""
 
 
 def module_folders(root: Path) -> dict[str, Path]:
@@ -47,6 +50,23 @@ class Catalogue:
     def names(self) -> tuple[str, ...]:
         return tuple(self._tables)
 
+    def full_name(self, name: str) -> str:
+        """The name `slug/name` of the experiment that `name` means: that, or its second part where only one has it.
+
+        Raises UsageError, which names those that it may mean.
+        """
+        known = (*self._tables, *self.damaged)
+        if name in known:
+            return name
+        short = {each: each.rpartition("/")[2] for each in known}
+        if len(same := [each for each in known if short[each] == name]) == 1:
+            return same[0]
+        if same:
+            raise UsageError(f"{name!r} is the name of {len(same)} experiments: give {' or '.join(same)}")
+        names = known if "/" in name else tuple(dict.fromkeys(short.values()))
+        all_of_them = "`tcptutor list` names them" if len(known) > _FEW else ""
+        raise UsageError(unknown("experiment", name, names, all_of_them))
+
     def build(
         self,
         name: str,
@@ -54,14 +74,13 @@ class Catalogue:
         seed: int | None = None,
         scale: str = "bench",
     ) -> spec.Experiment:
-        """The experiment of that full name.
+        """The experiment of that name, full or short.
 
         Raises UsageError for the name, ContentError for a damaged file, ParameterError for an override.
         """
+        name = self.full_name(name)
         if name in self.damaged:
             raise self.damaged[name]
-        if name not in self._tables:
-            raise UsageError(f"no experiment {name!r}: the experiments are {', '.join(self.names) or 'none'}")
         return spec.build(name, self._tables[name], overrides, seed, scale)
 
 
@@ -72,7 +91,7 @@ def experiment(
     folder: Path | None = None,
     scale: str = "bench",
 ) -> spec.Experiment:
-    """The experiment `slug/name` with `overrides` of its parameters, as `tcptutor run --set` gives them.
+    """The experiment `slug/name`, or `name` where only one has it, with `overrides` of its parameters, as `tcptutor run --set` gives them.
 
     Queue and window that the file gives in BDP follow an overridden rate or delay, which changing a
     finished `Experiment` could not do. Raises UsageError, ParameterError or ContentError.

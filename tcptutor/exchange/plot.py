@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcptutor import files, units
 from tcptutor.analysis import explain, together
-from tcptutor.errors import TutorError, UsageError
+from tcptutor.errors import TutorError, UsageError, unknown
 from tcptutor.exchange.curves import FEW, QUANTITIES, Curve
 from tcptutor.run import Run
 from tcptutor.spec import settings
@@ -80,9 +80,9 @@ def plot(runs: Sequence[Run], target: Path, what: Sequence[str] = ()) -> None:
     it cannot be made.
     """
     check_target(target)
-    unknown = [name for name in what if name not in QUANTITIES]
-    if unknown:
-        raise UsageError(f"no quantity {unknown[0]!r} to plot: there are {', '.join(QUANTITIES)}")
+    strange = [name for name in what if name not in QUANTITIES]
+    if strange:
+        raise UsageError(unknown("quantity", strange[0], QUANTITIES))
     if len(runs) > _MOST_RUNS:
         raise UsageError(f"{len(runs)} runs in one plot cannot be told apart: give {_MOST_RUNS} at most")
     import matplotlib as mpl  # noqa: PLC0415

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tcptutor import units
-from tcptutor.errors import ParameterError, UnitError
+from tcptutor.errors import ParameterError, UnitError, near, unknown
 from tcptutor.spec.parts import Change, Experiment
 
 
@@ -131,6 +131,22 @@ PARAMETERS: dict[str, Parameter] = {
 }  # fmt: skip
 """Every parameter of an experiment with one path, in the order in which they are shown."""
 
+_ELSEWHERE = {
+    "bandwidth": "rate",
+    "bw": "rate",
+    "rtt": "delay",
+    "latency": "delay",
+    "limit": "queue",
+    "cc": "algorithm",
+    "congestion": "algorithm",
+    "flows": "streams",
+    "parallel": "streams",
+    "time": "duration",
+    "omit": "warmup",
+    "plr": "loss",
+}
+"""What parameters are called in other programs and in papers, for those who look for them here."""
+
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,15}")
 _SYSCTL = re.compile(r"(?:net\.ipv4\.)?(tcp_[a-z0-9_]{1,60})")
 _SYSCTL_VALUE = re.compile(r"[A-Za-z0-9_.-]+(?:[ \t]+[A-Za-z0-9_.-]+){0,15}")
@@ -140,13 +156,13 @@ _CHANGE_EXAMPLE = "a time, what, and its new value, like '10s rate=5Mbit/s; 20s 
 
 
 def parameter(name: str) -> Parameter:
-    """The parameter of that name. Raises ParameterError that lists the names there are."""
-    try:
+    """The parameter of that name. Raises ParameterError that says what was meant, or lists the names there are."""
+    if name in PARAMETERS:
         return PARAMETERS[name]
-    except KeyError:
-        raise ParameterError(
-            f"no parameter {name!r}: the parameters are {', '.join(PARAMETERS)}, and sysctls like tcp_sack"
-        ) from None
+    if here := _ELSEWHERE.get(name.lower()):
+        raise ParameterError(f"no parameter {name!r}: did you mean {here}?")
+    names = f"the parameters are {', '.join(PARAMETERS)}, and sysctls like tcp_sack"
+    raise ParameterError(unknown("parameter", name, PARAMETERS, names))
 
 
 def sysctl_name(name: str) -> str | None:
@@ -192,7 +208,8 @@ def _read_one(known: Parameter, text: str, bdp: float | None) -> Any:
         return None
     if known.choices:
         if text not in known.choices:
-            raise ParameterError(f"{name}: {text!r} is not one of {', '.join(known.choices)}")
+            choices = near(text, known.choices) or f"take {known.bounds}"
+            raise ParameterError(f"{name}: {text!r} is none of its values: {choices}")
         return text == "on" if known.choices == _SWITCH else text
     if known.kind == "name":
         if not _NAME.fullmatch(text):

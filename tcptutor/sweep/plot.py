@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tcptutor import spec
-from tcptutor.errors import TutorError, UsageError
+from tcptutor.errors import TutorError, UsageError, unknown
 from tcptutor.exchange.plot import COLOURS, check_target, save
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import SEED, Axis, parameter_name
@@ -42,13 +42,13 @@ _LABELS = {
 def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: Path) -> str:
     """The axis that goes along x. Raises UsageError, or TutorError without matplotlib, before anything is run."""
     if y not in QUANTITIES:
-        raise UsageError(f"no quantity {y!r} to draw: the quantities are {', '.join(QUANTITIES)}")
+        raise UsageError(unknown("quantity", y, QUANTITIES))
     names = [axis.name for axis in axes if axis.name != SEED]
     if not names:
         raise UsageError("a plot needs an axis beside the seed: give one more --grid")
     for name in (x, group):
         if name is not None and parameter_name(name) not in names:
-            raise UsageError(f"{name!r} is not an axis of this sweep: the axes are {', '.join(names)}")
+            raise UsageError(unknown("axis", name, names))
     chosen = parameter_name(x) if x else next((name for name in names if _is_number(name)), names[0])
     if group is not None and parameter_name(group) == chosen:
         raise UsageError(f"{group!r} is on the x axis already: group by another one")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tcptutor.conduct import LabLike
-from tcptutor.errors import JournalError, UsageError
+from tcptutor.errors import JournalError, UsageError, unknown
 from tcptutor.ui import leaving
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ def run_app(module: str | None = None, lab: LabLike | None = None, lessons: Path
     from tcptutor.course import read_course  # noqa: PLC0415
 
     course, problems = read_course(lessons)
-    if module is not None and module not in {known.id for known in course.modules}:
-        known = ", ".join(each.id for each in course.modules)
-        raise UsageError(f"no module {module!r}: the modules are {known}")
+    modules = [each.id for each in course.modules]
+    if module is not None and module not in modules:
+        raise UsageError(unknown("module", module, modules))
     journal = open_journal()
     try:
         return asyncio.run(_run(course, tuple(map(str, problems)), journal, lab or _default_lab(), module))

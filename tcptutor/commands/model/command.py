@@ -9,7 +9,7 @@ from typing import Any
 from tcptutor.columns import table
 from tcptutor.commands.model import read, trajectory, write
 from tcptutor.commands.output import print_json, print_lines
-from tcptutor.errors import ParameterError, UsageError
+from tcptutor.errors import ParameterError, UsageError, unknown
 from tcptutor.theory.catalogue import GROUPS, MODELS, PublishedModel
 
 _GIVES = {"rate": "payload, bit/s", "time": "seconds", "size": "bytes", "share": "a ratio, written in %"}
@@ -23,7 +23,7 @@ def run_model(name: str | None, words: Sequence[str], as_json: bool) -> int:
     known = name.replace("-", "_").lower()
     if known not in MODELS and known != trajectory.NAME:
         names = [*MODELS, trajectory.NAME]
-        raise UsageError(f"no model {name!r}{read.near(known, names) or ':'} `tcptutor model` lists them all")
+        raise UsageError(unknown("model", name, names, "`tcptutor model` lists them all"))
     settings = read.pairs(words)
     if known == trajectory.NAME:
         return trajectory.run(settings, as_json)

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tcptutor import units
-from tcptutor.errors import ParameterError, UnitError, UsageError
+from tcptutor.errors import ParameterError, UnitError, UsageError, unknown
 from tcptutor.theory.catalogue import Argument
 from tcptutor.theory.quantities import Kind
 
 _SWITCH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
-
-
-def near(name: str, names: Sequence[str]) -> str:
-    """ ": did you mean rtt?" when something is near, else nothing."""
-    found = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    return f": did you mean {' or '.join(found)}?" if found else ""
 
 
 def pairs(words: Sequence[str]) -> dict[str, str]:
@@ -41,7 +34,7 @@ def values(model: str, parameters: Sequence[Argument], settings: Mapping[str, st
     names = [parameter.name for parameter in parameters]
     for name in settings:
         if name not in names:
-            raise ParameterError(f"{name}: {model} takes {', '.join(names)}{near(name, names)}")
+            raise ParameterError(unknown(f"parameter of {model}", name, names))
     read = {parameter.name: _given(parameter, settings) for parameter in parameters}
     for parameter in parameters:
         if parameter.required and parameter.name not in settings:
