@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
-from tcptutor.commands.output import print_files
+from tcptutor.commands.output import print_files, print_lines
 from tcptutor.errors import UsageError
 from tcptutor.exchange import export, open_run
 
@@ -20,7 +18,7 @@ def export_runs(names: Sequence[str], kind: str, output: str | None, as_json: bo
             raise UsageError("standard output takes one run: give a folder with -o for several")
         run, path = opened[0]
         whole = export.as_json(run, str(path)) if kind == "json" else export.as_csv(run.samples)
-        click.echo(whole.rstrip("\n"))
+        print_lines([whole.rstrip("\n")])
         return 0
     target = Path(output) if output else None
     into = target is not None and (target.is_dir() or len(opened) > 1)

@@ -7,16 +7,19 @@ standard error that says what to do.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import click
 
 from tcptutor import __version__
-from tcptutor.errors import TutorError
+from tcptutor.commands.output import colours, give_up_output, prepare, warn
+from tcptutor.errors import TutorError, unknown
 
+_P = ParamSpec("_P")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _BACKEND = click.option(
     "--backend",
@@ -35,18 +38,86 @@ _CLOCK = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 
 
+_COLOR = click.Option(
+    ["--color"],
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _option, asked: setattr(context, "color", colours(asked)),
+    help="Colours: auto is on a terminal, unless NO_COLOR is set.",
+)
+_SIGNALLED = 128
+"""Added to a signal's number: the exit code of what the signal has ended, as shells have it."""
+
+
+class _CommandWithColor(click.Command):
+    """A command that takes --color."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.params.append(_COLOR)
+
+
 class _Group(click.Group):
-    """Turns our errors into one line and the right exit code."""
+    """Turns what goes wrong into one line and the right exit code."""
+
+    command_class = _CommandWithColor
+
+    def main(self, *given: Any, **named: Any) -> Any:
+        prepare()
+        return super().main(*given, **named)
+
+    def make_context(self, *given: Any, **named: Any) -> click.Context:
+        try:
+            return super().make_context(*given, **named)
+        except click.UsageError as error:
+            _refuse(error)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            _refuse(error)
         except TutorError as error:
-            click.echo(f"tcptutor: {error}", err=True)
+            warn(str(error))
             ctx.exit(error.exit_code)
+        except BrokenPipeError:
+            give_up_output()
+            ctx.exit(_SIGNALLED + signal.SIGPIPE)
         except KeyboardInterrupt:
-            click.echo("tcptutor: stopped", err=True)
-            ctx.exit(1)
+            warn("stopped")
+            ctx.exit(_SIGNALLED + signal.SIGINT)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            raise click.UsageError(unknown("command", args[0], self.commands), ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _refuse(error: click.UsageError) -> NoReturn:
+    """One line for words that cannot be understood."""
+    command = error.ctx.command_path if error.ctx else "tcptutor"
+    said = error.format_message().rstrip(".")
+    warn(f"{said[:1].lower()}{said[1:]}: `{command} --help` tells more")
+    raise click.exceptions.Exit(error.exit_code)
+
+
+def _end(command: Callable[_P, int], *given: _P.args, **named: _P.kwargs) -> NoReturn:
+    """Run `command`, all of it imported, and end with its exit code.
+
+    Meanwhile ^C unwinds it, so that nothing half-written stays; before and after, it ends the program as it is.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        code = command(*given, **named)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    sys.exit(code)
 
 
 @click.group(
@@ -70,7 +141,7 @@ def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> No
         return
     from tcptutor.commands.app import open_app  # noqa: PLC0415
 
-    ctx.exit(open_app(module, backend, clock))
+    _end(open_app, module, backend, clock)
 
 
 def _settings(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -88,6 +159,9 @@ def _set(name: str, help: str) -> Callable[[_Command], _Command]:
 
 
 _SEED = click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of the random loss.")
+_FLOWS = click.option(
+    "--flows", "all_flows", is_flag=True, help="A line for every flow, however many there are."
+)
 _SCALE = click.option(
     "--scale",
     type=click.Choice(["bench", "paper"]),
@@ -110,15 +184,17 @@ _SCALE = click.option(
 @_BACKEND
 @_CLOCK
 @_JSON
+@_FLOWS
 def run(repeat: int | None, **given: Any) -> None:
     """Run an experiment without the app and print what came out, beside the models' predictions."""
     if repeat is not None:
+        given.pop("all_flows")
         from tcptutor.commands.repeat import repeat_experiment  # noqa: PLC0415
 
-        sys.exit(repeat_experiment(repeat=repeat, **given))
+        _end(repeat_experiment, repeat=repeat, **given)
     from tcptutor.commands.run import run_experiment  # noqa: PLC0415
 
-    sys.exit(run_experiment(**given))
+    _end(run_experiment, **given)
 
 
 _X = click.option(
@@ -147,7 +223,7 @@ def shell(**given: Any) -> None:
     """
     from tcptutor.commands.shell import open_shell  # noqa: PLC0415
 
-    sys.exit(open_shell(**given))
+    _end(open_shell, **given)
 
 
 @main.command()
@@ -191,16 +267,17 @@ def sweep(**given: Any) -> None:
     """Run an experiment over a grid of settings, into one file; the same command again goes on where it stopped."""
     from tcptutor.commands.sweep import SweepRequest, run_sweep  # noqa: PLC0415
 
-    sys.exit(run_sweep(SweepRequest(**given)))
+    _end(run_sweep, SweepRequest(**given))
 
 
 @main.command("list")
+@click.argument("name", metavar="[NAME]", required=False)
 @_JSON
-def list_(as_json: bool) -> None:
-    """List the modules with their steps and experiments."""
+def list_(**given: Any) -> None:
+    """List what can be run, or tell all about one name: a module, an experiment, a parameter such as `loss`."""
     from tcptutor.commands.list import list_course  # noqa: PLC0415
 
-    sys.exit(list_course(as_json))
+    _end(list_course, **given)
 
 
 @main.command()
@@ -210,7 +287,7 @@ def setup(**given: bool) -> None:
     """Install what is missing and build the guest; can be run again at any time."""
     from tcptutor.install.setup import run_setup  # noqa: PLC0415
 
-    sys.exit(run_setup(**given))
+    _end(run_setup, **given)
 
 
 @main.command()
@@ -224,7 +301,7 @@ def model(**given: Any) -> None:
     """
     from tcptutor.commands.model import run_model  # noqa: PLC0415
 
-    sys.exit(run_model(**given))
+    _end(run_model, **given)
 
 
 @main.command()
@@ -233,7 +310,7 @@ def doctor(as_json: bool) -> None:
     """Tell what works on this machine and what does not, each with its remedy."""
     from tcptutor.commands.doctor import report_machine  # noqa: PLC0415
 
-    sys.exit(report_machine(as_json))
+    _end(report_machine, as_json)
 
 
 @main.command()
@@ -242,17 +319,19 @@ def lint(folder: Path | None) -> None:
     """Check the course's files: names, values, answers, feedback."""
     from tcptutor.commands.lint import lint_course  # noqa: PLC0415
 
-    sys.exit(lint_course(folder))
+    _end(lint_course, folder)
 
 
 @main.command()
 @click.argument("name", metavar="FILE|ID")
+@click.option("--text", "as_text", is_flag=True, help="Print it, as it is done in a pipe.")
+@_FLOWS
 @_JSON
 def show(**given: Any) -> None:
-    """Open a stored run: its file, or its id or the beginning of it among the runs that are kept."""
+    """Open a stored run, in a pipe print it: its file, its id as `tcptutor runs` has it, or `last`."""
     from tcptutor.commands.show import show_run  # noqa: PLC0415
 
-    sys.exit(show_run(**given))
+    _end(show_run, **given)
 
 
 @main.command()
@@ -276,7 +355,7 @@ def export(**given: Any) -> None:
     """Write stored runs as CSV or JSON. The queue and single ACKs go to CSV files of their own."""
     from tcptutor.commands.export import export_runs  # noqa: PLC0415
 
-    sys.exit(export_runs(**given))
+    _end(export_runs, **given)
 
 
 @main.command()
@@ -303,7 +382,7 @@ def plot(**given: Any) -> None:
     """Plot a stored run, several over each other to compare them, or the file of a sweep (--x, --y and --group)."""
     from tcptutor.commands.plot import plot_files  # noqa: PLC0415
 
-    sys.exit(plot_files(**given))
+    _end(plot_files, **given)
 
 
 @main.command("import")
@@ -324,4 +403,4 @@ def import_(**given: Any) -> None:
     """Make a run file of an iperf3 -J (or --json-stream) output or a flent data file, and print its path."""
     from tcptutor.commands.import_ import import_file  # noqa: PLC0415
 
-    sys.exit(import_file(**given))
+    _end(import_file, **given)

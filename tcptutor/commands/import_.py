@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import click
-
 from tcptutor import exchange
 from tcptutor.analysis import document
-from tcptutor.commands.output import print_json, warn
+from tcptutor.commands.output import print_json, print_lines, warn
 
 
 def import_file(file: Path, output: Path | None, path: Mapping[str, str], as_json: bool) -> int:
@@ -19,7 +17,7 @@ def import_file(file: Path, output: Path | None, path: Mapping[str, str], as_jso
     if as_json:
         print_json(document(run, str(kept)))
     else:
-        click.echo(kept)
+        print_lines([str(kept)])
         if not run.complete:
             warn(f"{run.note}: what is whole is kept")
     return 0

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from tcptutor import course, places
 from tcptutor.commands.output import print_lines
+from tcptutor.commands.words import count
 
 
 def lint_course(folder: Path | None) -> int:
     """The exit code: 1 when something is wrong."""
     problems = course.lint(folder or places.lessons())
     print_lines(map(str, problems))
-    click.echo(f"{len(problems)} problems" if problems else "the course is well-formed")
+    print_lines([count(len(problems), "problem") if problems else "the course is well-formed"])
     return 1 if problems else 0

@@ -1,24 +1,86 @@
-"""How commands print: a JSON document, lines, one line on standard error."""
+"""How all commands print: lines for people, one JSON document for programs, one line on standard error.
+
+UTF-8 whatever the locale says; colours where they show, or where they are asked for; never cut to a width.
+"""
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 import click
+
+from tcptutor.errors import TutorError, refused
+
+Tone = Literal["title", "good", "doubt", "bad", "faint"]
+_TONES: dict[Tone, dict[str, object]] = {
+    "title": {"bold": True},
+    "good": {"fg": "green"},
+    "doubt": {"fg": "yellow"},
+    "bad": {"fg": "red", "bold": True},
+    "faint": {"dim": True},
+}
+
+
+def prepare() -> None:
+    """Standard output and error as every command needs them: UTF-8, and waiting for a slow reader."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # it was closed; its number must not become that of a file of ours
+            setattr(sys, name, Path(os.devnull).open(mode))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A file's name may have bytes that are no letters: they go out as they are.
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+            # Who shares the other end may have made it refuse what it cannot take at once.
+            with suppress(OSError, ValueError):
+                os.set_blocking(stream.fileno(), True)
+
+
+def colours(asked: str) -> bool | None:
+    """Whether to colour: as `asked` ("always", "never"); else as NO_COLOR or FORCE_COLOR say; None: on a terminal."""
+    if asked != "auto":
+        return asked == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return False if os.environ.get("TERM") == "dumb" else None
+
+
+def width() -> int | None:
+    """Characters of a line of the terminal that standard output is; None where it is none, and nothing is folded."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else None
+    except (OSError, ValueError):
+        return None
+
+
+def toned(text: str, tone: Tone) -> str:
+    """`text` in a colour; `print_lines` leaves the colour out where none is wanted."""
+    return click.style(text, **_TONES[tone])  # type: ignore[arg-type]
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Each on a line of its own. Raises TutorError when standard output cannot be written, a full disk for one."""
+    try:
+        for line in lines:
+            click.echo(line)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        give_up_output()
+        raise TutorError(f"cannot write standard output: {refused(error)}") from error
 
 
 def print_json(document: object) -> None:
     """One line of JSON."""
-    click.echo(json.dumps(document, allow_nan=False))
-
-
-def print_lines(lines: Iterable[str]) -> None:
-    """Each on a line of its own."""
-    for line in lines:
-        click.echo(line)
+    print_lines([json.dumps(document, allow_nan=False)])
 
 
 def print_files(files: Sequence[Path], as_json: bool) -> None:
@@ -28,7 +90,21 @@ def print_files(files: Sequence[Path], as_json: bool) -> None:
 
 def warn(text: str) -> None:
     """One line on standard error, for what went wrong."""
-    click.echo(f"tcptutor: {text}", err=True)
+    remark(f"tcptutor: {text}")
+
+
+def remark(text: str, *, newline: bool = True) -> None:
+    """On standard error, for a reader while a command goes on. Nobody there is no reason to end it."""
+    with suppress(OSError):
+        click.echo(text, err=True, nl=newline)
+
+
+def give_up_output() -> None:
+    """What is still to be written goes nowhere: the reader has gone, or there is no room."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def on_terminal() -> bool:

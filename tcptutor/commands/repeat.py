@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
-import click
 import msgspec
 
 from tcptutor import course, units
@@ -15,9 +14,9 @@ from tcptutor.analysis import document
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.columns import table
 from tcptutor.commands.bar import Bar
-from tcptutor.commands.output import print_json, print_lines, warn
+from tcptutor.commands.output import print_json, print_lines, toned, warn
 from tcptutor.commands.run import open_store, warn_if_unsaved
-from tcptutor.commands.words import count, duration, rate_with_interval, with_interval
+from tcptutor.commands.words import count, duration, not_valid, rate_with_interval, with_interval
 from tcptutor.conduct import finish
 from tcptutor.errors import LabError, TutorError
 from tcptutor.fleet import place, pool
@@ -50,9 +49,9 @@ def repeat_experiment(
     repeats = _Repeats(experiments, as_json, open_store())
     where = asyncio.run(place.find(experiments, backend, clock, None))
     if not as_json:
-        click.echo(f"{first.name}: {first.title}")
         runs = f"{count(repeat, 'run')}, {where.backend}, {where.clock} clock, {where.why}"
-        click.echo(f"  {runs}: about {duration(place.expected_seconds(experiments, where))}")
+        about = f"  {runs}: about {duration(place.expected_seconds(experiments, where))}"
+        print_lines([toned(f"{first.name}: {first.title}", "title"), about])
     problem = run_until_signal(repeats.run(where))
     if repeats.rows:
         repeats.tell()
@@ -94,11 +93,14 @@ class _Repeats:
         self._documents[number] = document(run, str(file) if file else None)
         made = self.rows[number] = row(Cell(number, {}, run.experiment), run)
         if not self._as_json:
-            best = made.predictions[0]
-            doubt = "" if made.fidelity == "valid" else f"   {made.fidelity}: {made.reasons[0]}"
-            click.echo(
-                f"  seed {made.seed}   {units.rate(made.throughput_bps)}   {count(made.losses, 'loss event')}"
-                f"   measured / {best.label} {best.ratio:.2f}{doubt}"
+            best = made.predictions[:1]
+            doubt = "" if made.fidelity == "valid" else f"   {': '.join([made.fidelity, *made.reasons[:1]])}"
+            models = f"   measured / {best[0].label} {best[0].ratio:.2f}" if best else ""
+            print_lines(
+                [
+                    f"  seed {made.seed}   {units.rate(made.throughput_bps)}"
+                    f"   {count(made.losses, 'loss event')}{models}{doubt}"
+                ]
             )
 
     def tell(self) -> None:
@@ -125,6 +127,7 @@ def _summary(together: Point) -> dict[str, Any]:
         "ratios": ratios,
         "limited_by": together.limited_by,
         "not_valid": together.doubtful,
+        "doubt": together.doubt,
     }
     return msgspec.to_builtins(whole)  # type: ignore[no-any-return]
 
@@ -140,7 +143,7 @@ def _lines(together: Point) -> list[str]:
     ratios = [
         (f"measured / {model.label}", with_interval(model.ratio, 1, "")) for model in together.models.values()
     ]
-    doubt = [f"    {together.doubtful} of {runs} not valid: see their files"] if together.doubtful else []
+    doubt = [f"    {not_valid(together)}"] if together.doubtful else []
     return [
         f"  mean of {runs}, ± half the {LEVEL:.0%} confidence interval",
         *table(quantities, (11,), indent=4),

@@ -6,17 +6,14 @@ import asyncio
 import sys
 import time
 from collections.abc import Mapping
-from itertools import zip_longest
 from pathlib import Path
-
-import click
 
 from tcptutor import course, places, units
 from tcptutor.analysis import Report, Throughput, document, report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
-from tcptutor.columns import table
-from tcptutor.commands.output import print_json, print_lines, warn
+from tcptutor.commands.output import print_json, print_lines, remark, warn
+from tcptutor.commands.report import nothing_measured, report_lines
 from tcptutor.conduct import ConductedRun
 from tcptutor.errors import LabError, TutorError
 from tcptutor.lab.protocol import Event, Phase, Samples
@@ -53,11 +50,11 @@ class _Progress:
 
     def write(self, text: str) -> None:
         if self._shown:
-            click.echo(f"\r\x1b[K{self._experiment.name}   {text}", nl=False, err=True)
+            remark(f"\r\x1b[K{self._experiment.name}   {text}", newline=False)
 
     def clear(self) -> None:
         if self._shown:
-            click.echo("\r\x1b[K", nl=False, err=True)
+            remark("\r\x1b[K", newline=False)
 
 
 async def _conduct(
@@ -101,18 +98,23 @@ def run_experiment(
     backend: str,
     clock: str,
     as_json: bool,
+    all_flows: bool,
 ) -> int:
-    """The exit code. Raises TutorError before anything has run."""
+    """The exit code. Raises TutorError before anything has run, and when nothing was measured."""
     wanted = course.experiment(experiment, settings, seed, scale=scale)
     conducted, problem = run_until_signal(_conduct(wanted, backend, clock, open_store()))
     run, file = conducted.run, conducted.file
     warn_if_unsaved(conducted.unsaved)
-    if as_json:
+    kept = f"; {run.experiment_s:.1f} s of it are kept in {file}" if file else ""
+    result = report(run)
+    if nothing_measured(result):
+        if problem is None:
+            raise LabError(f"nothing was measured: {result.verdict.sentence}{kept}")
+    elif as_json:
         print_json(document(run, str(file) if file else None))
     else:
-        print_report(run, report(run), file)
+        print_report(run, result, file, all_flows)
     if problem is not None:
-        kept = f"; {run.experiment_s:.1f} s of it are kept" if file else ""
         warn(f"{problem}{kept}")
         return problem.exit_code
     return 0
@@ -124,45 +126,6 @@ def warn_if_unsaved(why: str) -> None:
         warn(f"the run is not kept: {why}")
 
 
-def print_report(run: Run, result: Report, file: Path | None) -> None:
+def print_report(run: Run, result: Report, file: Path | None, all_flows: bool = False) -> None:
     """What came out of `run`, for people."""
-    experiment, environment = run.experiment, run.environment
-    where = (
-        f"{environment.backend}, {environment.clock} clock, Linux {environment.kernel} ({environment.reason})"
-    )
-    streams = f"{experiment.total_streams} flow" + "s" * (experiment.total_streams > 1)
-    click.echo(f"{experiment.name}: {experiment.title}")
-    _print_facts(
-        ("NOT RUN", environment.reason) if environment.backend == "replay" else ("ran on", where),
-        (
-            "measured",
-            f"{units.rate(result.throughput_bps)}   {streams}, {result.loss_events} loss events,"
-            f" {result.retransmits} retransmissions",
-        ),
-    )
-    _print_models(result)
-    _print_facts(
-        ("why", result.verdict.sentence),
-        *((("", result.note),) if result.note else ()),
-        ("fidelity", run.fidelity.status),
-        *(("", reason) for reason in run.fidelity.reasons),
-        ("took", f"{run.wall_s:.1f} s for {run.experiment_s:.1f} s of the lab's time"),
-        *((("file", str(file)),) if file else ()),
-    )
-
-
-def _print_facts(*facts: tuple[str, str]) -> None:
-    print_lines(table(facts, (9,)))
-
-
-def _print_models(result: Report) -> None:
-    """A line for each prediction, and why it is off; the same reason of several once, below the last of them."""
-    if result.compared:
-        _print_facts(("models", "and how far the measurement is from each (±: its tolerance)"))
-    for compared, after in zip_longest(result.compared, result.compared[1:]):
-        prediction, mark = compared.prediction, "✓" if compared.within else " "
-        off = f"{units.signed_percent(compared.difference)} (±{100 * prediction.tolerance:.0f} %)"
-        rate = units.rate(prediction.throughput_bps)
-        click.echo(f"  {mark} {prediction.label:<24} {rate:>12}   {off:<14}   {prediction.formula}")
-        if compared.reason and (after is None or after.reason != compared.reason):
-            click.echo(f"      {compared.reason}")
+    print_lines(report_lines(run, result, file, all_flows))

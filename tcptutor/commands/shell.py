@@ -12,21 +12,18 @@ import termios
 import tty
 from collections.abc import Iterator, Mapping, Sequence
 
-import click
-
 from tcptutor import course
 from tcptutor.analysis import report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.session import Terminal
-from tcptutor.commands.output import warn
+from tcptutor.commands.output import remark, warn
 from tcptutor.commands.run import open_store, print_report, warn_if_unsaved
 from tcptutor.conduct import ConductedSession, GrowingRun
 from tcptutor.errors import TutorError, UsageError
 from tcptutor.run import Environment
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment, build, host_names
-from tcptutor.spec import settings as described
 
 _END_OF_INPUT = b"exit\n"
 """Not Ctrl-D: a shell that is not yet reading would never see it."""
@@ -62,9 +59,6 @@ def _tell(runs: Sequence[GrowingRun]) -> None:
     for ended in runs:
         warn_if_unsaved(ended.unsaved)
         if ended.file is not None:
-            # What it turned out to be an experiment of.
-            parameters = described(ended.run.experiment)
-            click.echo(", ".join(f"{name} {value}" for name, value in parameters.items()))
             print_report(ended.run, report(ended.run), ended.file)
 
 
@@ -79,7 +73,7 @@ async def _session(
         conducted = ConductedSession(session, environment, store)
         following = asyncio.create_task(_follow(conducted))
         try:
-            click.echo(_greeting(host, experiment, environment), err=True)
+            remark(_greeting(host, experiment, environment))
             await _attached(terminal)
             await session.leave()
             await following

@@ -1,21 +1,26 @@
-"""`tcptutor show`: one stored run, on the screen or as JSON."""
+"""`tcptutor show`: one stored run, on the screen, as text or as JSON."""
 
 from __future__ import annotations
 
-from tcptutor.analysis import document
-from tcptutor.commands.output import on_terminal, print_json
+from tcptutor.analysis import document, report
+from tcptutor.commands.output import on_terminal, print_json, print_lines
+from tcptutor.commands.report import nothing_measured, report_lines
 from tcptutor.errors import TutorError
 from tcptutor.exchange import open_run
 
 
-def show_run(name: str, as_json: bool) -> int:
-    """The exit code. Raises TutorError for a run that cannot be opened, and where there is no terminal."""
+def show_run(name: str, as_json: bool, as_text: bool, all_flows: bool) -> int:
+    """The exit code. Without a terminal it prints the text. Raises TutorError for a run that cannot be opened."""
     run, path = open_run(name)
+    if not (as_json or as_text or all_flows) and on_terminal():
+        from tcptutor.ui.show import show_run as show_on_screen  # noqa: PLC0415  # Textual takes its time, and JSON needs none of it
+
+        return show_on_screen(run, path.name)
+    result = report(run)
+    if nothing_measured(result):
+        raise TutorError(f"nothing was measured in {path}: {run.note or result.verdict.sentence}")
     if as_json:
         print_json(document(run, str(path)))
-        return 0
-    if not on_terminal():
-        raise TutorError("a run is shown in a terminal: open one, or use `tcptutor show --json`")
-    from tcptutor.ui.show import show_run as show_on_screen  # noqa: PLC0415  # Textual takes its time, and JSON needs none of it
-
-    return show_on_screen(run, path.name)
+    else:
+        print_lines(report_lines(run, result, path, all_flows))
+    return 0

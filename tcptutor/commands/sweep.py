@@ -9,15 +9,14 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-import click
 import msgspec
 
 from tcptutor import places, units
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.columns import table
 from tcptutor.commands.bar import Bar
-from tcptutor.commands.output import print_json, print_lines, warn
-from tcptutor.commands.words import count, difference, duration, rate_with_interval
+from tcptutor.commands.output import print_json, print_lines, remark, warn
+from tcptutor.commands.words import count, difference, duration, not_valid, rate_with_interval
 from tcptutor.course.experiments import Catalogue
 from tcptutor.errors import LabError, TutorError, UsageError
 from tcptutor.fleet import place, pool
@@ -106,11 +105,11 @@ def _fill(request: SweepRequest, store: Store, whole: Sequence[Cell], where: Pla
         print_json(document(store.table, str(store.path)))
     else:
         print_lines(lines(store.table))
-        click.echo(f"file  {store.path}")
+        print_lines([f"file  {store.path}"])
     if request.plot is not None and store.table.rows:
         plot.draw(store.table, request.x, request.plot, request.y or plot.USUAL, request.group)
         if not request.as_json:
-            click.echo(f"plot  {request.plot}")
+            print_lines([f"plot  {request.plot}"])
     return _end(store, problem, store.table.definition)
 
 
@@ -181,9 +180,9 @@ def _announce(request: SweepRequest, missing: Sequence[Cell], where: Place, done
 def _tell(text: str, request: SweepRequest) -> None:
     """To a reader: never into JSON, and not into the errors of a script."""
     if not request.as_json:
-        click.echo(text)
+        print_lines([text])
     elif sys.stderr.isatty():
-        click.echo(text, err=True)
+        remark(text)
 
 
 def lines(results: SweepTable) -> list[str]:
@@ -209,7 +208,7 @@ def _cells(point: Point, names: Sequence[str]) -> list[str]:
         model.label if model else "",
         difference(model.ratio) if model else "",
         ", ".join(point.limited_by),
-        f"{point.doubtful} of {len(point.seeds)} not valid" if point.doubtful else "",
+        not_valid(point),
     ]
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from tcptutor import units
 from tcptutor.sweep.confidence import Summary
+from tcptutor.sweep.points import Point
+
+SCALES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
+"""bit/s of each prefix of a rate, with its name."""
 
 
 def duration(seconds: float) -> str:
@@ -11,6 +15,13 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{max(1.0, seconds):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def not_valid(point: Point) -> str:
+    """ "2 of 5 not valid: only 3 loss events: ...", with the reason that most of them give; empty for none."""
+    if not point.doubtful:
+        return ""
+    return f"{point.doubtful} of {len(point.seeds)} not valid" + (f": {point.doubt}" if point.doubt else "")
 
 
 def count(number: int, what: str) -> str:
@@ -26,10 +37,7 @@ def with_interval(summary: Summary, scale: float, unit: str) -> str:
 
 def rate_with_interval(summary: Summary) -> str:
     """ "9.53 ± 0.21 Mbit/s" of a summary in bit/s: the prefix is the one that suits the mean."""
-    scale, unit = next(
-        (one for one in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")) if summary.mean >= one[0]),
-        (1.0, "bit/s"),
-    )
+    scale, unit = next((one for one in SCALES if summary.mean >= one[0]), SCALES[-1])
     return with_interval(summary, scale, unit)
 
 

@@ -22,6 +22,11 @@ def module_folders(root: Path) -> dict[str, Path]:
     return {entry[1]: path for path in folders if (entry := numbered(path.name))}
 
 
+def short_name(name: str) -> str:
+    """The second part of an experiment's full name."""
+    return name.rpartition("/")[2]
+
+
 class Catalogue:
     """Every experiment file below `root`, read once."""
 
@@ -58,12 +63,11 @@ class Catalogue:
         known = (*self._tables, *self.damaged)
         if name in known:
             return name
-        short = {each: each.rpartition("/")[2] for each in known}
-        if len(same := [each for each in known if short[each] == name]) == 1:
+        if len(same := [each for each in known if short_name(each) == name]) == 1:
             return same[0]
         if same:
             raise UsageError(f"{name!r} is the name of {len(same)} experiments: give {' or '.join(same)}")
-        names = known if "/" in name else tuple(dict.fromkeys(short.values()))
+        names = known if "/" in name else tuple(dict.fromkeys(map(short_name, known)))
         all_of_them = "`tcptutor list` names them" if len(known) > _FEW else ""
         raise UsageError(unknown("experiment", name, names, all_of_them))
 
@@ -91,7 +95,8 @@ def experiment(
     folder: Path | None = None,
     scale: str = "bench",
 ) -> spec.Experiment:
-    """The experiment `slug/name`, or `name` where only one has it, with `overrides` of its parameters, as `tcptutor run --set` gives them.
+    """The experiment of that name, full or short, with `overrides` of its parameters, as `tcptutor run --set` gives
+    them.
 
     Queue and window that the file gives in BDP follow an overridden rate or delay, which changing a
     finished `Experiment` could not do. Raises UsageError, ParameterError or ContentError.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
 
 from tcptutor.sweep.confidence import Summary, summarise
-from tcptutor.sweep.row import Row
+from tcptutor.sweep.row import Row, RowPrediction
+
+_NUMBER = re.compile(r"\d[\d.]*")
 
 QUANTITIES = {
     "throughput": "throughput_bps",
@@ -46,6 +49,8 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     """How many runs have which verdict, the most frequent first."""
     doubtful: int
     """Runs whose fidelity is not valid."""
+    doubt: str = ""
+    """The reason that most of these give first, whatever its numbers, as one has it; empty where none is known."""
 
 
 def points(rows: Sequence[Row]) -> list[Point]:
@@ -63,15 +68,26 @@ def point(rows: Sequence[Row]) -> Point:
         values = [value for row in rows if (value := getattr(row, field)) is not None]
         if values:
             measured[field] = summarise(values)
+    doubtful = [row for row in rows if row.fidelity != "valid"]
+    doubts: dict[str, list[str]] = {}
+    for row in doubtful:
+        for reason in row.reasons[:1]:
+            doubts.setdefault(_NUMBER.sub("", reason), []).append(reason)
     return Point(
         point=rows[0].point,
         values=rows[0].values,
         seeds=tuple(row.seed for row in rows),
         measured=measured,
-        models={one.model: _model(one.model, rows) for one in rows[0].predictions},
+        models={one.model: _model(one.model, rows) for one in _predicted(rows)},
         limited_by=dict(Counter(row.limited_by for row in rows).most_common()),
-        doubtful=sum(row.fidelity != "valid" for row in rows),
+        doubtful=len(doubtful),
+        doubt=max(doubts.values(), key=len, default=[""])[0],
     )
+
+
+def _predicted(rows: Sequence[Row]) -> tuple[RowPrediction, ...]:
+    """Those of the first run that has any: beside an invalid one stands none."""
+    return next((row.predictions for row in rows if row.predictions), ())
 
 
 def _model(name: str, rows: Sequence[Row]) -> PointModel:

@@ -1,0 +1,113 @@
+"""One parameter of experiments, for people and as JSON: what it is, its unit, bounds and default, and who sets it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tcptutor import course
+from tcptutor.columns import table
+from tcptutor.commands.output import toned, width
+from tcptutor.spec import Experiment, Parameter
+
+_UNITS = {
+    "rate": "a rate: bit/s, kbit/s, Mbit/s, Gbit/s",
+    "time": "a time: s, ms, us, min",
+    "ratio": "a probability: a number with %",
+    "size": "a size: bytes, kB, MB, KiB, MiB",
+    "window": "a size: bytes, kB, MB, KiB, MiB; or BDP, times the rate and the delay",
+    "count": "a whole number",
+    "number": "a number",
+}
+_KIND_EXAMPLES = {
+    "rate": "20Mbit/s", "time": "20ms", "ratio": "0.2%", "size": "16KiB", "window": "0.5BDP", "count": "4",
+    "number": "3", "name": "cubic",
+}  # fmt: skip
+_EXAMPLES = {
+    "acks": "on",
+    "algorithms": "reno,cubic",
+    "bytes": "2MB",
+    "changes": "'10s rate=5Mbit/s'",
+    "directions": "forward,reverse",
+    "duration": "10s",
+    "mss": "1000",
+    "mtu": "1400",
+    "offloads": "on",
+    "pair_delays": "10ms,40ms",
+    "starts": "0s,5s",
+    "udp_streams": "1",
+    "warmup": "2s",
+}
+"""Where one that suits the kind would be out of bounds, or odd."""
+
+
+def explained(whole: course.Course, known: Parameter) -> tuple[list[str], dict[str, Any]]:
+    """The lines, and the same as a document."""
+    plain = Experiment(name="")
+    default, sample = known.text(known.of(plain)), example(known)
+    if known.name == "queue":
+        default = "1 BDP, and 64 full frames at least"
+    users = _users(whole, known, plain)
+    rows = [
+        ("what", known.help),
+        ("written as", _UNITS.get(known.kind, "one of its values" if known.choices else "a name")),
+        ("values", known.bounds),
+        ("default", default),
+        *(
+            ("set by" if place == 0 else "", f"{who}: {value}")
+            for place, (who, value) in enumerate(users.items())
+        ),
+        ("example", sample),
+    ]
+    if known.kind == "changes":
+        rows[1] = ("written as", "a list, parted by semicolons")
+    elif known.many:
+        rows[1] = ("written as", f"a list, parted by commas, of {rows[1][1]}")
+    room = width()
+    lines = table(rows, (10,), fold=room is not None, width=room or 0)
+    document = {
+        "parameter": known.name,
+        "help": known.help,
+        "kind": known.kind,
+        "values": known.bounds,
+        "default": known.of(plain),
+        "set_by": users,
+        "example": sample,
+    }
+    return [toned(known.name, "title"), *lines], document
+
+
+def sysctl_explained(name: str) -> tuple[list[str], dict[str, Any]]:
+    """Of a sysctl below net.ipv4, which --set takes as well."""
+    what = f"the hosts' sysctl net.ipv4.{name}, set as it is given; the kernel says what it takes"
+    sample = f"tcptutor run random-loss --set {name}=VALUE"
+    lines = table(
+        [("what", what), ("see", "man 7 tcp; ip-sysctl.rst of the kernel"), ("example", sample)], (10,)
+    )
+    return [toned(name, "title"), *lines], {"parameter": name, "help": what, "example": sample}
+
+
+def example(known: Parameter) -> str:
+    """A command that sets it."""
+    usual = known.choices[-1] if known.choices else _KIND_EXAMPLES.get(known.kind, "")
+    more = {
+        "udp_rate": " --set udp_streams=1",
+        "jitter_shape": " --set jitter=2ms",
+        "reverse_queue": " --set reverse_rate=1Mbit/s",
+        "loss_by": " --set changes=none",
+    }
+    return f"tcptutor run random-loss --set {known.name}={_EXAMPLES.get(known.name, usual)}{more.get(known.name, '')}"
+
+
+def _users(whole: course.Course, known: Parameter, plain: Experiment) -> dict[str, str]:
+    """The experiments and pages that have another value than the default, with that value."""
+    users: dict[str, str] = {}
+    for module in whole.modules:
+        for name, experiment in module.experiments.items():
+            if (value := known.of(experiment)) != known.of(plain):
+                users[name] = known.text(value)
+        for place, step in enumerate(module.steps, 1):
+            if (run := step.experiment) and known.of(run.experiment) != known.of(
+                module.experiments[run.name]
+            ):
+                users[f"{module.id}, page {place}"] = known.text(known.of(run.experiment))
+    return users

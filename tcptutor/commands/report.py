@@ -1,0 +1,202 @@
+"""What came out of a run, for people: what it was, its figures, the models beside them, why, and whether to believe it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+from tcptutor import units
+from tcptutor.analysis import Compared, FlowFigures, Report
+from tcptutor.columns import length, table
+from tcptutor.commands.output import Tone, toned, width
+from tcptutor.commands.words import SCALES, count
+from tcptutor.run import Run, UdpResult
+from tcptutor.spec import Experiment, settings
+
+_FACTS = 9
+"""Characters of the names of facts."""
+_MANY = 8
+"""Flows of which each has a line; of more, the fastest and the slowest have."""
+_EXTREMES = 3
+"""So many of the fastest and of the slowest."""
+_FIDELITY: dict[str, Tone] = {"valid": "good", "suspect": "doubt", "invalid": "bad"}
+
+Row = tuple[str, ...]
+
+
+def nothing_measured(result: Report) -> bool:
+    """Whether no flow of any kind was measured: there are no figures then, not even zeros."""
+    return not result.flows and not result.udp
+
+
+def report_lines(run: Run, result: Report, file: Path | None, all_flows: bool = False) -> list[str]:
+    """All of it; of many flows the extremes only, unless `all_flows` are asked for."""
+    experiment, environment, fidelity = run.experiment, run.environment, run.fidelity
+    reason = f" ({environment.reason})" if environment.reason else ""
+    where = f"{environment.backend}, {environment.clock} clock, Linux {environment.kernel}{reason}"
+    return [
+        toned(f"{experiment.name}: {experiment.title}", "title"),
+        *_facts(
+            ("NOT RUN", environment.reason) if environment.backend == "replay" else ("ran on", where),
+            ("with", _with(experiment)),
+            ("measured", _measured(result)),
+            *_together(result),
+        ),
+        *_flows(experiment, result.flows, all_flows),
+        *_udp(experiment, result.udp, all_flows),
+        *_models(result.compared),
+        *_facts(
+            ("why", result.verdict.sentence),
+            *((("", result.note),) if result.note and result.note not in fidelity.reasons else ()),
+            ("fidelity", toned(fidelity.status, _FIDELITY[fidelity.status])),
+            *(("", reason) for reason in fidelity.reasons),
+            *((("cut short", run.note),) if not run.complete and run.note else ()),
+            ("took", f"{run.wall_s:.1f} s for {run.experiment_s:.1f} s of the lab's time"),
+            *((("file", str(file)),) if file else ()),
+        ),
+    ]
+
+
+def _facts(*facts: Row) -> list[str]:
+    """On a terminal in lines of its width; a file's name stays in one piece, to be copied."""
+    room = width()
+    lines = []
+    for name, text in facts:
+        whole = room is None or name == "file"
+        lines += table([(name, text)], (_FACTS,), fold=not whole, width=room or 0)
+    return lines
+
+
+def _with(experiment: Experiment) -> str:
+    given = {**settings(experiment), "seed": str(experiment.seed)}
+    return ", ".join(f"{name} {value}" for name, value in given.items())
+
+
+def _measured(result: Report) -> str:
+    told = []
+    if result.flows:
+        told.append(
+            f"{units.rate(result.throughput_bps)}   {count(len(result.flows), 'flow')},"
+            f" {count(result.loss_events, 'loss event')}, {count(result.retransmits, 'retransmission')}"
+        )
+        if len(result.flows) == 1 and (steady := result.flows[0].cov) is not None:
+            told.append(f"CoV {steady:.0%} over the seconds")
+    if result.udp:
+        total = sum(flow.received_bps for flow in result.udp)
+        told.append(
+            f"UDP {units.rate(total)}" + (f" in {len(result.udp)} flows" if len(result.udp) > 1 else "")
+        )
+    return ", ".join(told) or "nothing"
+
+
+def _together(result: Report) -> list[Row]:
+    if len(result.flows) < 2:
+        return []
+    between = "" if result.cov_between is None else f", CoV {result.cov_between:.0%} between the flows"
+    return [
+        (
+            "shared",
+            f"Jain's index {result.jain_index:.3f}{between}; below, CoV is each flow's over the seconds",
+        )
+    ]
+
+
+def _flows(experiment: Experiment, flows: Sequence[FlowFigures], all_flows: bool) -> list[str]:
+    """A table with a line a flow; nothing for one, which is told already."""
+    if len(flows) < 2:
+        return []
+    mixed = len({experiment.algorithm(flow.flow) for flow in flows}) > 1
+    scale, unit = _scale([flow.throughput_bps for flow in flows])
+    head = ("flow", "", "", unit, "share", "CoV", "RTT, ms", "cwnd", "losses", "sent again")
+    rows = [
+        (
+            str(flow.flow + 1),
+            _way(flow.pair, experiment.reversed(flow.flow)) if experiment.pairs > 1 else "",
+            experiment.algorithm(flow.flow) if mixed else "",
+            f"{flow.throughput_bps / scale:.2f}",
+            f"{flow.share:.1%}",
+            "" if flow.cov is None else f"{flow.cov:.0%}",
+            f"{1e3 * flow.mean_rtt_s:.1f}",
+            f"{flow.mean_cwnd_segments:.1f}",
+            str(flow.losses),
+            str(flow.retransmits),
+        )
+        for flow in flows
+    ]
+    return _listed(head, rows, [flow.throughput_bps for flow in flows], all_flows)
+
+
+def _udp(experiment: Experiment, flows: Sequence[UdpResult], all_flows: bool) -> list[str]:
+    if not flows:
+        return []
+    scale, unit = _scale([flow.sent_bps for flow in flows])
+    head = ("UDP", "", f"sent, {unit}", "received", "lost", "datagrams", "jitter, ms", "out of order")
+    rows = [
+        (
+            str(flow.flow + 1),
+            _way(flow.pair, False) if experiment.pairs > 1 else "",
+            f"{flow.sent_bps / scale:.2f}",
+            f"{flow.received_bps / scale:.2f}",
+            f"{flow.lost / flow.datagrams:.1%}" if flow.datagrams else "",
+            f"{flow.lost} of {flow.datagrams}",
+            f"{1e3 * flow.jitter_s:.2f}",
+            str(flow.out_of_order),
+        )
+        for flow in flows
+    ]
+    return _listed(head, rows, [flow.received_bps for flow in flows], all_flows)
+
+
+def _scale(rates: Sequence[float]) -> tuple[float, str]:
+    """bit/s of the prefix that suits the largest, and its name: one for a whole column."""
+    return next((one for one in SCALES if max(rates) >= one[0]), SCALES[-1])
+
+
+def _way(pair: int, reverse: bool) -> str:
+    ends = f"h{2 * pair + 1}", f"h{2 * pair + 2}"
+    return " to ".join(reversed(ends) if reverse else ends)
+
+
+def _listed(head: Row, rows: Sequence[Row], rates: Sequence[float], all_flows: bool) -> list[str]:
+    """The rows below their head, without columns that nothing stands in; of many those with extreme `rates`."""
+    used = [place for place in range(len(head)) if any(row[place] for row in rows)]
+    by_rate = sorted(range(len(rows)), key=lambda place: -rates[place])
+    few = all_flows or len(rows) <= _MANY
+    shown = [
+        rows[place] for place in (range(len(rows)) if few else [*by_rate[:_EXTREMES], *by_rate[-_EXTREMES:]])
+    ]
+    lines = table([tuple(row[place] for place in used) for row in (head, *shown)], right=True, indent=4)
+    if not few:
+        between = f"{len(rows) - 2 * _EXTREMES} between these: --flows shows them"
+        lines.insert(1 + _EXTREMES, toned(f"    ... {between}", "faint"))
+    return lines
+
+
+def _models(compared: Sequence[Compared]) -> list[str]:
+    """A line for each prediction, and why it is off; the same reason of several once, below the last of them.
+
+    Its formula goes below where the line would not fit.
+    """
+    if not compared:
+        return []
+    cells = [
+        (
+            ("▸" if place == 0 else " ") + (toned("✓", "good") if each.within else " "),
+            each.prediction.label,
+            units.rate(each.prediction.throughput_bps),
+            f"{units.signed_percent(each.difference)} (±{100 * each.prediction.tolerance:.0f} %)",
+        )
+        for place, each in enumerate(compared)
+    ]
+    formulas = [each.prediction.formula for each in compared]
+    lines, room = table([(*row, formula) for row, formula in zip(cells, formulas, strict=True)]), width()
+    below = room is not None and any(length(line) > room for line in lines)
+    if below:
+        lines = table(cells)
+    told = _facts(("models", "▸ binds, ✓ explains the run; how far the run is from it, and its tolerance"))
+    for place, (each, after) in enumerate(zip_longest(compared, compared[1:])):
+        told += [lines[place], f"       {formulas[place]}"] if below else [lines[place]]
+        if each.reason and (after is None or after.reason != each.reason):
+            told.append(f"       {each.reason}")
+    return told
