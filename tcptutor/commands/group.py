@@ -323,6 +323,26 @@ def lint(folder: Path | None) -> None:
 
 
 @main.command()
+@click.option("--experiment", metavar="NAME", help="Of this experiment only.")
+@click.option("--module", metavar="ID", help="Of this module only: of its experiments, and on its pages.")
+@click.option("--page", metavar="PAGE", help="On this page only, by its number or id.")
+@click.option(
+    "-n",
+    "most",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="So many, the newest; 0 for all.",
+)
+@_JSON
+def runs(**given: Any) -> None:
+    """List the runs that are kept, newest first. The id at the start of a line, or `last`, goes to show, plot, export."""
+    from tcptutor.commands.runs import list_runs  # noqa: PLC0415
+
+    _end(list_runs, **given)
+
+
+@main.command()
 @click.argument("name", metavar="FILE|ID")
 @click.option("--text", "as_text", is_flag=True, help="Print it, as it is done in a pipe.")
 @_FLOWS

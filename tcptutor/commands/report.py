@@ -20,7 +20,7 @@ _MANY = 8
 """Flows of which each has a line; of more, the fastest and the slowest have."""
 _EXTREMES = 3
 """So many of the fastest and of the slowest."""
-_FIDELITY: dict[str, Tone] = {"valid": "good", "suspect": "doubt", "invalid": "bad"}
+FIDELITY: dict[str, Tone] = {"valid": "good", "suspect": "doubt", "invalid": "bad"}
 
 Row = tuple[str, ...]
 
@@ -49,7 +49,7 @@ def report_lines(run: Run, result: Report, file: Path | None, all_flows: bool = 
         *_facts(
             ("why", result.verdict.sentence),
             *((("", result.note),) if result.note and result.note not in fidelity.reasons else ()),
-            ("fidelity", toned(fidelity.status, _FIDELITY[fidelity.status])),
+            ("fidelity", toned(fidelity.status, FIDELITY[fidelity.status])),
             *(("", reason) for reason in fidelity.reasons),
             *((("cut short", run.note),) if not run.complete and run.note else ()),
             ("took", f"{run.wall_s:.1f} s for {run.experiment_s:.1f} s of the lab's time"),

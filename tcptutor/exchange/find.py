@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tcptutor import files, places
@@ -10,6 +11,7 @@ from tcptutor.run import Run, load
 from tcptutor.runs.parts import recover
 
 _SHOWN = 3
+_LATEST = re.compile(r"last(?:-(\d{1,6}))?")
 SWEEP_BEGINS = b'{"type":"tcpsweep"'
 """How `tcptutor sweep` begins its file."""
 
@@ -27,25 +29,47 @@ def open_run(name: str) -> tuple[Run, Path]:
     return load(path), path
 
 
+def kept_runs() -> list[Path]:
+    """The files of the user's runs, newest first; what a killed program was running is among them."""
+    recover(places.runs())
+    return sorted(places.runs().glob("*.tcprun"), reverse=True)
+
+
+def short_id(file: Path) -> str:
+    """What tells a kept run from the others: its id without the time that it begins with."""
+    return file.stem.split("-")[-1] if file.stem.count("-") > 1 else file.stem
+
+
 def find(name: str) -> Path:
-    """A file, or the one kept run whose id is `name` or begins with it. Raises UsageError."""
+    """A file, or the one kept run that `name` means. Raises UsageError.
+
+    That is the run whose id or short id begins so; `last` is the newest, `last-1` the one before it and so on.
+    """
     path = Path(name)
     if path.is_dir():
         raise UsageError(f"{name} is a folder: give a run file in it")
     if path.exists():
         return path
     # An id is a plain name: anything with a folder in it can only have been a file.
-    # What a killed program was running is kept as well, once it has become a file.
-    recover(places.runs())
-    kept = sorted(places.runs().glob("*.tcprun")) if path.name == name else []
+    kept = kept_runs() if path.name == name else []
+    if latest := _LATEST.fullmatch(name):
+        return _back(kept, int(latest[1] or 0))
     found = [file for file in kept if file.stem == name] or [
-        file for file in kept if file.stem.startswith(name)
+        file for file in kept if file.stem.startswith(name) or short_id(file).startswith(name)
     ]
     if len(found) == 1:
         return found[0]
     if found:
-        some = ", ".join(file.stem for file in found[:_SHOWN]) + (" ..." if len(found) > _SHOWN else "")
+        some = ", ".join(map(short_id, found[:_SHOWN])) + (" ..." if len(found) > _SHOWN else "")
         raise UsageError(f"{len(found)} runs begin with {name!r}: {some}: give more of the id")
     raise UsageError(
-        f"no run file {name!r}, and no run in {places.runs()} begins so: give a file or a run's id"
+        f"no run file {name!r}, and no run begins so: `tcptutor runs` lists those in {places.runs()}"
     )
+
+
+def _back(kept: list[Path], steps: int) -> Path:
+    """The run that many before the newest. Raises UsageError."""
+    if steps < len(kept):
+        return kept[steps]
+    there = f"{len(kept)} are there" if kept else "none is there yet"
+    raise UsageError(f"no run {steps} before the last, {there}: `tcptutor run random-loss` makes one")

@@ -178,6 +178,13 @@ class Journal:
                     if file and file not in files:
                         yield str(self._file(file))
 
+    def pages_of_runs(self) -> dict[str, tuple[str, str]]:
+        """Module and step of every run that was begun on a page, by the run's id."""
+        with store.errors(self._path):
+            data = store.runs_back(self._connection)
+        begun = (event for event in map(decode, data) if isinstance(event, RunBegun))
+        return {event.run: (event.module, event.step) for event in begun}
+
     def _file(self, name: str) -> Path:
         return (self.runs.folder or Path()) / name
 

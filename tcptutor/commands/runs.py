@@ -1,0 +1,209 @@
+"""`tcptutor runs`: the runs that are kept, newest first, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from tcptutor import course, exchange, places, units
+from tcptutor.analysis import report
+from tcptutor.columns import length, table
+from tcptutor.commands.output import print_json, print_lines, toned, warn, width
+from tcptutor.commands.report import FIDELITY, nothing_measured
+from tcptutor.course.experiments import Catalogue, short_name
+from tcptutor.errors import JournalError, TutorError, UsageError, unknown
+from tcptutor.journal import Journal
+from tcptutor.run import Run, load
+from tcptutor.spec import Experiment, settings
+
+_FOLLOWING = ("queue", "reverse_queue", "window", "send_buffer", "buffer")
+"""They follow the rate and the delay where an experiment gives them in BDP."""
+_PLACE = tuple[str, str]
+"""Module and step of a page."""
+
+
+class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One line, as --json has it."""
+
+    id: str
+    short: str
+    started: str
+    """ISO 8601, with its zone."""
+    experiment: str
+    module: str | None
+    page: str | None
+    """The step on whose page it was made; None for one of the command line."""
+    settings: dict[str, str]
+    """Those that differ from the experiment's own, as they are typed."""
+    seed: int
+    throughput_bps: float | None
+    """None where no flow was measured."""
+    udp_bps: float | None
+    """Of all UDP flows, at their receivers; None without any."""
+    limited_by: str | None
+    fidelity: str
+    complete: bool
+    backend: str
+    file: str
+
+
+def list_runs(experiment: str | None, module: str | None, page: str | None, most: int, as_json: bool) -> int:
+    """The exit code. Raises UsageError for a name that there is not."""
+    catalogue = Catalogue(places.lessons())
+    wanted = None if experiment is None else catalogue.full_name(experiment)
+    steps = _steps(module, page)
+    pages = _pages()
+    found: list[KeptRun] = []
+    more = False
+    for file in exchange.kept_runs():
+        place = pages.get(file.stem)
+        if page is not None and place not in steps:
+            continue
+        if most and len(found) == most:
+            more = True
+            break
+        if (run := _readable(file)) is None:
+            continue
+        of_module = module in (run.experiment.name.partition("/")[0], place and place[0])
+        if (wanted is None or run.experiment.name == wanted) and (module is None or of_module):
+            found.append(_kept(run, file, place, catalogue))
+    if as_json:
+        print_json({"runs": msgspec.to_builtins(found)})
+    elif found:
+        print_lines(_lines(found))
+        if more:
+            print_lines([toned(f"the newest {most}: -n 0 lists all", "faint")])
+    else:
+        asked = "such " if experiment or module or page else ""
+        print_lines([f"no {asked}run is kept in {places.runs()}: `tcptutor run random-loss` makes one"])
+    return 0
+
+
+def _steps(module: str | None, page: str | None) -> set[_PLACE]:
+    """The pages that are meant. Raises UsageError for a module or page that there is not."""
+    modules = {each.id: each for each in course.load().modules}
+    if module is not None and module not in modules:
+        raise UsageError(unknown("module", module, modules))
+    all_pages = [
+        (each.id, number, step.id)
+        for each in modules.values()
+        for number, step in enumerate(each.steps, 1)
+        if module in (None, each.id)
+    ]
+    steps = {(id_, step) for id_, number, step in all_pages if page in (str(number), step)}
+    if page is not None and not steps:
+        raise UsageError(unknown("page", page, [step for _, _, step in all_pages]))
+    return steps
+
+
+def _pages() -> Mapping[str, _PLACE]:
+    """Where each run was made, by its id; nothing for those of the command line."""
+    if not (places.state() / "journal.db").exists():
+        return {}
+    try:
+        with closing(Journal.open()) as journal:
+            return journal.pages_of_runs()
+    except JournalError as error:
+        warn(str(error))
+        return {}
+
+
+def _readable(file: Path) -> Run | None:
+    try:
+        return load(file)
+    except TutorError as error:
+        warn(f"left out: {error}")
+        return None
+
+
+def _kept(run: Run, file: Path, place: _PLACE | None, catalogue: Catalogue) -> KeptRun:
+    result = report(run)
+    nothing = nothing_measured(result)
+    return KeptRun(
+        id=run.id,
+        short=exchange.short_id(file),
+        started=run.started,
+        experiment=run.experiment.name,
+        module=place[0] if place else None,
+        page=place[1] if place else None,
+        settings=_changed(run.experiment, catalogue),
+        seed=run.experiment.seed,
+        throughput_bps=result.throughput_bps if result.flows else None,
+        udp_bps=sum(flow.received_bps for flow in result.udp) if result.udp else None,
+        limited_by=None if nothing else result.verdict.limited_by,
+        fidelity=run.fidelity.status,
+        complete=run.complete,
+        backend=run.environment.backend,
+        file=str(file),
+    )
+
+
+def _changed(experiment: Experiment, catalogue: Catalogue) -> dict[str, str]:
+    """The settings that are not the experiment's own; all of one that is not the course's, or no longer."""
+    here = settings(experiment)
+    try:
+        own = catalogue.build(experiment.name, scale=experiment.scale)
+        changed = _differing(experiment, own)
+        rest = {name: value for name, value in changed.items() if name not in _FOLLOWING}
+        follows = _differing(experiment, catalogue.build(experiment.name, rest, scale=experiment.scale))
+    except TutorError:
+        return here
+    return {name: value for name, value in changed.items() if name in rest or name in follows}
+
+
+def _differing(one: Experiment, other: Experiment) -> dict[str, str]:
+    """What `one` has in another way than `other`, with what it has."""
+    here, there = settings(one), settings(other)
+    names = dict.fromkeys([*here, *there])
+    return {name: here.get(name, "none") for name in names if here.get(name) != there.get(name)}
+
+
+def _lines(found: Sequence[KeptRun]) -> list[str]:
+    """In columns; the settings below where a terminal is too narrow."""
+    head = ("id", "started", "experiment", "throughput", "limited by", "fidelity", "seed")
+    rows = [head, *(_cells(one, found) for one in found)]
+    changed = [
+        "settings",
+        *(", ".join(f"{name} {value}" for name, value in one.settings.items()) for one in found),
+    ]
+    right = (False, False, False, True, False, False, True)
+    beside = table(
+        [(*row, text) for row, text in zip(rows, changed, strict=True)], indent=0, right=(*right, False)
+    )
+    room = width()
+    if room is None or max(map(length, beside)) <= room:
+        return [toned(beside[0], "title"), *beside[1:]]
+    lines = table(rows, indent=0, right=right)
+    told = [toned(lines[0], "title")]
+    for line, text in zip(lines[1:], changed[1:], strict=True):
+        told += [line, *(table([(text,)], indent=8, fold=True, width=room) if text else [])]
+    return told
+
+
+def _cells(one: KeptRun, all_of_them: Sequence[KeptRun]) -> tuple[str, ...]:
+    short = short_name(one.experiment)
+    same = {each.experiment for each in all_of_them if short_name(each.experiment) == short}
+    rates = [] if one.throughput_bps is None else [units.rate(one.throughput_bps)]
+    rates += [] if one.udp_bps is None else [f"UDP {units.rate(one.udp_bps)}"]
+    fidelity = toned(one.fidelity, FIDELITY[one.fidelity]) if one.complete else toned("cut short", "doubt")
+    return (
+        one.short,
+        _when(one.started),
+        short if len(same) == 1 else one.experiment,
+        ", ".join(rates) or "nothing",
+        one.limited_by or "",
+        fidelity,
+        str(one.seed),
+    )
+
+
+def _when(started: str) -> str:
+    """The day and the minute, as the clock at the wall had it."""
+    try:
+        return f"{datetime.fromisoformat(started):%Y-%m-%d %H:%M}"
+    except ValueError:
+        return started
