@@ -336,7 +336,7 @@ def lint(folder: Path | None) -> None:
 )
 @_JSON
 def runs(**given: Any) -> None:
-    """List the runs that are kept, newest first. The id at the start of a line, or `last`, goes to show, plot, export."""
+    """List the runs that are kept, newest first; show, plot and export take the id of a line, or `last`."""
     from tcptutor.commands.runs import list_runs  # noqa: PLC0415
 
     _end(list_runs, **given)

@@ -32,7 +32,7 @@ def prepare() -> None:
     """Standard output and error as every command needs them: UTF-8, and waiting for a slow reader."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # it was closed; its number must not become that of a file of ours
-            setattr(sys, name, Path(os.devnull).open(mode))
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115  # it is open to the end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A file's name may have bytes that are no letters: they go out as they are.

@@ -1,4 +1,4 @@
-"""What came out of a run, for people: what it was, its figures, the models beside them, why, and whether to believe it."""
+"""What came out of a run, for people: its figures, the models beside them, why, and whether to believe it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _measured(result: Report) -> str:
             f" {count(result.loss_events, 'loss event')}, {count(result.retransmits, 'retransmission')}"
         )
         if len(result.flows) == 1 and (steady := result.flows[0].cov) is not None:
-            told.append(f"CoV {steady:.0%} over the seconds")
+            told.append(f"CoV {units.percent(steady, 2)} over the seconds")
     if result.udp:
         total = sum(flow.received_bps for flow in result.udp)
         told.append(
@@ -93,11 +93,17 @@ def _measured(result: Report) -> str:
 def _together(result: Report) -> list[Row]:
     if len(result.flows) < 2:
         return []
-    between = "" if result.cov_between is None else f", CoV {result.cov_between:.0%} between the flows"
+    between = (
+        ""
+        if result.cov_between is None
+        else f", CoV {units.percent(result.cov_between, 2)} between the flows"
+    )
+    steady = any(flow.cov is not None for flow in result.flows)
+    below = "; below, CoV is each flow's over the seconds" if steady else ""
     return [
         (
             "shared",
-            f"Jain's index {result.jain_index:.3f}{between}; below, CoV is each flow's over the seconds",
+            f"Jain's index {result.jain_index:.3f}{between}{below}",
         )
     ]
 
@@ -108,15 +114,15 @@ def _flows(experiment: Experiment, flows: Sequence[FlowFigures], all_flows: bool
         return []
     mixed = len({experiment.algorithm(flow.flow) for flow in flows}) > 1
     scale, unit = _scale([flow.throughput_bps for flow in flows])
-    head = ("flow", "", "", unit, "share", "CoV", "RTT, ms", "cwnd", "losses", "sent again")
+    head = ("flow", "", "", unit, "share, %", "CoV, %", "RTT, ms", "cwnd", "losses", "sent again")
     rows = [
         (
             str(flow.flow + 1),
             _way(flow.pair, experiment.reversed(flow.flow)) if experiment.pairs > 1 else "",
             experiment.algorithm(flow.flow) if mixed else "",
             f"{flow.throughput_bps / scale:.2f}",
-            f"{flow.share:.1%}",
-            "" if flow.cov is None else f"{flow.cov:.0%}",
+            f"{100 * flow.share:.1f}",
+            "" if flow.cov is None else f"{100 * flow.cov:.0f}",
             f"{1e3 * flow.mean_rtt_s:.1f}",
             f"{flow.mean_cwnd_segments:.1f}",
             str(flow.losses),
@@ -131,14 +137,14 @@ def _udp(experiment: Experiment, flows: Sequence[UdpResult], all_flows: bool) ->
     if not flows:
         return []
     scale, unit = _scale([flow.sent_bps for flow in flows])
-    head = ("UDP", "", f"sent, {unit}", "received", "lost", "datagrams", "jitter, ms", "out of order")
+    head = ("UDP", "", f"sent, {unit}", "received", "lost, %", "datagrams", "jitter, ms", "out of order")
     rows = [
         (
             str(flow.flow + 1),
             _way(flow.pair, False) if experiment.pairs > 1 else "",
             f"{flow.sent_bps / scale:.2f}",
             f"{flow.received_bps / scale:.2f}",
-            f"{flow.lost / flow.datagrams:.1%}" if flow.datagrams else "",
+            f"{100 * flow.lost / flow.datagrams:.2f}" if flow.datagrams else "",
             f"{flow.lost} of {flow.datagrams}",
             f"{1e3 * flow.jitter_s:.2f}",
             str(flow.out_of_order),

@@ -53,13 +53,13 @@ class SweepRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_sweep(request: SweepRequest) -> int:
     """The exit code. Raises TutorError; what is in the file then stays there."""
+    catalogue = Catalogue(places.lessons())
+    request = msgspec.structs.replace(request, experiment=catalogue.full_name(request.experiment))
     axes = read_axes(request.grid)
     if request.plot is not None:
         plot.check(axes, request.x, request.y or plot.USUAL, request.group, request.plot)
     settings = {parameter_name(name): value for name, value in request.settings.items()}
-    whole = cells(
-        Catalogue(places.lessons()), request.experiment, settings, axes, request.seed, request.scale
-    )
+    whole = cells(catalogue, request.experiment, settings, axes, request.seed, request.scale)
     if request.cluster is None:
         experiments = [cell.experiment for cell in whole]
         where = asyncio.run(place.find(experiments, request.backend, request.clock, request.jobs))

@@ -20,10 +20,7 @@ def run_model(name: str | None, words: Sequence[str], as_json: bool) -> int:
     if name is None:
         print_json({"models": _listing()}) if as_json else print_lines(_list())
         return 0
-    known = name.replace("-", "_").lower()
-    if known not in MODELS and known != trajectory.NAME:
-        names = [*MODELS, trajectory.NAME]
-        raise UsageError(unknown("model", name, names, "`tcptutor model` lists them all"))
+    known = _full_name(name)
     settings = read.pairs(words)
     if known == trajectory.NAME:
         return trajectory.run(settings, as_json)
@@ -46,6 +43,17 @@ def run_model(name: str | None, words: Sequence[str], as_json: bool) -> int:
     else:
         print_lines(_answer(model, values, result))
     return 0
+
+
+def _full_name(name: str) -> str:
+    """The model that `name` is, or the only one that begins so. Raises UsageError."""
+    names, known = [*MODELS, trajectory.NAME], name.replace("-", "_").lower()
+    begins = [each for each in names if each == known] or [each for each in names if each.startswith(known)]
+    if len(begins) == 1:
+        return begins[0]
+    if begins:
+        raise UsageError(f"{name!r} is the beginning of {len(begins)} models: give {' or '.join(begins)}")
+    raise UsageError(unknown("model", name, names, "`tcptutor model` lists them all"))
 
 
 def _computed(model: PublishedModel, values: Mapping[str, Any]) -> float | list[float]:
