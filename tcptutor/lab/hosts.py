@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tcptutor.errors import KernelLacks, LabError
+from tcptutor.lab.memory import largest_buffer
 from tcptutor.lab.network import Host, Interface, Network, network_of
 from tcptutor.spec import Experiment
 
@@ -19,7 +20,6 @@ _SIOCETHTOOL = 0x8946
 _SIOCGIFMTU, _SIOCSIFMTU = 0x8921, 0x8922
 # linux/ethtool.h: the commands that read and set one offload each.
 _OFFLOADS = {"tso": (0x1E, 0x1F), "gso": (0x23, 0x24), "gro": (0x2B, 0x2C)}
-_BUFFER_MAX = 6 << 20
 
 
 def sysctl(host: Host, name: str, value: str | None = None) -> str:
@@ -140,7 +140,7 @@ class Setup:
 
     def _sysctls(self) -> dict[str, str]:
         experiment, hosts = self._experiment, self._experiment.hosts
-        largest = max(_BUFFER_MAX, 8 * round(experiment.bdp or 0) + 4 * experiment.path.queue)
+        largest = largest_buffer(experiment)
         wanted = {
             # Nothing learned in one run may help the next one.
             "tcp_no_metrics_save": "1",
