@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from tcptutor.errors import AgentDied, KernelLacks, LabError, ProtocolError, TutorError
+from tcptutor.errors import AgentDied, KernelLacks, LabError, ProtocolError, TutorError, UsageError
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Event, Failed
 
@@ -33,5 +33,5 @@ async def next_event(
 
 def failure(event: Failed) -> TutorError:
     """The exception that `event` tells of."""
-    kinds = {"kernel": KernelLacks, "protocol": ProtocolError}
+    kinds = {"kernel": KernelLacks, "protocol": ProtocolError, "usage": UsageError}
     return kinds.get(event.kind, LabError)(event.reason)

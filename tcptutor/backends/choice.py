@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tcptutor.backends import boot, replay
 from tcptutor.backends.base import Backend
+from tcptutor.backends.guest import sizes
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.host import HostBackend
@@ -25,6 +26,8 @@ class ChosenBackend(NamedTuple):
     clock: str
     reason: str
     """Why it was chosen, for the screen."""
+    memory: int = 0
+    """MiB of a guest; 0 elsewhere."""
 
 
 def lacks(experiment: Experiment, here: Environment) -> list[str]:
@@ -58,7 +61,7 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
             raise LabUnavailable(
                 "the host's kernel has only the real clock: leave --clock out, or take --backend guest"
             )
-        return _guest(clock, "asked for")
+        return _guest(experiment, clock, "asked for")
     here, why = await host_environment()
     if backend == "host":
         if here is not None and (missing := lacks(experiment, here)):
@@ -68,7 +71,7 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
         return ChosenBackend(HostBackend(), "host", "real", "this machine's kernel has all that is needed")
     reason = f"this machine's kernel has no {', '.join(missing)}" if here is not None else why
     try:
-        return _guest(clock, reason)
+        return _guest(experiment, clock, reason)
     except LabUnavailable as error:
         raise LabUnavailable(f"{reason}; and {error}") from error
 
@@ -78,13 +81,14 @@ def recordings(reason: str) -> ChosenBackend:
     return ChosenBackend(replay.ReplayBackend(reason), "replay", "recorded", reason)
 
 
-def _guest(clock: str, reason: str) -> ChosenBackend:
-    snapshots = Snapshots()
+def _guest(experiment: Experiment, clock: str, reason: str) -> ChosenBackend:
+    memory = sizes.size(experiment)
+    snapshots = Snapshots(memory=memory)
     snapshots.image.check()
     if clock == "auto":
         # Real time is worth having only where the guest is as fast as it.
         try:
-            clock = "real" if snapshots.manifest("real").kvm else "virtual"
+            clock = "real" if Snapshots().manifest("real").kvm else "virtual"
         except ImageDamaged:
             clock = "virtual"
-    return ChosenBackend(GuestBackend(clock, snapshots), "guest", clock, reason)
+    return ChosenBackend(GuestBackend(clock, snapshots), "guest", clock, reason, memory)

@@ -22,6 +22,11 @@ _USUAL = Experiment(name="usual", path=Path(rate=1e8, delay=0.02, loss=0.001))
 """What most of the course needs of a kernel."""
 
 
+def _place(choice: ChosenBackend) -> tuple[str, str, int]:
+    """What a backend that is open must be, to be the one that was chosen."""
+    return choice.name, choice.clock, choice.memory
+
+
 class Lab:
     """Owns at most one open backend at a time."""
 
@@ -49,7 +54,7 @@ class Lab:
             raise LabUnavailable(str(error)) from error
 
     async def _open(self, choice: ChosenBackend) -> Environment:
-        if self._choice is None or (choice.name, choice.clock) != (self._choice.name, self._choice.clock):
+        if self._choice is None or _place(choice) != _place(self._choice):
             await self.close()
             self._choice = choice
         environment = await self._choice.backend.open()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from tcptutor.analysis import expect
 from tcptutor.backends.choice import choose
-from tcptutor.backends.guest.machine import MEMORY_MIB
-from tcptutor.errors import KernelLacks, UsageError
+from tcptutor.backends.guest import sizes
+from tcptutor.errors import KernelLacks, LabUnavailable, UsageError
 from tcptutor.spec import Experiment
 
 _START = 2.5
@@ -18,8 +18,6 @@ _START = 2.5
 _SEGMENT = 0.5e-3
 """Seconds of a core for each segment in an emulated guest, its acknowledgement included; measured."""
 _PAYLOAD = 1448
-_QEMU_MIB = 100
-"""What QEMU itself needs beside the guest's memory."""
 
 
 class Place(NamedTuple):
@@ -50,7 +48,7 @@ async def find(experiments: Sequence[Experiment], backend: str, clock: str, jobs
         assert lacking is not None
         raise lacking
     if chosen.clock == "virtual":
-        at_once = jobs or min(len(os.sched_getaffinity(0)), _fitting())
+        at_once = jobs or min(len(os.sched_getaffinity(0)), _fitting(experiments))
         why = f"{at_once} guests at a time" if at_once > 1 else "one guest at a time"
         return Place(chosen.name, chosen.clock, at_once, why)
     if jobs is not None and jobs > 1:
@@ -60,12 +58,13 @@ async def find(experiments: Sequence[Experiment], backend: str, clock: str, jobs
     return Place(chosen.name, chosen.clock, 1, "one run at a time, as runs in real time disturb each other")
 
 
-def _fitting() -> int:
-    """How many guests the free memory holds, at least one."""
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return max(1, int(line.split()[1]) // 1024 // (MEMORY_MIB + _QEMU_MIB))
-    return 1
+def _fitting(experiments: Sequence[Experiment]) -> int:
+    """How many guests the free memory holds, each as large as the largest that is needed; at least one."""
+    largest = sizes.ORDINARY
+    for experiment in experiments:
+        with contextlib.suppress(LabUnavailable):  # only this experiment fails
+            largest = max(largest, sizes.size(experiment))
+    return sizes.fitting(largest)
 
 
 def expected_seconds(experiments: Sequence[Experiment], place: Place) -> float:

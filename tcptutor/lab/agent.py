@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from tcptutor.errors import KernelLacks, TutorError
+from tcptutor.errors import KernelLacks, TutorError, UsageError
 from tcptutor.lab import experiment as runner
 from tcptutor.lab import protocol
 from tcptutor.lab.channel import Channel, to_descriptor
@@ -110,6 +110,8 @@ class Agent:
             runner.run(self.network, request.experiment, self.channel, first_port, request.sample_hz, here)
         except KernelLacks as error:
             self.channel.send(Failed(str(error), "kernel"))
+        except UsageError as error:
+            self.channel.send(Failed(str(error), "usage"))
         except TutorError as error:
             self.channel.send(Failed(str(error)))
 

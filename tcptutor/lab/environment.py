@@ -14,27 +14,8 @@ from tcptutor.lab.netlink import ROOT, NetlinkError, Route
 from tcptutor.lab.network import Interface, Network, network_of
 from tcptutor.lab.plan import chain
 from tcptutor.run import Environment
-from tcptutor.spec import Path
+from tcptutor.spec import ALGORITHMS, Path
 
-ALGORITHMS = (
-    "reno",
-    "cubic",
-    "bbr",
-    "htcp",
-    "highspeed",
-    "bic",
-    "dctcp",
-    "vegas",
-    "westwood",
-    "illinois",
-    "scalable",
-    "hybla",
-    "veno",
-    "yeah",
-    "lp",
-    "nv",
-    "cdg",
-)
 _CLOCK_MONOTONIC_COARSE = 6
 """linux/time.h; it moves once a timer tick, so its resolution tells the kernel's HZ."""
 QDISCS = ("netem", "tbf", "fq", "fq_codel", "codel", "cake", "red")

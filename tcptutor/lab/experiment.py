@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from tcptutor.errors import LabError
 from tcptutor.lab import plan, shaping, traffic, window
 from tcptutor.lab.channel import Channel, Stopped
+from tcptutor.lab.counters import HostCounters
 from tcptutor.lab.fidelity import Watch
 from tcptutor.lab.hosts import Setup
 from tcptutor.lab.load import Load
@@ -24,6 +25,8 @@ from tcptutor.spec import Change, Experiment
 
 _EARLY = 0.5
 """How much before our time iperf3 may end, s: its own began before we saw its flows, on a busy machine long before."""
+_ENOUGH = 0.5
+"""The share of the measured time that a run must have where iperf3 ended still earlier."""
 _CONNECT_TIMEOUT = 15.0
 """Longest wait for the connections, s of the lab's clock; a lossy path may need several SYNs."""
 
@@ -92,6 +95,10 @@ class _Traffic:
         if "tbf" in kinds:
             self.sampler.watch(QueueLength(network.bottleneck, shaping.handle(kinds.index("tbf"))))
         self._path = experiment.path
+        self.load = Load()
+        """Of the measured time once the warm-up is over, of all before."""
+        self.missing = 0.0
+        """How much before its time all of iperf3 had ended, s."""
 
     def stop(self) -> None:
         traffic.stop(self.groups)
@@ -146,6 +153,7 @@ class _Traffic:
 
         actions = [(one.at, change(one)) for one in self.experiment.path.changes]
         actions += [(group.start, begin(group)) for group in self.groups if group.start > 0]
+        actions.append((self.experiment.flows.warmup, self.load.begin))
         return sorted(actions, key=lambda action: action[0])
 
     def _change(self, change: Change) -> None:
@@ -171,10 +179,17 @@ class _Traffic:
             self.sampler.send(t, at_once=over)
             if over:
                 if t < total:
-                    fixed = self.experiment.flows.bytes is not None
-                    self._check_clients(self.groups, allowed=fixed or t >= total - _EARLY)
+                    self._ended_early(total - t)
                 return t
             self.channel.pause(max(0.0, self.sampler.due - time.monotonic()))
+
+    def _ended_early(self, missing: float) -> None:
+        """All clients are over, `missing` seconds before the run is. Raises LabError where little was measured."""
+        fixed = self.experiment.flows.bytes is not None
+        few = missing > self.experiment.flows.duration * (1 - _ENOUGH)
+        self._check_clients(self.groups, allowed=fixed or missing <= _EARLY or not few)
+        if not fixed and missing > _EARLY:
+            self.missing = missing
 
     def finish(self) -> None:
         """Wait for iperf3 to write what it counted of UDP; it may take a moment longer than the samples."""
@@ -223,17 +238,21 @@ def _follow(
         watch.clock(environment.hz)
     watch.path(network)
     before = {interface: shaping.read(interface) for interface in wanted}
-    load = Load()
+    counted = HostCounters(network.hosts)
     channel.send(Phase("traffic", "connecting"))
     try:
+        running.load.begin()
         running.start()
         seconds = running.sample()
         complete = True
-        watch.processors(load.busy(), alone=environment is None or environment.backend == "guest")
+        watch.ended_early(running.missing)
+        watch.processors(running.load.busy(), alone=environment is None or environment.backend == "guest")
         channel.send(Phase("collect", "collecting the results"))
         running.finish()
     except Stopped:
         seconds = seconds or (samples[-1].t if samples else 0.0)
+        watch.stopped(seconds)
     watch.drops(before, {interface: shaping.read(interface) for interface in wanted}, network.bottleneck)
+    watch.kernel(counted.moved())
     udp = [result for group in running.groups if (result := group.udp_result()) is not None]
     channel.send(finished(running.sampler, watch, seconds, complete, planned=True, udp=udp))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from tcptutor.lab import hosts, ping, shaping
+from tcptutor.lab import counters, hosts, ping, shaping
 from tcptutor.lab.load import Busy
 from tcptutor.lab.netlink import QdiscState
 from tcptutor.lab.network import Interface, Network
@@ -97,7 +97,7 @@ class Watch:
                 break
             expected = self.experiment.pair_delay(pair)
             # The first echo waits for ARP and the bridges' learning.
-            times = ping.ping(sender, receiver, count=6)[1:]
+            times = ping.ping(sender, receiver, count=6, timeout=2.0 + 2 * expected)[1:]
             if not times:
                 # At a third of loss and more, six echoes may well all be lost.
                 if max(path.loss, path.reverse_loss) < 0.3:
@@ -170,10 +170,21 @@ class Watch:
                 f"netem dropped {random} packets, {expected:.0f} were planned: its queue is too short"
             )
 
+    def kernel(self, moved: dict[str, dict[str, int]]) -> None:
+        """Did a host's kernel throw away or hold back, for want of room, what the path had carried?"""
+        for host, counted in moved.items():
+            for name, count in counted.items():
+                self.checks[f"{host} {name.partition(' ')[2]}"] = count
+                reasons = self.invalid if name in counters.WRONG else self.suspect
+                sentence = (counters.WRONG | counters.DOUBTFUL)[name]
+                reasons.append(f"{host}: " + sentence.format(count=count, s="s" * (count > 1)))
+
     def measured(self, flows: Sequence[FlowResult]) -> None:
         """Was every flow seen in the measured time, and for more than its start?"""
         experiment = self.experiment
         missing = experiment.total_streams - len(flows)
+        if flows and not any(flow.throughput_bps for flow in flows):
+            self.invalid.append("nothing arrived in the measured time: take a longer duration or warmup")
         if missing:
             why = "they were over too soon: let them send more bytes, or take a shorter warmup"
             if experiment.flows.bytes is None:
@@ -184,11 +195,45 @@ class Watch:
             trips = experiment.flows.duration / longest
             self.suspect.append(f"the measured time is only {trips:.2g} round trips: take a longer duration")
 
+    def ended_early(self, missing: float) -> None:
+        """Did the traffic last as long as it should, but for `missing` seconds?"""
+        if missing:
+            self.suspect.append(f"the traffic ended {missing:.1f} s before its time: the machine is too busy")
+
+    def stopped(self, seconds: float) -> None:
+        """Somebody stopped it after so long."""
+        warmup = self.experiment.flows.warmup
+        if seconds > warmup:
+            self.suspect.append(
+                f"cut short after {seconds - warmup:.1f} of {self.experiment.flows.duration:g} s of the measured time"
+            )
+        else:
+            self.invalid.append("nothing was measured: it was cut short before the measured time")
+
+    def bucket(self, queue: Sequence[QueueSample]) -> None:
+        """Did the bottleneck carry no more than its rate in the measured time? What its bucket holds comes on top."""
+        path = self.experiment.path
+        rows = [row for row in queue if row.t >= self.experiment.flows.warmup]
+        if len(rows) < 2 or path.rate is None or self._rate_changes:
+            return
+        seconds, sent = rows[-1].t - rows[0].t, rows[-1].sent - rows[0].sent
+        # Frames leave whole: one may leave at each end.
+        if 8 * (sent - 2 * self._frame) > path.rate * seconds * (1 + _RATE_SLACK):
+            self.invalid.append(
+                f"the bottleneck carried {8 * sent / seconds / 1e6:.3g} Mbit/s, more than its {path.rate / 1e6:.3g}:"
+                " its bucket lets too much go at once, take a smaller burst or a longer run"
+            )
+
+    @property
+    def _rate_changes(self) -> bool:
+        return any(change.name in ("rate", "link") for change in self.experiment.path.changes)
+
     def rate(self, queue: Sequence[QueueSample]) -> None:
         """While the bottleneck's queue was never empty, did it send at its rate?"""
         path = self.experiment.path
-        if path.rate is None or any(change.name in ("rate", "link") for change in path.changes):
+        if path.rate is None or self._rate_changes:
             return
+        self.bucket(queue)
         seconds = sent = 0.0
         stretches = 0
         last: QueueSample | None = None

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tcptutor.lab import experiment as runner
-from tcptutor.lab import protocol
+from tcptutor.lab import memory, protocol
 from tcptutor.lab.agent import Agent
 from tcptutor.lab.channel import Channel
 from tcptutor.lab.protocol import PORT_NAME, Event, Ready, Request
@@ -54,6 +54,11 @@ _MODULES = (
 )
 
 
+_TCP_MEM = Path("/proc/sys/net/ipv4/tcp_mem")
+_USED = 512 << 20
+"""What the start of a guest has used of its memory at one time or another, bytes; with room."""
+
+
 def _port() -> int:
     """The virtio port, opened once, for reading and writing: a second open is refused."""
     deadline = time.monotonic() + 30
@@ -65,18 +70,33 @@ def _port() -> int:
     raise SystemExit("no virtio port named tcptutor")
 
 
-def _zero_free_memory() -> None:
-    """Take nearly all free memory and give it back as zeros: the snapshot leaves zero pages out."""
-    free = next(
-        int(line.split()[1])
+def _free() -> int:
+    """Memory that nothing uses, bytes."""
+    return next(
+        int(line.split()[1]) << 10
         for line in Path("/proc/meminfo").read_text().splitlines()
         if line.startswith("MemFree")
     )
-    size = max(0, free * 1024 - (24 << 20)) & ~(mmap.PAGESIZE - 1)
+
+
+def _give_memory_to_tcp() -> None:
+    """Let TCP have its share of what is free, and a quarter of that again before nothing more is given."""
+    pressure = round(memory.SHARE * _free() / mmap.PAGESIZE)
+    _TCP_MEM.write_text(f"{pressure * 3 // 4} {pressure} {pressure * 5 // 4}")
+
+
+def _zero_free_memory() -> None:
+    """Take free memory and give it back as zeros: the snapshot leaves zero pages out.
+
+    Nearly all of it; of a large guest's, what the start can have used: the kernel takes that before what was never
+    used, unless it may take whole large pages.
+    """
+    size = min(max(0, _free() - (24 << 20)), _USED) & ~(mmap.PAGESIZE - 1)
     if size:
-        with mmap.mmap(-1, size) as memory:
+        with mmap.mmap(-1, size) as taken:
+            taken.madvise(mmap.MADV_NOHUGEPAGE)
             for offset in range(0, size, mmap.PAGESIZE):
-                memory[offset] = 0
+                taken[offset] = 0
 
 
 class _Guest(Channel):
@@ -129,6 +149,7 @@ def main() -> None:
     )
     runner.run(agent.network, trial, _Silent(port, ring.write), 39000)
     _zero_free_memory()
+    _give_memory_to_tcp()
     agent.channel.send(Ready(protocol.VERSION, environment))
     agent.serve()
 

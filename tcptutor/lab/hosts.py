@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tcptutor.errors import KernelLacks, LabError
+from tcptutor.errors import KernelLacks, LabError, UsageError
+from tcptutor.lab.memory import largest_buffer
 from tcptutor.lab.network import Host, Interface, Network, network_of
 from tcptutor.spec import Experiment
 
@@ -19,13 +20,12 @@ _SIOCETHTOOL = 0x8946
 _SIOCGIFMTU, _SIOCSIFMTU = 0x8921, 0x8922
 # linux/ethtool.h: the commands that read and set one offload each.
 _OFFLOADS = {"tso": (0x1E, 0x1F), "gso": (0x23, 0x24), "gro": (0x2B, 0x2C)}
-_BUFFER_MAX = 6 << 20
 
 
 def sysctl(host: Host, name: str, value: str | None = None) -> str:
     """Read sysctl `name` (such as net.ipv4.tcp_rmem) on `host`, after writing `value` when one is given.
 
-    Raises KernelLacks when the kernel has none of that name, LabError when it refuses the value.
+    Raises KernelLacks when the kernel has none of that name, UsageError when it refuses the value.
     """
     # /proc/thread-self/net follows the thread's namespace, and so does /proc/sys/net at the time of opening.
     path = Path("/proc/sys") / name.replace(".", "/")
@@ -39,7 +39,11 @@ def sysctl(host: Host, name: str, value: str | None = None) -> str:
         # An unknown algorithm's name is refused with the same error as a sysctl that is not there.
         if not there:
             raise KernelLacks(f"this kernel has no sysctl {name}") from None
-        raise LabError(f"the kernel refuses {name} = {value} on {host.name}: {error.strerror}") from error
+        if value is None:
+            raise LabError(f"{name} cannot be read on {host.name}: {error.strerror}") from error
+        raise UsageError(
+            f"the kernel refuses {name} = {value} ({error.strerror}): `sysctl {name}` in a lab's shell shows what it has"
+        ) from error
 
 
 @contextmanager
@@ -140,7 +144,7 @@ class Setup:
 
     def _sysctls(self) -> dict[str, str]:
         experiment, hosts = self._experiment, self._experiment.hosts
-        largest = max(_BUFFER_MAX, 8 * round(experiment.bdp or 0) + 4 * experiment.path.queue)
+        largest = largest_buffer(experiment)
         wanted = {
             # Nothing learned in one run may help the next one.
             "tcp_no_metrics_save": "1",

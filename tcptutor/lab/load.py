@@ -21,13 +21,17 @@ class Busy(NamedTuple):
 
 
 class Load:
-    """Begins to count when it is made."""
+    """Begins to count when it is made, and again at `begin`."""
 
     def __init__(self) -> None:
         self._before = _read()
 
+    def begin(self) -> None:
+        """Forget what was before."""
+        self._before = _read()
+
     def busy(self) -> Busy:
-        """Since it was made."""
+        """Since it began."""
         shares = []
         for name, now in _read().items():
             spent = [max(0, b - a) for a, b in zip(self._before.get(name, now), now, strict=True)]

@@ -79,12 +79,21 @@ def _netem(way: Path, frame: int, seed: int) -> dict[str, Any]:
     }
 
 
+def bucket(rate: float, frame: int) -> int:
+    """What may leave a bottleneck at once unless somebody sets it, bytes: a millisecond of its `rate`, bit/s, so that a
+    late timer costs nothing, and at least ten frames.
+
+    A bucket is full at the start, and what it holds comes on top of the rate: ten frames only where these are at most
+    20 ms of it, and never less than the one that must fit.
+    """
+    return max(round(rate / 8 / 1000), min(10 * frame, round(rate / 8 * 0.02)), frame)
+
+
 def _tbf(way: Path, frame: int) -> dict[str, Any]:
     assert way.rate is not None
     return {
         "rate": round(way.rate / 8),
-        # A millisecond of the rate, so that a late timer costs nothing, and at least ten frames.
-        "burst": way.burst or max(round(way.rate / 8 / 1000), 10 * frame),
+        "burst": way.burst or bucket(way.rate, frame),
         "limit": way.queue,
     }
 

@@ -10,6 +10,7 @@ from tcptutor.lab.netlink import ROOT, NetlinkError, QdiscState, Route
 from tcptutor.lab.network import Interface
 from tcptutor.lab.plan import Chain, Qdisc
 from tcptutor.lab.qdiscs import KINDS
+from tcptutor.lab.qdiscs.attributes import U32_MAX
 from tcptutor.lab.qdiscs.shapers import TICK
 
 _HANDLE_STEP = 0x10000
@@ -96,6 +97,22 @@ def chain_of(found: Iterable[QdiscState]) -> tuple[QdiscState, ...]:
     return tuple(below(ROOT))
 
 
+def steps(qdisc: Qdisc) -> dict[str, float]:
+    """How fine the kernel keeps the settings of `qdisc`, by name, in the settings' own units."""
+    settings = qdisc.settings
+    if qdisc.kind == "tbf":
+        # A bucket is kept in ticks of time.
+        return {"burst": 1 + 2 * TICK * settings["rate"]}
+    if qdisc.kind != "netem":
+        return {}
+    step = 1 / U32_MAX
+    found = dict.fromkeys(("loss", "loss_correlation", "duplicate", "reorder"), step)
+    if settings["burst"] > 1:
+        # Two probabilities: that of a burst's begin, and that of its end.
+        found |= {"loss": 2 * step * settings["burst"], "burst": step * settings["burst"] ** 2}
+    return found
+
+
 def differences(wanted: Chain, found: tuple[QdiscState, ...]) -> list[str]:
     """A sentence for each setting that the kernel does not hold as asked; empty when all is well."""
     kinds = tuple(one.kind for one in found)
@@ -104,8 +121,7 @@ def differences(wanted: Chain, found: tuple[QdiscState, ...]) -> list[str]:
         return [f"queue disciplines: asked for {asked}, the kernel holds {', '.join(kinds) or 'nothing'}"]
     problems = []
     for qdisc, one in zip(wanted, found, strict=True):
-        # A bucket is kept in ticks of time.
-        slack = _SLACK | ({"burst": 1 + 2 * TICK * qdisc.settings["rate"]} if qdisc.kind == "tbf" else {})
+        slack = _SLACK | steps(qdisc)
         for name, asked in qdisc.settings.items():
             got = one.settings.get(name)
             if got is None and name in _UNREADABLE:

@@ -5,7 +5,7 @@ gives the `Experiment` in base units, with what follows from the parameters (que
 """
 
 from tcptutor.spec.build import SCALES, build
-from tcptutor.spec.parameters import PARAMETERS, Parameter, parameter, read, settings
+from tcptutor.spec.parameters import ALGORITHMS, PARAMETERS, Parameter, parameter, read, settings
 from tcptutor.spec.parts import (
     ETHERNET_HEADER,
     HEADERS,
@@ -20,6 +20,7 @@ from tcptutor.spec.parts import (
 )
 
 __all__ = [
+    "ALGORITHMS",
     "ETHERNET_HEADER",
     "HEADERS",
     "LENGTH",

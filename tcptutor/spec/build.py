@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tcptutor import units
 from tcptutor.errors import ParameterError
 from tcptutor.spec.parameters import PARAMETERS, read, read_sysctl, sysctl_name
 from tcptutor.spec.parts import ETHERNET_HEADER, HEADERS, Experiment, Flows, Hosts, Path, bdp
@@ -13,13 +14,22 @@ _KEYS = {"title", "parameters", "paper", "pairs", "seed", "sources"}
 _SIZES = ("queue", "window", "send_buffer", "buffer", "reverse_queue", "changes")
 """Read after the others: they may be multiples of the BDP that rate and delay make."""
 
+_CHANCES = ("loss", "loss_correlation", "duplicate", "reorder", "reverse_loss")
+_CHANCE = 1e-9
+"""The smallest probability: netem keeps 32 bits of one, a firewall rule 31."""
+_DATAGRAM = 65_507
+"""Bytes of payload that a UDP datagram over IPv4 holds."""
+_BUCKET_SECONDS = 270.0
+"""The longest time in which a bucket may be filled, s: the kernel keeps it in 32 bits of 64 ns."""
+
 SCALES = ("bench", "paper")
 """Values for this machine, and those that the source printed."""
 
 
 def _default_queue(rate: float | None, delay: float, mtu: int) -> int:
-    """Bytes: one BDP, and never less than 64 full frames, which hold the bursts of slow start on short paths."""
-    return max(round(bdp(rate, delay) or 0), 64 * (mtu + ETHERNET_HEADER))
+    """Bytes: one BDP, as far as a queue can be as large, and never less than 64 full frames, which hold the bursts of
+    slow start on short paths."""
+    return min(max(round(bdp(rate, delay) or 0), 64 * (mtu + ETHERNET_HEADER)), round(PARAMETERS["queue"].high))
 
 
 def build(
@@ -103,6 +113,11 @@ def _parts(text: Mapping[str, Any]) -> tuple[Path, Hosts, Flows, dict[str, Any]]
     return Path(**path), hosts, Flows(**values["flows"]), values[""]
 
 
+def _bucket_most(rate: float, seconds: float) -> float:
+    """Bytes: a bucket that is larger lets all of a run of so many seconds through at once."""
+    return rate / 8 * min(seconds, _BUCKET_SECONDS)
+
+
 def _check(experiment: Experiment) -> None:
     """Raise ParameterError where two parameters contradict each other."""
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
@@ -111,6 +126,10 @@ def _check(experiment: Experiment) -> None:
     places = experiment.pairs if several else max(1, flows.streams)
     changed = {change.name for change in path.changes}
     burst = path.loss_burst > 1
+    chances = {name: getattr(path, name) for name in _CHANCES} | {
+        "changes": min((one.value for one in path.changes if one.name == "loss" and one.value), default=0.0),
+        "loss_burst": path.loss / path.loss_burst if burst else 0.0,
+    }
     rules = [
         *(
             (
@@ -122,6 +141,23 @@ def _check(experiment: Experiment) -> None:
         (
             len(path.pair_delays) > experiment.pairs,
             f"pair_delays: {len(path.pair_delays)} values for {experiment.pairs} pairs",
+        ),
+        (
+            path.rate is not None and (path.burst or 0) > _bucket_most(path.rate, experiment.seconds),
+            f"burst: it holds as much as the link carries in the whole run, so that nothing limits: take"
+            f" {units.size(_bucket_most(path.rate or 0.0, experiment.seconds))} at most",
+        ),
+        *(
+            (
+                0 < chance < _CHANCE,
+                f"{name}: the kernel cannot make anything as rare as {units.percent(chance)}: take 0, or"
+                f" {units.percent(_CHANCE)} at least",
+            )
+            for name, chance in chances.items()
+        ),
+        (
+            flows.udp_streams and (flows.length or 0) > _DATAGRAM,
+            f"length: a datagram holds {_DATAGRAM} bytes at most",
         ),
         (
             path.jitter > path.delay and path.jitter_shape == "uniform",

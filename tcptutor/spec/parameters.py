@@ -79,6 +79,12 @@ _SWITCH = ("off", "on")
 _JITTER_SHAPES = ("uniform", "normal", "pareto", "paretonormal")
 _QDISCS = ("fifo", "codel", "fq_codel", "fq", "cake", "red")
 
+ALGORITHMS = (
+    "reno", "cubic", "bbr", "htcp", "highspeed", "bic", "dctcp", "vegas", "westwood", "illinois", "scalable", "hybla",
+    "veno", "yeah", "lp", "nv", "cdg",
+)  # fmt: skip
+"""The congestion controls that Linux has; which of them a kernel was built with differs."""
+
 PARAMETERS: dict[str, Parameter] = {
     parameter.name: parameter
     for parameter in (
@@ -147,9 +153,9 @@ _ELSEWHERE = {
 }
 """What parameters are called in other programs and in papers, for those who look for them here."""
 
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,15}")
 _SYSCTL = re.compile(r"(?:net\.ipv4\.)?(tcp_[a-z0-9_]{1,60})")
 _SYSCTL_VALUE = re.compile(r"[A-Za-z0-9_.-]+(?:[ \t]+[A-Za-z0-9_.-]+){0,15}")
+_INT_MAX = (1 << 31) - 1
 _CHANGEABLE = ("rate", "delay", "jitter", "loss", "queue", "link")
 _CHANGE = re.compile(r"(?:at\s+)?(.+?)[\s:]+([a-z_]+)\s*=\s*(.+?)\s*")
 _CHANGE_EXAMPLE = "a time, what, and its new value, like '10s rate=5Mbit/s; 20s link=down; 21s link=up'"
@@ -179,7 +185,13 @@ def read_sysctl(name: str, value: str | float) -> str:
         raise ParameterError(
             f"{name}: {value!r} is not a sysctl's value: write numbers or words, like '4096 131072 6291456'"
         )
-    return " ".join(text.split())
+    words = text.split()
+    beyond = [word for word in words if word.lstrip("-").isdigit() and abs(int(word)) > _INT_MAX]
+    if beyond:
+        raise ParameterError(
+            f"{name}: {beyond[0]} is out of bounds: the kernel keeps it in 32 bits, {_INT_MAX} at most"
+        )
+    return " ".join(words)
 
 
 def read(name: str, text: str | float | bool | list[Any], bdp: float | None = None) -> Any:
@@ -212,8 +224,8 @@ def _read_one(known: Parameter, text: str, bdp: float | None) -> Any:
             raise ParameterError(f"{name}: {text!r} is none of its values: {choices}")
         return text == "on" if known.choices == _SWITCH else text
     if known.kind == "name":
-        if not _NAME.fullmatch(text):
-            raise ParameterError(f"{name}: {text!r} is not an algorithm's name: write it like 'reno'")
+        if text not in ALGORITHMS:
+            raise ParameterError(f"{name}: {unknown('congestion control', text, ALGORITHMS)}")
         return text
     try:
         value = units.parse_size(text, bdp) if known.kind == "window" else units.parse(text, known.kind)

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 from tcptutor.backends.answers import failure, next_event
-from tcptutor.backends.guest.machine import Machine, Mode
+from tcptutor.backends.guest.machine import Machine
 from tcptutor.backends.guest.snapshots import Manifest, Snapshots
 from tcptutor.backends.session import Session
 from tcptutor.errors import ImageDamaged, LabError, LabUnavailable
@@ -75,7 +75,7 @@ class GuestBackend:
         machine = Machine(self._snapshots.architecture)
         self._machines.add(machine)
         try:
-            mode = Mode(self.clock, manifest.kvm, manifest.exact)
+            mode = self._snapshots.mode(self.clock, manifest.kvm, manifest.exact)
             await machine.restore(mode, self._snapshots.file(self.clock))
         except BaseException:
             await self._end(machine)

@@ -17,14 +17,13 @@ from typing import Any, NamedTuple
 from qemu.qmp import ExecuteError, QMPClient, QMPError
 
 from tcptutor.backends import ending, tools
-from tcptutor.backends.guest import packing
+from tcptutor.backends.guest import packing, sizes
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.shared_memory import SharedMemory
 from tcptutor.errors import AgentDied, LabError
 from tcptutor.lab.protocol import PORT_NAME
 from tcptutor.lab.ring import SIZE
 
-MEMORY_MIB = 384
 _EXACT = ",rr=record,rrfile=/dev/null"
 """QEMU's threads take turns, as it records what happens for a replay (which nobody wants: the record goes nowhere).
 Without it the main loop lets idle time pass while the guest's last instructions are not counted yet, now and then: of
@@ -55,6 +54,8 @@ class Mode(NamedTuple):
     """With hardware virtualisation."""
     exact: bool = False
     """On the virtual clock: equal runs are equal to the byte. A guest that is to be saved cannot be run so."""
+    memory: int = sizes.ORDINARY
+    """MiB."""
 
 
 def command(
@@ -73,7 +74,7 @@ def command(
     return [
         tools.find("setpriv"), "--pdeathsig", "KILL", "--",
         tools.find(architecture.qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-        "-machine", architecture.board, "-smp", "1", "-m", str(MEMORY_MIB), *accelerator,
+        "-machine", architecture.board, "-smp", "1", "-m", str(mode.memory), *accelerator,
         "-chardev", "stdio,id=console,signal=off",
         "-serial", "chardev:console",
         "-chardev", f"socket,id=agent,fd={agent_fd}",

@@ -1,4 +1,4 @@
-"""Snapshots: a booted guest with its agent and network, stopped and written down, one for each clock.
+"""Snapshots: a booted guest with its agent and network, stopped and written down, one for each clock and size.
 
 A run starts from it in about a second, and always from the same state.
 """
@@ -18,7 +18,7 @@ import msgspec
 
 from tcptutor import places
 from tcptutor.backends import locks, tools
-from tcptutor.backends.guest import initramfs, leftovers
+from tcptutor.backends.guest import initramfs, leftovers, sizes
 from tcptutor.backends.guest.architecture import Architecture, chosen
 from tcptutor.backends.guest.image import ELSEWHERE, WAITING, Image, Progress
 from tcptutor.backends.guest.machine import Machine, Mode, command, kernel_command
@@ -71,19 +71,36 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class Snapshots:
-    """The snapshots of one image, in `folder`, of this machine's architecture unless another one is chosen."""
+    """The snapshots of one image, in `folder`, of this machine's architecture unless another one is chosen.
 
-    def __init__(self, folder: Path | None = None, architecture: Architecture | None = None) -> None:
+    `memory` is that of the guests, MiB.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        architecture: Architecture | None = None,
+        memory: int = sizes.ORDINARY,
+    ) -> None:
+        self.memory = memory
         self.architecture = architecture or chosen()
         own = "guest" if self.architecture.native else f"guest-{self.architecture.name}"
         self.folder = folder or places.cache() / own
         self.image = Image(self.folder / "image", self.architecture)
 
+    def _name(self, clock: str) -> str:
+        """What the files of one snapshot begin with."""
+        return clock if self.memory == sizes.ORDINARY else f"{clock}-{self.memory}"
+
     def file(self, clock: str) -> Path:
-        return self.folder / f"{clock}.snapshot"
+        return self.folder / f"{self._name(clock)}.snapshot"
 
     def _manifest_file(self, clock: str) -> Path:
-        return self.folder / f"{clock}.json"
+        return self.folder / f"{self._name(clock)}.json"
+
+    def mode(self, clock: str, kvm: bool = False, exact: bool = False) -> Mode:
+        """How a guest with this memory is run."""
+        return Mode(clock, kvm, exact, self.memory)
 
     def _key(self, clock: str, kvm: bool) -> str:
         parts = [
@@ -91,7 +108,7 @@ class Snapshots:
             initramfs.layer_key(),
             _qemu_version(self.architecture.qemu),
             kernel_command(self.architecture),
-            " ".join(command(self.architecture, Mode(clock, kvm, exact=True), 0, 0, 0)),
+            " ".join(command(self.architecture, self.mode(clock, kvm, exact=True), 0, 0, 0)),
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
@@ -128,7 +145,7 @@ class Snapshots:
 
         async with AsyncExitStack() as stack:
             try:
-                lock = locks.held_async(self.folder / f"{clock}.lock", waiting)
+                lock = locks.held_async(self.folder / f"{self._name(clock)}.lock", waiting)
                 waited = await stack.enter_async_context(lock)
                 # Nobody puts another image in its place while this one boots.
                 await stack.enter_async_context(locks.held_async(self.image.lock, waiting, shared=True))
@@ -162,7 +179,7 @@ class Snapshots:
             words = kernel_command(self.architecture).format(clock=clock)
             boot = ["-kernel", str(self.image.kernel), "-initrd", str(initrd), "-append", words]
             progress(0.05, "booting the guest")
-            await machine.start(Mode(clock, kvm), boot)
+            await machine.start(self.mode(clock, kvm), boot)
             environment = await _ready(machine, timeout)
             progress(0.9, "writing the snapshot")
             try:
@@ -175,7 +192,7 @@ class Snapshots:
             except LabError as error:
                 raise self._unwritable(OSError(str(error))) from error
             await machine.kill()  # before another one starts, so that there is memory for it
-            exact = await self._try(beside, Mode(clock, kvm), timeout)
+            exact = await self._try(beside, self.mode(clock, kvm), timeout)
             manifest = Manifest(self._key(clock, kvm), beside.stat().st_size, kvm, environment, exact)
             self._manifest_file(clock).unlink(missing_ok=True)
             beside.replace(self.file(clock))

@@ -109,6 +109,9 @@ class Red:
         # The weight 2^-Wlog of a new measurement: the largest that lets the usual burst pass unmarked.
         burst = (2 * low + high) / 3 / values["frame"]
         weight = next(w for w in range(1, 32) if w == 31 or _passes(burst, low / values["frame"], 2.0**-w))
+        # The average is kept in 32 bits, of which the threshold takes some (red_check_params): with a large queue it
+        # follows faster than that rule has it.
+        weight = min(weight, 31 - high.bit_length())
         parms = {
             "limit": values["limit"],
             "qth_min": low,

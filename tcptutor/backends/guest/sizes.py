@@ -1,0 +1,57 @@
+"""How much memory a guest has: a few sizes, each with snapshots of its own, and the one that holds an experiment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tcptutor import units
+from tcptutor.errors import LabUnavailable
+from tcptutor.lab import memory
+from tcptutor.spec import Experiment
+
+ORDINARY = 384
+"""MiB: holds what the lessons ask for, and starts in a second."""
+SIZES = (ORDINARY, 1024, 4096, 16384)
+"""MiB. The larger ones are for fast long paths, and made when an experiment first needs them."""
+_QEMU_MIB = 100
+"""What QEMU itself needs beside the guest's memory."""
+_SYSTEM, _PAGES = 230 << 20, 0.03
+"""What the guest's own system takes: bytes, and a share of the memory, for what the kernel knows of each page; measured."""
+_MEMINFO = Path("/proc/meminfo")
+
+
+def tcp_bytes(size: int) -> int:
+    """What TCP may hold in a guest of `size` MiB before its kernel holds it back: `memory.SHARE` of what is free."""
+    return round(memory.SHARE * ((size << 20) * (1 - _PAGES) - _SYSTEM))
+
+
+def available() -> int | None:
+    """MiB that programs can still have on this machine; None where it does not tell."""
+    for line in _MEMINFO.read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) >> 10
+    return None
+
+
+def fitting(size: int) -> int:
+    """How many guests of `size` MiB this machine's free memory holds, at least one."""
+    free = available()
+    return 1 if free is None else max(1, free // (size + _QEMU_MIB))
+
+
+def size(experiment: Experiment) -> int:
+    """MiB of the smallest guest that holds it. Raises LabUnavailable when none does, or this machine has not enough."""
+    wanted = memory.tcp_bytes(experiment)
+    needs = f"TCP's buffers on this path may take {units.size(wanted)}"
+    instead = "take a lower rate, a shorter delay or queue, or fewer flows"
+    found = next((size for size in SIZES if wanted <= tcp_bytes(size)), None)
+    if found is None:
+        raise LabUnavailable(f"{needs}, and the largest guest holds {units.size(tcp_bytes(SIZES[-1]))}: {instead}")
+    free = available()
+    # The ordinary one is not refused: it takes what it needs little by little, and most runs need half of it.
+    if found > ORDINARY and free is not None and free < found + _QEMU_MIB:
+        raise LabUnavailable(
+            f"{needs}, so the guest needs {units.size(found << 20)} of memory and this machine has"
+            f" {units.size(free << 20)} free: {instead}"
+        )
+    return found
