@@ -91,6 +91,7 @@ class _Traffic:
         self._has_netem = "netem" in kinds
         if "tbf" in kinds:
             self.sampler.watch(QueueLength(network.bottleneck, shaping.handle(kinds.index("tbf"))))
+        self.sampler.watch_senders(dict.fromkeys(group.sender for group in self.groups))
         self._path = experiment.path
 
     def stop(self) -> None:

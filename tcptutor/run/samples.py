@@ -94,7 +94,10 @@ class QueueSample(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SenderSample(msgspec.Struct, frozen=True, array_like=True):
-    """The queue discipline of one sending host's own interface at one instant: what fq holds back waits here."""
+    """The queue discipline of one sending host's own interface at one instant: what fq holds back waits here.
+
+    None is taken of an interface where packets do not wait (`noqueue`).
+    """
 
     host: int
     """The number in the host's name: 1 is h1."""
@@ -102,7 +105,7 @@ class SenderSample(msgspec.Struct, frozen=True, array_like=True):
     bytes: int
     """Waiting."""
     packets: int
-    """Waiting."""
+    """Waiting; TCP hands over several segments as one packet, and they leave as several."""
     drops: int
     """Packets dropped since the run's start."""
 
