@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from tcptutor.errors import LabError
 from tcptutor.lab.channel import Channel
@@ -16,7 +16,7 @@ from tcptutor.lab.netlink import AT, Address, Length, QueueLength, SockDiag, Tcp
 from tcptutor.lab.network import Host
 from tcptutor.lab.protocol import Samples
 from tcptutor.lab.tracing import Tracing
-from tcptutor.run import QueueSample, Sample, SampleTable, SenderSample
+from tcptutor.run import QueueSample, Sample, SampleTable, SenderSample, UdpSample
 
 LATE = 0.002
 """How late a sample may be before its timer counts as late, s."""
@@ -129,6 +129,18 @@ class _Queue:
         return now._replace(drops=self._drops, sent=self._sent)
 
 
+class UdpSource(Protocol):
+    """What counts UDP flows."""
+
+    def look(self, t: float) -> None:
+        """Called with every sample, `t` seconds after the traffic began."""
+        ...
+
+    def take(self, t: float) -> list[UdpSample]:
+        """What has come since the last call."""
+        ...
+
+
 class Sampler:
     """Takes the samples of one run, sends them in batches, and keeps them for the summing up.
 
@@ -142,6 +154,7 @@ class Sampler:
         self.flows: list[SampledFlow] = []
         """In order of their numbers."""
         self.trace: Tracing | None = None
+        self.udp: list[UdpSource] = []
         self.samples, self.queue = SampleTable(), list[QueueSample]()
         """All that was sent."""
         self.began = self.due = time.monotonic()
@@ -250,6 +263,8 @@ class Sampler:
                 )
         if self._tick % self._every == 1 % self._every:
             self._take_senders(round(t, 6))
+        for source in self.udp:
+            source.look(t)
         return t, rows
 
     def _take_senders(self, t: float) -> None:
@@ -265,6 +280,7 @@ class Sampler:
         acks = self.trace.take(self.began) if self.trace is not None else []
         self.samples.extend(self._rows)
         self.queue += self._lengths
+        udp = [row for source in self.udp for row in source.take(t)]
         self._channel.send(
             Samples(
                 round(t, 6),
@@ -272,6 +288,7 @@ class Sampler:
                 tuple(self._lengths),
                 tuple(acks),
                 tuple(self._sender_lengths),
+                tuple(sorted(udp, key=lambda row: row.t)),
             )
         )
         self._rows, self._lengths, self._sender_lengths, self._sent = [], [], [], t

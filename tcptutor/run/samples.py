@@ -122,8 +122,9 @@ class UdpSample(msgspec.Struct, frozen=True, array_like=True):
     """Sent since the flow began, as far as the receiver can tell from their numbers."""
     lost: int
     """Those of `datagrams` that did not arrive."""
-    jitter: float
-    """Smoothed variation of the time between sending and arrival (RFC 1889, section 6.3.1), s."""
+    jitter: float | None
+    """Smoothed variation of the time between sending and arrival (RFC 1889, section 6.3.1), s; None where nothing tells
+    of it."""
 
 
 class AckSample(msgspec.Struct, frozen=True, array_like=True):
