@@ -66,20 +66,20 @@ def report_of(measured: Measured) -> Report:
     compared = []
     for prediction in expectation.predictions if path_known(run) else ():
         difference = Difference(prediction, expectation.binding.model, measured, case, why)
-        within = bool(flows) and abs(difference.ratio - 1) <= prediction.tolerance
+        within = bool(flows or run.udp) and abs(difference.ratio - 1) <= prediction.tolerance
         compared.append(
             Compared(prediction=prediction, ratio=difference.ratio, within=within, reason=reason(difference))
         )
     return Report(
         throughput_bps=throughput,
         # Flows that got nothing at all are all equal.
-        jain_index=jain_index(flow.throughput_bps for flow in flows) if throughput > 0 else 1.0,
+        jain_index=jain_index(flow.throughput_bps for flow in flows) if flows and throughput > 0 else 1.0,
         loss_rate=measured.loss_rate,
         retransmits=measured.retransmits,
         loss_events=measured.losses,
         compared=tuple(compared),
         verdict=why,
-        note=_note(run, expectation, compared, why) if flows else why.sentence,
+        note=_note(run, expectation, compared, why) if flows or run.udp else why.sentence,
     )
 
 
