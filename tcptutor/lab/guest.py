@@ -145,7 +145,7 @@ def main() -> None:
         name="start",
         path=NetworkPath(rate=2e7, delay=0.005, loss=0.001),
         hosts=Hosts(algorithm="reno"),
-        flows=Flows(duration=1.0, warmup=0.0),
+        flows=Flows(duration=1.0, warmup=0.0, udp_streams=1),
     )
     runner.run(agent.network, trial, _Silent(port, ring.write), 39000)
     _zero_free_memory()

@@ -81,7 +81,7 @@ def report_of(measured: Measured) -> Report:
     return Report(
         throughput_bps=throughput,
         # Flows that got nothing at all are all equal.
-        jain_index=jain_index(flow.throughput_bps for flow in flows) if throughput > 0 else 1.0,
+        jain_index=jain_index(flow.throughput_bps for flow in flows) if flows and throughput > 0 else 1.0,
         loss_rate=measured.loss_rate,
         retransmits=measured.retransmits,
         loss_events=measured.losses,
@@ -90,7 +90,7 @@ def report_of(measured: Measured) -> Report:
         flows=figures(measured),
         cov_between=cov_between(measured),
         udp=tuple(run.udp),
-        note=_note(run, expectation, compared, why) if flows else why.sentence,
+        note=_note(run, expectation, compared, why) if flows or run.udp else why.sentence,
     )
 
 

@@ -69,7 +69,11 @@ class UnplannedRun:
             flow = SampledFlow(len(self._starts), self._pair_of(start), start.address)
             self._sampler.add(flow, start.sender, start.receiver)
             self._starts.append((round(at, 2), start))
+        self._watch_senders()
         self._progress = at
+
+    def _watch_senders(self) -> None:
+        self._sampler.watch_senders(dict.fromkeys(start.sender for _, start in self._starts))
 
     def add(self, starts: list[Start]) -> None:
         """Further flows of the same run."""
@@ -83,6 +87,7 @@ class UnplannedRun:
             self._changes += changes(self._path, now, at)
             self._path = now
         self._sampler.watch(self._queue_now())
+        self._watch_senders()
         self.tell_state()
 
     def tell_state(self) -> None:
