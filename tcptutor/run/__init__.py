@@ -19,6 +19,7 @@ from tcptutor.run.samples import (
     SenderSample,
     UdpSample,
     hystart_exits,
+    loss_events_at,
 )
 from tcptutor.run.tables import AckTable, QueueTable, SampleTable, SenderTable, Table, UdpTable
 
@@ -45,5 +46,6 @@ __all__ = [
     "UdpTable",
     "hystart_exits",
     "load",
+    "loss_events_at",
     "save",
 ]

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, SampleTable, hystart_exits
+from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, SampleTable, hystart_exits, loss_events_at
 
 OPEN, DISORDER, CWR, RECOVERY, LOSS = range(len(CA_STATES))
 """The kernel's congestion-avoidance states; CWR and those after it answer a loss event."""
@@ -64,19 +64,9 @@ class Trace:
 
     @cached_property
     def loss_events(self) -> tuple[int, ...]:
-        """The samples at which ssthresh had changed or the sender begun to recover; two between two count as one.
-
-        A regular sawtooth sets ssthresh to what it was, so that alone would miss every event. An exit of HyStart
-        sets it as well, from infinity and without a loss.
-        """
-        exits = set(self.hystart_exits)
-        thresholds, states = self.column("ssthresh"), self.column("ca_state")
-        beside = zip(thresholds, thresholds[1:], states, states[1:], strict=False)
-        return tuple(
-            at
-            for at, (before, now, state_before, state) in enumerate(beside, start=1)
-            if (now != before or state_before < CWR <= state) and at not in exits
-        )
+        """The samples at which a loss event had begun, as the lab counts them."""
+        names = ("ca_state", "ssthresh", "retransmits", "delivered_ce", "total_rto", "bytes_acked")
+        return loss_events_at(*map(self.column, names))
 
     @cached_property
     def hystart_exits(self) -> tuple[int, ...]:
