@@ -12,7 +12,7 @@ from tcptutor.lab.fidelity import Watch, largest_window
 from tcptutor.lab.protocol import Finished
 from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.traffic import COOKIE
-from tcptutor.run import FlowResult, SampleTable, UdpResult, loss_events_at
+from tcptutor.run import FlowResult, SampleTable, UdpResult, arrived_bytes, loss_events_at
 from tcptutor.spec import Experiment
 
 
@@ -32,6 +32,8 @@ class _FlowSamples:
         self.ssthresh, self.ca_state, self.delivered_ce, self.total_rto = (
             pick(samples.column(name)) for name in ("ssthresh", "ca_state", "delivered_ce", "total_rto")
         )
+        delivered = pick(samples.column("delivered"))
+        self.arrived = arrived_bytes(self.bytes_acked, delivered, self.mss, self.ca_state)
 
     def losses(self, first: int, last: int) -> int:
         """Loss events between two samples."""
@@ -74,7 +76,7 @@ def _result(flow: SampledFlow, samples: _FlowSamples, experiment: Experiment) ->
     return FlowResult(
         flow=flow.number,
         pair=flow.pair,
-        throughput_bps=samples.throughput(samples.bytes_acked, first, last),
+        throughput_bps=samples.throughput(samples.arrived, first, last),
         retransmits=samples.retransmits[last] - samples.retransmits[first],
         losses=samples.losses(first, last),
         segments=samples.segs_out[last] - samples.segs_out[first],

@@ -18,6 +18,7 @@ from tcptutor.run.samples import (
     Sample,
     SenderSample,
     UdpSample,
+    arrived_bytes,
     hystart_exits,
     loss_events_at,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "UdpResult",
     "UdpSample",
     "UdpTable",
+    "arrived_bytes",
     "hystart_exits",
     "load",
     "loss_events_at",

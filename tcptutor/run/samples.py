@@ -191,3 +191,21 @@ def loss_events_at(
         if begins:
             found.append(at)
     return tuple(found)
+
+
+def arrived_bytes(
+    bytes_acked: Sequence[int], delivered: Sequence[int], mss: Sequence[int], ca_state: Sequence[int]
+) -> list[int]:
+    """Payload of one flow that its receiver had at each sample, with what it held behind a gap, bytes.
+
+    While segments are missing, those after them arrive and cannot be acknowledged: an acknowledgement after a recovery
+    tells of bytes that came long before. The kernel counts whole segments of them, as the receiver reports them.
+    """
+    found: list[int] = []
+    latest = whole = told = 0
+    for acked, count, size, state in zip(bytes_acked, delivered, mss, ca_state, strict=True):
+        if state == 0 or not found:  # nothing is missing
+            whole, told = acked, count
+        latest = max(latest, acked, whole + (count - told) * size)
+        found.append(latest)
+    return found

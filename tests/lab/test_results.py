@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from tcptutor.lab.netlink import Address
 from tcptutor.lab.results import flow_results
 from tcptutor.lab.sampler import SampledFlow
-from tcptutor.run import FlowResult, Run, Sample, load, loss_events_at
+from tcptutor.run import FlowResult, Run, Sample, arrived_bytes, load, loss_events_at
 
 RUNS = sorted((Path(__file__).parents[1] / "analysis" / "runs").glob("*.tcprun"))
 COOKIE = 37
+ARRIVED = ("bytes_acked", "delivered", "mss", "ca_state")
 
 
 def _flows(run: Run) -> list[SampledFlow]:
@@ -38,10 +39,12 @@ def _by_hand(number: int, run: Run) -> FlowResult | None:
     events = loss_events_at(*([getattr(sample, name) for sample in mine] for name in names))
     told = [sample for sample in measured[1:] if sample.bytes_received]
     received = told[-1].bytes_received - first.bytes_received if told else 0
+    arrived = arrived_bytes(*([getattr(sample, name) for sample in mine] for name in ARRIVED))
+    at, until = mine.index(first), mine.index(last)
     return FlowResult(
         flow=number,
         pair=0,
-        throughput_bps=8 * (last.bytes_acked - first.bytes_acked) / (last.t - first.t),
+        throughput_bps=8 * (arrived[until] - arrived[at]) / (last.t - first.t),
         retransmits=last.retransmits - first.retransmits,
         losses=sum(first.t < mine[at].t <= last.t for at in events),
         segments=last.segs_out - first.segs_out,
