@@ -17,7 +17,9 @@ LimitedBy = Literal[
     "growing",
     "reordering",
     "timeout",
+    "unexplained",
 ]
+"""`unexplained`: the samples show none of the others."""
 
 CAUSE_NAMES: dict[LimitedBy, str] = {
     "application": "the application",
@@ -29,6 +31,7 @@ CAUSE_NAMES: dict[LimitedBy, str] = {
     "growing": "slow growth",
     "reordering": "reordering",
     "timeout": "timeouts",
+    "unexplained": "no known cause",
 }
 
 LOSS_BLIND = frozenset({"bbr"})

@@ -12,11 +12,8 @@ from tcptutor.lab.fidelity import Watch, largest_window
 from tcptutor.lab.protocol import Finished
 from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.traffic import COOKIE
-from tcptutor.run import CA_STATES, FlowResult, SampleTable, UdpResult, hystart_exits
+from tcptutor.run import FlowResult, SampleTable, UdpResult, arrived_bytes, loss_events_at
 from tcptutor.spec import Experiment
-
-_CA_CWR = CA_STATES.index("cwr")
-"""States of congestion avoidance from this one on have reduced the window and not yet recovered."""
 
 
 class _FlowSamples:
@@ -32,29 +29,23 @@ class _FlowSamples:
             pick(samples.column(name))
             for name in ("bytes_acked", "bytes_received", "segs_out", "retransmits", "mss")
         )
-        self.ssthresh, self.ca_state, self.delivered_ce = (
-            pick(samples.column(name)) for name in ("ssthresh", "ca_state", "delivered_ce")
+        self.ssthresh, self.ca_state, self.delivered_ce, self.total_rto = (
+            pick(samples.column(name)) for name in ("ssthresh", "ca_state", "delivered_ce", "total_rto")
         )
+        delivered = pick(samples.column("delivered"))
+        self.arrived = arrived_bytes(self.bytes_acked, delivered, self.mss, self.ca_state)
 
-    def losses(self, start: int) -> int:
-        """Loss events from sample `start` on, however many segments each retransmits.
-
-        An event lowers ssthresh. Where it lowers it to the same value again, it begins to retransmit, or to reduce the
-        window for a mark, outside of an earlier event. An exit of HyStart sets ssthresh as well, from infinity and
-        without a loss. A sample shows only what is there when it is taken: two events between two samples count as one.
-        """
-        first = max(start, 1)
-        exits = set(hystart_exits(self.ssthresh, self.ca_state, self.retransmits, self.delivered_ce))
-        columns = (self.ssthresh, self.retransmits, self.ca_state)
-        before = zip(*(column[first - 1 : -1] for column in columns), strict=True)
-        now = zip(*(column[first:] for column in columns), strict=True)
-        count = 0
-        for at, ((threshold, sent, state), (threshold_now, sent_now, state_now)) in enumerate(
-            zip(before, now, strict=True), start=first
-        ):
-            begins = state < _CA_CWR and (sent_now > sent or state_now >= _CA_CWR)
-            count += begins or (threshold_now != threshold and at not in exits)
-        return count
+    def losses(self, first: int, last: int) -> int:
+        """Loss events between two samples."""
+        events = loss_events_at(
+            self.ca_state,
+            self.ssthresh,
+            self.retransmits,
+            self.delivered_ce,
+            self.total_rto,
+            self.bytes_acked,
+        )
+        return sum(first < at <= last for at in events)
 
     def throughput(self, counted: Sequence[int], first: int, last: int) -> float:
         """Of what was `counted` between two samples, bit/s."""
@@ -85,9 +76,9 @@ def _result(flow: SampledFlow, samples: _FlowSamples, experiment: Experiment) ->
     return FlowResult(
         flow=flow.number,
         pair=flow.pair,
-        throughput_bps=samples.throughput(samples.bytes_acked, first, last),
+        throughput_bps=samples.throughput(samples.arrived, first, last),
         retransmits=samples.retransmits[last] - samples.retransmits[first],
-        losses=samples.losses(first),
+        losses=samples.losses(first, last),
         segments=samples.segs_out[last] - samples.segs_out[first],
         mean_rtt_s=sum(samples.rtt[first:end]) / (end - first),
         mean_cwnd_segments=sum(samples.cwnd[first:end]) / (end - first),

@@ -18,7 +18,9 @@ from tcptutor.run.samples import (
     Sample,
     SenderSample,
     UdpSample,
+    arrived_bytes,
     hystart_exits,
+    loss_events_at,
 )
 from tcptutor.run.tables import AckTable, QueueTable, SampleTable, SenderTable, Table, UdpTable
 
@@ -43,7 +45,9 @@ __all__ = [
     "UdpResult",
     "UdpSample",
     "UdpTable",
+    "arrived_bytes",
     "hystart_exits",
     "load",
+    "loss_events_at",
     "save",
 ]

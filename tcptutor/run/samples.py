@@ -16,7 +16,7 @@ SSTHRESH_INFINITE = 0x7FFFFFFF
 CA_STATES = ("open", "disorder", "cwr", "recovery", "loss")
 """Names of `Sample.ca_state`, the kernel's congestion-avoidance states."""
 
-_CWR = CA_STATES.index("cwr")
+_CWR, _RECOVERY, _LOSS = (CA_STATES.index(name) for name in ("cwr", "recovery", "loss"))
 
 
 class Sample(msgspec.Struct, frozen=True, array_like=True):
@@ -150,3 +150,66 @@ def hystart_exits(
         and retransmits[at] == retransmits[at - 1]
         and delivered_ce[at] == delivered_ce[at - 1]
     )
+
+
+def loss_events_at(
+    ca_state: Sequence[int],
+    ssthresh: Sequence[int],
+    retransmits: Sequence[int],
+    delivered_ce: Sequence[int],
+    total_rto: Sequence[int],
+    bytes_acked: Sequence[int],
+) -> tuple[int, ...]:
+    """The samples of one flow at which a loss event had begun since the one before, however many segments it took.
+
+    An event is an entry into recovery or loss, or into CWR by a mark; or a new one inside of it: ssthresh changes again
+    while segments are sent again, or a timeout comes after bytes were acknowledged since the last. A recovery that
+    was over between two samples is seen by its retransmissions. A change of ssthresh alone is none: HyStart, BBR, Vegas
+    and YeAH set it without a loss, Westwood when a recovery ends. Nor is CWR without a mark, which CDG enters for a
+    longer delay, and any flow when its own host's queue is full. Two events between two samples count as one.
+    """
+    found: list[int] = []
+    marked = False  # whether the CWR that goes on was entered by a mark
+    timed_out = -1  # bytes that were acknowledged at the last timeout
+    columns = (ca_state, ssthresh, retransmits, delivered_ce, total_rto)
+    rows = pairwise(zip(*columns, strict=True))
+    for at, ((before, limit, sent, marks, timeouts), (now, new_limit, resent, more, again)) in enumerate(
+        rows, start=1
+    ):
+        if now < _CWR > before and resent == sent and more == marks:
+            continue
+        cut = new_limit != limit
+        if now >= _LOSS:
+            begins = before < _LOSS or (again > timeouts and bytes_acked[at] > timed_out)
+        elif now >= _RECOVERY:
+            begins = (before < _RECOVERY and not marked) or (cut and resent > sent)
+        elif now >= _CWR:
+            begins = more > marks and (before != _CWR or cut)
+        else:
+            begins = (before < _CWR or (before == _CWR and not marked)) and (
+                resent > sent or (cut and more > marks)
+            )
+        if again > timeouts or (now >= _LOSS > before):
+            timed_out = bytes_acked[at]
+        marked = now == _CWR and (begins or marked)
+        if begins:
+            found.append(at)
+    return tuple(found)
+
+
+def arrived_bytes(
+    bytes_acked: Sequence[int], delivered: Sequence[int], mss: Sequence[int], ca_state: Sequence[int]
+) -> list[int]:
+    """Payload of one flow that its receiver had at each sample, with what it held behind a gap, bytes.
+
+    While segments are missing, those after them arrive and cannot be acknowledged: an acknowledgement after a recovery
+    tells of bytes that came long before. The kernel counts whole segments of them, as the receiver reports them.
+    """
+    found: list[int] = []
+    latest = whole = told = 0
+    for acked, count, size, state in zip(bytes_acked, delivered, mss, ca_state, strict=True):
+        if state == 0 or not found:  # nothing is missing
+            whole, told = acked, count
+        latest = max(latest, acked, whole + (count - told) * size)
+        found.append(latest)
+    return found

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from tcptutor.analysis import explain, report
 from tcptutor.analysis.case import case_of
-from tcptutor.analysis.compared.rules import CLAUSES, RULES, Findings
+from tcptutor.analysis.compared.clauses import CLAUSES
+from tcptutor.analysis.compared.findings import Findings
+from tcptutor.analysis.compared.rules import RULES
 from tcptutor.run import FlowResult, Run, Sample, SampleTable
 
 from .synthetic import Value, at_different_times, empty, experiment, losing, numbers, run_of, samples

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,11 @@ from msgspec.structs import replace
 from tcptutor.lab.netlink import Address
 from tcptutor.lab.results import flow_results
 from tcptutor.lab.sampler import SampledFlow
-from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, FlowResult, Run, Sample, load
+from tcptutor.run import FlowResult, Run, Sample, arrived_bytes, load, loss_events_at
 
 RUNS = sorted((Path(__file__).parents[1] / "analysis" / "runs").glob("*.tcprun"))
 COOKIE = 37
-CWR = CA_STATES.index("cwr")
+ARRIVED = ("bytes_acked", "delivered", "mss", "ca_state")
 
 
 def _flows(run: Run) -> list[SampledFlow]:
@@ -23,22 +22,10 @@ def _flows(run: Run) -> list[SampledFlow]:
     return [SampledFlow(number, 0, address) for number in range(run.experiment.total_streams)]
 
 
-def _is_hystart_exit(before: Sample, now: Sample) -> bool:
-    harmed = now.retransmits > before.retransmits or now.delivered_ce > before.delivered_ce
-    first = before.ssthresh >= SSTHRESH_INFINITE > now.ssthresh
-    return first and not harmed and before.ca_state < CWR and now.ca_state < CWR
-
-
 def _by_hand(number: int, run: Run) -> FlowResult | None:
     experiment, amount = run.experiment, run.experiment.flows.bytes
     mine: list[Sample] = [sample for sample in run.samples if sample.flow == number]
     measured = [sample for sample in mine if sample.t >= experiment.flows.warmup]
-    losses = sum(
-        (now.ssthresh != before.ssthresh and not _is_hystart_exit(before, now))
-        or (before.ca_state < CWR and (now.retransmits > before.retransmits or now.ca_state >= CWR))
-        for before, now in pairwise(mine)
-        if now.t >= experiment.flows.warmup
-    )
     completion = None
     if amount is not None:
         sent = [sample for sample in mine if sample.bytes_acked >= amount + COOKIE]
@@ -48,14 +35,18 @@ def _by_hand(number: int, run: Run) -> FlowResult | None:
     if len(measured) < 2:
         return None
     first, last = measured[0], measured[-1]
+    names = ("ca_state", "ssthresh", "retransmits", "delivered_ce", "total_rto", "bytes_acked")
+    events = loss_events_at(*([getattr(sample, name) for sample in mine] for name in names))
     told = [sample for sample in measured[1:] if sample.bytes_received]
     received = told[-1].bytes_received - first.bytes_received if told else 0
+    arrived = arrived_bytes(*([getattr(sample, name) for sample in mine] for name in ARRIVED))
+    at, until = mine.index(first), mine.index(last)
     return FlowResult(
         flow=number,
         pair=0,
-        throughput_bps=8 * (last.bytes_acked - first.bytes_acked) / (last.t - first.t),
+        throughput_bps=8 * (arrived[until] - arrived[at]) / (last.t - first.t),
         retransmits=last.retransmits - first.retransmits,
-        losses=losses,
+        losses=sum(first.t < mine[at].t <= last.t for at in events),
         segments=last.segs_out - first.segs_out,
         mean_rtt_s=sum(sample.rtt for sample in measured) / len(measured),
         mean_cwnd_segments=sum(sample.cwnd for sample in measured) / len(measured),

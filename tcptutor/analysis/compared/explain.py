@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, groupby
+from operator import itemgetter
 
 import msgspec
 
 from tcptutor import units
-from tcptutor.analysis.case import case_of
 from tcptutor.analysis.compared import udp
-from tcptutor.analysis.compared.rules import LINK_USED, Findings, cause, clause
+from tcptutor.analysis.compared.clauses import LINK_USED, UNEXPLAINED, clause
+from tcptutor.analysis.compared.findings import Findings
+from tcptutor.analysis.compared.rules import cause
+from tcptutor.analysis.compared.scene import Scene
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second, converged, fairness, seconds
 from tcptutor.analysis.models import CAUSE_NAMES, LimitedBy
-from tcptutor.analysis.observed.evidence import Evidence, Measured, evidence_of, gather, measure, path_known
+from tcptutor.analysis.observed.evidence import Evidence, Measured, measure, path_known
 from tcptutor.analysis.observed.flow import FlowPhase, Interval, phases
-from tcptutor.analysis.observed.path import Events, LossKind, directions, loss_events
 from tcptutor.run import Run
 from tcptutor.spec import Change, Experiment
 
@@ -30,12 +32,15 @@ LONGEST = 110
 
 _ORDER: tuple[LimitedBy, ...] = (
     "application", "timeout", "pacing", "bottleneck", "receive-window", "send-buffer", "reordering", "random-loss",
-    "growing",
+    "growing", "unexplained",
 )  # fmt: skip
 """Of two causes with equal shares of the time the first."""
 
 _WHOLE: frozenset[LimitedBy] = frozenset({"application", "timeout"})
 """What limits a flow by the time that it takes in all, though no single second may be full of it."""
+
+_ENOUGH = 0.2
+"""Share of the time from which a cause is worth telling that all the time together does not name."""
 
 _TURNS = 3
 """More than that many causes in turn are not a story."""
@@ -82,65 +87,102 @@ def explain(run: Run) -> Verdict:
 def verdict(measured: Measured) -> Verdict:
     """What limited a run that has been measured already."""
     run, experiment = measured.run, measured.run.experiment
-    case, links = case_of(experiment), directions(run)
-    events = {
-        trace.flow: loss_events(run, trace, links[experiment.reversed(trace.flow)])
-        for trace in measured.traces
-    }
-    intervals = {each.flow: each for each in measured.intervals}
-    by_second = seconds(measured, case, links, events)
+    scene = Scene.of(measured)
+    by_second = seconds(measured, scene)
     flows = []
     for trace in measured.traces:
         if not (mine := by_second[trace.flow]):
             continue
-        interval = intervals.get(trace.flow, Interval(trace, 0, len(trace)))
-        seen = evidence_of(run, interval, links[experiment.reversed(trace.flow)])
-        found = Findings(case, seen, _loss_kind(experiment, seen, [interval], events))
+        parts = [each for each in measured.intervals if each.flow == trace.flow]
+        whole = scene.flow(*(parts or [Interval(trace, 0, len(trace))]))
         shares = _shares(experiment, mine)
-        limited_by = _longest(found, shares)
+        limited_by, reason = _told(whole, shares, _stretches([mine], experiment), scene.flow_between(trace))
         flows.append(
             FlowVerdict(
                 flow=trace.flow,
                 limited_by=limited_by,
-                sentence=clause(limited_by, found) if path_known(run) else _UNKNOWN_PATH,
+                sentence=_with_path(run, reason),
                 shares=shares,
                 seconds=mine,
                 phases=phases(trace, experiment.algorithm(trace.flow)),
             )
         )
     evenly = fairness(by_second)
-    evidence = gather(measured, links)
-    if evidence is None and (datagrams := udp.udp_losses(run)) is not None and (said := udp.alone(run)):
+    found = scene.all(measured)
+    if found is None and (datagrams := udp.udp_losses(run)) is not None and (said := udp.alone(run)):
         return Verdict(limited_by=udp.limited_by(datagrams), sentence=said, evidence=None)
-    if evidence is None:
+    if found is None:
         said = "nothing was measured" if run.complete else "cut short before anything could be measured"
         return Verdict(
-            limited_by="growing", sentence=said, evidence=None, flows=tuple(flows), fairness=evenly
+            limited_by="unexplained", sentence=said, evidence=None, flows=tuple(flows), fairness=evenly
         )
-    found = Findings(case, evidence, _loss_kind(experiment, evidence, measured.intervals, events))
-    limited_by = _longest(found, _ranked(share for flow in flows for share in flow.shares.items()))
+    shares = _ranked(share for flow in flows for share in flow.shares.items())
+    stretches = _stretches([flow.seconds for flow in flows], experiment)
+    limited_by, reason = _told(found, shares, stretches, scene.all_between)
     return Verdict(
         limited_by=limited_by,
-        sentence=_with_udp(run, sentence(limited_by, found, flows)) if path_known(run) else _UNKNOWN_PATH,
-        evidence=evidence,
+        sentence=_with_udp(run, _with_path(run, sentence(limited_by, reason, found, flows))),
+        evidence=found.evidence,
         flows=tuple(flows),
         fairness=evenly,
         converged_s=converged(evenly),
     )
 
 
-def _loss_kind(
-    experiment: Experiment, evidence: Evidence, intervals: Iterable[Interval], events: Events
-) -> LossKind | None:
-    """What most losses of the measured time came from; None without any."""
-    kinds = Counter(
-        loss.kind for each in intervals for loss in events[each.flow] if each.start < loss.t <= each.until
-    )
-    if kinds:
-        return max(sorted(kinds), key=kinds.__getitem__)
-    if not evidence.lossy:
-        return None
-    return "random-loss" if experiment.path.loss > 0 else "bottleneck"
+Stretch = tuple[LimitedBy, float, float]
+"""A cause, and from when to when it limited most of the flows, s."""
+
+
+def _told(
+    whole: Findings,
+    shares: Mapping[LimitedBy, float],
+    stretches: Sequence[Stretch],
+    between: Callable[[float, float], Findings | None],
+) -> tuple[LimitedBy, str]:
+    """The cause that took the most time and can be shown, and what is said of it.
+
+    Unless all the time together says what no second can. What does not show in all of the time is told of the longest
+    stretch of it.
+    """
+    first = cause(whole)
+    ranked = [name for name, share in shares.items() if share >= _ENOUGH or name == first]
+    for name in (first, *ranked) if first in _WHOLE or not ranked else (*ranked, first):
+        if said := clause(name, whole):
+            return name, said
+        mine = [one for one in stretches if one[0] == name]
+        if not mine:
+            continue
+        _, start, end = max(mine, key=lambda one: one[2] - one[1])
+        part = between(start, end)
+        if part is not None and (said := clause(name, part)):
+            return name, f"from {start:.3g} to {end:.3g} s {said}"
+    return "unexplained", UNEXPLAINED
+
+
+def _with_path(run: Run, said: str) -> str:
+    """`said`, or where nothing is known of the path and nothing else is shown, what would help."""
+    return said if path_known(run) or said != UNEXPLAINED else _UNKNOWN_PATH
+
+
+def _stretches(flows: Sequence[Sequence[Second]], experiment: Experiment) -> list[Stretch]:
+    """What limited most of the flows in turn, in the measured time."""
+    by_second: dict[int, list[Second]] = {}
+    for second in chain.from_iterable(flows):
+        if second.start >= experiment.flows.warmup - 0.05:
+            by_second.setdefault(int(second.start + 0.05), []).append(second)
+    most = [
+        (
+            Counter(second.limited_by for second in found).most_common(1)[0][0],
+            min(second.start for second in found),
+            max(second.end for second in found),
+        )
+        for _, found in sorted(by_second.items())
+    ]
+    turns = []
+    for name, group in groupby(most, key=itemgetter(0)):
+        these = list(group)
+        turns.append((name, these[0][1], these[-1][2]))
+    return turns
 
 
 def _shares(experiment: Experiment, found: Sequence[Second]) -> dict[LimitedBy, float]:
@@ -162,15 +204,8 @@ def _ranked(parts: Iterable[tuple[LimitedBy, float]]) -> dict[LimitedBy, float]:
     return {name: took[name] / total for name in ranked}
 
 
-def _longest(found: Findings, shares: dict[LimitedBy, float]) -> LimitedBy:
-    """The cause that took the most time, unless all the time together says what no second can."""
-    whole = cause(found)
-    return whole if whole in _WHOLE or not shares else next(iter(shares))
-
-
-def sentence(limited_by: LimitedBy, found: Findings, flows: Sequence[FlowVerdict]) -> str:
-    """What limited all flows, how that changed over time or differs between them, and how full the link is."""
-    reason = clause(limited_by, found)
+def sentence(limited_by: LimitedBy, reason: str, found: Findings, flows: Sequence[FlowVerdict]) -> str:
+    """`reason`, how that changed over time or differs between the flows, and how full the link is."""
     link = LINK_USED.said(found)
     told = _others(limited_by, flows) or _over_time(found.experiment, flows)
     changed = _changed(found.experiment)
@@ -204,30 +239,12 @@ def _others(limited_by: LimitedBy, flows: Sequence[FlowVerdict]) -> str:
 
 def _over_time(experiment: Experiment, flows: Sequence[FlowVerdict]) -> str:
     """The causes in turn: " (first slow growth, 4 s, then the bottleneck, 6 s)"; empty for one, or for too many."""
-    turns = [one for one in _turns(flows, experiment.flows.warmup) if one[1] >= 0.5]
+    stretches = _stretches([flow.seconds for flow in flows], experiment)
+    turns = [(name, end - start) for name, start, end in stretches if end - start >= 0.5]
     total = sum(length for _, length in turns)
     if not 2 <= len(turns) <= _TURNS or any(length < 0.1 * total for _, length in turns):
         return ""
     return f" (first {', then '.join(f'{CAUSE_NAMES[name]}, {length:.0f} s' for name, length in turns)})"
-
-
-def _turns(flows: Sequence[FlowVerdict], warmup: float) -> list[tuple[LimitedBy, float]]:
-    """What limited most of the flows, and how many seconds on end, in the measured time."""
-    by_second: dict[int, list[Second]] = {}
-    for flow in flows:
-        for second in flow.seconds:
-            if second.start >= warmup - 0.05:
-                by_second.setdefault(int(second.start + 0.05), []).append(second)
-    most = [
-        (
-            Counter(second.limited_by for second in found).most_common(1)[0][0],
-            max(second.end - second.start for second in found),
-        )
-        for _, found in sorted(by_second.items())
-    ]
-    return [
-        (name, sum(length for _, length in group)) for name, group in groupby(most, key=lambda one: one[0])
-    ]
 
 
 def _changed(experiment: Experiment) -> str:

@@ -28,7 +28,10 @@ _LEFT = 2 / 3
 _SUPER_PACKET = 5
 """Segments sent again for each loss from which on an offload is the cause (the lab's own check)."""
 
-LIMIT_NAMES: dict[LimitedBy, str] = CAUSE_NAMES | {"growing": "time: the window was still growing"}
+LIMIT_NAMES: dict[LimitedBy, str] = CAUSE_NAMES | {
+    "growing": "time: the window was still growing",
+    "unexplained": "something that the samples do not show",
+}
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def report_of(measured: Measured) -> Report:
 def _comparable(measured: Measured) -> bool:
     """Whether models are set beside it: nothing measured is no figure, nor is what the lab itself calls invalid."""
     run = measured.run
-    return bool(measured.flows) and run.fidelity.status != "invalid" and path_known(run)
+    return bool(measured.flows or run.udp) and run.fidelity.status != "invalid" and path_known(run)
 
 
 def _note(run: Run, expectation: Expectation, compared: list[Compared], why: Verdict) -> str:

@@ -16,12 +16,13 @@ from itertools import chain, pairwise
 import msgspec
 from msgspec.structs import replace
 
-from tcptutor.analysis.case import Case
-from tcptutor.analysis.compared.rules import Findings, cause
+from tcptutor.analysis.compared.findings import Findings
+from tcptutor.analysis.compared.rules import cause
+from tcptutor.analysis.compared.scene import Scene
 from tcptutor.analysis.models import LimitedBy
-from tcptutor.analysis.observed.evidence import Evidence, Measured, evidence_of
-from tcptutor.analysis.observed.flow import Interval, Trace
-from tcptutor.analysis.observed.path import Directions, Events, holding_loss
+from tcptutor.analysis.observed.evidence import Evidence, Measured, evidence_of, path_known
+from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace
+from tcptutor.analysis.observed.path import holding_loss
 from tcptutor.theory import jain_index
 
 FAIR = 0.9
@@ -36,7 +37,7 @@ _LEAST = 0.2
 _SLACK = 1e-3
 """Seconds by which a sample may come beside its time."""
 
-_SOFT: frozenset[LimitedBy] = frozenset({"random-loss", "bottleneck", "reordering", "growing"})
+_SOFT: frozenset[LimitedBy] = frozenset({"random-loss", "bottleneck", "reordering", "growing", "unexplained"})
 
 
 class Second(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,11 +64,9 @@ class FairnessSecond(msgspec.Struct, frozen=True, kw_only=True):
     """By flow number, of the throughput of all that were there."""
 
 
-def seconds(
-    measured: Measured, case: Case, links: Directions, events: Events
-) -> dict[int, tuple[Second, ...]]:
+def seconds(measured: Measured, scene: Scene) -> dict[int, tuple[Second, ...]]:
     """By flow number, of the whole run, warm-up included; nothing for a flow that was hardly seen."""
-    experiment = case.experiment
+    experiment = measured.run.experiment
     parts = {trace.flow: _cut(trace, experiment.flows.warmup) for trace in measured.traces}
     beside: dict[tuple[bool, int], list[Interval]] = defaultdict(list)
     for each in chain.from_iterable(parts.values()):
@@ -75,14 +74,15 @@ def seconds(
     loads = {key: _load(intervals) for key, intervals in beside.items()}
     found = {}
     for flow, intervals in parts.items():
-        way = experiment.reversed(flow)
+        case, known = scene.case_of(flow), path_known(measured.run)
+        link, events = scene.links[case.backward], scene.events[flow]
         mine = []
         for each in intervals:
-            flows, throughput = loads[way, _number(each)]
-            evidence = evidence_of(measured.run, each, links[way], throughput)
+            flows, throughput = loads[case.backward, _number(each)]
+            evidence = evidence_of(measured.run, each, link, throughput)
             last, cwnd = each.trace.column("t")[-1], each.mean("cwnd")
-            kind = holding_loss(events[flow], each.start, each.until, cwnd, last)
-            limited_by = cause(Findings(case, evidence, kind, flows))
+            kind = holding_loss(events, each.start, each.until, cwnd, last)
+            limited_by = cause(Findings(case, evidence, kind, flows, known=known))
             mine.append(
                 Second(
                     start=each.start,
@@ -122,7 +122,7 @@ def _number(interval: Interval) -> int:
 
 def _load(intervals: Sequence[Interval]) -> tuple[int, float]:
     """How many flows there were in one second of one direction, and the payload of all of them, bit/s."""
-    bits = sum(8 * each.grown("bytes_acked") for each in intervals)
+    bits = sum(8 * each.grown(ARRIVED) for each in intervals)
     span = max(each.until for each in intervals) - min(each.start for each in intervals)
     return len({each.flow for each in intervals}), bits / span
 

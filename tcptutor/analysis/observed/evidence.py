@@ -7,7 +7,7 @@ of the measured time, or over a part of one flow's.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,18 +15,31 @@ from functools import cached_property
 import msgspec
 from msgspec.structs import replace
 
-from tcptutor.analysis.observed.flow import Interval, Trace, traces
+from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace, traces
 from tcptutor.analysis.observed.path import Direction, Directions
 from tcptutor.run import FlowResult, Run
 
 _ENOUGH = 0.2
 """Seconds between first and last sample below which a difference of counters says nothing."""
 
+_SLACK = 1e-3
+"""Seconds by which a sample may come beside its time."""
+
 _LATE = 1.0
 """Seconds after the planned end in which samples still belong to the traffic, as its start takes a moment."""
 
 _APART, _LEAST_APART = 0.02, 0.25
 """By how much, relative or in seconds, flows may begin and end apart and still cover the same time."""
+
+
+_CREDIT = 1.05
+"""Share of a link up to which more than it carries is what its shaper had saved."""
+
+_SAME = 1e-3
+"""Relative difference within which a pacing rate is the same."""
+
+_UNPACED = 1e15
+"""What stands for no bound, bit/s."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +56,7 @@ class Measured:
     @cached_property
     def spans(self) -> dict[int, tuple[float, float]]:
         """From when to when each flow was measured, seconds, by its number; empty without samples."""
-        fixed = self.run.experiment.flows.bytes is not None
-        return {
-            each.flow: (each.start, each.last_progress if fixed else each.until) for each in self.intervals
-        }
+        return {each.flow: (each.start, each.until) for each in self.intervals}
 
     @cached_property
     def span(self) -> tuple[float, float]:
@@ -75,7 +85,7 @@ class Measured:
         alike = all(first - start <= slack and end - last <= slack for first, last in spans.values())
         if (alike and not fixed) or end <= start:
             return plain
-        return 8 * math.fsum(each.grown("bytes_acked") for each in self.intervals) / (end - start)
+        return 8 * math.fsum(each.grown(ARRIVED) for each in self.intervals) / (end - start)
 
     @property
     def losses(self) -> int:
@@ -103,6 +113,18 @@ def measure(run: Run) -> Measured:
     return Measured(run, tuple(run.flows or (_result(run, one) for one in enough)), enough, tuple(found))
 
 
+def between(measured: Measured, start: float, end: float) -> Measured:
+    """The same run from `start` to `end`, of the flows that were there then."""
+    intervals = []
+    for trace in measured.traces:
+        times = trace.column("t")
+        first, after = bisect_left(times, start - _SLACK), bisect_right(times, end + _SLACK)
+        if after - first >= 2 and times[after - 1] - times[first] >= _ENOUGH:
+            intervals.append(Interval(trace, first, after))
+    results = tuple(_result(measured.run, each) for each in intervals)
+    return Measured(measured.run, results, tuple(intervals), measured.traces)
+
+
 def flow_results(run: Run) -> tuple[FlowResult, ...]:
     """The flows of `measure`."""
     return measure(run).flows
@@ -119,10 +141,13 @@ def path_known(run: Run) -> bool:
 
 
 def _measured_time(run: Run, trace: Trace) -> Interval:
-    """From the last sample of the warm-up to the end of the traffic."""
+    """From the first sample after the warm-up to the end of the traffic, as the lab has it."""
     times = trace.column("t")
-    first = max(0, bisect_right(times, run.experiment.flows.warmup) - 1)
+    first = min(bisect_left(times, run.experiment.flows.warmup), len(times) - 1)
     end = bisect_right(times, run.experiment.seconds + _LATE)
+    if run.experiment.flows.bytes is not None and end > first + 1:
+        # A flow that has sent all is idle.
+        end = max(first + 2, bisect_left(times, Interval(trace, first, end).last_progress) + 1)
     return Interval(trace, first, max(first + 1, end))
 
 
@@ -152,6 +177,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Loss events per segment sent."""
     mean_rtt_s: float
     min_rtt_s: float = 0.0
+    """Of the flow with the least."""
     busy: float = 1.0
     """With data to send."""
     rwnd_limited: float = 0.0
@@ -182,18 +208,23 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Packets that the bottleneck's queue dropped; 0 where it was not measured."""
     flow_bps: float = 0.0
     """Payload of one flow while it is there, the mean of several, bit/s."""
+    queue_s: float | None = None
+    """Mean of what the bottleneck's queue would take to empty, s; None where it was not sampled."""
+    rtt_rise_s: float = 0.0
+    """Mean RTT above each flow's own minimum, s: whatever waited, in the sender, on the path or at the receiver."""
+    sender_queue_s: float | None = None
+    """Mean of what the senders' own queues take to empty at the rate of their flows, s; None where not sampled."""
+    held: float = 0.0
+    """Share of the time in which data waited in the sender though both windows had room for more."""
+    pacing_bps: float = 0.0
+    """What each flow's sender is paced at by the kernel where that never changes; 0 where it does, bit/s."""
     link_share: float | None = None
     """Of the link's goodput, by one flow; None when the link is not shaped."""
 
     @property
     def queueing_s(self) -> float:
-        """What the queue adds to the round trip, s."""
-        return max(0.0, self.mean_rtt_s - self.min_rtt_s) if self.min_rtt_s > 0 else 0.0
-
-    @property
-    def standing_queue(self) -> bool:
-        """Whether the RTT is well above its minimum, and by more than a host's own noise."""
-        return self.queueing_s > max(0.1 * self.min_rtt_s, 3e-4)
+        """What the bottleneck's queue adds to the round trip, s: as sampled, else what the RTT is above its minimum."""
+        return self.rtt_rise_s if self.queue_s is None else self.queue_s
 
     @property
     def lossy(self) -> bool:
@@ -212,8 +243,9 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
     carried = [goodput for link in ways if (goodput := link.goodput(start, end)) is not None]
     goodput = math.fsum(carried) if len(carried) == len(ways) else None
     used = throughput / goodput if goodput else None
-    if used is not None and len(ways) == 1:
-        used = _with_udp(measured.run, used, ways[0], start, end)
+    if len(ways) == 1:
+        used = _used(ways[0], start, end, used)
+    waits = [wait for link in ways if (wait := link.wait(start, end)) is not None]
     known = Evidence(
         throughput_bps=throughput,
         link_used=used,
@@ -223,14 +255,33 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
         mean_rtt_s=_mean(flow.mean_rtt_s for flow in flows),
         queue_drops=sum(link.drops(start, end) for link in ways),
         flow_bps=flow_bps,
+        queue_s=max(waits) if len(waits) == len(ways) else None,
+        sender_queue_s=_sender_wait(measured.run, start, end, throughput),
         link_share=flow_bps * len(ways) / goodput if goodput else None,
     )
     return _sampled(known, measured.intervals, experiment.path.duplicate > 0) if measured.intervals else known
 
 
-def _with_udp(run: Run, used: float, link: Direction, start: float, end: float) -> float:
-    """The share of `link` that is used: UDP takes its part as well."""
-    return max(used, link.used(start, end) or 0.0) if run.experiment.flows.udp_streams else used
+def _used(link: Direction, start: float, end: float, goodput: float | None) -> float | None:
+    """The share of `link` that was used, by what its queue sent: all traffic, and what was sent in this time.
+
+    Without samples of the queue by `goodput`, the flows' share of its payload. What left above the rate is the shaper's
+    credit for a time when nothing came.
+    """
+    sent = link.used(start, end)
+    if sent is None:
+        return goodput
+    return min(sent, 1.0) if sent <= _CREDIT else sent
+
+
+def _sender_wait(run: Run, start: float, end: float, throughput: float) -> float | None:
+    """Mean of what waits in all sending hosts together, over their flows' rate, s; None where it was not sampled."""
+    hosts, times, waiting = (run.senders.column(name) for name in ("host", "t", "bytes"))
+    first, after = bisect_left(times, start), bisect_right(times, end)
+    instants = len(set(times[first:after]))
+    if after <= first or not throughput or not set(hosts[first:after]):
+        return None
+    return 8 * float(sum(waiting[first:after])) / instants / throughput
 
 
 def evidence_of(run: Run, interval: Interval, link: Direction, together: float | None = None) -> Evidence:
@@ -239,7 +290,7 @@ def evidence_of(run: Run, interval: Interval, link: Direction, together: float |
     goodput, throughput = link.goodput(start, end), interval.throughput
     share = used = throughput / goodput if goodput else None
     if goodput and together is not None:
-        used = _with_udp(run, together / goodput, link, start, end)
+        used = _used(link, start, end, together / goodput)
     segments, events = interval.grown("segs_out"), interval.loss_events
     known = Evidence(
         throughput_bps=throughput,
@@ -250,6 +301,7 @@ def evidence_of(run: Run, interval: Interval, link: Direction, together: float |
         mean_rtt_s=interval.mean("rtt"),
         queue_drops=link.drops(start, end),
         flow_bps=throughput,
+        queue_s=link.wait(start, end),
         link_share=share,
     )
     return _sampled(known, [interval], run.experiment.path.duplicate > 0)
@@ -284,7 +336,30 @@ def _sampled(known: Evidence, found: Sequence[Interval], duplicates: bool) -> Ev
         reordered=in_all("reord_seen") + (0 if duplicates else in_all("dsack_dups")),
         timeouts=in_all("total_rto"),
         marks=in_all("delivered_ce"),
+        rtt_rise_s=_mean(_rise(each) for each in found),
+        held=_mean(each.held for each in found),
+        pacing_bps=_steady_pace(found),
     )
+
+
+def _rise(interval: Interval) -> float:
+    """Mean RTT above the flow's own least, s; 0 where the kernel does not tell of that."""
+    least = min((rtt for rtt in interval.column("min_rtt") if rtt > 0), default=0.0)
+    return max(0.0, interval.mean("rtt") - least) if least else 0.0
+
+
+def _steady_pace(found: Sequence[Interval]) -> float:
+    """Mean of the flows' pacing rates where none of them changes, bit/s; else 0.
+
+    Without a bound the kernel paces by window over RTT, which no two acknowledgements leave as it is.
+    """
+    paces = []
+    for each in found:
+        rates = each.column("pacing_rate")
+        if min(rates) <= 0 or min(rates) < (1 - _SAME) * max(rates) or max(rates) >= _UNPACED:
+            return 0.0
+        paces.append(max(rates))
+    return _mean(paces)
 
 
 def _growth(found: Sequence[Interval]) -> float:

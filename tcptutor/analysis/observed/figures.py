@@ -9,7 +9,7 @@ from itertools import pairwise
 import msgspec
 
 from tcptutor.analysis.observed.evidence import Measured
-from tcptutor.analysis.observed.flow import Interval
+from tcptutor.analysis.observed.flow import ARRIVED, Interval
 from tcptutor.theory import coefficient_of_variation
 
 _STEP = 1.0
@@ -68,7 +68,7 @@ def _variation(rates: Iterable[float], least: int) -> float | None:
 
 def _rates(interval: Interval) -> list[float]:
     """Of each whole second, bit/s; up to the last byte for a flow that had a fixed amount to send."""
-    times, acked = interval.column("t"), interval.column("bytes_acked")
+    times, arrived = interval.column("t"), interval.column(ARRIVED)
     end = interval.last_progress
     steps = [0]
     for at, t in enumerate(times):
@@ -76,6 +76,6 @@ def _rates(interval: Interval) -> list[float]:
         if t - times[steps[-1]] >= _STEP - 0.005 and t <= end:
             steps.append(at)
     return [
-        8 * max(0.0, acked[last] - acked[first]) / (times[last] - times[first])
+        8 * max(0.0, arrived[last] - arrived[first]) / (times[last] - times[first])
         for first, last in pairwise(steps)
     ]

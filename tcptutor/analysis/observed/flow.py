@@ -16,10 +16,21 @@ from typing import Any, Literal
 
 import msgspec
 
-from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, SampleTable, hystart_exits
+from tcptutor.run import (
+    CA_STATES,
+    SSTHRESH_INFINITE,
+    Run,
+    SampleTable,
+    arrived_bytes,
+    hystart_exits,
+    loss_events_at,
+)
 
 OPEN, DISORDER, CWR, RECOVERY, LOSS = range(len(CA_STATES))
 """The kernel's congestion-avoidance states; CWR and those after it answer a loss event."""
+
+ARRIVED = "arrived"
+"""A column of a trace that is made of others: `run.arrived_bytes`."""
 
 _STALL = 0.15
 """Seconds without an acknowledged byte that are no longer a round trip: Linux's least timeout is 0.2 s."""
@@ -39,6 +50,10 @@ class FlowPhase(msgspec.Struct, frozen=True, kw_only=True):
     name: PhaseName
 
 
+_ROOM = 0.9
+"""Share of a window in flight below which it has room for more."""
+
+
 class Trace:
     """One flow's samples in order of time. Counters are cumulative: differences count."""
 
@@ -55,8 +70,11 @@ class Trace:
         return len(self._rows)
 
     def column(self, name: str) -> Sequence[Any]:
-        """The numbers of one field of Sample."""
-        if name not in self._columns:
+        """The numbers of one field of Sample, or `arrived`: the bytes that the receiver had."""
+        if name == ARRIVED and name not in self._columns:
+            fields = ("bytes_acked", "delivered", "mss", "ca_state")
+            self._columns[name] = arrived_bytes(*map(self.column, fields))
+        elif name not in self._columns:
             whole: array[Any] = self._samples.column(name)
             # With one index alone itemgetter gives no tuple, but one row is a slice.
             self._columns[name] = whole[self._slice] if self._slice else itemgetter(*self._rows)(whole)
@@ -64,19 +82,9 @@ class Trace:
 
     @cached_property
     def loss_events(self) -> tuple[int, ...]:
-        """The samples at which ssthresh had changed or the sender begun to recover; two between two count as one.
-
-        A regular sawtooth sets ssthresh to what it was, so that alone would miss every event. An exit of HyStart
-        sets it as well, from infinity and without a loss.
-        """
-        exits = set(self.hystart_exits)
-        thresholds, states = self.column("ssthresh"), self.column("ca_state")
-        beside = zip(thresholds, thresholds[1:], states, states[1:], strict=False)
-        return tuple(
-            at
-            for at, (before, now, state_before, state) in enumerate(beside, start=1)
-            if (now != before or state_before < CWR <= state) and at not in exits
-        )
+        """The samples at which a loss event had begun, as the lab counts them."""
+        names = ("ca_state", "ssthresh", "retransmits", "delivered_ce", "total_rto", "bytes_acked")
+        return loss_events_at(*map(self.column, names))
 
     @cached_property
     def hystart_exits(self) -> tuple[int, ...]:
@@ -98,6 +106,20 @@ class Trace:
         return tuple(
             bool(flag) and waiting < max(1, mss) and unacked < max(1, cwnd)
             for flag, waiting, mss, unacked, cwnd in zip(flags, *columns, strict=True)
+        )
+
+    @cached_property
+    def held(self) -> tuple[bool, ...]:
+        """For each sample whether data waited in the sender though both windows had room, and nothing was lost.
+
+        Then only the sender's own host holds it back: by the pace of the socket, or by what its queue lets out.
+        """
+        columns = (self.column(name) for name in ("notsent", "mss", "unacked", "cwnd", "snd_wnd", "ca_state"))
+        return tuple(
+            waiting >= mss > 0
+            and state < CWR
+            and (unacked + 1) * mss < _ROOM * min(cwnd * mss, window or math.inf)
+            for waiting, mss, unacked, cwnd, window, state in zip(*columns, strict=True)
         )
 
     @cached_property
@@ -171,8 +193,8 @@ class Interval:
 
     @property
     def throughput(self) -> float:
-        """Payload acknowledged, bit/s."""
-        return 8 * self.grown("bytes_acked") / self.seconds
+        """Payload that arrived, bit/s."""
+        return 8 * self.grown(ARRIVED) / self.seconds
 
     @property
     def loss_events(self) -> int:
@@ -184,6 +206,11 @@ class Interval:
     def starved(self) -> float:
         """Share of the samples of `Trace.starved` within."""
         return sum(self.trace.starved[self.first : self.end]) / (self.end - self.first)
+
+    @property
+    def held(self) -> float:
+        """Share of the samples of `Trace.held` within."""
+        return sum(self.trace.held[self.first : self.end]) / (self.end - self.first)
 
     @property
     def held_bytes(self) -> float:

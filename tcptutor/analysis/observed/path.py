@@ -12,10 +12,10 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Literal
 
+from tcptutor.analysis.case import case_of
 from tcptutor.analysis.observed.flow import Trace
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
-from tcptutor.theory import goodput_ratio
 
 _SOON = 0.1
 """Seconds that the news of a drop may take beside the round trip: delayed and reordered acknowledgements."""
@@ -31,9 +31,13 @@ class Direction:
         experiment = run.experiment
         self._rate = experiment.path.reverse_rate if reverse else experiment.path.rate
         self._changes = _changes(experiment, "rate") if not reverse else []
-        self._goodput: float = goodput_ratio(experiment.hosts.mtu)
+        self._losses = [] if reverse else _changes(experiment, "loss")
+        self._loss = experiment.path.reverse_loss if reverse else experiment.path.loss
+        self._goodput: float = case_of(experiment).ratio
         queue = run.queue if not reverse and experiment.path.rate is not None else run.queue[:0]
-        self._t, self._sent, self._drops = (queue.column(name) for name in ("t", "sent", "drops"))
+        self._t, self._sent, self._drops, self._bytes = (
+            queue.column(name) for name in ("t", "sent", "drops", "bytes")
+        )
 
     def rate(self, start: float, end: float) -> float | None:
         """Mean rate between two times, bit/s of frames; None when it is not shaped."""
@@ -51,6 +55,23 @@ class Direction:
             return None
         sent = self._sent[last] - self._sent[first]
         return float(max(0.0, 8 * sent / (self._t[last] - self._t[first]) / rate))
+
+    def loses(self, t: float) -> bool:
+        """Whether the experiment says that it loses segments at random at `t`."""
+        return _loses(self._loss, self._losses, t)
+
+    @property
+    def has_queue(self) -> bool:
+        """Whether its queue was sampled."""
+        return len(self._t) > 1
+
+    def wait(self, start: float, end: float) -> float | None:
+        """Mean of what its queue would take to empty, s; None where it was not sampled."""
+        rate, first, last = self.rate(start, end), self._at(start), self._at(end)
+        if not rate or last <= first:
+            return None
+        waiting = self._bytes[first : last + 1]
+        return 8 * float(sum(waiting)) / len(waiting) / rate
 
     def drops(self, start: float, end: float) -> int:
         """Packets that its queue dropped between two times."""
@@ -76,7 +97,8 @@ class LossEvent:
     """A sender's answer to a loss or a mark."""
 
     t: float
-    kind: LossKind
+    kind: LossKind | None
+    """None where nothing tells."""
     cwnd: float
     """Before it, segments."""
 
@@ -90,27 +112,28 @@ def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
 
     A queue that dropped in the round trip before tells an overflow. Where it did not, or was not measured, the loss is
     the path's if the experiment says that it loses segments then; else reordering if the sender found such, or the
-    path makes it; else it can only have been a queue.
+    path makes it; else it can only have been a queue, unless that was sampled and dropped nothing: then nothing tells.
     """
     experiment = run.experiment
-    changes = _changes(experiment, "loss")
     shuffles = experiment.path.jitter > 0 or experiment.path.reorder > 0
     times, rtts, cwnds = trace.column("t"), trace.column("rtt"), trace.column("cwnd")
     marks, retransmits = trace.column("delivered_ce"), trace.column("retransmits")
     found = [trace.column("reord_seen"), trace.column("dsack_dups")]
 
-    def kind(at: int) -> LossKind:
+    known = experiment.path.rate is not None
+
+    def kind(at: int) -> LossKind | None:
         now, reach = times[at], 1.5 * rtts[at] + _SOON
         if marks[at] > marks[at - 1] and retransmits[at] == retransmits[at - 1]:
             return "bottleneck"
         if link.drops(now - reach, now) > 0:
             return "bottleneck"
-        if any(_loses(experiment.path.loss, changes, t) for t in (now - reach, now)):
+        if any(link.loses(t) for t in (now - reach, now)):
             return "random-loss"
         later = min(len(times), bisect_right(times, now + reach)) - 1
         if shuffles or any(column[later] > column[at - 1] for column in found):
             return "reordering"
-        return "bottleneck"
+        return None if link.has_queue or not known else "bottleneck"
 
     return [LossEvent(times[at], kind(at), cwnds[at - 1]) for at in trace.loss_events]
 
@@ -127,7 +150,7 @@ def holding_loss(
     """
     first, after = (bisect_right(events, t, key=attrgetter("t")) for t in (start, end))
     if inside := [event.kind for event in events[first:after]]:
-        return max(sorted(set(inside)), key=inside.count)
+        return most_common(inside)
     if first == 0:
         return None
     before = events[first - 1]
@@ -137,6 +160,11 @@ def holding_loss(
         return events[after].kind
     spacing = (before.t - events[0].t) / (first - 1) if first > 1 else 0.0
     return before.kind if last - before.t < 2 * spacing else None
+
+
+def most_common(kinds: Sequence[LossKind | None]) -> LossKind | None:
+    """The one that most losses have; of equal ones the first by name. None where nothing tells of most of them."""
+    return max(sorted(set(kinds), key=str), key=kinds.count, default=None)
 
 
 def _loses(before: float, changes: list[tuple[float, float]], t: float) -> bool:

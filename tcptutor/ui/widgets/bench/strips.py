@@ -32,6 +32,7 @@ _CAUSES: dict[LimitedBy, tuple[str, str]] = {
     "growing": ("growing", "g"),
     "reordering": ("reordering", "o"),
     "timeout": ("timeout", "t"),
+    "unexplained": ("not explained", "?"),
 }
 """Name and mark."""
 

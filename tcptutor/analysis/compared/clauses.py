@@ -1,0 +1,146 @@
+"""What is said of each cause: of its clauses the first whose condition holds, and nothing where none does.
+
+A clause's condition is all that its words claim. What it needs may be missing though the cause was found second by
+second; then another cause, or another stretch of time, has to be told of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tcptutor.analysis.case import FULL, QUEUED
+from tcptutor.analysis.compared.findings import BUSY, KEEP_SHORT, MOSTLY, STALLED, Condition, Findings
+from tcptutor.analysis.models import LimitedBy
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A part of a sentence, and when it is true."""
+
+    text: str
+    """With `Findings.words` in braces."""
+    holds: Condition
+
+    def said(self, it: Findings) -> str:
+        """Empty where it is not true."""
+        return self.text.format_map(it.words) if self.holds(it) else ""
+
+
+LINK_USED = Clause("; the link is {used} used", lambda it: it.known and it.evidence.link_used is not None)
+"""How full the link is, after what limited a run."""
+
+
+def _full(it: Findings) -> bool:
+    return it.used >= FULL
+
+
+def _sheds(it: Findings) -> bool:
+    """Whether the queue's discipline drops before it must."""
+    return it.case.qdisc in KEEP_SHORT and it.evidence.queue_drops > 0
+
+
+CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
+    "application": (
+        Clause("the application had data to send {busy} of the time", lambda it: it.evidence.busy < BUSY),
+        Clause(
+            "the application writes too slowly, TCP waited for data {starved} of the time",
+            lambda it: it.evidence.app_limited >= MOSTLY,
+        ),
+    ),
+    "receive-window": (
+        Clause("{window} was full {windowed} of the time", lambda it: it.evidence.rwnd_limited >= MOSTLY),
+        Clause("{window} was full: {flight} of it were under way", lambda it: it.windowed),
+    ),
+    "send-buffer": (
+        Clause(
+            "the send buffer was full {buffered} of the time", lambda it: it.evidence.sndbuf_limited >= MOSTLY
+        ),
+        Clause(
+            "the send buffer, {buffer}, was full: it has no room for more on its way",
+            lambda it: it.buffer_filled,
+        ),
+    ),
+    "pacing": (
+        Clause("the application paces each flow at {pace}", lambda it: it.paced_by_application),
+        Clause("fq paces each flow at {maxrate}", lambda it: it.paced_by_fq),
+        Clause("segments wait in the sender's own queue {held} of the time", lambda it: it.held_by_host),
+    ),
+    "random-loss": (
+        Clause(
+            "{loss} cut the window {times}",
+            lambda it: it.losses == "random-loss" and it.evidence.loss_events > 0,
+        ),
+    ),
+    "bottleneck": (
+        Clause(
+            "the bottleneck is full, its queue adds {queueing} and marks {marks} segments",
+            lambda it: _full(it) and it.standing_queue and it.evidence.marks > 0,
+        ),
+        Clause(
+            "the bottleneck is full, its queue adds {queueing}", lambda it: _full(it) and it.standing_queue
+        ),
+        Clause(
+            "the bottleneck is full, its queue marks {marks} segments before it must drop any",
+            lambda it: _full(it) and it.evidence.marks > 0 and not it.evidence.queue_drops,
+        ),
+        Clause(
+            "the bottleneck is full, {qdisc} drops some ({drops}) to keep its queue short",
+            lambda it: _full(it) and _sheds(it),
+        ),
+        Clause("the bottleneck is full", _full),
+        Clause(
+            "{qdisc} marks {marks} segments to keep the bottleneck's queue short",
+            lambda it: it.case.qdisc in KEEP_SHORT and it.evidence.marks > 0,
+        ),
+        Clause(
+            "{qdisc} drops {drops} segments to keep the bottleneck's queue short",
+            lambda it: _sheds(it) and it.losses == "bottleneck",
+        ),
+        Clause(
+            "the bottleneck's short queue overflows: {drops} dropped, {retransmits} sent again",
+            lambda it: it.overflowed and it.short_queue,
+        ),
+        Clause("the bottleneck's queue adds {queueing}", lambda it: it.used >= QUEUED and it.standing_queue),
+        Clause(
+            "the bottleneck's queue overflows: {drops} dropped, {retransmits} sent again",
+            lambda it: it.overflowed,
+        ),
+        Clause("BBR sends at the rate that it measures", lambda it: it.blind),
+        Clause("the way back, {back}, has no room for more acknowledgements", lambda it: it.full_of_acks),
+        Clause(
+            "{retransmits} segments were sent again: a queue overflowed, as the path itself loses none",
+            lambda it: (
+                it.losses == "bottleneck"
+                and it.evidence.retransmits > 0
+                and it.evidence.queue_s is None
+                and not it.case.loss
+            ),
+        ),
+        Clause(
+            "no rate is set, and a processor was busy {processor} of the time: this computer is the bottleneck",
+            lambda it: it.computer,
+        ),
+    ),
+    "growing": (Clause("the window was still growing, {growth} in this time", lambda it: it.growing),),
+    "reordering": (
+        Clause(
+            "segments came out of order, and TCP took some for lost: it found {reordered} such",
+            lambda it: it.reordering,
+        ),
+    ),
+    "timeout": (
+        Clause(
+            "waiting for timeouts ({timeouts} of them) took {stalled} of the time",
+            lambda it: it.evidence.stalled >= STALLED and it.evidence.timeouts > 0,
+        ),
+        Clause("waiting for timeouts took {stalled} of the time", lambda it: it.evidence.stalled >= STALLED),
+    ),
+    "unexplained": (),
+}
+
+UNEXPLAINED = "not explained: the samples show no limit"
+
+
+def clause(limited_by: LimitedBy, it: Findings) -> str:
+    """What limited the flow, with the numbers that show it; empty where they do not."""
+    return next((said for each in CLAUSES[limited_by] if (said := each.said(it))), "")

@@ -1,0 +1,92 @@
+"""What a verdict looks at, gathered once for a run: `Findings` of any flow, or of all, over any part of the time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from tcptutor.analysis.case import Case, case_of, flow_case
+from tcptutor.analysis.compared.findings import Findings
+from tcptutor.analysis.observed.evidence import Measured, between, evidence_of, gather, path_known
+from tcptutor.analysis.observed.flow import Interval, Trace
+from tcptutor.analysis.observed.path import Directions, Events, LossKind, directions, loss_events, most_common
+from tcptutor.run import Run
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A run's case, its path over time, and each flow's losses."""
+
+    measured: Measured
+    case: Case
+    links: Directions
+    events: Events
+
+    @classmethod
+    def of(cls, measured: Measured) -> Scene:
+        run, links = measured.run, directions(measured.run)
+        events = {
+            trace.flow: loss_events(run, trace, links[run.experiment.reversed(trace.flow)])
+            for trace in measured.traces
+        }
+        return cls(measured, case_of(run.experiment), links, events)
+
+    @property
+    def run(self) -> Run:
+        return self.measured.run
+
+    def case_of(self, flow: int) -> Case:
+        """The case of one flow alone, in its direction."""
+        experiment = self.run.experiment
+        return replace(self.case, flows=(flow_case(experiment, flow),), backward=experiment.reversed(flow))
+
+    def flow(self, interval: Interval) -> Findings:
+        """Of one flow over `interval`."""
+        case = self.case_of(interval.flow)
+        seen = evidence_of(self.run, interval, self.links[case.backward])
+        kinds = self._kinds([interval])
+        return Findings(
+            case, seen, most_common(list(kinds.elements())), events=kinds, known=path_known(self.run)
+        )
+
+    def flow_between(self, trace: Trace) -> Callable[[float, float], Findings | None]:
+        """Of one flow from one time to another; None where it was hardly seen."""
+
+        def found(start: float, end: float) -> Findings | None:
+            mine = [one for one in between(self.measured, start, end).intervals if one.flow == trace.flow]
+            return self.flow(mine[0]) if mine else None
+
+        return found
+
+    def all(self, measured: Measured) -> Findings | None:
+        """Of all flows over the time of `measured`; None where nothing was."""
+        evidence = gather(measured, self.links)
+        if evidence is None:
+            return None
+        kinds, experiment = self._kinds(measured.intervals), self.run.experiment
+        losses = most_common(list(kinds.elements()))
+        if not measured.intervals and evidence.lossy:
+            # Without samples only the experiment tells.
+            losses = "random-loss" if experiment.path.loss > 0 else "bottleneck"
+        return Findings(
+            replace(self.case, backward=all(map(experiment.reversed, range(experiment.total_streams)))),
+            evidence,
+            losses,
+            events=kinds,
+            processor=float(self.run.fidelity.checks.get("busiest processor", 0) or 0),
+            known=path_known(self.run),
+        )
+
+    def all_between(self, start: float, end: float) -> Findings | None:
+        """Of all flows from one time to another; None where nothing was measured then."""
+        return self.all(between(self.measured, start, end))
+
+    def _kinds(self, intervals: Iterable[Interval]) -> Counter[LossKind | None]:
+        """Loss events within, by what they came from."""
+        return Counter(
+            loss.kind
+            for each in intervals
+            for loss in self.events[each.flow]
+            if each.start < loss.t <= each.until
+        )
