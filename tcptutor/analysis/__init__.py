@@ -4,11 +4,13 @@
 `observed`, what samples say of a run; `compared` is where the two meet.
 """
 
+from tcptutor.analysis.compared.answered import answered
 from tcptutor.analysis.compared.document import document
 from tcptutor.analysis.compared.explain import FlowVerdict, Verdict, explain
 from tcptutor.analysis.compared.report import Compared, Report, report, report_of
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second
 from tcptutor.analysis.expected.expect import expect
+from tcptutor.analysis.expected.mistakes import Mistake, candidates
 from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowCourse
 from tcptutor.analysis.expected.window import window_courses
 from tcptutor.analysis.models import LimitedBy, ThroughputModel
@@ -26,6 +28,7 @@ __all__ = [
     "FlowPhase",
     "FlowVerdict",
     "LimitedBy",
+    "Mistake",
     "PhaseName",
     "Points",
     "Prediction",
@@ -35,6 +38,8 @@ __all__ = [
     "ThroughputModel",
     "Verdict",
     "WindowCourse",
+    "answered",
+    "candidates",
     "document",
     "expect",
     "explain",

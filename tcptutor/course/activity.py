@@ -132,6 +132,13 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
         """What `given` is told. Raises UsageError for what cannot be marked: that is no attempt."""
         raise NotImplementedError
 
+    def doubt(self, given: Given, experiment: Experiment | None) -> str:  # noqa: ARG002
+        """Why a locked response should be asked about once more, on a page with that experiment; empty for no reason.
+
+        Nothing in it may come from what is right. Raises UsageError for what cannot be marked.
+        """
+        return ""
+
     def is_done(self, page: PageRecord) -> bool:
         """Whether nothing is left to do of it."""
         raise NotImplementedError

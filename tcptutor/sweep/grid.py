@@ -186,10 +186,11 @@ def _ends(low: str, high: str, kind: str) -> tuple[float, float, str]:
         if first_unit != last_unit and (first if not first_unit else last) != 0:
             raise UnitError(f"{low if not first_unit else high!r} has no unit")
         return first, last, spelled
-    known = units.UNITS.get("size" if kind == "window" else kind, {})
-    for unit in (first_unit, last_unit):
-        if unit not in known:
-            raise UnitError(
-                f"the ends have the units {first_unit!r} and {last_unit!r}: give both in the same"
-            )
-    return first * known[first_unit] / known[last_unit], last, spelled
+    base = "size" if kind == "window" else kind
+    try:
+        ratio = units.parse(f"1 {first_unit}", base) / units.parse(f"1 {last_unit}", base)
+    except UnitError:
+        raise UnitError(
+            f"the ends have the units {first_unit!r} and {last_unit!r}: give both in the same"
+        ) from None
+    return first * ratio, last, spelled

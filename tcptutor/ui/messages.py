@@ -38,11 +38,12 @@ class LiveEnded(Message):
 
 
 class ResponseGiven(Message):
-    """The student gave a response to an activity of the page."""
+    """The student gave a response to an activity of the page; `sure` where it was asked about and given again."""
 
-    def __init__(self, activity: Activity, given: Given) -> None:
+    def __init__(self, activity: Activity, given: Given, sure: bool = False) -> None:
         self.activity = activity
         self.given = given
+        self.sure = sure
         super().__init__()
 
 

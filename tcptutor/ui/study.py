@@ -89,6 +89,11 @@ class Study:
         record = self.record_of(activity).responded(response)
         self._change(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
 
+    def doubt(self, activity: Activity, given: Given) -> str:
+        """Why it should be asked about before it is locked; empty for no reason. Raises UsageError."""
+        ran = self.step.experiment
+        return activity.doubt(given, ran.experiment if ran else None)
+
     def skip(self, activity: Activity) -> None:
         """Leave it out, for good."""
         self.respond(activity, activity.reference().empty)

@@ -105,7 +105,7 @@ def test_a_wrong_number_is_told_the_likely_slip(answer: str, said: str) -> None:
 
 
 def test_a_choice_for_a_numeric_question_is_no_attempt() -> None:
-    with pytest.raises(UsageError, match="100 Mbit/s"):
+    with pytest.raises(UsageError, match="42 Mbit/s"):
         numeric().mark((0,))
 
 

@@ -59,7 +59,7 @@ def test_a_queue_in_bdp_follows_the_rate() -> None:
         (["loss"], "NAME=VALUES"),
         (["loss="], "NAME=VALUES"),
         (["loss=0.1%,,1%"], "empty value"),
-        (["loss=0.1"], "no unit"),
+        (["loss=0.1"], "0.1 % or 10 %"),
         (["loss=0.1%,95%"], "out of bounds"),
         (["loss=0.1%,0.10%"], "the same"),
         (["bandwidth=1Mbit/s,2Mbit/s"], "no parameter 'bandwidth'"),
@@ -95,7 +95,7 @@ def test_each_cell_is_checked_before_anything_runs() -> None:
     ("arguments", "says"),
     [
         ([], "--grid"),
-        (["--grid", "loss=1"], "no unit"),
+        (["--grid", "loss=1"], "1 % or 100 %"),
         (["--grid", "loss=0.1%,1%", "--set", "loss=1%"], "in --grid and in --set"),
         (["--grid", "rtt=10ms,20ms", "--set", "rtt=1ms"], "in --grid and in --set"),
         (["--grid", "seed=1,2", "--seed", "3"], "in --grid and in --seed"),

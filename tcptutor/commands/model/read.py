@@ -63,7 +63,7 @@ def value(text: str, kind: Kind) -> Any:
     """
     if kind in _READERS:
         return _READERS[kind](text)
-    plain = kind in ("size", "ratio") and not units.split(text)[1]
+    plain = kind in ("size", "ratio") and units.is_plain(text)
     return units.parse(text, "number" if plain else kind)
 
 
@@ -75,11 +75,11 @@ def _switch(text: str) -> bool:
 
 def _queue(text: str) -> float | str:
     """Bytes, or the text as it is when it counts BDPs, which need the path."""
-    return text if units.split(text)[1] == "bdp" else float(value(text, "size"))
+    return text if units.split(text)[1].lower() == "bdp" else float(value(text, "size"))
 
 
 def _rate_or_number(text: str) -> float:
-    return units.parse(text, "rate" if units.split(text)[1] else "number")
+    return units.parse(text, "number" if units.is_plain(text) else "rate")
 
 
 def _stream(text: str) -> tuple[float, float, float]:

@@ -31,7 +31,12 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
     @property
     def example(self) -> str:
         """How an answer is written."""
-        return units.EXAMPLES.get(self.unit, "4")
+        return units.EXAMPLES[self.unit]
+
+    @property
+    def plain_unit(self) -> str:
+        """The unit of a number without one; the same on every page, so that it tells nothing of the answer."""
+        return units.FIELD_UNITS[self.unit]
 
     def contradiction(self) -> Problem | None:
         if not 0 <= self.tolerance < 1:
@@ -54,7 +59,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         return Reference(right=self.answer, empty="")
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
-        value = units.parse(typed_text(given, self.example), self.unit)
+        value = units.parse(typed_text(given, self.example), self.unit, self.plain_unit)
         right = units.parse(self.answer, self.unit)
         if is_close(value, right, relative=self.tolerance):
             return Mark(correct=True, feedback=f"Right: {self.answer}.")

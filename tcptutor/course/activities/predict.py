@@ -1,7 +1,9 @@
-"""Predict: a number that the student commits to before the run."""
+"""Predict: a number that the student commits to before the run, and what it is told after it."""
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
@@ -18,7 +20,19 @@ from tcptutor.course.activity import (
     typed_text,
 )
 from tcptutor.course.record import Given, PageRecord
+from tcptutor.errors import UnitError
 from tcptutor.spec import Experiment
+
+_PLAIN_RANGE = (1, 1000)
+"""Values in the field's unit that nobody writes in another by mistake."""
+
+_MOST_OF_LINK = 10
+"""Times the link's rate from which a prediction is asked about."""
+
+_ROUND_TRIPS = 100
+"""A prediction of less than a segment in so many round trips is asked about."""
+
+_BITS = 8
 
 
 class Predict(Activity, frozen=True, kw_only=True):
@@ -27,11 +41,30 @@ class Predict(Activity, frozen=True, kw_only=True):
     table: ClassVar[str] = "predict"
     stage: ClassVar[Stage] = Stage.BEFORE_RUN
     locked: ClassVar[bool] = True
+    against_run: ClassVar[bool] = True
 
     ask: str
     unit: Literal["rate", "time", "ratio", "size"] = "rate"
     """The kind of quantity; a rate is compared with the measured aggregate throughput."""
+    plain: str = ""
+    """The unit of a number without one, which the field shows; by default Mbit/s, ms, % or kB."""
+    tolerance: float = 0.1
+    """Relative difference from model or run up to which it is called right."""
     hints: tuple[str, ...] = ()
+
+    @property
+    def plain_unit(self) -> str:
+        """The unit of a number without one."""
+        return self.plain or units.FIELD_UNITS[self.unit]
+
+    def contradiction(self) -> Problem | None:
+        if not 0 < self.tolerance <= 0.25:
+            return "tolerance", f"{self.tolerance:g} is out of bounds: a relative difference, above 0 to 0.25"
+        try:
+            units.parse(f"1 {self.plain_unit}", self.unit)
+        except UnitError as error:
+            return "plain", str(error)
+        return None
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         if experiment is None:
@@ -41,12 +74,73 @@ class Predict(Activity, frozen=True, kw_only=True):
     def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
         return Reference(right=units.EXAMPLES[self.unit], empty="")
 
-    def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
+    def written(self, given: str) -> str:
+        """`given` with its unit: "9" in a field of Mbit/s is "9 Mbit/s"."""
+        with contextlib.suppress(UnitError):  # an edited lesson may ask for something else than it did
+            return f"{given} {self.plain_unit}" if units.is_plain(given) else given
+        return given
+
+    def value(self, given: str) -> float:
+        """In the base unit. Raises UnitError."""
+        value = units.parse(given, self.unit, self.plain_unit)
+        if value < 0:
+            raise UnitError(f"{given!r} is below 0: write it like {units.EXAMPLES[self.unit]!r}")
+        return value
+
+    def doubt(self, given: Given, experiment: Experiment | None) -> str:
+        """What makes it look like a slip, by its own unit and what the page tells of the path; never by the answer."""
         text = typed_text(given, units.EXAMPLES[self.unit])
-        return Mark(correct=None, value=units.parse(text, self.unit) if text else None)
+        if not text or not (value := self.value(text)):
+            return ""
+        number, unit = units.split(text)
+        in_field = units.parse(f"1 {self.plain_unit}", self.unit)
+        low, high = _PLAIN_RANGE
+        if unit and (factor := value / number / in_field) != 1:
+            meant = f"did you mean {number:.6g} {self.plain_unit}?"
+            if _is_by_eight(factor):
+                return f"{text} is {units.write(value, self.unit)}: {meant}"
+            if not low <= value / in_field < high:
+                return f"{units.write(value, self.unit)}: {meant}"
+        return self._beyond_path(value, experiment) if self.unit == "rate" and experiment else ""
+
+    def _beyond_path(self, value: float, experiment: Experiment) -> str:
+        told = units.rate(value)
+        link, round_trip = (
+            experiment.path.rate,
+            min(map(experiment.delay, range(experiment.total_streams)), default=0),
+        )
+        if link and value >= _MOST_OF_LINK * link:
+            return f"{told} is {value / link:.3g} times the link's rate: is that the unit you meant?"
+        if round_trip and value < _BITS * experiment.segment / round_trip / _ROUND_TRIPS:
+            return f"{told} is less than a segment in {_ROUND_TRIPS} round trips: is that the unit you meant?"
+        return ""
+
+    def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
+        text = typed_text(given, units.EXAMPLES[self.unit])
+        if not text:
+            return Mark(correct=None)
+        value = self.value(text)
+        return Mark(correct=None, value=value, feedback=self._answered(value, context))
+
+    def _answered(self, value: float, context: MarkContext) -> str:
+        if context.run is None or self.unit != "rate":
+            return ""
+        # Only once there is a run: the models are not needed to read a course.
+        from tcptutor.analysis import answered  # noqa: PLC0415
+
+        return answered(value, context.run, self.tolerance)
 
     def is_done(self, page: PageRecord) -> bool:
         return page.activity(self.id).first is not None
+
+
+def _is_by_eight(factor: float) -> bool:
+    """Whether units a `factor` apart are bits and bytes, whatever their prefixes."""
+    for eight in (factor / _BITS, factor * _BITS):
+        power = math.log10(eight) / 3
+        if abs(power - round(power)) < 1e-9:
+            return True
+    return False
 
 
 TABLES = (Predict,)

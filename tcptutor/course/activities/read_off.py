@@ -167,7 +167,12 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
     @property
     def example(self) -> str:
         """How an answer is written."""
-        return {"time": "2.5 s", "rate": units.EXAMPLES["rate"], "number": "40"}[self._asked.unit]
+        return units.EXAMPLES[self._asked.unit]
+
+    @property
+    def plain_unit(self) -> str:
+        """The unit of a number without one; times are read off in seconds."""
+        return "s" if self._asked.unit == "time" else units.FIELD_UNITS[self._asked.unit]
 
     def contradiction(self) -> Problem | None:
         if not self.about_run:
@@ -233,7 +238,9 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
         text = typed_text(given, self.example)
         value = units.parse(
-            text.removesuffix("segments") if self._asked.unit == "number" else text, self._asked.unit
+            text.removesuffix("segments") if self._asked.unit == "number" else text,
+            self._asked.unit,
+            self.plain_unit,
         )
         if context.run is None:
             raise UsageError("it is read off your own run, and there is no whole one: r runs it")

@@ -191,7 +191,7 @@ class LessonScreen(TutorScreen):
         self.show_keys()
 
     def on_response_given(self, message: ResponseGiven) -> None:
-        if self._answers.respond(message.activity, message.given):
+        if self._answers.respond(message.activity, message.given, message.sure):
             if message.activity.locked:
                 self.query_one(Page).focus()
             for side in self._sides.values():

@@ -40,9 +40,12 @@ class Answers:
         for activity in self._activities:
             self._page.box(activity).reveal(self._study.reveals(activity))
 
-    def respond(self, activity: Activity, given: Given) -> bool:
-        """Mark it and say so; whether it was a response."""
+    def respond(self, activity: Activity, given: Given, sure: bool = False) -> bool:
+        """Mark it and say so; whether it was a response. What looks like a slip is asked about until it is `sure`."""
         try:
+            if not sure and activity.locked and (doubt := self._study.doubt(activity, given)):
+                self._page.box(activity).wonder(given, doubt)
+                return False
             self._study.respond(activity, given)
         except UsageError as error:
             box = self._page.box(activity)

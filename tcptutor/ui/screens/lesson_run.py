@@ -121,7 +121,7 @@ class RunSide(Side):
         for predict in self.study.step.of(Predict):
             first = self.study.record_of(predict).first
             if predict.unit == "rate" and first is not None and first.value is not None:
-                return OwnPrediction(str(first.given), first.value)
+                return OwnPrediction(predict.written(str(first.given)), first.value)
         return None
 
     def _idle(self) -> None:

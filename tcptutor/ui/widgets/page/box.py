@@ -73,8 +73,8 @@ class ActivityBox(Vertical, Generic[A]):
         """Whether it has the focus."""
         return self.has_focus or self.has_focus_within
 
-    def respond(self, given: Given) -> None:
-        self.post_message(ResponseGiven(self.activity, given))
+    def respond(self, given: Given, sure: bool = False) -> None:
+        self.post_message(ResponseGiven(self.activity, given, sure))
 
     def reveal(self, revealed: bool) -> None:
         """Whether it is asked yet; until then it says what comes first."""
@@ -106,6 +106,10 @@ class ActivityBox(Vertical, Generic[A]):
         """What was given cannot be marked."""
         self.say(Content.assemble(("✗ ", "$error bold"), reason))
 
+    def wonder(self, given: Given, doubt: str) -> None:  # noqa: ARG002  # for those that can be locked
+        """What was given looks like a slip: ask before it is locked."""
+        self.complain(doubt)
+
     def show_hints(self, level: int) -> None:
         """The first `level` hints."""
         self.query_one(Hints).show(level)
@@ -120,19 +124,23 @@ class EntryBox(ActivityBox[A]):
     LABEL: ClassVar[str] = "Your answer "
     SELECT_ON_FOCUS: ClassVar[bool] = True
 
-    def example(self) -> str:
-        """How a response is written."""
-        raise NotImplementedError
+    def placeholder(self) -> str:
+        """What stands in the empty field: never a value that might be the page's."""
+        return "a number, with its unit if it is another"
+
+    def unit(self) -> str:
+        """The unit of a plain number, which stands behind the field; empty for none."""
+        return ""
 
     def compose_entry(self) -> ComposeResult:
         with Horizontal(classes="entry"):
             yield Static(self.LABEL, classes="label")
-            entry = Input(
-                placeholder=f"like {self.example()}", select_on_focus=self.SELECT_ON_FOCUS, compact=True
-            )
+            entry = Input(placeholder=self.placeholder(), select_on_focus=self.SELECT_ON_FOCUS, compact=True)
             # A blinking cursor writes to the terminal all day.
             entry.cursor_blink = False
             yield entry
+            if self.unit():
+                yield Static(f" {self.unit()}", classes="unit", markup=False)
 
     def enter(self) -> None:
         if not self.final:

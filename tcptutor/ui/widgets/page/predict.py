@@ -1,40 +1,54 @@
-"""The prediction: a number with its unit, locked before the run."""
+"""The prediction: a number, locked before the run, and answered after it."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+from textual.actions import SkipAction
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input
 
-from tcptutor import units
 from tcptutor.course.activities.predict import Predict
+from tcptutor.course.record import Given
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.box import EntryBox
 from tcptutor.ui.widgets.page.text import paragraphs
 
 
 class PredictBox(EntryBox[Predict]):
-    """Asks until it is locked; then shows what was locked."""
+    """Asks until it is locked; then shows what was locked, and after the run what it is told."""
 
     TITLE: ClassVar[str] = "Predict"
     LABEL: ClassVar[str] = "Your prediction "
     # With a selection the second digit would replace the first.
     SELECT_ON_FOCUS: ClassVar[bool] = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "go_back", "go back", show=False, id="predict.go-back")
+    ]
+
+    def __init__(self, activity: Predict) -> None:
+        super().__init__(activity)
+        self._doubted = ""
+        """What was asked about; Enter locks just that. Empty for nothing."""
 
     def ask(self) -> Content:
         return paragraphs(self.activity.ask)
 
-    def example(self) -> str:
-        return units.EXAMPLES[self.activity.unit]
+    def unit(self) -> str:
+        return self.activity.plain_unit
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:  # noqa: ARG002
+        self._doubted = ""
         super().show(response, just_now=False)
 
     def told(self, response: MarkedResponse) -> Content:
-        if not response.given:
+        if not isinstance(response.given, str) or not response.given:
             return Content("You ran this without a prediction.")
-        return Content.assemble("Your prediction  ", (str(response.given), "bold"), "  (locked)")
+        written = self.activity.written(response.given)
+        locked = Content.assemble("Your prediction  ", (written, "bold"), "  (locked)")
+        feedback = response.mark.feedback if response.mark else ""
+        return Content("\n").join([locked, *([paragraphs(feedback)] if feedback else [])])
 
     def begin(self, text: str) -> bool:
         """A number, or its first digit."""
@@ -55,7 +69,26 @@ class PredictBox(EntryBox[Predict]):
         self.query_one(Input).focus()
         super().complain(reason)
 
+    def wonder(self, given: Given, doubt: str) -> None:
+        self._doubted = str(given)
+        self.query_one(Input).focus()
+        self.say(Content.assemble(("? ", "$warning bold"), doubt, " Enter locks it as it is, Esc goes back."))
+
+    def action_go_back(self) -> None:
+        if not self._doubted:
+            raise SkipAction  # out of the field
+        self._forget()
+
+    def on_input_changed(self) -> None:
+        if self._doubted:
+            self._forget()
+
     def submit(self, text: str) -> None:
-        super().submit(text)
-        if not text:
+        if text:
+            self.respond(text, sure=text == self._doubted)
+        else:
             self.enter()
+
+    def _forget(self) -> None:
+        self._doubted = ""
+        self.say(Content(""))

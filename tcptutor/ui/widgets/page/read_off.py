@@ -25,8 +25,11 @@ class ReadOffBox(EntryBox[ReadOff]):
     def ask(self) -> Content:
         return paragraphs(self.activity.ask)
 
-    def example(self) -> str:
-        return self.activity.example
+    def placeholder(self) -> str:
+        return super().placeholder() if self.unit() else "a number"
+
+    def unit(self) -> str:
+        return self.activity.plain_unit
 
     def compose_entry(self) -> ComposeResult:
         yield from super().compose_entry()

@@ -1,0 +1,100 @@
+"""What a prediction is told after the run: that it was right, which known mistake it is, or how far off it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tcptutor import units
+from tcptutor.analysis.compared.report import Report, report
+from tcptutor.analysis.expected.expect import expect
+from tcptutor.analysis.expected.mistakes import Mistake, apart, candidates
+from tcptutor.analysis.models import CAUSE_NAMES
+from tcptutor.analysis.observed.evidence import path_known
+from tcptutor.run import Run
+
+NEAR = 0.05
+"""Logarithm of the ratio up to which a prediction is taken for a known mistake."""
+
+EXACT = 0.005
+"""The same for a prediction that is right by the tolerance, and a mistake all the same."""
+
+AS_NEAR = 0.01
+"""Two mistakes whose distances differ by less cannot be told apart."""
+
+_TIMES = 1.95
+"""Factor from which it is told as one, below as a share."""
+
+
+def answered(value: float, run: Run, tolerance: float) -> str:
+    """One sentence about the prediction of `value` bit/s for all flows of `run`, right within ±`tolerance`.
+
+    A mistake is named only when the run shows the limit that was expected. Empty for a run that measured nothing.
+    """
+    told, expectation = report(run), expect(run.experiment)
+    expected, measured = expectation.binding.throughput_bps, told.throughput_bps
+    if measured <= 0 or not path_known(run):
+        return ""
+    as_expected = told.verdict.limited_by == expectation.binding.limited_by
+    known = candidates(run.experiment) if as_expected else ()
+    written, had = units.rate(value), units.rate(measured)
+    by_model, by_run = (_within(value, right, tolerance) for right in (expected, measured))
+    nearest = _nearest(known, value, min(apart(value, expected), apart(value, measured)))
+    if by_model or by_run:
+        near = f"the models say {units.rate(expected)}, the run had {had}"
+        exact = len(nearest) == 1 and apart(nearest[0].value, value) <= EXACT
+        but = f" But {written} is {nearest[0].what}{_clause(nearest[0].hint)}." if exact else ""
+        if by_model and by_run:
+            return f"{written} is right within {units.percent(tolerance)}: {near}.{but}"
+        whose = "as the models say" if by_model else "near what the run had"
+        return f"{written} is {whose} within {units.percent(tolerance)}: {near}.{but}"
+    off, binds = _off(value, measured), _binds(told)
+    if len(nearest) == 1:
+        return f"{written}: {nearest[0].sentence}, {off}{_clause(nearest[0].hint)}; {binds}."
+    if nearest:
+        return f"{written}: perhaps {nearest[0].what}, or {nearest[1].what}, {off}; {binds}."
+    return f"{written} is {off}; {binds}."
+
+
+def _within(value: float, right: float, tolerance: float) -> bool:
+    return abs(value - right) <= tolerance * right
+
+
+def _nearest(known: Sequence[Mistake], value: float, to_truth: float) -> list[Mistake]:
+    """The mistakes that `value` may be, each kind once, the first of the table first; none where none is near."""
+    by_distance = sorted((apart(one.value, value), number) for number, one in enumerate(known))
+    if not by_distance or by_distance[0][0] > min(NEAR, to_truth):
+        return []
+    near = sorted(number for distance, number in by_distance if distance - by_distance[0][0] < AS_NEAR)
+    found: dict[str, Mistake] = {}
+    for number in near:
+        found.setdefault(known[number].kind, known[number])
+    return list(found.values())
+
+
+def _clause(hint: str) -> str:
+    return f"; {hint}" if hint else ""
+
+
+def _off(value: float, measured: float) -> str:
+    """ "11 times too much", "27 % too little"."""
+    ratio = value / measured
+    if ratio <= 0:
+        return "too little"
+    if ratio >= _TIMES:
+        return f"{_short(ratio)} times too much"
+    if ratio <= 1 / _TIMES:
+        return f"{_short(1 / ratio)} times too little"
+    return f"{abs(ratio - 1) * 100:.0f} % too {'much' if ratio > 1 else 'little'}"
+
+
+def _short(factor: float) -> str:
+    return f"{factor:.1f}".removesuffix(".0") if factor < 9.95 else f"{factor:,.0f}".replace(",", " ")
+
+
+def _binds(told: Report) -> str:
+    """What limited the run, by its samples, and where."""
+    limited_by, had = told.verdict.limited_by, units.rate(told.throughput_bps)
+    if limited_by not in CAUSE_NAMES or limited_by == "growing":
+        return f"the run had {had}"
+    name = "the link" if limited_by == "bottleneck" else CAUSE_NAMES[limited_by]
+    return f"{name} {'bind' if limited_by == 'timeout' else 'binds'}, at {had}"

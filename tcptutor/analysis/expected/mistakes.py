@@ -1,0 +1,207 @@
+"""What a wrong prediction may be: the values that known mistakes give for an experiment, each with its name.
+
+A name says what the value is, not what the student thought: "the link's rate" is true of 100 Mbit/s on such a link
+however somebody came to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tcptutor import theory, units
+from tcptutor.analysis.case import PATH_RTT, Case, case_of
+from tcptutor.analysis.expected.expect import expect
+from tcptutor.analysis.models import LimitedBy
+from tcptutor.spec import Experiment
+
+_SAME = 0.01
+"""Logarithm of a ratio below which two values are one."""
+
+_SLOW_QUEUE = 0.1
+"""Share of the RTT from which a full queue is worth counting."""
+
+_PEAK = 4 / 3
+"""Reno's peak over its mean, when it halves."""
+
+_LINK_IDLE = 0.75
+"""What one Reno flow uses of a link without a queue."""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A value that is not the experiment's throughput, and what it is instead."""
+
+    kind: str
+    """The mistake, in a word or two; several values may be of one kind."""
+    value: float
+    """Of all flows, bit/s."""
+    what: str
+    """What the value is, as it stands after "that is"."""
+    hint: str = ""
+    """What to look at; a clause, or empty."""
+
+    @property
+    def sentence(self) -> str:
+        """ "that is the link's rate"."""
+        return f"that is {self.what}"
+
+
+@dataclass(frozen=True)
+class _Law:
+    """What one flow gets by one limit alone, as a function of loss and round trip."""
+
+    limit: LimitedBy
+    of: Callable[[float, float], float]
+    """bit/s, from losses per segment and s."""
+    name: str
+    """ "loss", "its window"."""
+
+
+def candidates(experiment: Experiment) -> tuple[Mistake, ...]:
+    """What known mistakes give for `experiment`; none is what the models expect. Pure, some ms.
+
+    Where flows differ, or come and go, or the path changes, only what the link gives and slips of units are known.
+    """
+    case, expectation = case_of(experiment), expect(experiment)
+    expected, cause = expectation.binding.throughput_bps, expectation.binding.limited_by
+    found = list(_of_link(case, cause))
+    alike = len(case.kinds) == 1 and not experiment.path.changes and not experiment.flows.starts
+    if alike and not experiment.flows.directions:
+        laws = list(_laws(case))
+        found += [mistake for law in laws for mistake in _of_law(case, law, cause)]
+        if cause == "random-loss":
+            found += _of_reno(case)
+    found += _of_units(expected)
+    return tuple(one for one in found if math.isfinite(one.value) and apart(one.value, expected) > _SAME)
+
+
+def apart(value: float, other: float) -> float:
+    """How far two rates are from each other, as the logarithm of their ratio; infinite where one is no rate."""
+    return abs(math.log(value / other)) if value > 0 and other > 0 else math.inf
+
+
+def _of_link(case: Case, cause: LimitedBy) -> Iterator[Mistake]:
+    """The link's rate, what it carries, and one flow's share of it."""
+    if case.rate is None or case.link is None or case.room is None:
+        return
+    if cause != "bottleneck":
+        as_bdp = ", which takes a window of a BDP" if cause == "receive-window" else ""
+        yield Mistake("link's rate", case.rate, f"the link's rate{as_bdp}")
+        yield Mistake("link's goodput", case.link, "what the link carries without headers")
+    else:
+        data = f"{case.share_text} of it are data"
+        yield Mistake("frames for goodput", case.rate, "the link's rate, headers included", data)
+        if case.udp:
+            yield Mistake("UDP forgotten", case.link, "what the link carries without the UDP flows")
+        if (case.buffer_ratio or 1.0) < 1:
+            short = "its queue is too short for that"
+            yield Mistake("short queue", case.room, "the link when it is never idle", short)
+        elif case.number == 1 and case.algorithm == "reno":
+            busy = "here the queue keeps the link busy"
+            sawtooth = "three quarters of the link, a sawtooth without a queue"
+            yield Mistake("queue forgotten", _LINK_IDLE * case.room, sawtooth, busy)
+    if case.number > 1:
+        yield Mistake("share of the link", case.room / case.number, "one flow's share of the link")
+
+
+def _laws(case: Case) -> Iterator[_Law]:
+    """The limits that each flow has for itself. Of loss two, where a page's formula is not the best one."""
+    for of in _loss_laws(case) if case.loss_rate > 0 else ():
+        yield _Law("random-loss", of, "loss")
+    if (window := case.in_flight) is not None:
+        size = window
+        limit: LimitedBy = "send-buffer" if size == case.sent_at_once else "receive-window"
+        name = "the send buffer" if limit == "send-buffer" else "its window"
+        yield _Law(limit, lambda _loss, rtt: theory.window_limited(size, rtt), name)
+    if (paced := case.paced_rate) is not None:
+        rate = paced
+        yield _Law("pacing", lambda _loss, _rtt: rate, "pacing")
+
+
+def _loss_laws(case: Case) -> tuple[Callable[[float, float], float], ...]:
+    """Throughput of one flow under random loss: as the algorithm's papers have it, and as its losses come."""
+    mss = case.mss
+
+    def windowed(window: Callable[[float, float], float]) -> Callable[[float, float], float]:
+        return lambda loss, rtt: theory.window_limited(window(loss, rtt) * mss, rtt)
+
+    match case.algorithm:
+        case "bbr":
+            return ()
+        case "cubic":
+            return windowed(theory.cubic_window), windowed(theory.cubic_random_window)
+        case "htcp":
+            return (windowed(theory.htcp_random_window),)
+        case "highspeed":
+            return (windowed(lambda loss, _rtt: theory.highspeed_window(loss)),)
+        case _:
+            constants = theory.MATHIS_PERIODIC, theory.MATHIS_RANDOM
+            return tuple(lambda loss, rtt, c=c: theory.mathis(mss, rtt, loss, c) for c in constants)
+
+
+def _of_law(case: Case, law: _Law, cause: LimitedBy) -> Iterator[Mistake]:
+    """One limit's own mistakes: taken for another, for one flow, past the link, with a wrong round trip or loss."""
+    number, rtt, loss = case.number, case.rtt, case.loss_rate
+    one = law.of(loss, rtt)
+    together = number * one
+    if number > 1:
+        yield Mistake("one flow's", one, f"what one of the {number} flows gets by {law.name}")
+    if cause == "bottleneck":
+        more = f"{number} × {units.rate(one)}" if number > 1 else f"what {law.name} allows"
+        yield Mistake("link forgotten", together, more, "the link carries less")
+    elif law.limit != cause:
+        yield Mistake(f"{law.limit} where another binds", together, f"what {law.name} allows")
+    if law.limit != cause or law.limit == "pacing":
+        return
+    for kind, factor in (("one way for the round trip", 0.5), ("twice the round trip", 2)):
+        other = PATH_RTT + factor * (rtt - PATH_RTT)
+        given = f"what an RTT of {case.rtt_text(other)} would give"
+        yield Mistake(kind, number * law.of(loss, other), given, f"here it is {case.rtt_text(rtt)}")
+    if law.limit == "random-loss":
+        for kind, wrong in (("percent for a fraction", 100 * loss), ("fraction for percent", loss / 100)):
+            if wrong < 0.5:
+                given = f"the formula with p = {wrong:.2g}"
+                yield Mistake(
+                    kind, number * law.of(wrong, rtt), given, f"{units.percent(loss)} is {loss:.2g}"
+                )
+        if number > 1 and number * loss < 0.5:
+            shared, own = (
+                f"the formula with {number} times the loss",
+                f"each flow loses {units.percent(loss)} of its own",
+            )
+            yield Mistake("loss times flows", number * law.of(number * loss, rtt), shared, own)
+    elif case.rate and 8 * case.queue / case.rate > _SLOW_QUEUE * rtt:
+        waits = "what it would be if every segment waited in a full queue"
+        yield Mistake("queue counted", number * law.of(loss, rtt + 8 * case.queue / case.rate), waits)
+
+
+def _of_reno(case: Case) -> Iterator[Mistake]:
+    """Of Mathis's formula, C × MSS / (RTT × √p)."""
+    if case.algorithm not in ("reno", ""):
+        return
+    loss, number = case.loss_rate, case.number
+    manual = number * theory.mathis(case.mss, case.rtt, loss, theory.MATHIS_MANUAL)
+    yield Mistake("C = 1", manual, "Mathis with C = 1, as the manuals write it")
+    periodic = theory.MATHIS_PERIODIC * manual
+    yield Mistake("root forgotten", periodic / math.sqrt(loss), "the formula with p in place of its root")
+    yield Mistake("root forgotten", manual / math.sqrt(loss), "the formula with p in place of its root")
+    yield Mistake("no loss in it", periodic * math.sqrt(loss), "the formula without p")
+    yield Mistake("peak for mean", _PEAK * periodic, "the rate at the window's peaks, not its mean")
+    yield Mistake("least for mean", _PEAK / 2 * periodic, "the rate right after a loss, not the mean")
+
+
+def _of_units(expected: float) -> Iterator[Mistake]:
+    """Slips that any answer may have."""
+    answer = f"the models' {units.rate(expected)}"
+    slips = (
+        ("bytes for bits", "8", 1 / 8, "a byte has 8 bits"),
+        ("bits for bytes", "8", 8, "a byte has 8 bits"),
+        ("prefix", "1000", 1e-3, "look at the prefix"),
+        ("prefix", "1000", 1e3, "look at the prefix"),
+        ("decimal point", "10", 0.1, "look at the decimal point"),
+        ("decimal point", "10", 10, "look at the decimal point"),
+    )
+    for kind, text, factor, hint in slips:
+        yield Mistake(kind, expected * factor, f"{answer} {'times' if factor > 1 else 'over'} {text}", hint)
