@@ -64,8 +64,12 @@ def _module(module: Module, folder: Path, root: Path) -> Iterator[str]:
             yield _speaker(LessonFile(path, root))("shares its number with another step: their order is open")
     # Backwards: of two files with one id the first was read, so it shall win.
     by_id = {path.stem[3:]: path for path in reversed(files)}
-    for step in module.steps:
-        yield from _step(step, _speaker(LessonFile(by_id[step.id], root)))
+    for number, step in enumerate(module.steps):
+        say = _speaker(LessonFile(by_id[step.id], root))
+        yield from _step(step, say)
+        before = {each.id for each in module.steps[:number] if each.experiment}
+        if step.experiment and step.experiment.beside and step.experiment.beside not in before:
+            yield say(f"no page before this one runs as {step.experiment.beside!r}", "experiment.beside")
 
 
 def _experiments(module: Module, used: set[str], folder: Path, root: Path) -> Iterator[str]:

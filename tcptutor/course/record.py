@@ -61,8 +61,17 @@ class PageRecord(msgspec.Struct, frozen=True):
     """Runs that were begun."""
     whole_runs: int = 0
     """Of these, runs that went to their end."""
+    last_seed: int | None = None
+    """The highest seed of a whole run: the next draw has the one after it. None before the first."""
     activities: dict[str, ActivityRecord] = {}
     """By the activity's id."""
+
+    def ran(self, whole: bool, seed: int) -> PageRecord:
+        """After a run with that seed has ended, whole or cut short."""
+        if not whole:
+            return self
+        last = seed if self.last_seed is None else max(self.last_seed, seed)
+        return msgspec.structs.replace(self, whole_runs=self.whole_runs + 1, last_seed=last)
 
     def activity(self, id: str) -> ActivityRecord:
         """What was done of that activity; an empty record where nothing was."""

@@ -64,6 +64,8 @@ class RunBegun(JournalEvent, frozen=True, tag="run-begun"):
     """Full name, `module/experiment`."""
     file: str
     """Name of its run file, in the folder `runs` beside the journal; empty when nothing is stored."""
+    seed: int = 1
+    """Of its random numbers; events from before it was noted are of runs that all had this one."""
 
 
 class RunEnded(JournalEvent, frozen=True, tag="run-ended"):

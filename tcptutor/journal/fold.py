@@ -25,7 +25,7 @@ from tcptutor.journal.events import (
     link,
 )
 
-VERSION = 1
+VERSION = 2
 """To be raised when the same events come to something else: what was folded before is then folded again."""
 
 
@@ -37,6 +37,7 @@ class RunRecord(msgspec.Struct, frozen=True):
     file: str
     """Name of its run file, which is there once the run has ended."""
     ended: bool = False
+    seed: int = 1
 
 
 class JournalRecord(msgspec.Struct, frozen=True):
@@ -92,18 +93,17 @@ def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
             page = record.page(module, step).responded(activity, response)
         case Hinted(module=module, step=step, activity=activity, level=level):
             page = record.page(module, step).hinted(activity, level)
-        case RunBegun(module=module, step=step, run=run, file=file):
+        case RunBegun(module=module, step=step, run=run, file=file, seed=seed):
             page = record.page(module, step)
             page = msgspec.structs.replace(page, runs=page.runs + 1)
-            runs = {**record.runs, run: RunRecord(module, step, file)}
+            runs = {**record.runs, run: RunRecord(module, step, file, seed=seed)}
             record = msgspec.structs.replace(record, runs=runs)
         case RunEnded(run=run, complete=complete):
             begun = record.runs.get(run)
             if begun is None or begun.ended:  # two programs that start may both end what a third one left
                 return record
             module, step = begun.module, begun.step
-            page = record.page(module, step)
-            page = msgspec.structs.replace(page, whole_runs=page.whole_runs + complete)
+            page = record.page(module, step).ran(complete, begun.seed)
             record = msgspec.structs.replace(record, runs=_ended(record.runs, run, event.file))
         case _:
             return record
@@ -122,17 +122,23 @@ def _ended(runs: dict[str, RunRecord], id: str, file: str) -> dict[str, RunRecor
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far a module is, in steps."""
+    """How far a module is."""
 
-    done: int
-    total: int
+    pages: tuple[bool, ...]
+    """Whether each of its steps is done, in their order."""
+
+    @property
+    def done(self) -> int:
+        return sum(self.pages)
+
+    @property
+    def total(self) -> int:
+        return len(self.pages)
 
 
 def progress(record: JournalRecord, course: Course) -> dict[str, Progress]:
     """Steps done of each module, by the module's id."""
     return {
-        module.id: Progress(
-            sum(step.is_done(record.page(module.id, step.id)) for step in module.steps), len(module.steps)
-        )
+        module.id: Progress(tuple(step.is_done(record.page(module.id, step.id)) for step in module.steps))
         for module in course.modules
     }

@@ -138,7 +138,8 @@ class Journal:
         """Enter a run that is in `runs`, before it has data: a program that is killed leaves one without an end."""
         file = self.runs.file(run.id)
         name = file.name if file else ""
-        self._append(RunBegun(run.started, module, step, run.id, run.experiment.name, name))
+        seed = run.experiment.seed
+        self._append(RunBegun(run.started, module, step, run.id, run.experiment.name, name, seed))
 
     def finish_run(self, run: Run, file: Path | None) -> None:
         """The run has ended, whole or cut short (`complete`, `note`). `file` is None where nothing had arrived."""

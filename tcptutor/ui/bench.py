@@ -14,6 +14,7 @@ from tcptutor.lab.protocol import Event, Phase, Ready, Samples
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading
+from tcptutor.ui.history import RunHistory
 from tcptutor.ui.lab import LabState
 from tcptutor.ui.live import Live
 from tcptutor.ui.messages import LabChanged, LiveEnded, RunMoved
@@ -36,6 +37,7 @@ class Bench:
         self.state = LabState("starting")
         self.live: Live | None = None
         """The run that goes on, else the latest of this session."""
+        self.history = RunHistory()
 
     @property
     def busy(self) -> bool:
@@ -83,6 +85,7 @@ class Bench:
         # The run shows from the first moment, before the lab has said where it is.
         conducted = self._conducted = ConductedRun(self._lab, experiment, self._journal.runs, STOPPED)
         live = self.live = Live(module, step, conducted.run, phase="the lab is starting")
+        live.before = self.history.before(live)
         self._post(RunMoved(live))
         try:
             async with conducted:
@@ -136,6 +139,7 @@ class Bench:
                 self._journal.finish_run(live.run, conducted.file)
         with contextlib.suppress(asyncio.CancelledError):  # the app is closing: the report can be made again
             live.report = await reading.report(live.run)
+            self.history.add(live)
         self._post(LiveEnded(live))
 
     def _tell(self, state: LabState) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from textual.app import SystemCommand
 from textual.screen import Screen
@@ -21,6 +21,8 @@ class Key:
     id: str
     keys: tuple[str, ...]
     """As they are shown: "→", "n"."""
+    names: tuple[str, ...]
+    """As Textual calls them: "right", "n"."""
     short: str
     long: str
 
@@ -33,22 +35,34 @@ def working(screen: Screen[Any]) -> dict[str, Key]:
         if not binding.id or not active.enabled or not binding.show:
             continue
         shown = screen.app.get_key_display(binding)
-        before = found[binding.id].keys if binding.id in found else ()
+        before = found.get(binding.id)
         found[binding.id] = Key(
-            binding.id, (*before, shown), binding.description, binding.tooltip or binding.description
+            binding.id,
+            (*(before.keys if before else ()), shown),
+            (*(before.names if before else ()), binding.key),
+            binding.description,
+            binding.tooltip or binding.description,
         )
     # What this page does comes first, what always works last.
     return dict(sorted(found.items(), key=lambda item: item[0].startswith("app.")))
 
 
-def line(screen: Screen[Any], wanted: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """(key, what it does) for a footer: `wanted` has ids (several parted by blanks) and a word for each."""
+class FooterKey(NamedTuple):
+    """An entry of the bottom line: one key or several, and a word for what they do."""
+
+    keys: tuple[tuple[str, str], ...]
+    """(as it is shown, as Textual calls it); a click presses it."""
+    word: str
+
+
+def line(screen: Screen[Any], wanted: tuple[tuple[str, str], ...]) -> tuple[FooterKey, ...]:
+    """The entries of a footer: `wanted` has ids (several parted by blanks) and a word for each."""
     keys = working(screen)
     result = []
     for ids, word in wanted:
-        shown = [keys[each].keys[0] for each in ids.split() if each in keys]
-        if shown:
-            result.append((" ".join(shown), word))
+        found = [keys[each] for each in ids.split() if each in keys]
+        if found:
+            result.append(FooterKey(tuple((key.keys[0], key.names[0]) for key in found), word))
     return tuple(result)
 
 

@@ -5,12 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from tcptutor import units
 from tcptutor.run import Run, Sample
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Expectation, Report
 
 State = Literal["starting", "running", "ended"]
+
+
+@dataclass(frozen=True)
+class RunBefore:
+    """An earlier whole run of the same page with the same settings: what chance made of it."""
+
+    id: str
+    seed: int
+    throughput_bps: float
+    """Payload of all flows together in the measured time."""
+    points: tuple[tuple[float, float], ...]
+    """Throughput of all flows together: time in s, bit/s; one point a second at most."""
+    mean_rtt_s: float = 0.0
+    """Over all flows; 0 where none was measured."""
+    retransmits: int = 0
+    """Segments sent again, of all flows."""
 
 
 @dataclass
@@ -34,6 +51,9 @@ class Live:
     problem: str = ""
     """Why it ended before its time, one line; empty for a whole run and for one that the student stopped."""
 
+    before: tuple[RunBefore, ...] = ()
+    """The page's runs before this one, the oldest first."""
+
     unsaved: str = ""
     """Why the journal could not keep it, one line; empty when it is kept."""
 
@@ -50,5 +70,26 @@ class Live:
     def cut_short(self) -> bool:
         return self.state == "ended" and not self.run.complete
 
+    @property
+    def spread(self) -> str:
+        """What chance made of the page's runs: "5 runs: 8.6 to 9.9 Mbit/s, this one 9.1"; empty without any before."""
+        if self.report is None or not self.before:
+            return ""
+        this, seed = self.report.throughput_bps, self.run.experiment.seed
+        others = [run.throughput_bps for run in self.before if run.seed != seed]
+        if not others:
+            return f"seed {seed} again: {units.rate(self.before[-1].throughput_bps)} the time before"
+        low, high = units.rate(min(this, *others)), units.rate(max(this, *others))
+        number = f"{len(others) + 1} runs"
+        if low == high:
+            return f"{number}, each {low}"
+        return f"{number}: {_beside(low, high)} to {high}, this one {_beside(units.rate(this), high)}"
+
     def is_of(self, module: str, step: str) -> bool:
         return (self.module, self.step) == (module, step)
+
+
+def _beside(rate: str, other: str) -> str:
+    """A rate next to another one, without the unit where that has the same."""
+    number, unit = rate.split(" ")
+    return number if unit == other.split(" ")[1] else rate

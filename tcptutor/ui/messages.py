@@ -47,5 +47,13 @@ class ResponseGiven(Message):
         super().__init__()
 
 
+class HintWanted(Message):
+    """The student asked for the next hint of an activity."""
+
+    def __init__(self, activity: Activity) -> None:
+        self.activity = activity
+        super().__init__()
+
+
 class RunRecalled(Message):
     """The page's latest whole run is there: it can be marked against."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tcptutor.course.model import Course, Module, Step
-from tcptutor.journal import Journal
+from tcptutor.journal import Journal, Progress
+
+DONE, OPEN = "■", "□"
 
 
 def neighbour(course: Course, module: Module, step: Step, by: int) -> tuple[Module, Step] | None:
@@ -35,3 +37,11 @@ def resume(journal: Journal, module: Module) -> Step | None:
         return here
     open_steps = (step for step in module.steps if not step.is_done(journal.page(module.id, step.id)))
     return next(open_steps, module.steps[0] if module.steps else None)
+
+
+def squares(progress: Progress, here: int | None = None) -> str:
+    """A square for each page, full where it is done, that of the page `here` (from 0) in brackets: "■■[□]□"."""
+    signs = [DONE if done else OPEN for done in progress.pages]
+    if here is not None:
+        signs[here] = f"[{signs[here]}]"
+    return "".join(signs)

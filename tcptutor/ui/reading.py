@@ -89,10 +89,16 @@ async def first_readable(files: Iterable[str]) -> Run | None:
 
 async def recall(module: str, step: str, run: Run) -> Live:
     """A run from the journal, as it stood on the screen when it ended."""
-    live = Live(module, step, run, state="ended")
+    live = await measured(module, step, run)
     live.expectation = await expectation(run.experiment) if await _apart(_path_known, run) else None
-    live.rates = await _apart(lambda: Rates().add(run.samples))
     live.drawn = await asyncio.to_thread(lambda: list(Thinner().take(run.samples)))
+    return live
+
+
+async def measured(module: str, step: str, run: Run) -> Live:
+    """A run from the journal, in numbers: nothing to draw it from, and no models beside it."""
+    live = Live(module, step, run, state="ended")
+    live.rates = await _apart(lambda: Rates().add(run.samples))
     live.report = await report(run)
     return live
 

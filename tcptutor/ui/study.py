@@ -18,6 +18,9 @@ from tcptutor.run import Run
 
 _T = TypeVar("_T")
 
+SEEDS = 2**32
+"""Seeds are from 0 to below it."""
+
 
 @dataclass(frozen=True)
 class MarkedResponse:
@@ -144,17 +147,23 @@ class Study:
         record = self.record_of(activity).hinted(level)
         self._change(activity, record, lambda: self._journal.hint(*self._key, activity.id, level))
 
-    def run_files(self) -> Iterator[str]:
-        """The files of the runs that are kept, the latest first, whole or cut short. Raises JournalError."""
-        return self._journal.run_files(*self._key)
+    def next_seed(self, own: int) -> int:
+        """That of the next draw: the experiment's own for the page's first whole run, then the one after the last."""
+        last = self.record.last_seed
+        return own if last is None else max(own, last + 1) % SEEDS
+
+    def run_files(self, step: str = "") -> Iterator[str]:
+        """The files of the runs that are kept, the latest first, whole or cut short. Raises JournalError.
+
+        `step` is another page of the module.
+        """
+        return self._journal.run_files(self.module.id, step or self.step.id)
 
     def ran(self, run: Run) -> None:
         """A run of this page has ended."""
-        whole = int(run.complete)
-        self.record = msgspec.structs.replace(
-            self.record, runs=self.record.runs + 1, whole_runs=self.record.whole_runs + whole
-        )
-        if whole:
+        begun = msgspec.structs.replace(self.record, runs=self.record.runs + 1)
+        self.record = begun.ran(run.complete, run.experiment.seed)
+        if run.complete:
             self.run = run
 
     def end(self) -> None:

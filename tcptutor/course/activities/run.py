@@ -31,6 +31,8 @@ class RunActivity(Activity, frozen=True, kw_only=True):
     """Full name, `module/experiment`."""
     experiment: Experiment
     """With the step's overrides in it."""
+    beside: str = ""
+    """Another step of the module whose run stands beside this one's; empty for none."""
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:
         return Reference(right=() if context.run else None, empty=())
@@ -44,17 +46,18 @@ class RunActivity(Activity, frozen=True, kw_only=True):
 
 
 class ExperimentTable(ActivityTable, frozen=True, kw_only=True):
-    """`[experiment]`: which one, and what is different here."""
+    """`[experiment]`: which one, what is different here, and which page's run it is to be compared with."""
 
     table: ClassVar[str] = RunActivity.table
     stage: ClassVar[Stage] = RunActivity.stage
 
     name: str
     set: dict[str, Setting] = msgspec.field(default_factory=dict)
+    beside: str = ""
 
     def activity(self, experiment: NamedExperiment) -> Activity:
         name, built = experiment(self.name, self.set)
-        return RunActivity(name=name, experiment=built)
+        return RunActivity(name=name, experiment=built, beside=self.beside)
 
 
 TABLES = (ExperimentTable,)

@@ -11,6 +11,8 @@ from textual.widgets.option_list import Option
 from tcptutor.course.model import Module
 from tcptutor.journal import Progress
 from tcptutor.ui import keys
+from tcptutor.ui.keys import FooterKey
+from tcptutor.ui.pages import squares
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
@@ -47,7 +49,11 @@ class HomeScreen(TutorScreen):
 
     def show_keys(self) -> None:
         self.query_one(KeyBar).show_keys(
-            (("↑ ↓", "module"), ("Enter", "open"), *keys.line(self, self.FOOTER))
+            (
+                FooterKey((("↑", "up"), ("↓", "down")), "module"),
+                FooterKey((("Enter", "enter"),), "open"),
+                *keys.line(self, self.FOOTER),
+            )
         )
         self.query_one(KeyBar).show_right("saved" if self.tutor.journal.lasting else "NOT SAVED")
 
@@ -101,11 +107,10 @@ class HomeScreen(TutorScreen):
 
 def _row(module: Module, progress: Progress, title: int) -> Content:
     done, total = progress.done, progress.total
-    bar = "■" * done + "□" * (total - done)
     state = "✓" if total and done == total else " "
     minutes = f"{module.minutes} min".rjust(7)
     return Content.assemble(
         f"{module.number:>2}  {module.title.ljust(title)}  {minutes}   ",
-        bar,
+        squares(progress),
         f" {done}/{total} {state}",
     )

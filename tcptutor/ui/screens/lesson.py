@@ -8,23 +8,31 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from tcptutor.course.model import Module, Step
 from tcptutor.course.sitting import Sitting
 from tcptutor.ui import keys, pages
+from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.live import Live
-from tcptutor.ui.messages import ResponseGiven
+from tcptutor.ui.messages import HintWanted, ResponseGiven
 from tcptutor.ui.screens.activities import BOXES, SIDES
 from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.screens.confirm import ConfirmScreen
 from tcptutor.ui.screens.lesson_answers import Answers
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.page.page import Page
 
-TYPING = (("Enter", "locks it in"), ("Esc", "leaves the field"))
-VIEWS = ("-both", "-chart-only", "-text-only")
+TYPING = (
+    FooterKey((("Enter", "enter"),), "locks it in"),
+    FooterKey((("Tab", "tab"),), "next"),
+    FooterKey((("Esc", "escape"),), "leaves the field"),
+)
+CHART, TEXT = "-chart-only", "-text-only"
+VIEWS = ("", CHART, TEXT)
+"""In two columns; in one, either the chart or the text has the room."""
 
 
 class LessonScreen(TutorScreen):
@@ -34,17 +42,35 @@ class LessonScreen(TutorScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,p", "go(-1)", "previous page", id="lesson.previous", tooltip="the page before"),
         Binding("right,n", "go(1)", "next page", id="lesson.next", tooltip="the next page"),
-        Binding("r", "run", "run", id="lesson.run", tooltip="run the experiment"),
+        Binding(
+            "r", "run", "run", id="lesson.run", tooltip="run the experiment; again: with new random losses"
+        ),
+        Binding(
+            "R",
+            "run(True)",
+            "run the same",
+            id="lesson.repeat",
+            tooltip="repeat the run with the same random losses",
+        ),
         Binding("s", "stop", "stop", id="lesson.stop", tooltip="stop the run; what arrived is kept"),
         Binding(
             "x",
             "run_unpredicted",
             "run without prediction",
             id="lesson.skip",
-            tooltip="run without a prediction; it cannot be given later",
+            tooltip="run without a prediction, after a question",
         ),
         Binding("h", "hint", "hint", id="lesson.hint", tooltip="one more hint"),
-        Binding("c", "view", "chart", id="lesson.chart", tooltip="only the chart, only the text, or both"),
+        Binding(
+            "c",
+            "view",
+            "chart",
+            id="lesson.chart",
+            tooltip="the chart or the text; where both fit, both as well",
+        ),
+        # Where the chart has the room, what reads the text brings it back.
+        Binding("tab", "field", "answer", id="lesson.field", tooltip="to the next thing to fill in"),
+        Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),
         Binding("escape", "back", "home", id="lesson.home", tooltip="the list of modules"),
         # Before the widgets: what is typed fast after the digit must find the prediction's field with the focus.
         *(
@@ -54,12 +80,14 @@ class LessonScreen(TutorScreen):
     ]
     FOOTER = (
         ("lesson.previous lesson.next", "page"),
+        ("lesson.field", "answer"),
         ("lesson.run", "run"),
+        ("lesson.repeat", "same"),
         ("lesson.stop", "stop"),
         ("lesson.hint", "hint"),
         ("lesson.chart", "chart"),
         ("app.keys", "keys"),
-        ("app.commands", "commands"),
+        ("app.commands", "find"),
         ("lesson.home", "home"),
     )
 
@@ -67,6 +95,9 @@ class LessonScreen(TutorScreen):
         super().__init__()
         self.module, self.step, self.sitting = module, step, sitting
         self._view = 0
+        """Of VIEWS, in two columns."""
+        self._at_chart = False
+        """Whether the chart has the room where there is one column."""
 
     def compose(self) -> ComposeResult:
         activities = self.step.activities
@@ -88,13 +119,11 @@ class LessonScreen(TutorScreen):
             for side in self._sides.values():
                 side.widget.add_class("side", "-unused")
                 yield side.widget
+        yield Static(id="beside", markup=False)
         yield KeyBar()
 
     def on_mount(self) -> None:
         super().on_mount()
-        number = self.module.steps.index(self.step) + 1
-        place = f"{self.module.number} {self.module.title} · {number}/{len(self.module.steps)}"
-        self.query_one(TopBar).show_place(place)
         for side in self._sides.values():
             side.restore()
         self._use(next(iter(self._sides), ""))
@@ -104,6 +133,7 @@ class LessonScreen(TutorScreen):
 
     def fit(self, wide: bool, tall: bool) -> None:
         super().fit(wide, tall)
+        self._arrange()
         for side in self._sides.values():
             side.fit(tall)
 
@@ -113,12 +143,12 @@ class LessonScreen(TutorScreen):
     def _typing(self) -> bool:
         return isinstance(self.focused, Input)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that would do nothing are not offered."""
         bench, side = self.tutor.bench, self._side
         match action:
             case "run":
-                works = side is not None and not side.going_on
+                works = side is not None and not side.going_on and (not parameters or side.can_repeat)
             case "run_unpredicted":
                 works = side is not None and self._study.due_before_run is not None and not bench.busy
             case "stop":
@@ -127,6 +157,10 @@ class LessonScreen(TutorScreen):
                 works = self._answers.has_hints
             case "view":
                 works = side is not None
+            case "field":
+                works = True
+            case "text":
+                works = self.has_class(CHART)
             case "digit":
                 works = not self._typing
             case _:
@@ -144,27 +178,49 @@ class LessonScreen(TutorScreen):
         else:
             self.tutor.open_step(*there)
 
-    def action_run(self) -> None:
+    def action_run(self, same: bool = False) -> None:
         if self._side:
-            self._side.start()
+            self._side.start(same)
+            self._face_chart(self._side.going_on)
             self._changed()
 
     def action_run_unpredicted(self) -> None:
-        if self._side:
+        question = ConfirmScreen(
+            "Run without a prediction?",
+            "It cannot be given later. What you expect is worth most before you have seen what happens.",
+            "runs it without",
+        )
+        self.app.push_screen(question, self._run_unpredicted)
+
+    def _run_unpredicted(self, sure: bool | None) -> None:
+        if sure and self._side:
             self._answers.skip_before_run()
-            self._side.start()
-            self._changed()
+            self.action_run()
 
     def action_stop(self) -> None:
         self.tutor.bench.stop()
 
     def action_hint(self) -> None:
+        self._face_chart(False)
         if not self._answers.hint():
             self.notify("There is no further hint.")
         self._changed()
 
     def action_digit(self, digit: str) -> None:
+        self._face_chart(False)
         self._answers.digit(digit)
+
+    def action_field(self) -> None:
+        """Tab: to the next field; from the chart first to the text."""
+        if self.has_class(CHART):
+            self.action_text()
+            self._answers.enter_next()
+        else:
+            self.focus_next()
+
+    def action_text(self) -> None:
+        self._view = VIEWS.index("")
+        self._face_chart(False)
 
     def on_paste(self, event: events.Paste) -> None:
         """A number that was pasted without having gone to the prediction."""
@@ -172,9 +228,35 @@ class LessonScreen(TutorScreen):
         self._answers.pasted(event.text.strip().partition("\n")[0])
 
     def action_view(self) -> None:
-        self.set_class(False, VIEWS[self._view])
-        self._view = (self._view + 1) % len(VIEWS)
-        self.set_class(True, VIEWS[self._view])
+        if self.has_class("-wide"):
+            self._view = (self._view + 1) % len(VIEWS)
+            self._arrange()
+        else:
+            self._face_chart(not self._at_chart)
+
+    def _face_chart(self, at_chart: bool) -> None:
+        """In one column the chart has the room, or the text."""
+        if at_chart != self._at_chart:
+            self._at_chart = at_chart
+            self._arrange()
+
+    def _arrange(self) -> None:
+        """Who is on the screen, by its width and by what is used."""
+        view = VIEWS[self._view] if self.has_class("-wide") else CHART if self._at_chart else TEXT
+        if self._side is None:
+            view = TEXT
+        self.update_classes({CHART: view == CHART, TEXT: view == TEXT})
+        if view != CHART and self.focused is None:
+            self.query_one(Page).focus(scroll_visible=False)
+        self._say_beside()
+
+    def _say_beside(self) -> None:
+        """In one column: what is beside the text, in a line under it."""
+        line = self.query_one("#beside", Static)
+        shown = self._side is not None and self.has_class(TEXT) and self.has_class("-narrow")
+        line.display = shown
+        if shown and self._side:
+            line.update(self._side.line)
 
     def action_back(self) -> None:
         if self._typing:
@@ -186,8 +268,10 @@ class LessonScreen(TutorScreen):
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:  # noqa: ARG002
         box = self.query_one(Page).box_at_hand()
-        if box is not None and box.activity.id in self._sides:
-            self._use(box.activity.id)
+        if box is not None:
+            self._face_chart(False)
+            if box.activity.id in self._sides:
+                self._use(box.activity.id)
         self.show_keys()
 
     def on_response_given(self, message: ResponseGiven) -> None:
@@ -198,6 +282,10 @@ class LessonScreen(TutorScreen):
                 side.responded()
         self._changed()
 
+    def on_hint_wanted(self, message: HintWanted) -> None:
+        self._answers.hint(message.activity)
+        self._changed()
+
     def on_run_recalled(self) -> None:
         self._answers.mark_again()
         self._changed()
@@ -206,6 +294,7 @@ class LessonScreen(TutorScreen):
         super().run_moved(live)
         for side in self._sides.values():
             side.moved(live)
+        self._say_beside()
 
     def run_ended(self, live: Live) -> None:
         super().run_ended(live)
@@ -224,16 +313,24 @@ class LessonScreen(TutorScreen):
         self._side = self._sides.get(activity)
         for side in self._sides.values():
             side.widget.set_class(side is not self._side, "-unused")
+        self._arrange()
 
     def _changed(self) -> None:
         """The student did something: what is stored and which keys work may be different now."""
         self.refresh_bindings()
         self.call_after_refresh(self.show_keys)
+        self._say_beside()
+        self._say_place()
         journal, footer = self.tutor.journal, self.query_one(KeyBar)
         if self._study.trouble or not journal.lasting:
             footer.show_right("NOT SAVED")
             if self._study.trouble:
                 self.notify(self._study.trouble, severity="error", timeout=15)
             return
-        done = journal.progress(self.tutor.course)[self.module.id]
-        footer.show_right(f"{done.done}/{done.total} done · saved")
+        footer.show_right("saved")
+
+    def _say_place(self) -> None:
+        progress = self.tutor.journal.progress(self.tutor.course)[self.module.id]
+        number = self.module.steps.index(self.step)
+        place = f"{self.module.number} {self.module.title} · {number + 1}/{progress.total}"
+        self.query_one(TopBar).show_place(place, pages.squares(progress, number))

@@ -28,6 +28,7 @@ class Answers:
         for activity in self._activities:
             self._show(activity, just_now=False)
             self._page.box(activity).show_hints(self._study.record_of(activity).hints)
+            self._offer_hint(activity)
 
     def mark_again(self) -> None:
         """A run is there to mark against."""
@@ -39,6 +40,7 @@ class Answers:
         """Ask what is to be asked by now."""
         for activity in self._activities:
             self._page.box(activity).reveal(self._study.reveals(activity))
+            self._offer_hint(activity)
 
     def respond(self, activity: Activity, given: Given, sure: bool = False) -> bool:
         """Mark it and say so; whether it was a response. What looks like a slip is asked about until it is `sure`."""
@@ -73,22 +75,31 @@ class Answers:
         if box is not None and not box.begin(digit):
             box.pick(int(digit))
 
+    def enter_next(self) -> None:
+        """Go to the first thing that wants a response."""
+        box = self._box_at_hand()
+        if box is not None:
+            box.enter()
+
     def pasted(self, text: str) -> None:
         """It begins the prediction that is due, if it can be one."""
         box = self._box_at_hand()
         if box is not None and text[:1].isdigit():
             box.begin(text)
 
-    def hint(self) -> bool:
-        """Show the next hint; whether there was one."""
-        activity = self._next_hint()
-        if activity is None:
+    def hint(self, of: Activity | None = None) -> bool:
+        """Show the next hint, of that activity or of what is at hand; whether there was one."""
+        activity = of or self._next_hint()
+        if activity is None or not self._study.hints_left(activity):
             return False
         self._study.hint(activity)
-        box = self._page.box(activity)
-        box.show_hints(self._study.record_of(activity).hints)
-        box.scroll_visible(animate=False)
+        self._page.box(activity).show_hints(self._study.record_of(activity).hints, just_now=True)
+        self._offer_hint(activity)
         return True
+
+    def _offer_hint(self, activity: Activity) -> None:
+        level = self._study.record_of(activity).hints + 1
+        self._page.box(activity).offer_hint(level if self._study.hints_left(activity) else 0)
 
     def _show(self, activity: Activity, just_now: bool) -> None:
         response = self._study.response(activity)
@@ -96,9 +107,12 @@ class Answers:
             self._page.box(activity).show(response, just_now)
 
     def _box_at_hand(self) -> ActivityBox[Activity] | None:
-        """The one that has the focus, else the first that wants a response."""
-        due = (self._page.box(each) for each in self._activities if self._study.is_due(each))
-        return self._page.box_at_hand() or next(due, None)
+        """The open one that has the focus, else the first that wants a response: of those on the screen, if any."""
+        at_hand = self._page.box_at_hand()
+        if at_hand is not None and not at_hand.final:
+            return at_hand
+        due = [self._page.box(each) for each in self._activities if self._study.is_due(each)]
+        return next((box for box in due if self._page.shows(box)), due[0] if due else None)
 
     def _next_hint(self) -> Activity | None:
         """What h speaks about: the question at hand, else what comes first on the page."""

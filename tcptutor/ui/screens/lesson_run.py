@@ -5,16 +5,21 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+import msgspec
+from textual.content import Content
 from textual.widget import Widget
 
+from tcptutor import units
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.errors import JournalError
 from tcptutor.run import Run
-from tcptutor.ui import reading
-from tcptutor.ui.live import Live
+from tcptutor.ui import reading, words
+from tcptutor.ui.history import MOST
+from tcptutor.ui.live import Live, RunBefore
 from tcptutor.ui.messages import RunRecalled
 from tcptutor.ui.screens.side import Side
+from tcptutor.ui.widgets.bench import result
 from tcptutor.ui.widgets.bench.comparison import OwnPrediction
 from tcptutor.ui.widgets.bench.panel import RunPanel
 
@@ -46,15 +51,50 @@ class RunSide(Side):
         if self.study.run is None:
             self.widget.run_worker(self._recall())
 
-    def start(self) -> None:
-        """Run it, unless a prediction is due first or the lab is at work for another page."""
+    @property
+    def line(self) -> Content:
+        """What would be run; how far it is; what came out."""
+        live, chart = self._shown, ("   c: chart", "$text-muted")
+        if live is None:
+            return Content(f"{self._instruction()}  {words.experiment_line(self.activity.experiment)}")
+        if live.going_on:
+            return Content.assemble(result.status(live), chart)
+        if live.report is None:
+            return Content.assemble(result.status(live), chart)
+        measured = f"measured {units.rate(live.report.throughput_bps)}"
+        return Content.assemble((measured, "bold"), f"   {live.spread}" if live.spread else "", chart)
+
+    @property
+    def can_repeat(self) -> bool:
+        """Whether there is a whole run to repeat."""
+        return self.study.run is not None
+
+    def start(self, same: bool = False) -> None:
+        """Run it with new random numbers, or with the `same` as the latest whole run.
+
+        Not while a prediction is due, or while the lab is at work for another page.
+        """
         due = self.study.due_before_run
         if self.bench.busy:
             self.widget.say("Another page's run goes on: s stops it.")
         elif due is not None:
             self.page.box(due).enter()
         else:
-            self.bench.start(self.study.module.id, self.study.step.id, self.activity.experiment)
+            experiment = msgspec.structs.replace(self.activity.experiment, seed=self._seed(same))
+            self.bench.start(self.study.module.id, self.study.step.id, experiment)
+
+    def _seed(self, same: bool) -> int:
+        own = self.activity.experiment.seed
+        if self._replays:  # there is one recording
+            return own
+        if same and self.study.run is not None:
+            return self.study.run.experiment.seed
+        return self.study.next_seed(own)
+
+    @property
+    def _replays(self) -> bool:
+        here = self.bench.state.environment
+        return here is not None and here.backend == "replay"
 
     def responded(self) -> None:
         """It may have been the prediction that was due."""
@@ -95,9 +135,28 @@ class RunSide(Side):
             run = await reading.first_readable(files)
         if run is not None and run.complete and self.study.run is None:
             self._mark_against(run)
+        await self._recall_others(files)
+
+    async def _recall_others(self, files: Iterator[str]) -> None:
+        """What stands beside the run: those before it, and the one of the page that it is compared with."""
+        if beside := self.activity.beside:
+            await self._recall_whole(beside, self.study.run_files(beside), 1)
+        await self._recall_whole(self.study.step.id, files, MOST)
+        if self._shown is not None:
+            self._shown.before = self.bench.history.before(self._shown)
+            self.widget.moved()
+            self._compare(self._shown)
+
+    async def _recall_whole(self, step: str, files: Iterator[str], number: int) -> None:
+        """The latest whole runs of a page, in numbers."""
+        while number and (run := await reading.first_readable(files)) is not None:
+            if run.complete:
+                number -= 1
+                self.bench.history.add(await reading.measured(self.study.module.id, step, run))
 
     async def _show_kept(self, run: Run) -> None:
         live = await reading.recall(self.study.module.id, self.study.step.id, run)
+        self.bench.history.add(live)
         if self._shown is None:  # a new run may have begun meanwhile
             self._show(live)
             self._show_after(live, scroll=False)
@@ -110,6 +169,22 @@ class RunSide(Side):
         if live.state == "ended" and live.run.complete:
             self._mark_against(live.run)
             self.page.show_after(scroll)
+            self._compare(live)
+
+    def _compare(self, live: Live) -> None:
+        """Set it beside the runs before it, and beside that of the page that it is compared with."""
+        this = self.bench.history.of(live)
+        if this is None:
+            return
+        rows: list[tuple[str, RunBefore | None]] = []
+        if self.activity.beside:
+            steps = [step.id for step in self.study.module.steps]
+            number = steps.index(self.activity.beside) + 1
+            other = self.bench.history.latest(self.study.module.id, self.activity.beside)
+            rows.append((f"page {number}", other.figures if other else None))
+        rows += [(f"seed {run.seed}", run) for run in live.before]
+        rows.append((f"seed {this.figures.seed}, on show", this.figures))
+        self.page.show_runs(rows, live.spread)
 
     def _mark_against(self, run: Run) -> None:
         self.study.run = run
@@ -125,16 +200,15 @@ class RunSide(Side):
         return None
 
     def _idle(self) -> None:
+        self.widget.idle(self.activity.experiment, self._instruction())
+
+    def _instruction(self) -> str:
         seconds = f"{self.activity.experiment.seconds:g} s of TCP on a real kernel"
-        here = self.bench.state.environment
-        replayed = here is not None and here.backend == "replay"
         if self.study.due_before_run:
-            instruction = (
-                f"Predict first, then r {'plays a recorded run' if replayed else 'runs it'}: {seconds}."
+            return (
+                f"Predict first, then r {'plays a recorded run' if self._replays else 'runs it'}: {seconds}."
             )
-        else:
-            instruction = f"Press r to {'play a recorded run' if replayed else 'run it'}: {seconds}."
-        self.widget.idle(self.activity.experiment, instruction)
+        return f"Press r to {'play a recorded run' if self._replays else 'run it'}: {seconds}."
 
     def _is_ours(self, live: Live) -> bool:
         return live.is_of(self.study.module.id, self.study.step.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from textual.content import Content
 from textual.widget import Widget
 
 from tcptutor.ui.bench import Bench
@@ -30,8 +31,18 @@ class Side:
     def restore(self) -> None:
         """Show how it was left."""
 
-    def start(self) -> None:
-        """The student asks for it to start."""
+    @property
+    def line(self) -> Content:
+        """It in a line, for where there is no room beside the page."""
+        return Content("")
+
+    @property
+    def can_repeat(self) -> bool:
+        """Whether there is something to repeat as it was."""
+        return False
+
+    def start(self, same: bool = False) -> None:
+        """The student asks for it to start: anew, or the same once more."""
 
     def responded(self) -> None:
         """Something on the page was answered."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Input, Static
 
 from tcptutor.course.activity import Activity
 from tcptutor.course.record import Given
 from tcptutor.run import Run
-from tcptutor.ui.messages import ResponseGiven
+from tcptutor.ui.messages import HintWanted, ResponseGiven
 from tcptutor.ui.study import MarkedResponse
-from tcptutor.ui.widgets.page.text import Feedback, Hints, paragraphs
+from tcptutor.ui.widgets.page.text import Feedback, Hints, Offers, paragraphs
 
 A = TypeVar("A", bound=Activity)
 
@@ -25,12 +26,24 @@ class ActivityBox(Vertical, Generic[A]):
     """One activity. Posts `ResponseGiven`; is told what became of it. Knows nothing of the journal."""
 
     TITLE: ClassVar[str] = "Question"
+    HOW: ClassVar[str] = "Enter answers"
+    """How a response is given, for who looks at it."""
+
+    class InView(Message):
+        """It has become larger, or the focus: it should be whole on the screen, or its end where it is too long."""
+
+        def __init__(self, box: ActivityBox[Any], end: bool) -> None:
+            self.box, self.end = box, end
+            super().__init__()
 
     def __init__(self, activity: A) -> None:
         super().__init__(classes="box")
         self.activity = activity
         self.final = False
         """What was given stays as it is."""
+        self._hint = 0
+        self._said = False
+        """Whether something new stands at its end."""
 
     # For subclasses
 
@@ -67,6 +80,10 @@ class ActivityBox(Vertical, Generic[A]):
         yield from self.compose_entry()
         yield Feedback()
         yield Hints(self.activity.hints)
+        yield Offers()
+
+    def on_mount(self) -> None:
+        self._offer()
 
     @property
     def at_hand(self) -> bool:
@@ -88,6 +105,7 @@ class ActivityBox(Vertical, Generic[A]):
         self.final = response.final
         self.show_given(response.given)
         self.say(self.told(response), go_there=just_now)
+        self._offer()
 
     def told(self, response: MarkedResponse) -> Content:
         """The words under a response."""
@@ -110,12 +128,74 @@ class ActivityBox(Vertical, Generic[A]):
         """What was given looks like a slip: ask before it is locked."""
         self.complain(doubt)
 
-    def show_hints(self, level: int) -> None:
+    def show_hints(self, level: int, just_now: bool = False) -> None:
         """The first `level` hints."""
         self.query_one(Hints).show(level)
+        if just_now:
+            self.bring(end=True)
+
+    def offer_hint(self, level: int) -> None:
+        """Which hint h would show, from 1; 0 for none."""
+        self._hint = level
+        self._offer()
+
+    def _offer(self) -> None:
+        # Where letters are typed into a field, h is one of them.
+        key = "Esc, then h" if self.has_focus_within else "h"
+        hint = f"{key}: hint {self._hint} of {len(self.activity.hints)}" if self._hint else ""
+        answer = self.HOW if self.at_hand else ""
+        self.query_one(Offers).show("" if self.final else answer, "" if self.final else hint)
+
+    def on_offers_chosen(self, event: Offers.Chosen) -> None:
+        event.stop()
+        self.enter()
+        if event.offer == "answer":
+            self.answer()
+        else:
+            self.post_message(HintWanted(self.activity))
+
+    def answer(self) -> None:
+        """Give what stands there as the response."""
 
     def say(self, content: Content, go_there: bool = True) -> None:
-        self.query_one(Feedback).say(content, go_there)
+        self.query_one(Feedback).say(content)
+        if go_there:
+            self.bring(end=True)
+
+    # Whole on the screen
+
+    def bring(self, end: bool = False) -> None:
+        """Have it whole on the screen, now and as it grows by what was just said."""
+        self._said = end
+        self.call_after_refresh(self._wish)
+
+    def on_resize(self) -> None:
+        # Only now is it laid out with what was said.
+        if self._said or self.at_hand:
+            self._wish()
+
+    def _wish(self) -> None:
+        self.post_message(self.InView(self, self._said))
+
+    def on_focus(self) -> None:
+        self._focused()
+
+    def on_descendant_focus(self) -> None:
+        self._focused()
+
+    def on_descendant_blur(self) -> None:
+        self._blurred()
+
+    def on_blur(self) -> None:
+        self._blurred()
+
+    def _focused(self) -> None:
+        self._offer()
+        self.bring(self._said)
+
+    def _blurred(self) -> None:
+        self._said = False
+        self._offer()
 
 
 class EntryBox(ActivityBox[A]):
@@ -145,6 +225,19 @@ class EntryBox(ActivityBox[A]):
     def enter(self) -> None:
         if not self.final:
             self.query_one(Input).focus()
+
+    def begin(self, text: str) -> bool:
+        """A number, or its first digit."""
+        if self.final:
+            return False
+        entry = self.query_one(Input)
+        # At once, not with the next message: the next key may be there already.
+        self.screen.set_focus(entry)
+        entry.insert_text_at_cursor(text)
+        return True
+
+    def answer(self) -> None:
+        self.submit(self.query_one(Input).value.strip())
 
     def show_given(self, given: Given) -> None:  # noqa: ARG002  # it stands in what is told
         self.query_one(".entry").display = not self.final
@@ -181,6 +274,8 @@ class ListBox(ActivityBox[A], can_focus=True):
         """A sign that says what became of it, its text, and whether it is taken, for each entry."""
         raise NotImplementedError
 
+    HOW: ClassVar[str] = "Space or a number chooses, Enter answers"
+
     def take(self) -> None:
         """The entry at the cursor was chosen."""
         raise NotImplementedError
@@ -196,11 +291,19 @@ class ListBox(ActivityBox[A], can_focus=True):
     # The same for all
 
     def compose_entry(self) -> ComposeResult:
-        for _sign, text, _taken in self.lines():
-            yield EntryLine(text)
+        for number, (_sign, text, _taken) in enumerate(self.lines(), start=1):
+            yield EntryLine(text, number)
 
     def on_mount(self) -> None:
+        super().on_mount()
         self.draw()
+
+    def on_entry_line_clicked(self, event: EntryLine.Clicked) -> None:
+        event.stop()
+        self.pick(event.number)
+
+    def answer(self) -> None:
+        self.action_submit()
 
     def watch_has_focus(self, has_focus: bool) -> None:
         super().watch_has_focus(has_focus)
@@ -241,9 +344,17 @@ class ListBox(ActivityBox[A], can_focus=True):
 class EntryLine(Horizontal):
     """One of several entries: "› 2 ○ text". Shapes and words carry the meaning, colour repeats it."""
 
-    def __init__(self, text: str) -> None:
+    class Clicked(Message):
+        def __init__(self, number: int) -> None:
+            self.number = number
+            super().__init__()
+
+    def __init__(self, text: str, number: int) -> None:
         super().__init__(classes="choice")
-        self._text = text
+        self._text, self._number = text, number
+
+    def on_click(self) -> None:
+        self.post_message(self.Clicked(self._number))
 
     def compose(self) -> ComposeResult:
         yield Static(classes="mark", markup=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -14,7 +15,9 @@ from textual.widgets import Input, Markdown, Static
 from tcptutor.course.activity import Activity, Stage
 from tcptutor.course.model import Step
 from tcptutor.run import Run
+from tcptutor.ui.live import RunBefore
 from tcptutor.ui.widgets.page.box import ActivityBox
+from tcptutor.ui.widgets.page.runs import RunsTable
 
 
 class Page(VerticalScroll, inherit_bindings=False):
@@ -35,12 +38,13 @@ class Page(VerticalScroll, inherit_bindings=False):
         self._step, self._onward = step, onward
         self.boxes = tuple(boxes)
         """In the order of the page."""
-        self._after = After(step.after)
+        self._after, self._runs = After(step.after), RunsTable()
 
     def compose(self) -> ComposeResult:
         yield Markdown(f"# {self._step.title}\n\n{self._step.prose}")
         yield from (box for box in self.boxes if box.activity.stage < Stage.AFTER_RUN)
         yield self._after
+        yield self._runs
         yield from (box for box in self.boxes if box.activity.stage >= Stage.AFTER_RUN)
         yield Static(Content(self._onward), id="onward")
 
@@ -51,11 +55,40 @@ class Page(VerticalScroll, inherit_bindings=False):
         """The one that has the focus."""
         return next((box for box in self.boxes if box.at_hand), None)
 
+    def shows(self, box: ActivityBox[Any]) -> bool:
+        """Whether a part of it is on the screen."""
+        return self.region.overlaps(box.region)
+
+    @on(ActivityBox.InView)
+    def _bring(self, event: ActivityBox.InView) -> None:
+        """Scroll no further than it takes to have the box whole on the screen."""
+        event.stop()
+        box, view, here = (
+            event.box.virtual_region,
+            self.scrollable_content_region.height,
+            self.scroll_offset.y,
+        )
+        if not view or not box.height:
+            return
+        longer = box.height > view
+        if longer and event.end:
+            target = box.bottom - view
+        elif longer or box.y < here:
+            target = box.y
+        else:
+            target = max(here, box.bottom - view)
+        self.scroll_to(y=target, animate=False)
+
     def saw_run(self, run: Run) -> None:
         """A whole run is there; nothing when the page was left meanwhile."""
         if self.is_attached:
             for box in self.boxes:
                 box.saw_run(run)
+
+    def show_runs(self, rows: Sequence[tuple[str, RunBefore | None]], spread: str) -> None:
+        """The run among others: which each is and its numbers, None for one that is not there; and their spread."""
+        if self.is_attached:
+            self._runs.show(rows, spread)
 
     def show_after(self, scroll: bool) -> None:
         """The run is there: say what was to be seen; go there unless the student is busy elsewhere, or has left."""

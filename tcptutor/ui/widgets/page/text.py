@@ -1,10 +1,12 @@
-"""The texts of a box: what an entry was told, hints, and the little Markdown that stands inside one line."""
+"""The texts of a box: what an entry was told, hints, what else can be done, and Markdown inside one line."""
 
 from __future__ import annotations
 
 import re
 
 from textual.content import Content
+from textual.message import Message
+from textual.style import Style
 from textual.widgets import Static
 
 _MARKS = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*")
@@ -31,26 +33,43 @@ def paragraphs(text: str) -> Content:
 
 
 class Feedback(Static):
-    """One paragraph under an entry: empty until there is something to say, and then in view."""
+    """One paragraph under an entry: empty until there is something to say."""
 
     def __init__(self) -> None:
         super().__init__(classes="line", markup=False)
         self.display = False
-        self._go_there = False
 
-    def say(self, content: Content, go_there: bool = True) -> None:
-        """Show it; `go_there` scrolls the page so that it can be read."""
+    def say(self, content: Content) -> None:
         self.update(content)
-        if go_there:
-            # One that is already there can be scrolled to now; a new one has no place before the next layout.
-            self._go_there = not self.display
-            self.call_after_refresh(self.scroll_visible, animate=False)
         self.display = True
 
-    def on_resize(self) -> None:
-        if self._go_there and self.size.height:
-            self._go_there = False
-            self.scroll_visible(animate=False)
+
+class Offers(Static):
+    """What can be done with an open entry: how it is answered, and the next hint. A click does it."""
+
+    class Chosen(Message):
+        """An offer was clicked: "answer" or "hint"."""
+
+        def __init__(self, offer: str) -> None:
+            self.offer = offer
+            super().__init__()
+
+    def __init__(self) -> None:
+        super().__init__(classes="offers", markup=False)
+
+    def show(self, answer: str, hint: str) -> None:
+        """The words of both; an empty one is not offered."""
+        offers = [("answer", answer), ("hint", hint)]
+        parts = [
+            Content.styled(words, Style.from_meta({"@click": f"offer('{offer}')"}))
+            for offer, words in offers
+            if words
+        ]
+        self.update(Content("   ").join(parts))
+        self.display = bool(parts)
+
+    def action_offer(self, offer: str) -> None:
+        self.post_message(self.Chosen(offer))
 
 
 class Hints(Static):

@@ -1,0 +1,83 @@
+"""The whole runs of each page in numbers, for the run beside them: of this session, and from the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import msgspec
+
+from tcptutor.spec import Experiment
+from tcptutor.ui.live import Live, RunBefore
+
+MOST = 7
+"""Runs that are shown beside one."""
+
+
+class PageRun(NamedTuple):
+    """A whole run of a page, in few numbers: its samples would stay in memory for as long as the app does."""
+
+    started: str
+    experiment: Experiment
+    figures: RunBefore
+
+
+class RunHistory:
+    """Whole runs by page. Owned by the bench; a page adds what it finds in the journal."""
+
+    def __init__(self) -> None:
+        self._pages: dict[tuple[str, str], dict[str, PageRun]] = {}
+
+    def add(self, live: Live) -> None:
+        """One that has ended; nothing where it was cut short or could not be measured."""
+        run = live.run
+        if not run.complete or live.report is None:
+            return
+        rtts = [flow.mean_rtt_s for flow in run.flows if flow.mean_rtt_s]
+        figures = RunBefore(
+            id=run.id,
+            seed=run.experiment.seed,
+            throughput_bps=live.report.throughput_bps,
+            points=tuple(_by_second(live.rates)),
+            mean_rtt_s=sum(rtts) / len(rtts) if rtts else 0.0,
+            retransmits=live.report.retransmits,
+        )
+        page = self._pages.setdefault((live.module, live.step), {})
+        page[run.id] = PageRun(run.started, run.experiment, figures)
+
+    def before(self, live: Live) -> tuple[RunBefore, ...]:
+        """The page's runs with the same settings that began before it, the oldest first: the latest of each seed."""
+        run = live.run
+        by_seed: dict[int, RunBefore] = {}
+        for earlier in self._in_order(live.module, live.step):
+            if earlier.figures.id == run.id or earlier.started > run.started:
+                continue
+            if _settings(earlier.experiment) == _settings(run.experiment):
+                by_seed.pop(earlier.figures.seed, None)
+                by_seed[earlier.figures.seed] = earlier.figures
+        return tuple(by_seed.values())[-MOST:]
+
+    def of(self, live: Live) -> PageRun | None:
+        """That run in few numbers; None for one that was cut short."""
+        return self._pages.get((live.module, live.step), {}).get(live.run.id)
+
+    def latest(self, module: str, step: str) -> PageRun | None:
+        """The page's latest whole run; None where none is known."""
+        runs = self._in_order(module, step)
+        return runs[-1] if runs else None
+
+    def _in_order(self, module: str, step: str) -> list[PageRun]:
+        return sorted(self._pages.get((module, step), {}).values(), key=lambda run: run.started)
+
+
+def _settings(experiment: Experiment) -> Experiment:
+    """What two runs have in common that only chance sets apart."""
+    return msgspec.structs.replace(experiment, seed=0, title="", sources=())
+
+
+def _by_second(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """The mean of each second, at the last time in it; a point's time is the end of its step."""
+    for _, group in groupby(points, key=lambda point: int(point[0] - 1e-6)):
+        second = list(group)
+        yield second[-1][0], sum(rate for _, rate in second) / len(second)
