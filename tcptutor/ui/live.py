@@ -13,6 +13,22 @@ if TYPE_CHECKING:
 State = Literal["starting", "running", "ended"]
 
 
+@dataclass(frozen=True)
+class RunBefore:
+    """An earlier whole run of the same page with the same settings: what chance made of it."""
+
+    id: str
+    seed: int
+    throughput_bps: float
+    """Payload of all flows together in the measured time."""
+    points: tuple[tuple[float, float], ...]
+    """Throughput of all flows together: time in s, bit/s; one point a second at most."""
+    mean_rtt_s: float = 0.0
+    """Over all flows; 0 where none was measured."""
+    retransmits: int = 0
+    """Segments sent again, of all flows."""
+
+
 @dataclass
 class Live:
     """A run of a step's experiment."""
@@ -33,6 +49,9 @@ class Live:
     """What the lab does now."""
     problem: str = ""
     """Why it ended before its time, one line; empty for a whole run and for one that the student stopped."""
+
+    before: tuple[RunBefore, ...] = ()
+    """The page's runs before this one, the oldest first."""
 
     unsaved: str = ""
     """Why the journal could not keep it, one line; empty when it is kept."""
