@@ -45,6 +45,7 @@ class LessonScreen(TutorScreen):
         ),
         Binding("h", "hint", "hint", id="lesson.hint", tooltip="one more hint"),
         Binding("c", "view", "chart", id="lesson.chart", tooltip="only the chart, only the text, or both"),
+        Binding("v", "turn", "view", id="lesson.turn", tooltip="the chart, all models, each flow by itself"),
         Binding("escape", "back", "home", id="lesson.home", tooltip="the list of modules"),
         # Before the widgets: what is typed fast after the digit must find the prediction's field with the focus.
         *(
@@ -58,6 +59,7 @@ class LessonScreen(TutorScreen):
         ("lesson.stop", "stop"),
         ("lesson.hint", "hint"),
         ("lesson.chart", "chart"),
+        ("lesson.turn", "view"),
         ("app.keys", "keys"),
         ("app.commands", "commands"),
         ("lesson.home", "home"),
@@ -102,11 +104,6 @@ class LessonScreen(TutorScreen):
         self._changed()
         self.query_one(Page).focus()
 
-    def fit(self, wide: bool, tall: bool) -> None:
-        super().fit(wide, tall)
-        for side in self._sides.values():
-            side.fit(tall)
-
     # Keys
 
     @property
@@ -125,7 +122,7 @@ class LessonScreen(TutorScreen):
                 works = bench.busy
             case "hint":
                 works = self._answers.has_hints
-            case "view":
+            case "view" | "turn":
                 works = side is not None
             case "digit":
                 works = not self._typing
@@ -175,6 +172,10 @@ class LessonScreen(TutorScreen):
         self.set_class(False, VIEWS[self._view])
         self._view = (self._view + 1) % len(VIEWS)
         self.set_class(True, VIEWS[self._view])
+
+    def action_turn(self) -> None:
+        if self._side:
+            self._side.turn()
 
     def action_back(self) -> None:
         if self._typing:

@@ -15,8 +15,8 @@ from tcptutor.ui import reading
 from tcptutor.ui.live import Live
 from tcptutor.ui.messages import RunRecalled
 from tcptutor.ui.screens.side import Side
-from tcptutor.ui.widgets.bench.comparison import OwnPrediction
 from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
 
 class RunSide(Side):
@@ -75,8 +75,8 @@ class RunSide(Side):
             self._show(live)
             self._show_after(live, scroll=True)
 
-    def fit(self, tall: bool) -> None:
-        self.widget.show_small(not tall)
+    def turn(self) -> None:
+        self.widget.turn()
 
     async def _recall(self) -> None:
         """Show the latest run that is kept; where it was cut short, a whole one before it is what is marked against."""
