@@ -13,7 +13,7 @@ from typing import Any
 GUTTER = 11
 """Columns left of all time axes, for scales and names; the last one is the axis itself, or a blank."""
 
-MARGIN = 11
+MARGIN = 12
 """Columns right of them, for what is told of each line."""
 
 _figure_in_use = threading.Lock()
@@ -75,7 +75,7 @@ def ticks(upper: float, number: int) -> list[float]:
 
 def times(seconds: float, width: int) -> Ticks:
     """Of a time axis of `width` columns; the last one has the unit."""
-    values = ticks(seconds, max(width // 9, 2))
+    values = ticks(seconds, max(width // 8, 2))
     names = [f"{t:g}" for t in values]
     names[-1] += " s"
     return tuple((round(t / seconds * (width - 1)), name) for t, name in zip(values, names, strict=True))

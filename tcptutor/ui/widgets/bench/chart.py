@@ -62,7 +62,7 @@ def drawn(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
     return lines
 
 
-def title(scene: Scene, width: int, who: str) -> Line:
+def title(scene: Scene, width: int) -> Line:
     """What the axis is, which line is which, and what is cut off."""
     head: list[Piece] = [(scene.quantity, STRONG)]
     lines: list[list[Piece]] = []
@@ -75,7 +75,7 @@ def title(scene: Scene, width: int, who: str) -> Line:
         peak = [[(f"   peak {scene.peak:.0f}", MUTED)]]
     if above:
         peak.append([(f"   above: {', '.join(above)}", MUTED)])
-    parts = [*lines, *peak, [(f"   {who}", MUTED)]] if scene.band is None else [
+    parts = [*lines, *peak] if scene.band is None else [
         [("   ", TEXT), ("⠶⠶", BAND), (f" {scene.band.name}", TEXT)],
         [("   ", TEXT), ("⠤⠤", flow_style(0)), (f" flow {scene.curves[0].name}", TEXT)],
         *lines, *peak,
@@ -188,8 +188,10 @@ def _beside(scene: Scene, height: int) -> dict[int, Line]:
             value = next((value for value in reversed(curve.last) if value == value), 0.0)
             sample = _sample(number)
             figure = f" {curve.figure}" if curve.figure else ""
+            # While a run goes on, names that follow their lines would be written again all the time.
+            row = _row(value, scene, height) if scene.ended else height - 1 - number
             wanted.append(
-                (_row(value, scene, height), [(f" {sample} {curve.name}", flow_style(number)), (figure, TEXT)])
+                (row, [(f" {sample} {curve.name}", flow_style(number)), (figure, TEXT)])
             )
     for kind in ("expected", "mean", "you"):
         found = scene.reference(kind)

@@ -176,5 +176,7 @@ def rates(cumulative: Sequence[float], step: float) -> array[float]:
     whole = filled(cumulative)
     result = array("d", [math.nan]) * len(whole)
     for at in range(1, len(whole)):
-        result[at] = max(0.0, 8 * (whole[at] - whole[at - 1]) / step)
+        grown = whole[at] - whole[at - 1]
+        if grown == grown:
+            result[at] = max(0.0, 8 * grown / step)
     return result

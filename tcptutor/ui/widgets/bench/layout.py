@@ -14,7 +14,7 @@ from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench import causes, chart, flows, models, network, result, ruler, strips
 from tcptutor.ui.widgets.bench.history import History
-from tcptutor.ui.widgets.bench.lines import MUTED, TEXT, Line
+from tcptutor.ui.widgets.bench.lines import MUTED, TEXT, Line, spread
 from tcptutor.ui.widgets.bench.scene import OwnPrediction, Scene, scene_of
 
 View = Literal["chart", "models", "flows"]
@@ -72,7 +72,7 @@ def _with_chart(
     room = _Room(height)
     status = [Line.of((said, TEXT))] if said else result.status(live, width)
     whole = live.state == "ended" and live.run.complete and not live.problem
-    room.take("title", [chart.title(scene, width, words.flows_line(live.run.experiment))], 2)
+    room.take("title", [chart.title(scene, width)], 2)
     if not whole:
         room.take("status", status, min(least, 3))
     if live.going_on:
@@ -87,7 +87,7 @@ def _with_chart(
     _take_strip(room, scene, "resent", width, 1, least)
     if whole:
         room.take("status", status, least + 1)
-    room.take("setup", [Line.of((words.experiment_line(live.run.experiment)[:width], MUTED))], least + 1)
+    room.take("setup", [_setup(live, width)], least + 1)
     ruled = room.left > least + 3
     tall = _TALL + ruled
     if live.report:
@@ -107,6 +107,12 @@ def _with_chart(
     room.parts["chart"] = _chart(scene, width, tallest, ruled)
     lines = [line for name in _ORDER for line in room.parts.get(name, ())]
     return lines[:height]
+
+
+def _setup(live: Live, width: int) -> Line:
+    experiment = live.run.experiment
+    who = Line.of((words.flows_line(experiment), MUTED))
+    return spread(Line.of((words.experiment_line(experiment)[:width], MUTED)), who, width)
 
 
 def _chart(scene: Scene, width: int, lines: int, ruled: bool) -> list[Line]:

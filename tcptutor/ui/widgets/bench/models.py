@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tcptutor import units
 from tcptutor.analysis import Compared, Report
@@ -25,7 +26,11 @@ def table(report: Report, experiment: Experiment, own: OwnPrediction | None, wid
         ("  is, of each prediction", MUTED),
     )  # fmt: skip
     you = list(_you(report, own, name))
-    rows = [(_row(each, number == 0 or each is report.compared[0], name), list(_below(each, experiment, width))) for number, each in enumerate(models)]
+    rows = []
+    for each, after in pairwise([*models, None]):
+        # Models in a row that differ for the same reason have it once, under the last of them.
+        reason = each.reason if after is None or each.reason != after.reason else ""
+        rows.append((_row(each, each is report.compared[0], name), list(_below(each, reason, experiment, width))))
     for explained in range(len(rows), -1, -1):
         lines = [head]
         for number, (row, below) in enumerate(rows):
@@ -49,11 +54,11 @@ def _row(each: Compared, judged: bool, name: int) -> Line:
     return Line.of((label.ljust(name), STRONG if judged else TEXT), (where, TEXT), *told)
 
 
-def _below(each: Compared, experiment: Experiment, width: int) -> Iterator[Line]:
+def _below(each: Compared, reason: str, experiment: Experiment, width: int) -> Iterator[Line]:
     """Formula, cap, reason."""
     yield from _muted(capped(each, experiment) or each.prediction.formula, width)
-    if each.reason:
-        yield from _muted(each.reason, width)
+    if reason:
+        yield from _muted(reason, width)
 
 
 def capped(each: Compared, experiment: Experiment) -> str:

@@ -74,7 +74,7 @@ def living(live: Live, history: History, width: int) -> Line:
     path = experiment.path
     senders = _senders(experiment, history)
     left: list[Piece] = [*senders, (" s1 ", TEXT)]
-    if path.rate and path.queue:
+    if path.rate and path.queue and live.run.queue:
         left += _queue(live, path.queue)
         dropped = f" {DROPPED}{history.total_dropped}"
         left.append((dropped, BAD if history.total_dropped else MUTED))

@@ -24,6 +24,7 @@ LEAST = 3
 
 WITHIN, BEYOND = "✓", "✗"
 _YOU, _BEFORE = "◆", "○"
+_CENTRE, _BEYOND_LEFT, _BEYOND_RIGHT = "┼", "◂", "▸"
 _NAME, _TOLD = 22, 20
 """Columns of the names and of the numbers, at most."""
 
@@ -88,7 +89,7 @@ def _model(one: Compared, measured: float, binding: bool) -> Row:
     band = value * max(0.0, 1 - tolerance), value * (1 + tolerance)
     scale, _ = rate_unit(measured)
     number = f"{figure(value / scale)} {words.tolerance(tolerance)}"
-    mark = (value, "┼", "model")
+    mark = (value, _CENTRE, "model")
     if one.within:
         return Row(prediction.label, (mark,), f"{number} {WITHIN}", band, judged=GOOD)
     if one.ratio < 1 and not binding:
@@ -103,7 +104,7 @@ def _you(own: OwnPrediction | None, measured: float) -> Iterator[Row]:
     off = words.too_high_or_low(own.bps / measured) if measured else ""
     marks = ((own.bps, _YOU, "you"),) if own.bps > 0 else ()
     scale, _ = rate_unit(measured)
-    yield Row("you", marks, f"{figure(own.bps / scale)} {off}".strip())
+    yield Row("you", marks, f"{figure(own.bps / scale)}, {off}".rstrip(", "))
 
 
 def _earlier(before: Sequence[RunBefore]) -> Iterator[Row]:
@@ -162,9 +163,8 @@ def _drawn(rows: Sequence[Row], measured: float, width: int) -> list[Line]:
         name = max(9, width - told - 20)
     columns = max(10, width - name - told)
     # A limit far away says nothing about this run: its row stays, its band lies beyond the axis.
-    near = [v for row in rows for v, _, _ in row.marks] + [
-        end for row in rows if row.band and row.style != MUTED for end in row.band
-    ]
+    near = [end for row in rows if row.style != MUTED for end in row.band or ()]
+    near += [v for row in rows for v, sign, _ in row.marks if sign != _CENTRE or row.style != MUTED]
     near = [value for value in [*near, measured] if value > 0 and measured / 30 < value < measured * 300] or [measured or 1]
     axis = _Axis.of(near, columns)
     here = axis.at(measured) if measured > 0 else -1
@@ -183,8 +183,11 @@ def _row(row: Row, axis: _Axis, here: int, name: int) -> Line:
             cells[low] = ("│", style)
     for value, sign, style in row.marks:
         at = axis.at(value)
+        faint = MUTED if row.style == MUTED and sign == _CENTRE else style
         if 0 <= at < axis.columns:
-            cells[at] = (sign, MUTED if row.style == MUTED and sign == "┼" else style)
+            cells[at] = (sign, faint)
+        else:
+            cells[0 if at < 0 else -1] = (_BEYOND_LEFT if at < 0 else _BEYOND_RIGHT, faint)
     if 0 <= here < axis.columns:
         crossed = {"─": "╂", "┼": "╋", "├": "┠", "┤": "┨", " ": "┃", "│": "┃"}
         sign = cells[here][0]

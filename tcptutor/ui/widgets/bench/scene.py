@@ -102,6 +102,7 @@ class Scene:
     peak: float = 0.0
     """The highest value where the axis cuts it off, else 0."""
     flows: int = 1
+    ended: bool = False
 
     def reference(self, kind: Kind) -> Reference | None:
         return next((each for each in self.references if each.kind == kind), None)
@@ -132,6 +133,7 @@ def scene_of(live: Live, history: History, own: OwnPrediction | None) -> Scene:
         series=dict(_series(live, history)),
         peak=peak,
         flows=max(experiment.total_streams, len(curves)),
+        ended=not live.going_on,
     )
 
 
@@ -253,7 +255,8 @@ def _top(curves: Sequence[Curve], experiment: Experiment, references: Sequence[R
     measured = max((v for each in curves for v in each.high[start:] if v == v), default=0.0)
     early = max((v for each in curves for v in each.high[:start] if v == v), default=0.0)
     expected = next((each.value for each in references if each.kind == "expected"), 0.0)
-    bound = 2 * expected if expected else max(1.5 * measured, 40) if measured else early
+    limit = max((each.value for each in references if each.kind == "limit"), default=0.0)
+    bound = 2 * expected or 1.5 * limit or max(1.5 * measured, 40 if measured else early)
     least = max(measured, min(early, bound), expected * 1.5, 10)
     near = [each.value for each in references if each.kind != "mean" and each.value <= 1.3 * least]
     top = rounded_up(max([least, *(1.04 * value for value in near)]))
@@ -381,6 +384,7 @@ def _by_rate(live: Live, history: History) -> Scene:
         references=(),
         series=dict(_series(live, history)),
         flows=len(curves),
+        ended=not live.going_on,
     )
 
 

@@ -101,7 +101,8 @@ def _over_runs_before(scene: Scene, series: Series, across: int, height: int) ->
 
 def key(series: Sequence[Series]) -> str:
     """What the strips' full height stands for, and the marks."""
-    told = [f"{each.name.partition(',')[0]}: full is {each.scale}" for each in series if each.scale]
+    full = ", ".join(each.scale for each in series if each.scale)
+    told = [f"full strips: {full}"] if full else []
     if any(each.how == "marks" for each in series):
-        told.append(f"{LOST} a sender slows down, {DROPPED} the queue drops")
+        told.append(f"{LOST} a sender slows, {DROPPED} the queue drops")
     return "   ".join(told)
