@@ -63,10 +63,10 @@ class TutorApp(Frame):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        from tcptutor.ui.widgets.bench import plot  # noqa: PLC0415
+        from tcptutor.ui.widgets.bench import axes  # noqa: PLC0415
 
         self.run_worker(self._warm(), group="lab")
-        self.run_worker(plot.preload, thread=True, group="preload")
+        self.run_worker(axes.preload, thread=True, group="preload")
 
     async def _warm(self) -> None:
         # The bench has said so; pages and questions work without a lab.

@@ -102,9 +102,9 @@ class Bench:
         try:
             await self.warm()
             live.expectation = await reading.expectation(live.run.experiment)
-            rates, thinner = reading.Rates(), reading.Thinner()
+            rates = reading.Rates()
             async for event in conducted:
-                self._note(live, rates, thinner, event)
+                self._note(live, rates, event)
         except TutorError:
             raise
         except Exception as error:
@@ -112,7 +112,7 @@ class Bench:
                 f"the run failed unexpectedly ({type(error).__name__}: {error}): press r to try again"
             ) from error
 
-    def _note(self, live: Live, rates: reading.Rates, thinner: reading.Thinner, event: Event) -> None:
+    def _note(self, live: Live, rates: reading.Rates, event: Event) -> None:
         match event:
             case Ready(environment=environment):
                 # The lab chooses its place for each experiment: it may have moved since it was warmed.
@@ -125,7 +125,6 @@ class Bench:
                 live.phase = text
             case Samples(rows=rows):
                 live.rates = rates.add(rows)
-                live.drawn += thinner.take(rows)
             case _:
                 pass
         self._post(RunMoved(live))

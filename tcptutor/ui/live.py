@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from tcptutor import units
-from tcptutor.run import Run, Sample
+from tcptutor.run import Run
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Expectation, Report
@@ -41,8 +41,6 @@ class Live:
     """What the models say; None until it has been computed."""
     report: Report | None = None
     """After the run; None when too little arrived to compare."""
-    drawn: list[Sample] = field(default_factory=list)
-    """The samples that charts are drawn from: a few a second of each flow, whatever the lab takes."""
     rates: list[tuple[float, float]] = field(default_factory=list)
     """Throughput of all flows together: time in s, bit/s."""
     state: State = "starting"
@@ -61,6 +59,11 @@ class Live:
     def repeatable(self) -> bool:
         """Whether a page is there to run it again from; a file's run has none."""
         return bool(self.step)
+
+    @property
+    def measuring(self) -> bool:
+        """Whether anything has arrived that can be drawn."""
+        return bool(self.run.samples or self.run.udp_samples)
 
     @property
     def going_on(self) -> bool:

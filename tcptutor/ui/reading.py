@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -38,24 +38,6 @@ class Rates:
         """All points so far: (s, bit/s)."""
         self._throughput.add(samples)
         return self._throughput.points
-
-
-class Thinner:
-    """Lets through what a chart can show: of each flow the first sample in each twentieth of a second."""
-
-    HZ = 20
-
-    def __init__(self) -> None:
-        self._last: dict[int, int] = {}
-
-    def take(self, samples: Iterable[Sample]) -> Iterator[Sample]:
-        """Those of `samples` to draw, in order."""
-        for sample in samples:
-            # A hair of slack: a sample of the next step may come at 0.9999 of it.
-            step = int(sample.t * self.HZ + 0.01)
-            if self._last.get(sample.flow) != step:
-                self._last[sample.flow] = step
-                yield sample
 
 
 async def expectation(experiment: Experiment) -> Expectation:
@@ -91,7 +73,6 @@ async def recall(module: str, step: str, run: Run) -> Live:
     """A run from the journal, as it stood on the screen when it ended."""
     live = await measured(module, step, run)
     live.expectation = await expectation(run.experiment) if await _apart(_path_known, run) else None
-    live.drawn = await asyncio.to_thread(lambda: list(Thinner().take(run.samples)))
     return live
 
 

@@ -21,7 +21,20 @@ DARK = Theme(
     success="#8ff08f",
     warning="#ffb454",
     error="#ff8a80",
-    variables={"border": "#4a5665", "footer-key-foreground": "#6fd6ff", "text-muted": "#95a3b3"},
+    variables={
+        "border": "#4a5665",
+        "footer-key-foreground": "#6fd6ff",
+        "text-muted": "#95a3b3",
+        "you": "#ff8fe0",
+        "flow-1": "#6fd6ff",
+        "flow-2": "#ff9e4f",
+        "flow-3": "#7fe08a",
+        "flow-4": "#c4a1ff",
+        "flow-5": "#ff7a8a",
+        "flow-6": "#38c9b0",
+        "flow-7": "#7c9cff",
+        "flow-8": "#d9b48a",
+    },
 )
 
 LIGHT = Theme(
@@ -37,5 +50,17 @@ LIGHT = Theme(
     success="#0b6b0b",
     warning="#8a4b00",
     error="#a80000",
-    variables={"border": "#8a97a5", "text-muted": "#56626e"},
+    variables={
+        "border": "#8a97a5",
+        "text-muted": "#56626e",
+        "you": "#b0178f",
+        "flow-1": "#00558c",
+        "flow-2": "#c24e00",
+        "flow-3": "#1a7f2e",
+        "flow-4": "#6b3fb5",
+        "flow-5": "#c0143c",
+        "flow-6": "#007a74",
+        "flow-7": "#2a50e0",
+        "flow-8": "#6e5320",
+    },
 )

@@ -57,6 +57,16 @@ def above_or_below(ratio: float) -> str:
     return f"{abs(rounded)} % {'above' if rounded > 0 else 'below'}"
 
 
+def too_high_or_low(ratio: float) -> str:
+    """ "33 % too high" for 1.33, "4 × too low" for 0.25, "right" within half a percent."""
+    rounded = round((ratio - 1) * 100)
+    if rounded == 0:
+        return "right"
+    if 0 < ratio < 0.4 or ratio > 2.5:
+        return f"{max(ratio, 1 / ratio):.2g} × too {'high' if ratio > 1 else 'low'}"
+    return f"{abs(rounded)} % too {'high' if rounded > 0 else 'low'}"
+
+
 def tolerance(relative: float) -> str:
     """ "±9 %"; one digit more below one percent."""
     return f"±{relative * 100:.0f} %" if relative >= 0.01 else f"±{relative * 100:.1f} %"

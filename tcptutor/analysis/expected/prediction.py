@@ -33,6 +33,8 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     """Relative difference that the model's known error and the number of loss events justify."""
     limited_by: LimitedBy
     """What limits the flows if this model is right."""
+    uncapped_bps: float | None = None
+    """What the formula gives by itself, bit/s, where that is more than the link carries; else None."""
     tolerance_from: dict[str, float] = {}
     """What the tolerance is made of, relative: "model", "losses" (their number), "slow start" (a short warm-up) ..."""
 
@@ -118,4 +120,5 @@ class Candidate:
             tolerance=min(1.0, self.tolerance),
             tolerance_from={name: min(1.0, value) for name, value in self.sure.items()},
             limited_by=self.limited_by if cap is None else "bottleneck",
+            uncapped_bps=None if cap is None else self.throughput,
         )

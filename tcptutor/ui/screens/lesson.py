@@ -71,6 +71,7 @@ class LessonScreen(TutorScreen):
         # Where the chart has the room, what reads the text brings it back.
         Binding("tab", "field", "answer", id="lesson.field", tooltip="to the next thing to fill in"),
         Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),
+        Binding("v", "turn", "view", id="lesson.turn", tooltip="the chart, all models, each flow by itself"),
         Binding("escape", "back", "home", id="lesson.home", tooltip="the list of modules"),
         # Before the widgets: what is typed fast after the digit must find the prediction's field with the focus.
         *(
@@ -86,6 +87,7 @@ class LessonScreen(TutorScreen):
         ("lesson.stop", "stop"),
         ("lesson.hint", "hint"),
         ("lesson.chart", "chart"),
+        ("lesson.turn", "view"),
         ("app.keys", "keys"),
         ("app.commands", "find"),
         ("lesson.home", "home"),
@@ -134,8 +136,6 @@ class LessonScreen(TutorScreen):
     def fit(self, wide: bool, tall: bool) -> None:
         super().fit(wide, tall)
         self._arrange()
-        for side in self._sides.values():
-            side.fit(tall)
 
     # Keys
 
@@ -155,7 +155,7 @@ class LessonScreen(TutorScreen):
                 works = bench.busy
             case "hint":
                 works = self._answers.has_hints
-            case "view":
+            case "view" | "turn":
                 works = side is not None
             case "field":
                 works = True
@@ -257,6 +257,10 @@ class LessonScreen(TutorScreen):
         line.display = shown
         if shown and self._side:
             line.update(self._side.line)
+
+    def action_turn(self) -> None:
+        if self._side:
+            self._side.turn()
 
     def action_back(self) -> None:
         if self._typing:

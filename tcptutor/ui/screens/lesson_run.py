@@ -20,8 +20,11 @@ from tcptutor.ui.live import Live, RunBefore
 from tcptutor.ui.messages import RunRecalled
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.widgets.bench import result
-from tcptutor.ui.widgets.bench.comparison import OwnPrediction
 from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.bench.scene import OwnPrediction
+
+_ONE_LINE = 200
+"""Columns that any status fits into."""
 
 
 class RunSide(Side):
@@ -57,10 +60,8 @@ class RunSide(Side):
         live, chart = self._shown, ("   c: chart", "$text-muted")
         if live is None:
             return Content(f"{self._instruction()}  {words.experiment_line(self.activity.experiment)}")
-        if live.going_on:
-            return Content.assemble(result.status(live), chart)
-        if live.report is None:
-            return Content.assemble(result.status(live), chart)
+        if live.going_on or live.report is None:
+            return Content.assemble(result.status(live, _ONE_LINE)[0].text, chart)
         measured = f"measured {units.rate(live.report.throughput_bps)}"
         return Content.assemble((measured, "bold"), f"   {live.spread}" if live.spread else "", chart)
 
@@ -115,8 +116,8 @@ class RunSide(Side):
             self._show(live)
             self._show_after(live, scroll=True)
 
-    def fit(self, tall: bool) -> None:
-        self.widget.show_small(not tall)
+    def turn(self) -> None:
+        self.widget.turn()
 
     async def _recall(self) -> None:
         """Show the latest run that is kept; where it was cut short, a whole one before it is what is marked against."""

@@ -53,5 +53,5 @@ class Side:
     def ended(self, live: Live) -> None:
         """A run has ended; it may be another page's."""
 
-    def fit(self, tall: bool) -> None:
-        """The terminal has a new size."""
+    def turn(self) -> None:
+        """The student asks for the next view of it."""

@@ -19,7 +19,7 @@ from tcptutor.ui import reading
 from tcptutor.ui.lab import place
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
-from tcptutor.ui.widgets.bench import plot
+from tcptutor.ui.widgets.bench import axes
 from tcptutor.ui.widgets.bench.panel import RunPanel
 
 
@@ -27,10 +27,16 @@ class StoredScreen(TutorScreen):
     """Needs no lab, no journal and no course."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f", "flows", "flows", id="stored.flows", tooltip="each flow's figures, or the chart")
+        Binding("f", "flows", "flows", id="stored.flows", tooltip="each flow's figures, or the chart"),
+        Binding("v", "turn", "view", id="stored.turn", tooltip="the chart, all models, each flow's course"),
     ]
     OTHER_KEYS = (("↑ ↓", "scroll the flows"),)
-    FOOTER = (("stored.flows", "flows / chart"), ("app.keys", "keys"), ("app.quit", "quit"))
+    FOOTER = (
+        ("stored.turn", "view"),
+        ("stored.flows", "flows / chart"),
+        ("app.keys", "keys"),
+        ("app.quit", "quit"),
+    )
 
     def __init__(self, run: Run, name: str) -> None:
         super().__init__()
@@ -55,12 +61,11 @@ class StoredScreen(TutorScreen):
         flows = await reading.flow_results(self._run)
         self.query_one("#flow-table", Static).update(_flows(self._run, flows))
         live = await reading.recall("", "", self._run)
-        await asyncio.to_thread(plot.preload)
+        await asyncio.to_thread(axes.preload)
         self._panel.show(live, None)
 
-    def fit(self, wide: bool, tall: bool) -> None:
-        super().fit(wide, tall)
-        self._panel.show_small(not tall)
+    def action_turn(self) -> None:
+        self._panel.turn()
 
     def action_flows(self) -> None:
         self.toggle_class("-flows")

@@ -1,97 +1,224 @@
-"""The chart of congestion windows: redraws only the cells that changed, since a whole one costs 6 KB.
-
-It is drawn in a thread: sixteen flows take plotext a quarter of a second.
-"""
+"""The chart as lines: flows over limits and expectations, dot by dot, between axes, with each line's name beside it."""
 
 from __future__ import annotations
 
-import asyncio
-from typing import ClassVar
+import math
+from collections.abc import Iterator, Sequence
 
-from rich.segment import Segment
-from textual.geometry import Region
-from textual.strip import Strip
-from textual.widget import Widget
-
-from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import plot, traces
+from tcptutor.ui.widgets.bench import axes, canvas
+from tcptutor.ui.widgets.bench.canvas import Layer, Pattern
+from tcptutor.ui.widgets.bench.history import STEPS
+from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.bench.scene import Curve, Kind, Reference, Scene
 
 LEAST = 8
-"""Lines that are left to it beside all that is written."""
+"""Lines of a chart in which flows can be told apart."""
 
-SMALLEST = (24, 5)
-"""Columns and lines under which a chart says nothing."""
+AXIS, GRID, BAND = "axis", "grid", "band"
 
+FLOW_PATTERNS: tuple[Pattern, ...] = (
+    canvas.SOLID, canvas.DASHED, canvas.DOTTED, canvas.DASH_DOT,
+    canvas.thick(canvas.SOLID), canvas.thick(canvas.DASHED), canvas.thick(canvas.DOTTED), canvas.LONG,
+)  # fmt: skip
+"""One for each flow; with its hue it says which one it is."""
 
-class Chart(Widget):
-    """cwnd of every flow over the run's whole time, so old columns never move."""
+_PATTERNS: dict[Kind, Pattern] = {
+    "limit": canvas.FINE,
+    "course": canvas.SPARSE,
+    "expected": canvas.BROKEN,
+    "mean": canvas.LONG,
+    "you": canvas.DASH_DOT,
+}
+"""From the lowest layer to the highest."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "chart--axis",
-        "chart--flow",
-        "chart--faint",
-        "chart--expected",
-        "chart--course",
-    }
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._live: Live | None = None
-        self._lines: list[plot.Line] = []
-        self._due = self._drawing = False
-
-    def show(self, live: Live | None) -> None:
-        """Draw the run as it stands now."""
-        self._live = live
-        self._redraw()
-
-    def on_resize(self) -> None:
-        self._redraw()
-
-    def _redraw(self) -> None:
-        """Draw anew; what is asked for meanwhile is drawn once that is done."""
-        self._due = True
-        if not self._drawing and self.is_attached:
-            self._drawing = True
-            self.run_worker(self._draw_while_due(), group="chart")
-
-    async def _draw_while_due(self) -> None:
-        try:
-            while self._due:
-                self._due = False
-                size = self.size
-                lines = await asyncio.to_thread(_draw, self._live, size.width, size.height)
-                self._put(lines)
-        finally:
-            self._drawing = False
-
-    def _put(self, lines: list[plot.Line]) -> None:
-        before, self._lines = self._lines, lines
-        if [len(line.text) for line in before] != [len(line.text) for line in lines]:
-            self.refresh()
-            return
-        for y, line in enumerate(lines):
-            if changed := line.changed(before[y]):
-                start, end = changed
-                self.refresh(Region(start, y, end - start, 1))
-
-    def render_line(self, y: int) -> Strip:
-        if y >= len(self._lines):
-            return Strip.blank(self.size.width, self.rich_style)
-        style = self.get_component_rich_style
-        line = self._lines[y]
-        segments = [Segment(text, style(f"chart--{kind}")) for kind, text in line.pieces()]
-        # It may still be that of another size.
-        return Strip(segments, len(line.text)).adjust_cell_length(self.size.width, self.rich_style)
+_SAMPLES: dict[Kind, str] = {"limit": "⠒⠒", "course": "⠂⠂⠂", "expected": "⠤⠄⠠", "mean": "⠤⠤⠤", "you": "⠤⠄⠄"}
 
 
-def _draw(live: Live | None, width: int, height: int) -> list[plot.Line]:
-    """The picture of a run in that many cells; none where there is nothing to show or no room. Called in a thread."""
-    if live is None or width < SMALLEST[0] or height < SMALLEST[1]:
-        return []
-    experiment, samples = live.run.experiment, live.drawn
-    expected = live.expectation.cwnd_segments if live.expectation else None
-    upper = traces.top(samples, experiment.flows.warmup, expected)
-    flows = traces.traces(samples, experiment.seconds, width * 2)
-    course = traces.course(live.expectation, experiment.seconds, width)
-    return plot.draw(list(flows.values()), (width, height), experiment.seconds, upper, expected, course)
+def flow_style(number: int) -> str:
+    """The name of a flow's hue."""
+    return f"flow-{number % len(FLOW_PATTERNS) + 1}"
+
+
+def drawn(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
+    """`height` lines of the chart itself, then the time axis in one or two."""
+    across = axes.columns(width)
+    layers = _under(scene, across, height)
+    flows = [_curve(curve, number, scene.top, across, height) for number, curve in enumerate(scene.curves)]
+    cells = canvas.compose(layers, flows, across, height)
+    frame = axes.frame(across, height, axes.times(scene.seconds, across), _names(scene, height), ruled)
+    beside = _beside(scene, height)
+    lines = []
+    for number, text in enumerate(frame):
+        row = cells[number] if number < height else ()
+        pieces: list[Piece] = [(text[: axes.GUTTER], AXIS)]
+        style = AXIS
+        for cell in row:
+            style = cell[1] if cell else style
+            pieces.append((cell[0] if cell else " ", style))
+        if not row:
+            pieces.append((text[axes.GUTTER :], AXIS))
+        line = Line.of(*pieces)
+        lines.append(line.and_at(axes.GUTTER + across, beside[number]) if number in beside else line)
+    return lines
+
+
+def title(scene: Scene, width: int) -> Line:
+    """What the axis is, which line is which, and what is cut off."""
+    head: list[Piece] = [(scene.quantity, STRONG)]
+    lines: list[list[Piece]] = []
+    for kind in ("expected", "mean", "course", "you"):
+        if found := scene.reference(kind):
+            lines.append([("   ", TEXT), (_SAMPLES[kind], kind), (f" {found.name}", TEXT)])
+    above = [each.name + f" {each.value:.3g}" for each in scene.references if each.kind == "limit" and each.value > scene.top]
+    peak: list[list[Piece]] = []
+    if scene.peak:
+        peak = [[(f"   peak {scene.peak:.0f}", MUTED)]]
+    if above:
+        peak.append([(f"   above: {', '.join(above)}", MUTED)])
+    parts = [*lines, *peak] if scene.band is None else [
+        [("   ", TEXT), ("⠶⠶", BAND), (f" {scene.band.name}", TEXT)],
+        [("   ", TEXT), ("⠤⠤", flow_style(0)), (f" flow {scene.curves[0].name}", TEXT)],
+        *lines, *peak,
+    ]  # fmt: skip
+    pieces = head
+    for part in parts:
+        longer = [*pieces, *part]
+        if sum(len(text) for text, _ in longer) <= width:
+            pieces = longer
+    return Line.of(*pieces)
+
+
+def _under(scene: Scene, across: int, height: int) -> list[Layer]:
+    """From the lowest to the highest."""
+    width, dots = canvas.ACROSS * across, canvas.DOWN * height
+    grid = Layer(GRID, width, dots, canvas.SPARSE)
+    for row, _ in _ticks(scene, height):
+        if row:
+            grid.span(0, row * canvas.DOWN, row * canvas.DOWN)
+            for column in range(0, width, 4):
+                grid.span(column, row * canvas.DOWN + 1, row * canvas.DOWN + 1)
+    layers = [grid]
+    if 0 < scene.warmup < scene.seconds:
+        # Where the measured time begins.
+        start = Layer(GRID, width, dots, canvas.DOTTED)
+        start.span(round(scene.warmup / scene.seconds * (width - 1)), 0, dots - 1)
+        layers.append(start)
+    for kind, pattern in _PATTERNS.items():
+        for reference in scene.references:
+            if reference.kind == kind:
+                layer = Layer(kind, width, dots, pattern)
+                layer.line(_in_dots(reference, scene, width, dots))
+                layers.append(layer)
+    if scene.band is not None:
+        layers.append(_filled(scene.band, scene.top, width, dots))
+    return layers
+
+
+def _in_dots(reference: Reference, scene: Scene, width: int, dots: int) -> list[tuple[float, float]]:
+    return [
+        (t / scene.seconds * (width - 1), value / scene.top * (dots - 1)) for t, value in reference.points
+    ]
+
+
+def _curve(curve: Curve, number: int, top: float, across: int, height: int) -> Layer:
+    width, dots = canvas.ACROSS * across, canvas.DOWN * height
+    layer = Layer(flow_style(number), width, dots, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
+    before: tuple[int, int, int] | None = None
+    for column, low, high in _spans(curve, top, width, dots):
+        first, last = low, high
+        if before is not None:
+            at, lowest, highest = before
+            if column - at > 1:
+                layer.line([(at, (lowest + highest) / 2), (column, (low + high) / 2)])
+            else:
+                first = min(low, highest + 1)
+                last = max(high, lowest - 1)
+        layer.span(column, first, last)
+        before = column, low, high
+    return layer
+
+
+def _filled(band: Curve, top: float, width: int, dots: int) -> Layer:
+    layer = Layer(BAND, width, dots, canvas.DOTTED)
+    for column, low, high in _spans(band, top, width, dots):
+        layer.span(column, low, high)
+    return layer
+
+
+def _spans(curve: Curve, top: float, width: int, dots: int) -> Iterator[tuple[int, int, int]]:
+    """(column, lowest dot, highest dot) of the columns in which something was measured."""
+    scale = (dots - 1) / top
+    for column in range(width):
+        first = column * STEPS // width
+        steps = slice(first, max(first + 1, (column + 1) * STEPS // width))
+        low = min((value for value in curve.low[steps] if value == value), default=math.inf)
+        if low < math.inf:
+            high = max(value for value in curve.high[steps] if value == value)
+            yield column, min(dots - 1, round(low * scale)), min(dots - 1, round(high * scale))
+
+
+def _row(value: float, scene: Scene, height: int) -> int:
+    """The line of a value, from the bottom."""
+    dots = canvas.DOWN * height
+    return min(height - 1, round(value / scene.top * (dots - 1)) // canvas.DOWN)
+
+
+def _ticks(scene: Scene, height: int) -> list[tuple[int, str]]:
+    values = axes.ticks(scene.top, max(2, height // 3))
+    return [(_row(value, scene, height), f"{value:g}") for value in values]
+
+
+def _names(scene: Scene, height: int) -> axes.Ticks:
+    """Limits at their places, then numbers where there is room."""
+    limits = [
+        (_row(each.value, scene, height), f"{each.name} {each.value:.3g}" if len(each.name) < 6 else each.name)
+        for each in scene.references
+        if each.kind == "limit" and each.value <= scene.top
+    ]
+    named = axes.free_rows(sorted(limits), height)
+    taken = {row for row, _ in named}
+    return tuple(sorted([*named, *(tick for tick in _ticks(scene, height) if tick[0] not in taken)]))
+
+
+def _beside(scene: Scene, height: int) -> dict[int, Line]:
+    """Names right of the chart, by line from the top: flows where their lines end, then what was not measured."""
+    wanted: list[tuple[int, list[Piece]]] = []
+    if scene.flows > 1:
+        for number, curve in enumerate(scene.curves):
+            value = next((value for value in reversed(curve.last) if value == value), 0.0)
+            sample = _sample(number)
+            figure = f" {curve.figure}" if curve.figure else ""
+            # While a run goes on, names that follow their lines would be written again all the time.
+            row = _row(value, scene, height) if scene.ended else height - 1 - number
+            wanted.append(
+                (row, [(f" {sample} {curve.name}", flow_style(number)), (figure, TEXT)])
+            )
+    for kind in ("expected", "mean", "you"):
+        found = scene.reference(kind)
+        if found is not None and found.value <= scene.top:
+            wanted.append((_row(found.value, scene, height), [(f" {found.name.split()[0]}", kind)]))
+    return {height - 1 - row: Line.of(*pieces) for row, pieces in _placed(wanted, height)}
+
+
+def _sample(number: int) -> str:
+    """A piece of a flow's line."""
+    layer = Layer("", 2 * canvas.ACROSS, canvas.DOWN, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
+    for column in range(layer.width):
+        layer.span(column, 1, 1)
+    (cells,) = canvas.compose([], [layer], 2, 1)
+    return "".join(cell[0] if cell else " " for cell in cells)
+
+
+def _placed(
+    wanted: Sequence[tuple[int, list[Piece]]], height: int
+) -> list[tuple[int, list[Piece]]]:
+    """Each in a line of its own, as near to its place as the order allows; the first ones where not all fit."""
+    kept = sorted(wanted[:height], key=lambda each: each[0])
+    rows = [row for row, _ in kept]
+    for at in range(1, len(rows)):
+        rows[at] = max(rows[at], rows[at - 1] + 1)
+    top = height - 1
+    for at in range(len(rows) - 1, -1, -1):
+        rows[at] = min(rows[at], top)
+        top = rows[at] - 1
+    return [(row, pieces) for row, (_, pieces) in zip(rows, kept, strict=True)]

@@ -1,37 +1,50 @@
-"""The network of an experiment as a drawing, with the names that the lab manuals use."""
+"""The network of an experiment as a drawing, with the names that the lab manuals use, and how it lives during a run."""
 
 from __future__ import annotations
 
-from textual.content import Content
+from collections.abc import Iterator
 
 from tcptutor import units
 from tcptutor.spec import Experiment
+from tcptutor.ui.live import Live
+from tcptutor.ui.widgets.bench.history import History
+from tcptutor.ui.widgets.bench.lines import BAD, MUTED, STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.bench.strips import DROPPED
 
 LINK = 18
 """Columns of the line between the switches."""
 
+_QUEUE = 12
+"""Columns of the queue's drawing."""
 
-def drawing(experiment: Experiment) -> Content:
+_SILENT = 0.6
+"""Seconds without progress after which a host does not send."""
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_LINK_STYLE = "link"
+
+
+def drawing(experiment: Experiment) -> list[Line]:
     """Hosts, switches, and what the path between them does.
 
     h1 ──┐                          ┌── h2
     h3 ──┴─ s1 ══════════════ s2 ───┴── h4
     """
-    lines = [_line(pair, experiment.pairs) for pair in range(experiment.pairs)]
+    lines = [_pair(pair, experiment.pairs) for pair in range(experiment.pairs)]
     indent = " " * 12
-    return Content("\n").join([*lines, Content(""), *(Content(indent + text) for text in _path(experiment))])
+    return [*lines, Line(), *(Line.of((indent + text, TEXT)) for text in _path(experiment))]
 
 
-def _line(pair: int, pairs: int) -> Content:
+def _pair(pair: int, pairs: int) -> Line:
     left, right = f"h{2 * pair + 1} ─", f"─ h{2 * pair + 2}"
     if pair == pairs // 2:
         joint = ("─", "─") if pairs == 1 else ("┴", "┴") if pair == pairs - 1 else ("┼", "┼")
         # The link between the switches is where everything is emulated: it is drawn double.
-        return Content.assemble(
-            f"{left}─{joint[0]}── s1 ", ("═" * LINK, "$accent"), f" s2 ──{joint[1]}─{right}"
+        return Line.of(
+            (f"{left}─{joint[0]}── s1 ", TEXT), ("═" * LINK, _LINK_STYLE), (f" s2 ──{joint[1]}─{right}", TEXT)
         )
     joint = ("┐", "┌") if pair == 0 else ("┘", "└") if pair == pairs - 1 else ("┤", "├")
-    return Content(f"{left}─{joint[0]}{' ' * (LINK + 12)}{joint[1]}─{right}")
+    return Line.of((f"{left}─{joint[0]}{' ' * (LINK + 12)}{joint[1]}─{right}", TEXT))
 
 
 def _path(experiment: Experiment) -> list[str]:
@@ -50,3 +63,52 @@ def _path(experiment: Experiment) -> list[str]:
         (f"sender  {hosts.algorithm}, {flows.streams} flow{'s' if flows.streams > 1 else ''} a host", True),
     )
     return [text for text, shown in wanted if shown]
+
+
+def living(live: Live, history: History, width: int) -> Line:
+    """In one line: who sends, how full the queue is, what it dropped, and the path.
+
+    ▶h1 s1 ▕███▌        ▏312 KiB ▼617 ══ 50 Mbit/s · 50 ms · loss 0.1 % ══▶ s2 h2
+    """
+    experiment = live.run.experiment
+    path = experiment.path
+    senders = _senders(experiment, history)
+    left: list[Piece] = [*senders, (" s1 ", TEXT)]
+    if path.rate and path.queue and live.run.queue:
+        left += _queue(live, path.queue)
+        dropped = f" {DROPPED}{history.total_dropped}"
+        left.append((dropped, BAD if history.total_dropped else MUTED))
+    right = f" s2 {' '.join(f'h{2 * pair + 2}' for pair in range(experiment.pairs))}"
+    facts = [units.rate(path.rate) if path.rate else "no rate limit"]
+    if path.delay:
+        facts.append(units.seconds(path.delay))
+    if path.loss:
+        facts.append(f"loss {units.percent(path.loss)}")
+    room = width - sum(len(text) for text, _ in left) - len(right)
+    while facts and len(" · ".join(facts)) + 6 > room:
+        facts.pop()
+    said = f" {' · '.join(facts)} " if facts else ""
+    rest = max(0, room - len(said) - 1)
+    dashes = min(rest, 8)
+    link: list[Piece] = [(" ", TEXT), ("═" * (dashes // 2), _LINK_STYLE), (said, TEXT), ("═" * max(0, dashes - dashes // 2 - 1) + "▶", _LINK_STYLE)]
+    return Line.of(*left, *link, (right, TEXT)).fitted(width)
+
+
+def _senders(experiment: Experiment, history: History) -> Iterator[Piece]:
+    """Each sending host, with an arrow while it sends; a bare name otherwise."""
+    each = max(1, experiment.total_streams // max(1, experiment.pairs))
+    for pair in range(experiment.pairs):
+        flows = (history.flows.get(flow) for flow in range(pair * each, (pair + 1) * each))
+        sends = any(flow is not None and history.until - flow.until < _SILENT for flow in flows)
+        yield ("▶" if sends else "·", "good" if sends else MUTED)
+        yield (f"h{2 * pair + 1}", STRONG if sends else MUTED)
+
+
+def _queue(live: Live, size: int) -> list[Piece]:
+    """How full it is now."""
+    table = live.run.queue
+    waiting = table.column("bytes")[-1] if len(table.column("sent")) else 0
+    eighths = min(8 * _QUEUE, round(waiting / size * 8 * _QUEUE))
+    bar = _EIGHTHS[8] * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
+    full = waiting > 0.9 * size
+    return [("▕", MUTED), (bar.ljust(_QUEUE), BAD if full else "block"), ("▏", MUTED), (f"{units.size(waiting, 2):>8}", TEXT)]

@@ -1,32 +1,40 @@
-"""The run's side of the screen: what is set up, the chart, the numbers, and why."""
+"""The run's side of the screen, in whatever room it has: the chart, the strips under it, the ruler, and why.
+
+It draws lines in a thread and writes only the cells that changed, since a whole panel costs 8 KB.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
+from typing import ClassVar
 
-from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.content import Content, Span
+from rich.segment import Segment
+from textual.geometry import Region, Size
+from textual.selection import Selection
+from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Static
 
 from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import comparison, legend, network, result, sparklines, strips
-from tcptutor.ui.widgets.bench.chart import LEAST, Chart
+from tcptutor.ui.widgets.bench import chart, layout, network
+from tcptutor.ui.widgets.bench.history import History
+from tcptutor.ui.widgets.bench.lines import TEXT, Line, paragraph
+from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
 DRAW_S = 0.5
 """Seconds between two drawings of a run that goes on."""
 
+SMALLEST = (40, 5)
+"""Columns and lines under which nothing is drawn."""
 
-PARTS = (
-    "setup", "network", "title", "legend", "throughput", "rtt", "causes", "phases", "marks", "status", "comparison",
-    "why",
+_STYLES = (
+    "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "course", "expected", "mean", "you",
+    "before", "block", "mark", "model", "link", *(chart.flow_style(number) for number in range(len(chart.FLOW_PATTERNS))),
 )  # fmt: skip
-"""From top to bottom; the chart stands under its legend."""
 
 
 class Pace:
@@ -54,124 +62,134 @@ class Pace:
         self._draw()
 
 
-class RunPanel(Vertical):
+class RunPanel(Widget):
     """Draws one `Live`; told when it moved, it draws at its own pace."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"bench--{style}" for style in _STYLES}
 
     def __init__(self) -> None:
         super().__init__(id="panel")
         self._live: Live | None = None
-        self._own: comparison.OwnPrediction | None = None
-        self._small = False
-        # Kept, not looked up: what is told to a panel that is just being closed must not find its parts gone.
-        self._parts = {name: Static(id=name, markup=False) for name in PARTS}
-        self._chart = Chart()
-        self._texts: dict[str, tuple[str, tuple[Span, ...]]] = {}
+        self._history: History | None = None
+        self._own: OwnPrediction | None = None
+        self._experiment: Experiment | None = None
+        self._said = ""
+        self._view: layout.View = "chart"
+        self._lines: list[Line] = []
+        self._due = self._drawing = False
         self._pace = Pace(self, DRAW_S, self._draw)
-
-    def compose(self) -> ComposeResult:
-        for name, part in self._parts.items():
-            yield part
-            if name == "legend":
-                yield self._chart
 
     def idle(self, experiment: Experiment, instruction: str) -> None:
         """Nothing was run yet: say what would be, and how to start it."""
-        self._live = None
+        self._live, self._history = None, None
+        self._experiment, self._said = experiment, instruction
         self.set_class(False, "-live")
-        self._text("setup", _setup(experiment))
-        self._text("network", network.drawing(experiment), layout=True)
-        self._text("status", Content(instruction))
+        self.refresh(layout=True)
+        self._draw()
 
-    def show(self, live: Live, own: comparison.OwnPrediction | None) -> None:
+    def show(self, live: Live, own: OwnPrediction | None) -> None:
         """Show this run now; nothing when the page was left meanwhile."""
         if not self.is_attached:
             return
-        self._live, self._own = live, own
+        if live is not self._live:
+            self._live, self._history = live, History(live.run.experiment.seconds)
+            self._view = "chart"
+        self._own, self._said = own, ""
         self.set_class(True, "-live")
         self.set_class(live.state == "ended", "-ended")
-        self.set_class(live.state == "ended" and live.run.complete and not live.problem, "-whole")
-        self._text("setup", _setup(live.run.experiment))
         self.call_after_refresh(self._pace.now)
 
     def say(self, text: str) -> None:
         """A word about running, where its state stands."""
-        self._text("status", Content(text), layout=True)
+        self._said = text
+        self._draw()
 
     def moved(self) -> None:
         """The run on show has new data."""
+        if self._live is not None:
+            self._said = ""
         self._pace.ask()
 
-    def show_small(self, small: bool) -> None:
-        """Whether there are too few lines for the table."""
-        self._small = small
-        # Not at once, as on_resize: it is told while the layout for the new size is being made.
-        self.call_after_refresh(self._pace.ask)
+    def turn(self) -> None:
+        """The next view: the chart, the table of models, each flow by itself."""
+        if self._live is None:
+            return
+        there = layout.views(self._live)
+        at = there.index(self._view) if self._view in there else 0
+        self._view = there[(at + 1) % len(there)]
+        self._draw()
 
     def on_resize(self) -> None:
-        # Not at once: what asks for another height while a layout is being made is not asked again.
-        self.call_after_refresh(self._lines)
+        self._draw()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
+        return len(self._idle(width, 0))
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        return selection.extract("\n".join(line.text.rstrip() for line in self._lines)), "\n"
+
+    def _idle(self, width: int, height: int) -> list[Line]:
+        if self._experiment is None:
+            return []
+        drawn = network.drawing(self._experiment)
+        instruction = paragraph("", TEXT, self._said, width)
+        if height >= len(drawn) + len(instruction) + 2:
+            return [*drawn, Line(), Line(), *instruction]
+        return [*paragraph("", TEXT, words.experiment_line(self._experiment), width), *instruction]
 
     def _draw(self) -> None:
-        if self._live:
-            self._chart.show(self._live)
-            self._lines()
+        """Draw anew; what is asked for meanwhile is drawn once that is done."""
+        self._due = True
+        if not self._drawing and self.is_attached:
+            self._drawing = True
+            self.run_worker(self._draw_while_due(), group="panel")
 
-    def _lines(self) -> None:
-        live = self._live
-        if live is None:
+    async def _draw_while_due(self) -> None:
+        try:
+            while self._due:
+                self._due = False
+                width, height = self.content_size
+                live, history = self._live, self._history
+                if live is None or history is None:
+                    self._put(self._idle(width, height))
+                elif width >= SMALLEST[0] and height >= SMALLEST[1]:
+                    view: layout.View = self._view if self._view in layout.views(live) else "chart"
+                    asked = live, history, self._own, self._said, view, width, height
+                    self._put(await asyncio.to_thread(_drawn, *asked))
+        finally:
+            self._drawing = False
+
+    def _put(self, lines: list[Line]) -> None:
+        before, self._lines = self._lines, lines
+        if len(before) != len(lines):
+            self.refresh()
             return
+        for y, line in enumerate(lines):
+            if changed := line.changed(before[y]):
+                start, end = changed
+                self.refresh(Region(start, y, end - start, 1))
+
+    def render_line(self, y: int) -> Strip:
         width = self.content_size.width
-        self._text("title", legend.title(live, width))
-        self._text("legend", legend.legend(live, width))
-        self._text("throughput", sparklines.throughput(live, width))
-        self._text("rtt", sparklines.rtt(live, width))
-        self._text("status", result.status(live), layout=live.state == "ended")
-        self._strips(live, width)
-        if live.state != "ended":
-            return
-        self._text("why", result.why(live, width), layout=True)
-        compared = Content("")
-        if live.report:
-            told = live.report, self._own, width
-            compared = comparison.line(*told) if self._small else comparison.table(*told, self._room())
-        self._text("comparison", compared, layout=True)
-
-    def _room(self) -> int:
-        """Lines that the comparison may have, so that the chart keeps enough.
-
-        By what the parts say, not by their heights: this drawing is not laid out yet.
-        """
-        room = self.content_size.height - self._chart.styles.margin.height - LEAST
-        for name, part in self._parts.items():
-            if part.display:
-                room -= part.styles.margin.height
-                if name == "setup":  # wrapped where it stands
-                    room -= part.size.height
-                elif name != "comparison":
-                    room -= len(self._texts[name][0].split("\n")) if name in self._texts else 0
-        return room
-
-    def _strips(self, live: Live, width: int) -> None:
-        """What limited it over time; the phases where there are lines enough."""
-        texts = {"causes": strips.causes(live, width)}
-        if not self._small:
-            texts["phases"] = strips.phases(live, width)
-        texts["marks"] = strips.key(live, width, full=not self._small)
-        for name, text in texts.items():
-            self._text(name, text, layout=name == "marks")
-        self._show_strips([name for name, text in texts.items() if text.plain])
-
-    def _show_strips(self, names: Collection[str]) -> None:
-        for name in ("causes", "phases", "marks"):
-            self._parts[name].display = name in names
-
-    def _text(self, name: str, content: Content, layout: bool = False) -> None:
-        # Drawing what has not changed, or a layout where no height changes, costs bytes and shows nothing.
-        key = content.plain, tuple(content.spans)
-        if self._texts.get(name) != key:
-            self._texts[name] = key
-            self._parts[name].update(content, layout=layout)
+        if y >= len(self._lines):
+            return Strip.blank(width, self.rich_style)
+        style = self.get_component_rich_style
+        line = self._lines[y]
+        segments = [Segment(text, style(f"bench--{name}")) for text, name in line.pieces()]
+        # It may still be that of another size.
+        strip = Strip(segments, len(line.text)).adjust_cell_length(width, self.rich_style)
+        return strip.apply_offsets(0, y)
 
 
-def _setup(experiment: Experiment) -> Content:
-    return Content(words.experiment_line(experiment))
+def _drawn(
+    live: Live,
+    history: History,
+    own: OwnPrediction | None,
+    said: str,
+    view: layout.View,
+    width: int,
+    height: int,
+) -> list[Line]:
+    """Called in a thread."""
+    history.follow(live.run)
+    return layout.picture(live, history, own, said, view, width, height)

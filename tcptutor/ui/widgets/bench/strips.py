@@ -1,174 +1,108 @@
-"""What limited the flows and what their congestion control did, a line each, on the chart's time axis.
+"""Strips under the chart, on its time axis: what stands above something happened with it.
 
-A stretch is written out where its name fits, so that no colour is needed. Where it does not, its mark stands, a letter
-for a cause and a sign for a phase, and the marks are explained beside a name or by `key`.
-
-    limited by  g random loss, 92 % of the measured time (g growing) ─────────
-    flow 1 of 4 //vv avoidance ·····················vv·······
+Each has its name and unit on the left and, on the right, one number with the word that says which one it is.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from itertools import groupby
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Sequence
 
-from textual.content import Content
+from tcptutor.ui.widgets.bench import axes, canvas
+from tcptutor.ui.widgets.bench.lines import STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.bench.scene import Scene, Series
 
-from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import axis, sparklines
+BLOCKS = " ▁▂▃▄▅▆▇█"
+_TOUCHING = "▇"
+"""The fullest in the upper line: a whole block would touch the strip above."""
 
-if TYPE_CHECKING:
-    from tcptutor.analysis import FlowVerdict, LimitedBy, PhaseName
+LOST, DROPPED = "×", "▼"
+"""A sender answered a loss; the queue dropped packets."""
 
-_CAUSES: dict[LimitedBy, tuple[str, str]] = {
-    "application": ("application", "a"),
-    "receive-window": ("window", "w"),
-    "send-buffer": ("send buffer", "s"),
-    "pacing": ("pacing", "p"),
-    "random-loss": ("random loss", "r"),
-    "bottleneck": ("bottleneck", "b"),
-    "growing": ("growing", "g"),
-    "reordering": ("reordering", "o"),
-    "timeout": ("timeout", "t"),
-    "unexplained": ("not explained", "?"),
-}
-"""Name and mark."""
-
-_PHASES: dict[PhaseName, tuple[str, str]] = {
-    "timeout": ("timeout", "x"),
-    "hystart-exit": ("HyStart exit", "|"),
-    "recovery": ("recovery", "v"),
-    "slow-start": ("slow start", "/"),
-    "congestion-avoidance": ("avoidance", "·"),
-}
-"""Name and mark; of two in one column the first is shown. No letter of a cause is among them."""
-
-_BLANK = ("", " ")
-_RULE = "─"
-"""Fills what is left of a cause that is written out."""
-
-_GAP = "   "
-
-_Kind = tuple[str, str]
-_Stretch = tuple[_Kind, int]
+BLOCK, MARK, BEFORE = "block", "mark", "before"
 
 
-def causes(live: Live, width: int) -> Content:
-    """What limited most of the flows in each second; empty before the verdict is there."""
-    if not _flows(live):
-        return Content("")
-    stretches = _cause_stretches(live, axis.columns(width))
-    words = [kind[0] for kind, _ in stretches]
-    if words:
-        at, told = _longest(live, stretches)
-        words[at] = told
-    return _line(
-        "limited by", [(word, _RULE, *stretch) for word, stretch in zip(words, stretches, strict=True)]
-    )
+def strip(scene: Scene, series: Series, width: int, height: int = 1) -> list[Line]:
+    """In `height` lines."""
+    across = axes.columns(width)
+    if series.how == "marks":
+        rows = [_marks(series, across)]
+    elif series.before:
+        rows = _over_runs_before(scene, series, across, height)
+    else:
+        rows = _bars(series, across, height)
+    lines = []
+    for number, pieces in enumerate(rows):
+        name = series.name if number == len(rows) - 1 else ""
+        line = Line.of((name[: axes.GUTTER - 1].ljust(axes.GUTTER), TEXT), *pieces)
+        said = series.said if number == len(rows) - 1 else ""
+        lines.append(line.fitted(axes.GUTTER + across).and_at(axes.GUTTER + across, Line.of((" ", TEXT), (said, STRONG))))
+    return lines
 
 
-def phases(live: Live, width: int) -> Content:
-    """Those of the first flow; empty before the verdict is there."""
-    flows = _flows(live)
-    if not flows:
-        return Content("")
-    stretches = _phase_stretches(live, axis.columns(width))
-    name = "phases" if len(flows) == 1 else f"flow 1 of {len(flows)}" if len(flows) < 10 else "flow 1"
-    return _line(name, [(kind[0], kind[1], kind, length) for kind, length in stretches])
-
-
-def key(live: Live, width: int, full: bool) -> Content:
-    """The marks that stand nowhere beside their names; `full`: of the phases too, and what the blocks stand for."""
-    told = []
-    if _flows(live):
-        stretches = _cause_stretches(live, axis.columns(width))
-        marks = _marks(_short(stretches))
-        if stretches and marks not in _longest(live, stretches)[1]:
-            told.append(marks)
-        if full:
-            stretches = _phase_stretches(live, axis.columns(width))
-            written = {kind for kind, length in stretches if _fits(kind[0], length)}
-            told.append(_marks(kind for kind in _short(stretches) if kind not in written))
-    told = [part for part in told if part]
-    scales = [*told, sparklines.scales(live)] if full and live.drawn else told
-    # A number stands beside the blocks as well: their scale is not worth a second line.
-    fits = len(_GAP.join(scales)) <= width
-    return Content.styled(_GAP.join(scales if fits else told), "$text-muted")
-
-
-def _longest(live: Live, stretches: list[_Stretch]) -> tuple[int, str]:
-    """The place of the longest stretch, and what is said there: as much as fits of the share of time and the marks."""
-    at = max(range(len(stretches)), key=lambda place: stretches[place][1])
-    kind, length = stretches[at]
-    marks = _marks(_short(stretches))
-    wordings = [kind[0]]
-    if live.report and kind == _CAUSES[live.report.verdict.limited_by]:
-        took = [flow.shares.get(live.report.verdict.limited_by, 0.0) for flow in _flows(live)]
-        share = round(100 * sum(took) / len(took))
-        much = "all" if share == 100 else f"{share} %"
-        wordings = [f"{kind[0]}, {much} of the measured time", f"{kind[0]}, {much} of the time", kind[0]]
-    if marks:
-        wordings = [*(f"{said} ({marks})" for said in wordings), *wordings]
-    return at, next((said for said in wordings if _fits(said, length)), "")
-
-
-def _short(stretches: list[_Stretch]) -> list[_Kind]:
-    """What has a stretch that is too short for its name."""
-    return [kind for kind, length in stretches if kind != _BLANK and not _fits(kind[0], length)]
-
-
-def _marks(kinds: Iterable[_Kind]) -> str:
-    """ "g growing, t timeout"."""
-    return ", ".join(f"{mark} {word}" for word, mark in dict.fromkeys(kinds))
-
-
-def _fits(word: str, length: int) -> bool:
-    return bool(word) and len(word) + 2 <= length
-
-
-def _line(name: str, stretches: Iterable[tuple[str, str, _Kind, int]]) -> Content:
-    """`stretches`: what is said of each, what fills it after that, its kind and its columns."""
-    parts: list[tuple[str, str]] = [(axis.label(name), "")]
-    for word, fill, (_, mark), length in stretches:
-        if _fits(word, length):
-            said = f"{word} " if len(parts) == 1 else f" {word} "
-            parts += [(said, ""), (fill * (length - len(said)), "$primary")]
+def by_column(series: Series, across: int) -> list[float]:
+    """A value for each column, NaN where nothing was measured; one that has none of its own has that of its step."""
+    found = []
+    steps = len(series.values)
+    for column in range(across):
+        first = column * steps // across
+        known = [v for v in series.values[first : max(first + 1, (column + 1) * steps // across)] if v == v]
+        if not known:
+            found.append(math.nan)
+        elif series.how == "mean":
+            found.append(sum(known) / len(known))
         else:
-            parts.append((mark * length, "$primary"))
-    return Content.assemble(*parts)
+            found.append(max(known) if series.how == "most" else sum(known))
+    return found
 
 
-def _flows(live: Live) -> tuple[FlowVerdict, ...]:
-    return live.report.verdict.flows if live.report else ()
+def _bars(series: Series, across: int, height: int) -> list[list[Piece]]:
+    levels = height * 8 - 1
+    filled = [
+        -1 if value != value else min(levels, max(0, round((value - series.base) / (series.full - series.base) * levels)))
+        for value in by_column(series, across)
+    ]
+    rows = []
+    for row in range(height - 1, -1, -1):
+        text = "".join(_block(level - 8 * row, row == 0 and series.how != "sum") for level in filled)
+        rows.append([(text, BLOCK)])
+    return rows
 
 
-def _cause_stretches(live: Live, columns: int) -> list[_Stretch]:
-    by_column: list[Counter[LimitedBy]] = [Counter() for _ in range(columns)]
-    for flow in _flows(live):
-        for second in flow.seconds:
-            for column in _between(live, columns, second.start, second.end):
-                by_column[column][second.limited_by] += 1
-    return _stretches([_CAUSES[found.most_common(1)[0][0]] if found else _BLANK for found in by_column])
+def _block(level: int, ground: bool) -> str:
+    """`ground`: whether an empty one shows that it was measured."""
+    return BLOCKS[max(0 if level < 0 or not ground else 1, min(level, 8))]
 
 
-def _phase_stretches(live: Live, columns: int) -> list[_Stretch]:
-    """A column shows what is most seldom in it: a recovery may be shorter than a column."""
-    by_column: list[set[PhaseName]] = [set() for _ in range(columns)]
-    for phase in _flows(live)[0].phases:
-        for column in _between(live, columns, phase.start, phase.end):
-            by_column[column].add(phase.name)
-    order = list(_PHASES)
-    return _stretches([_PHASES[min(found, key=order.index)] if found else _BLANK for found in by_column])
+def _marks(series: Series, across: int) -> list[Piece]:
+    losses = by_column(series, across)
+    strong = by_column(Series("", series.over, 1.0, "", how="sum"), across) if series.over else [0.0] * across
+    return [
+        (DROPPED, "bad") if drops > 0 else (LOST, MARK) if lost > 0 else (" ", MARK)
+        for lost, drops in zip(losses, strong, strict=True)
+    ]
 
 
-def _between(live: Live, columns: int, start: float, end: float) -> range:
-    """The columns whose middle lies between two times, or the one in which both are."""
-    scale = columns / live.run.experiment.seconds
-    first = min(columns, max(0, round(start * scale)))
-    return range(first, min(columns, max(first + 1, round(end * scale))))
+def _over_runs_before(scene: Scene, series: Series, across: int, height: int) -> list[list[Piece]]:
+    """A line over those of earlier runs, which are faint."""
+    width, dots = canvas.ACROSS * across, canvas.DOWN * height
+    scale = (dots - 1) / series.full
+
+    def layer(style: str, points: Sequence[tuple[float, float]]) -> canvas.Layer:
+        made = canvas.Layer(style, width, dots)
+        made.line([(t / scene.seconds * (width - 1), min(dots - 1.0, value * scale)) for t, value in points])
+        return made
+
+    values = by_column(series, across)
+    now = [((column + 0.5) / across * scene.seconds, value) for column, value in enumerate(values) if value == value]
+    cells = canvas.compose([layer(BEFORE, run) for run in series.before], [layer(BLOCK, now)], across, height)
+    return [[cell or (" ", BLOCK) for cell in row] for row in cells]
 
 
-def _stretches(columns: list[_Kind]) -> list[_Stretch]:
-    return [(kind, len(list(group))) for kind, group in groupby(columns)]
+def key(series: Sequence[Series]) -> str:
+    """What the strips' full height stands for, and the marks."""
+    full = ", ".join(each.scale for each in series if each.scale)
+    told = [f"full strips: {full}"] if full else []
+    if any(each.how == "marks" for each in series):
+        told.append(f"{LOST} a sender slows, {DROPPED} the queue drops")
+    return "   ".join(told)

@@ -1,0 +1,182 @@
+"""A run's samples summed up in equal steps of its time, which is all that a screen can show of them.
+
+However long the run, it takes as much memory, and each sample is looked at once.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tcptutor.run import CA_STATES, Run, Table
+
+STEPS = 960
+"""Steps of a run's time: a terminal of 480 columns has as many dots."""
+
+_CUT = CA_STATES.index("cwr")
+"""From this state of the kernel on a sender answers a loss."""
+
+
+def _unknown() -> array[float]:
+    return array("d", [math.nan]) * STEPS
+
+
+def _none() -> array[float]:
+    return array("d", [0.0]) * STEPS
+
+
+@dataclass
+class FlowHistory:
+    """One TCP flow, by step; NaN where no sample fell."""
+
+    low: array[float] = field(default_factory=_unknown)
+    """The smallest window, segments."""
+    high: array[float] = field(default_factory=_unknown)
+    last: array[float] = field(default_factory=_unknown)
+    rtt: array[float] = field(default_factory=_unknown)
+    """The latest smoothed RTT, s."""
+    acked: array[float] = field(default_factory=_unknown)
+    """Payload acknowledged since the flow began, bytes, at the step's last sample."""
+    resent: array[float] = field(default_factory=_none)
+    """Segments sent again in the step."""
+    losses: array[float] = field(default_factory=_none)
+    """Times that the sender began to answer a loss in the step."""
+    total_resent: int = 0
+    mss: int = 0
+    base_rtt: float = math.inf
+    until: float = 0.0
+    """Time of the latest sample that brought progress, s."""
+    _state: int = 0
+    _bytes: int = 0
+
+    def add(self, step: int, t: float, row: tuple[int, float, float, int, int, int, int]) -> None:
+        cwnd, rtt, min_rtt, acked, resent, state, mss = row
+        low = self.low[step]
+        if low != low:  # the first of its step
+            self.low[step] = self.high[step] = cwnd
+        elif cwnd < low:
+            self.low[step] = cwnd
+        elif cwnd > self.high[step]:
+            self.high[step] = cwnd
+        self.last[step] = cwnd
+        if rtt:
+            self.rtt[step] = rtt
+        if 0 < min_rtt < self.base_rtt:
+            self.base_rtt = min_rtt
+        self.acked[step] = acked
+        if acked > self._bytes:
+            self._bytes, self.until = acked, t
+        if resent > self.total_resent:
+            self.resent[step] += resent - self.total_resent
+            self.total_resent = resent
+        self.losses[step] += self._state < _CUT <= state
+        self._state, self.mss = state, max(mss, self.mss)
+
+
+@dataclass
+class UdpHistory:
+    """One UDP flow, by step."""
+
+    received: array[float] = field(default_factory=_unknown)
+    """Payload that has arrived since the flow began, bytes."""
+    lost: array[float] = field(default_factory=_none)
+    """Datagrams lost in the step."""
+    total_lost: int = 0
+    datagrams: int = 0
+
+
+class History:
+    """Follows one run as it grows. Used by one thread at a time, which need not be the one that the run grows in."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.until = 0.0
+        """Time of the latest sample, s."""
+        self.flows: dict[int, FlowHistory] = {}
+        self.udp: dict[int, UdpHistory] = {}
+        self.queue = _unknown()
+        """The most that waited at the bottleneck in the step, bytes."""
+        self.dropped = _none()
+        """Packets that its queue dropped in the step."""
+        self.total_dropped = 0
+        self._seen = {"samples": 0, "queue": 0, "udp": 0}
+
+    @property
+    def step(self) -> float:
+        """Seconds."""
+        return self.seconds / STEPS
+
+    def follow(self, run: Run) -> None:
+        """Take what has come since the last time."""
+        self._samples(run)
+        self._queue(run)
+        self._udp(run)
+
+    def _samples(self, run: Run) -> None:
+        for flow, t, *row in self._new(
+            run.samples, "samples", "bytes_received", "flow", "t", "cwnd", "rtt", "min_rtt", "bytes_acked",
+            "retransmits", "ca_state", "mss",
+        ):  # fmt: skip
+            if (mine := self.flows.get(flow)) is None:
+                mine = self.flows[flow] = FlowHistory()
+            mine.add(self._at(t), t, tuple(row))
+            if t > self.until:
+                self.until = t
+
+    def _queue(self, run: Run) -> None:
+        for t, waiting, drops in self._new(run.queue, "queue", "sent", "t", "bytes", "drops"):
+            step = self._at(t)
+            if not waiting <= self.queue[step]:
+                self.queue[step] = waiting
+            if drops > self.total_dropped:
+                self.dropped[step] += drops - self.total_dropped
+                self.total_dropped = drops
+
+    def _udp(self, run: Run) -> None:
+        for flow, t, received, datagrams, lost in self._new(
+            run.udp_samples, "udp", "jitter", "flow", "t", "received", "datagrams", "lost"
+        ):
+            mine = self.udp.setdefault(flow, UdpHistory())
+            step = self._at(t)
+            mine.received[step] = received
+            mine.lost[step] += max(0, lost - mine.total_lost)
+            mine.total_lost, mine.datagrams = lost, datagrams
+            self.until = max(self.until, t)
+
+    def _new(self, table: Table, name: str, last: str, *columns: str):  # type: ignore[no-untyped-def, type-arg]
+        """Rows that have not been seen. `last` is the column that a growing table is given last."""
+        first, until = self._seen[name], len(table.column(last))
+        self._seen[name] = until
+        return zip(*(table.column(column)[first:until] for column in columns), strict=True)
+
+    def _at(self, t: float) -> int:
+        return min(STEPS - 1, max(0, int(t / self.seconds * STEPS)))
+
+
+def filled(values: Sequence[float], before: float = math.nan) -> array[float]:
+    """`values` with straight lines between what is known; `before` up to the first, NaN after the last."""
+    whole = array("d", [math.nan]) * len(values)
+    known, value = -1, before
+    for at, now in enumerate(values):
+        if now != now:
+            continue
+        gap = at - known
+        for between in range(1, gap):
+            share = between / gap
+            whole[known + between] = value + share * (now - value) if known >= 0 else before
+        whole[at] = now
+        known, value = at, now
+    return whole
+
+
+def rates(cumulative: Sequence[float], step: float) -> array[float]:
+    """Bit/s in each step, of bytes that are counted since the beginning; NaN where nothing is known."""
+    whole = filled(cumulative)
+    result = array("d", [math.nan]) * len(whole)
+    for at in range(1, len(whole)):
+        grown = whole[at] - whole[at - 1]
+        if grown == grown:
+            result[at] = max(0.0, 8 * grown / step)
+    return result

@@ -1,0 +1,84 @@
+"""The whole table of models beside the measurement, with each formula: what it gives, what capped it, why it differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tcptutor import units
+from tcptutor.analysis import Compared, Report
+from tcptutor.spec import Experiment
+from tcptutor.ui import words
+from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
+from tcptutor.ui.widgets.bench.ruler import BEYOND, WITHIN, figure, leading
+from tcptutor.ui.widgets.bench.scene import OwnPrediction, rate_unit
+
+_INDENT = "  "
+
+
+def table(report: Report, experiment: Experiment, own: OwnPrediction | None, width: int, room: int) -> list[Line]:
+    """The page's formula first. Where all does not fit in `room` lines the formulas of the last ones give way."""
+    models = leading(report.compared)
+    names = [each.prediction.label for each in models]
+    name = min(max([len("measured"), *map(len, names)]), max(10, width - 42))
+    head = Line.of(
+        ("measured".ljust(name), STRONG), (f"  {units.rate(report.throughput_bps):>12}", STRONG),
+        ("  is, of each prediction", MUTED),
+    )  # fmt: skip
+    you = list(_you(report, own, name))
+    rows = []
+    for each, after in pairwise([*models, None]):
+        # Models in a row that differ for the same reason have it once, under the last of them.
+        reason = each.reason if after is None or each.reason != after.reason else ""
+        rows.append((_row(each, each is report.compared[0], name), list(_below(each, reason, experiment, width))))
+    for explained in range(len(rows), -1, -1):
+        lines = [head]
+        for number, (row, below) in enumerate(rows):
+            lines += [row, *(below if number < explained else [])]
+        if len(lines) + len(you) <= room:
+            break
+    return [*lines, *you][:room]
+
+
+def _row(each: Compared, judged: bool, name: int) -> Line:
+    prediction = each.prediction
+    label = prediction.label if len(prediction.label) <= name else f"{prediction.label[: name - 1]}…"
+    where = f"  {units.rate(prediction.throughput_bps):>12}  {words.above_or_below(each.ratio):>11}  "
+    tolerance = words.tolerance(prediction.tolerance)
+    if each.within:
+        told = ((WITHIN, GOOD), (f" {tolerance}", TEXT))
+    elif each.ratio < 1 and not judged:
+        told = (("not the limit", MUTED), ("", TEXT))
+    else:
+        told = ((BEYOND, BAD), (f" {tolerance}", TEXT))
+    return Line.of((label.ljust(name), STRONG if judged else TEXT), (where, TEXT), *told)
+
+
+def _below(each: Compared, reason: str, experiment: Experiment, width: int) -> Iterator[Line]:
+    """Formula, cap, reason."""
+    yield from _muted(capped(each, experiment) or each.prediction.formula, width)
+    if reason:
+        yield from _muted(reason, width)
+
+
+def capped(each: Compared, experiment: Experiment) -> str:
+    """ "8 × 9.58 = 76.6 Mbit/s, the link carries 47.8" where the link takes from what a formula gives; else empty."""
+    uncapped, flows = each.prediction.uncapped_bps, experiment.total_streams
+    if uncapped is None:
+        return ""
+    scale, unit = rate_unit(uncapped)
+    times = f"{flows} × {figure(uncapped / flows / scale)} = " if flows > 1 else ""
+    return f"{times}{figure(uncapped / scale)} {unit}, the link carries {figure(each.prediction.throughput_bps / scale)}"
+
+
+def _muted(text: str, width: int) -> Iterator[Line]:
+    for line in words.wrapped(text, width, _INDENT):
+        yield Line.of((line, MUTED))
+
+
+def _you(report: Report, own: OwnPrediction | None, name: int) -> Iterator[Line]:
+    if own is not None:
+        off = words.above_or_below(report.throughput_bps / own.bps) if own.bps else ""
+        yield Line.of(("you".ljust(name), "you"), (f"  {own.text:>12}  {off:>11}", TEXT))
+
+

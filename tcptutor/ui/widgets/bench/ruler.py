@@ -1,0 +1,225 @@
+"""A ruler of throughput: what was measured, what each model allows, what the student said, and the runs before.
+
+Everything stands on one axis. The heavy line is the measurement; a model explains the run where it crosses its band.
+
+    Mathis          ├──────────╂┼──────────┤            9.58 ±18 % ✓
+    you                        ┃          ◆       12 33 % too high
+    Mbit/s          7.5        ▲ measured 9           15
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tcptutor.analysis import Compared, Report
+from tcptutor.ui import words
+from tcptutor.ui.live import RunBefore
+from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
+from tcptutor.ui.widgets.bench.scene import OwnPrediction, rate_unit
+
+LEAST = 3
+"""Lines that say something: a model, the student, the axis."""
+
+WITHIN, BEYOND = "✓", "✗"
+_YOU, _BEFORE = "◆", "○"
+_CENTRE, _BEYOND_LEFT, _BEYOND_RIGHT = "┼", "◂", "▸"
+_NAME, _TOLD = 22, 20
+"""Columns of the names and of the numbers, at most."""
+
+_WIDE = 5
+"""From this ratio of the largest to the smallest on the axis is logarithmic."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the ruler, in bit/s."""
+
+    name: str
+    marks: tuple[tuple[float, str, str], ...]
+    """(where, sign, style)."""
+    told: str
+    band: tuple[float, float] | None = None
+    style: str = TEXT
+    judged: str = ""
+    """The style of the last character."""
+
+
+def leading(compared: Sequence[Compared]) -> list[Compared]:
+    """The page's own formula first, by which each flow has its rate, though another limit may bind; then as they are."""
+    each = [
+        one
+        for one in compared
+        if one.prediction.uncapped_bps is not None or one.prediction.model.limited_by in ("receive-window", "pacing")
+    ]
+    first = compared[0] if compared else None
+    capped = first is not None and first.prediction.model.limited_by == "bottleneck" and each
+    return [each[0], *(one for one in compared if one is not each[0])] if capped else list(compared)
+
+
+def figure(value: float) -> str:
+    """Three digits, and no power of ten."""
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def ruler(
+    report: Report, own: OwnPrediction | None, before: Sequence[RunBefore], width: int, room: int
+) -> list[Line]:
+    """At most `room` lines; the models that do not fit are left out, the last ones first."""
+    others = [*_you(own, report.throughput_bps), *_earlier(before)]
+    left = max(1, room - 1 - len(others))
+    # One alone is the one that binds.
+    ordered = leading(report.compared) if left > 1 else report.compared[:1]
+    models = [_model(one, report.throughput_bps, one is report.compared[0]) for one in ordered]
+    if not models and not others:
+        return [_measured(report)]
+    rows = [*models[:left], *others][: max(1, room - 1)]
+    return _drawn(rows, report.throughput_bps, width)
+
+
+def _measured(report: Report) -> Line:
+    scale, unit = rate_unit(report.throughput_bps)
+    return Line.of(("measured ", TEXT), (f"{report.throughput_bps / scale:.3g} {unit}", STRONG))
+
+
+def _model(one: Compared, measured: float, binding: bool) -> Row:
+    prediction = one.prediction
+    value, tolerance = prediction.throughput_bps, prediction.tolerance
+    band = value * max(0.0, 1 - tolerance), value * (1 + tolerance)
+    scale, _ = rate_unit(measured)
+    number = f"{figure(value / scale)} {words.tolerance(tolerance)}"
+    mark = (value, _CENTRE, "model")
+    if one.within:
+        return Row(prediction.label, (mark,), f"{number} {WITHIN}", band, judged=GOOD)
+    if one.ratio < 1 and not binding:
+        # A model that would allow more is not wrong: something else was the limit.
+        return Row(prediction.label, (mark,), f"{number} –", band, MUTED, MUTED)
+    return Row(prediction.label, (mark,), f"{number} {BEYOND}", band, judged=BAD)
+
+
+def _you(own: OwnPrediction | None, measured: float) -> Iterator[Row]:
+    if own is None:
+        return
+    off = words.too_high_or_low(own.bps / measured) if measured else ""
+    marks = ((own.bps, _YOU, "you"),) if own.bps > 0 else ()
+    scale, _ = rate_unit(measured)
+    yield Row("you", marks, f"{figure(own.bps / scale)}, {off}".rstrip(", "))
+
+
+def _earlier(before: Sequence[RunBefore]) -> Iterator[Row]:
+    if before:
+        runs = "run" if len(before) == 1 else "runs"
+        marks = tuple((run.throughput_bps, _BEFORE, "before") for run in before if run.throughput_bps > 0)
+        scale, _ = rate_unit(before[-1].throughput_bps)
+        yield Row(f"{len(before)} {runs} before", marks, f"last {before[-1].throughput_bps / scale:.3g}", style=MUTED)
+
+
+@dataclass(frozen=True)
+class _Axis:
+    low: float
+    high: float
+    columns: int
+    log: bool
+
+    @classmethod
+    def of(cls, values: Sequence[float], columns: int) -> _Axis:
+        low, high = min(values), max(values)
+        log = high > _WIDE * low
+        if log:
+            margin = (high / low) ** 0.04
+            return cls(low / margin, high * margin, columns, log)
+        margin = 0.06 * (high - low) or 0.1 * high
+        return cls(max(0.0, low - margin), high + margin, columns, log)
+
+    def at(self, value: float) -> int:
+        """The column of a value; below 0 or beyond the last one for what lies outside."""
+        if self.log:
+            if value <= 0:
+                return -1
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return round(share * (self.columns - 1))
+
+    def ticks(self, number: int) -> list[float]:
+        first, last = (math.floor(math.log10(v)) if v > 0 else -3 for v in (self.low, self.high))
+        powers = range(min(first, last) - 2, last + 1)
+        if self.log:
+            for mantissas in ((1, 2, 5), (1, 3), (1,)):
+                found = [m * 10.0**p for p in powers for m in mantissas if self.low <= m * 10.0**p <= self.high]
+                if len(found) <= number:
+                    return found
+            return found[:: math.ceil(len(found) / number)]
+        steps = (m * 10.0**p for p in powers for m in (1, 2, 2.5, 5))
+        step = next((s for s in steps if (self.high - self.low) / s <= number), self.high)
+        return [step * k for k in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
+
+
+def _drawn(rows: Sequence[Row], measured: float, width: int) -> list[Line]:
+    name = max(9, min(_NAME, max(len(row.name) for row in rows))) + 1
+    told = min(_TOLD, max(len(row.told) for row in rows)) + 1
+    if width - name - told < 20:
+        name = max(9, width - told - 20)
+    columns = max(10, width - name - told)
+    # A limit far away says nothing about this run: its row stays, its band lies beyond the axis.
+    near = [end for row in rows if row.style != MUTED for end in row.band or ()]
+    near += [v for row in rows for v, sign, _ in row.marks if sign != _CENTRE or row.style != MUTED]
+    near = [value for value in [*near, measured] if value > 0 and measured / 30 < value < measured * 300] or [measured or 1]
+    axis = _Axis.of(near, columns)
+    here = axis.at(measured) if measured > 0 else -1
+    lines = [_row(row, axis, here, name).and_at(name + columns, _told(row, told)) for row in rows]
+    return [*lines, _scale(axis, here, measured, name)]
+
+
+def _row(row: Row, axis: _Axis, here: int, name: int) -> Line:
+    cells = [(" ", TEXT)] * axis.columns
+    if row.band:
+        low, high = axis.at(row.band[0]), axis.at(row.band[1])
+        style = MUTED if row.style == MUTED else "model"
+        for at in range(max(low, 0), min(high, axis.columns - 1) + 1):
+            cells[at] = ("├" if at == low else "┤" if at == high else "─", style)
+        if low == high and 0 <= low < axis.columns:
+            cells[low] = ("│", style)
+    for value, sign, style in row.marks:
+        at = axis.at(value)
+        faint = MUTED if row.style == MUTED and sign == _CENTRE else style
+        if 0 <= at < axis.columns:
+            cells[at] = (sign, faint)
+        else:
+            cells[0 if at < 0 else -1] = (_BEYOND_LEFT if at < 0 else _BEYOND_RIGHT, faint)
+    if 0 <= here < axis.columns:
+        crossed = {"─": "╂", "┼": "╋", "├": "┠", "┤": "┨", " ": "┃", "│": "┃"}
+        sign = cells[here][0]
+        if sign in crossed:
+            cells[here] = (crossed[sign], STRONG)
+    text = row.name if len(row.name) < name else f"{row.name[: name - 2]}…"
+    return Line.of((text.ljust(name), row.style), *cells)
+
+
+def _told(row: Row, width: int) -> Line:
+    text = row.told.rjust(width)[-width:]
+    return Line.of((text[:-1], row.style), (text[-1:], row.judged or row.style))
+
+
+def _scale(axis: _Axis, here: int, measured: float, name: int) -> Line:
+    """Numbers, and the measurement at its place."""
+    scale, unit = rate_unit(measured)
+    text = [" "] * axis.columns
+    said = f"▲ measured {measured / scale:.3g}"
+    start = min(max(here, 0), axis.columns - len(said))
+    if start < here:  # no room on the right: the sign is at the end
+        said = f"measured {measured / scale:.3g} ▲"
+        start = max(0, here - len(said) + 1)
+    text[start : start + len(said)] = said
+    styles = [MUTED] * axis.columns
+    styles[start : start + len(said)] = [STRONG] * len(said)
+    for value in axis.ticks(max(2, axis.columns // 10)):
+        number = figure(value / scale)
+        at = axis.at(value) - len(number) // 2
+        around = text[max(0, at - 1) : at + len(number) + 1]
+        if at >= 0 and at + len(number) <= axis.columns and not "".join(around).strip():
+            text[at : at + len(number)] = number
+    log = " log" if axis.log else ""
+    label = f"{unit}{log}"
+    return Line.of((label[: name - 1].ljust(name), MUTED), *zip(text[: axis.columns], styles[: axis.columns], strict=False))
