@@ -13,6 +13,10 @@ ACK_EVERY = 2
 """Segments that a receiver acknowledges at a time (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2)."""
 
 
+ACK_DELAY = 0.040
+"""Seconds for which a receiver waits for another segment before it acknowledges one (Linux's TCP_DELACK_MIN)."""
+
+
 def decrease_factor(beta: float) -> None:
     """Raise ParameterError unless `beta` is a factor that a window can shrink by."""
     require(0 <= beta < 1, "beta", beta, "0 or above, below 1", "what is left of the window after a loss")
