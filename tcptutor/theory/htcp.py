@@ -108,8 +108,9 @@ def htcp_random_window(loss: float, rtt: float) -> float:
 class LinuxHTCP:
     """The sender of net/ipv4/tcp_htcp.c on a path without queue. Its mode: how many losses found it steady in a row."""
 
-    def __init__(self, rtt: float) -> None:
-        self._rtt = rtt
+    def __init__(self, rtt: float, acked: float = ACK_EVERY) -> None:
+        """rtt: seconds without queue. acked: segments that an ACK acknowledges, on average."""
+        self._rtt, self._acked = rtt, acked
         # htcp_beta_update: the first such loss only sets `modeswitch`; from the second on beta is minRTT / maxRTT, at
         # most 0.8, and without a queue that is 1.
         betas = (HTCP_BETA, HTCP_BETA, HTCP_BETA_MOST)
@@ -123,7 +124,7 @@ class LinuxHTCP:
         beta = self._betas[mode]
         # Linux rounds down to whole segments: half of an odd window loses half of one, 0.8 of any as much on average.
         rounding = 0.25 if beta == HTCP_BETA else 0.5
-        return _HTCPEpoch(max(LEAST_WINDOW, window * beta - rounding), beta, self._rtt)
+        return _HTCPEpoch(max(LEAST_WINDOW, window * beta - rounding), beta, self._rtt, self._acked)
 
     def follow(self, window: float, mode: int, found: float) -> int:
         steady = abs(found - window) <= _STEADY * window
@@ -137,6 +138,7 @@ class _HTCPEpoch:
     start: float
     beta: float
     rtt: float
+    acked: float
 
     def grown(self, line: float, before: Age, after: Age) -> float:
         """By the midpoint rule, from the segments that have to be acknowledged for a growth of one.
@@ -145,7 +147,7 @@ class _HTCPEpoch:
         ACK at which it finds the count full starts a new count without being counted.
         """
         alpha = 2 * (1 - self.beta) * max(1.0, rtt_scale(self.rtt) * speed_up((before.seconds + after.seconds) / 2))
-        rounds, lost = after.rounds - before.rounds, 1.5 * ACK_EVERY
+        rounds, lost = after.rounds - before.rounds, 1.5 * self.acked
         middle = line + rounds / 2 * line / (line / alpha + lost)
         return line + rounds * middle / (middle / alpha + lost)
 

@@ -108,17 +108,22 @@ class Limits:
         """The round trip with `flight` segments under way, seconds."""
         return max(self.rtt, flight / self.rate)
 
-    def waiting(self, flight: float) -> float:
+    @property
+    def top(self) -> float:
+        """The largest cwnd, segments: one that is not used does not grow, but by the segment that makes it so."""
+        return self.most + 1
+
+    def waiting(self, flight: float, others: float = 0.0) -> float:
         """Segments that wait at the receiver for another, on average, before they are acknowledged.
 
-        A flight of segments that no link spreads arrives at once, and of an odd number the last waits for the next
-        flight, or for ACK_DELAY; on average every second flight is odd.
+        A flight of segments that neither link nor pacing spreads arrives at once, and of an odd number the last waits for
+        the next flight, or for ACK_DELAY; on average every second flight is odd. others: segments of other flows that
+        the link has under way.
         """
-        gap = self.rtt - flight / self.rate
-        if self.rto <= 0 or gap <= 0:
+        gap = self.rtt - (flight + others) / self.rate
+        if self.rto <= 0 or gap <= 0 or self.pace < math.inf:
             return 0.0
-        odd = flight % 2 if flight == self.window else 0.5
-        return odd * min(1.0, ACK_DELAY / self.rtt, gap / self.rtt)
+        return 0.5 * min(1.0, ACK_DELAY / self.rtt, gap / self.rtt)
 
     def timeout(self, loss: float, flight: float) -> float:
         """Seconds that timeouts take on average after a round trip with `flight` segments.
@@ -174,8 +179,9 @@ def mean(sender: Sender, loss: float, limits: Limits) -> Mean:
     who have Reno's.
     """
     if loss <= 0 and limits.most <= limits.full:
-        flight = limits.most
-        rate = (flight - limits.waiting(flight)) / limits.turn(flight)
+        # Always the same flight, so that what waits of it depends on whether it is odd.
+        flight = math.floor(limits.window) if limits.window <= limits.most else limits.most
+        rate = (flight - 2 * (flight % 2) * limits.waiting(flight)) / limits.turn(flight)
         return Mean(rate, rate * limits.rtt)
     unit = _largest(sender, loss, limits) / _CELLS
     size = sender.modes * (_CELLS + 1)
@@ -196,8 +202,9 @@ def mean(sender: Sender, loss: float, limits: Limits) -> Mean:
                     lasts += left * end.seconds
                     sent += left * end.segments
                 # Until the loss is found.
-                lasts += chance * (limits.turn(end.found) + limits.timeout(loss, end.found))
-                sent += chance * ((end.lost + end.found) / 2 - limits.waiting(end.lost))
+                flight = min(limits.most, end.found)
+                lasts += chance * (limits.turn(flight) + limits.timeout(loss, flight))
+                sent += chance * ((end.lost + flight) / 2 - limits.waiting(end.lost))
                 # Between two cells it is partly in each, so that the mean stays what it is.
                 below, part = divmod(min(end.found / unit, _CELLS - 1e-9), 1)
                 at = sender.follow(window, mode, end.found) * (_CELLS + 1) + int(below)
@@ -228,14 +235,18 @@ def _repair(start: float, window: float, loss: float, limits: Limits) -> tuple[_
 
 def _ends(epoch: Epoch, loss: float, limits: Limits, unit: float) -> Iterator[_Ending]:
     """All ways for `epoch` to end after its repair, the chances of which add up to 1."""
-    start, most, full = epoch.start, limits.most, limits.full
+    start, most, top, full = epoch.start, limits.most, limits.top, limits.full
     floor = min(start, most)
     line, age, left = start, Age(0.0, 0.0), 1.0
-    turn = limits.turn(start)
+    turn = limits.turn(floor)
     rise = epoch.grown(line, age, Age(turn, 1.0)) - line
     while left > 1e-4:
         if line - _BELOW >= full:
             yield _Ending(left, 0.0, 0.0, full, full + rise)
+            return
+        if line - _BELOW >= top and loss > 0:
+            sent = most - limits.waiting(most)
+            yield _Ending(left, left * limits.turn(most) / (loss * sent), left / loss, most, top)
             return
         turn = limits.turn(min(line, most))
         rounds = _piece(min(line, most), rise, age.seconds, loss, turn, unit) / turn
@@ -250,15 +261,12 @@ def _ends(epoch: Epoch, loss: float, limits: Limits, unit: float) -> Iterator[_E
         chance = left * -math.expm1(-loss * sent)
         segments = chance / loss if loss > 0 else left * sent
         seconds = limits.turn(lost) * rounds * segments / sent
-        found = min(most, max(floor, middle + rise - _BELOW))
-        if loss <= 0:
-            yield _Ending(0.0, seconds, segments, lost, found)
-        else:
-            yield _Ending(chance, seconds, segments, lost, found)
+        found = min(top, max(floor, middle + rise - _BELOW))
+        yield _Ending(chance, seconds, segments, lost, found)
         left -= chance
         # What does not use its window does not grow (tcp_is_cwnd_limited).
-        line, age = min(most + _BELOW, epoch.grown(middle, half, end)), end
-    yield _Ending(left, 0.0, 0.0, min(most, line), min(most, line))
+        line, age = min(top + _BELOW, epoch.grown(middle, half, end)), end
+    yield _Ending(left, 0.0, 0.0, min(most, line), min(top, line))
 
 
 def _piece(line: float, rise: float, elapsed: float, loss: float, rtt: float, most: float) -> float:
@@ -273,20 +281,19 @@ def _largest(sender: Sender, loss: float, limits: Limits) -> float:
     """The window after a gap between losses that is hardly ever exceeded, segments."""
     epoch = sender.epoch(LEAST_WINDOW, 0)
     line, age, sent = epoch.start, Age(0.0, 0.0), 0.0
-    most = limits.most
     enough = _LONGEST / loss if loss > 0 else math.inf
     while sent < enough:
         turn = limits.turn(line)
         rise = epoch.grown(line, age, Age(age.seconds + turn, age.rounds + 1)) - line
-        if line >= most:
-            return most
+        if line >= limits.top:
+            return limits.top
         if line >= limits.full:
-            return min(most, limits.full + rise)
+            return min(limits.top, limits.full + rise)
         dt = _piece(line, rise, age.seconds, loss, turn, line / 4)
         after = Age(age.seconds + dt, age.rounds + dt / turn)
         before, line = line, epoch.grown(line, age, after)
         age, sent = after, sent + (before + line) / 2 * dt / turn
-    return min(line, most)
+    return min(line, limits.top)
 
 
 def _stationary(rows: Sequence[Sequence[float]]) -> list[float]:

@@ -1,17 +1,14 @@
-"""The senders of Linux as `theory.renewal` takes them; CUBIC's and H-TCP's stand beside their laws."""
+"""Reno's and HighSpeed's senders of Linux as `theory.renewal` takes them; CUBIC's and H-TCP's stand beside their laws."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from tcptutor.theory.aimd import ACK_EVERY, LEAST_WINDOW
-from tcptutor.theory.cubic import LinuxCubic
 from tcptutor.theory.domain import loss_rate
 from tcptutor.theory.highspeed import decrease, growth
-from tcptutor.theory.htcp import LinuxHTCP
-from tcptutor.theory.renewal import Age, Sender, mean_window
+from tcptutor.theory.renewal import Age, mean_window
 
 _ANY_RTT = 0.1
 """Reno's window and HighSpeed's do not depend on the round trip, seconds."""
@@ -41,9 +38,10 @@ class LinuxReno:
 @dataclass(frozen=True, slots=True)
 class _HighSpeedEpoch:
     start: float
+    acked: float
 
     def grown(self, line: float, before: Age, after: Age) -> float:
-        return line + (after.rounds - before.rounds) * math.ceil(growth(line)) / ACK_EVERY
+        return line + (after.rounds - before.rounds) * math.ceil(growth(line)) / self.acked
 
 
 class LinuxHighSpeed:
@@ -54,23 +52,18 @@ class LinuxHighSpeed:
 
     modes = 1
 
+    def __init__(self, acked: float = ACK_EVERY) -> None:
+        """acked: segments that an ACK acknowledges, on average."""
+        self._acked = acked
+
     def epoch(self, window: float, mode: int) -> _HighSpeedEpoch:  # noqa: ARG002
         # What is taken is cut down to whole segments.
         share = decrease(window)
         rounding = 0.25 if share == 0.5 else 0.5
-        return _HighSpeedEpoch(max(LEAST_WINDOW, window * (1 - share) + rounding))
+        return _HighSpeedEpoch(max(LEAST_WINDOW, window * (1 - share) + rounding), self._acked)
 
     def follow(self, window: float, mode: int, found: float) -> int:  # noqa: ARG002
         return 0
-
-
-SENDERS: dict[str, Callable[[float], Sender]] = {
-    "reno": lambda _rtt: LinuxReno(),
-    "cubic": LinuxCubic,
-    "htcp": LinuxHTCP,
-    "highspeed": lambda _rtt: LinuxHighSpeed(),
-}
-"""Each algorithm's sender for a round trip in seconds without queue, by the kernel's name."""
 
 
 def reno_random_window(loss: float) -> float:

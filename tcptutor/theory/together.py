@@ -79,14 +79,14 @@ class _Flow:
             self.line, self.age = self.epoch.start, Age(0.0, 0.0)
         if self.repaired == math.inf:
             after = Age(self.age.seconds + dt, self.age.rounds + dt / self.turn)
-            line = min(self.most + 0.5, self.epoch.grown(self.line, self.age, after))
+            line = min(self.limits.top + 0.5, self.epoch.grown(self.line, self.age, after))
             self.flight = min(self.most, max(self.epoch.start, (self.line + line) / 2 - 0.5))
             self.line, self.age = line, after
 
-    def send(self, now: float, dt: float, room: float) -> None:
+    def send(self, now: float, dt: float, room: float, others: float) -> None:
         """`dt` seconds from `now` on, in which the link lets the share `room` of what is sent through."""
         rounds = dt / self.turn
-        self.sent = max(0.0, self.flight - self.limits.waiting(self.flight)) * rounds
+        self.sent = (self.flight - self.limits.waiting(self.flight, others)) * rounds
         self.got += self.sent * room * (1 - self.loss)
         hazard = self.sent * self.loss
         if hazard < self.hazard:
@@ -105,7 +105,7 @@ class _Flow:
 
     def _find(self, now: float) -> None:
         """The loss is found: the window is cut, and the repair begins."""
-        grown = self.flight if self.repaired < math.inf else min(self.most, self.line - 0.5)
+        grown = self.flight if self.repaired < math.inf else min(self.limits.top, self.line - 0.5)
         window = max(LEAST_WINDOW, grown)
         self.mode = self.sender.follow(self.window, self.mode, window)
         self.epoch = self.sender.epoch(window, self.mode)
@@ -141,12 +141,12 @@ def shared_rates(members: Sequence[Member], rate: float, queue: float) -> tuple[
         for flow in flows:
             flow.turn_to(now, dt)
         delay, room = _delay(flows, rate, delay, longest)
-        dt = math.inf
+        dt, total = math.inf, sum([flow.flight for flow in flows])
         for flow in flows:
             flow.turn = flow.base + delay
             dt = min(dt, flow.turn)
         for flow in flows:
-            flow.send(now, dt, room)
+            flow.send(now, dt, room, total - flow.flight)
         # What is more than fits is dropped, of each flow by its share.
         excess = excess + sum([flow.sent for flow in flows]) * (1 - room) if room < 1 else 0.0
         while excess >= 1:
