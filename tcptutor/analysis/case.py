@@ -96,7 +96,7 @@ class Case:
     mss: int
     """bytes"""
     ratio: float
-    """Payload's share of a full frame as the shaper counts it: `theory.goodput_ratio` for the segment in use."""
+    """`payload_ratio` of the experiment."""
     given_rto: float | None
     """As measured, s; None for what is usual."""
     seconds: float
@@ -198,6 +198,12 @@ class Case:
     def buffer_ratio(self) -> float | None:
         """The bottleneck's buffer over the BDP; None without a rate or a delay."""
         return self.buffer / self.bdp if self.bdp else None
+
+    @property
+    def acks_a_second(self) -> float | None:
+        """Acknowledgements that the way back carries, one for two segments in full; None when it is not shaped."""
+        rate = self.path.rate if self.backward else self.path.reverse_rate
+        return None if rate is None else rate / (8 * (self.experiment.headers + ETHERNET_HEADER))
 
     def sawtooth_use(self, x: float) -> float:
         """Share of the link that Reno uses with a buffer of x BDP, x below 1."""
@@ -321,6 +327,12 @@ class Case:
         return throughput / max(1, self.number) * self.rtt / 8 / self.mss
 
 
+def payload_ratio(experiment: Experiment) -> float:
+    """Payload's share of a full frame as the shaper counts it: `theory.goodput_ratio` for the segment in use."""
+    payload = experiment.segment
+    return payload / (payload + experiment.headers + ETHERNET_HEADER)
+
+
 def flow_case(experiment: Experiment, flow: int, path: Path | None = None) -> FlowCase:
     """TCP flow number `flow` on the experiment's path, or on the one that it has become."""
     longer = 0.0 if path is None else path.delay - experiment.path.delay
@@ -334,13 +346,12 @@ def flow_case(experiment: Experiment, flow: int, path: Path | None = None) -> Fl
 
 def case_of(experiment: Experiment, mss: int | None = None, rto: float | None = None) -> Case:
     """The whole of `experiment` as if nothing changed, with `mss` and `rto` as measured or as the kernel chooses."""
-    payload = experiment.segment
     return Case(
         experiment=experiment,
         path=experiment.path,
         flows=tuple(flow_case(experiment, flow) for flow in range(experiment.total_streams)),
-        mss=mss or payload,
-        ratio=payload / (payload + experiment.headers + ETHERNET_HEADER),
+        mss=mss or experiment.segment,
+        ratio=payload_ratio(experiment),
         given_rto=rto,
         seconds=experiment.flows.duration,
     )

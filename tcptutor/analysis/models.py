@@ -54,6 +54,7 @@ class ThroughputModel(StrEnum):
     KERNEL_BUFFER = "buffer", "kernel's buffer", "receive-window"
     PACING = "pacing", "pacing", "pacing"
     FQ = "fq", "fq maxrate", "pacing"
+    RENO = "reno", "Reno", "random-loss", "reno"
     MATHIS = "mathis", "Mathis", "random-loss", "reno", theory.MATHIS_RANDOM
     MATHIS_PERIODIC = "mathis-periodic", "Mathis, periodic", "random-loss", "reno", theory.MATHIS_PERIODIC
     MATHIS_MANUAL = "mathis-manual", "Mathis, manual C=1", "random-loss", "reno", theory.MATHIS_MANUAL
@@ -63,6 +64,8 @@ class ThroughputModel(StrEnum):
     HTCP = "htcp", "H-TCP", "random-loss", "htcp"
     HIGHSPEED = "highspeed", "HighSpeed", "random-loss", "highspeed"
     OWN_LAWS = "own", "own models", "random-loss"
+    MEETING = "meeting", "", None
+    WAY_BACK = "way-back", "ACKs on the way back", "bottleneck"
     OWN_LIMITS = "each", "own limit", None
     COMPLETION = "completion", "", None
     STRETCHES = "phases", "", None
@@ -122,6 +125,6 @@ class ThroughputModel(StrEnum):
 
 
 _BELIEVED = frozenset(
-    {ThroughputModel.MATHIS, ThroughputModel.CUBIC, ThroughputModel.HTCP, ThroughputModel.HIGHSPEED}
+    {ThroughputModel.RENO, ThroughputModel.CUBIC, ThroughputModel.HTCP, ThroughputModel.HIGHSPEED}
 )
-"""Those for independent random losses, one of each algorithm."""
+"""Those for independent random losses, one of each algorithm: derived from Linux's own code."""

@@ -76,6 +76,11 @@ from tcptutor.theory.many import (
     rtt_shares,
     shared_utilisation,
 )
+from tcptutor.theory.meeting import (
+    LIMITED,
+    LimitedFlow,
+    limited_rates,
+)
 from tcptutor.theory.reno import (
     MATHIS_MANUAL,
     MATHIS_PERIODIC,
@@ -86,6 +91,10 @@ from tcptutor.theory.reno import (
     padhye,
     padhye_full,
     tfrc,
+)
+from tcptutor.theory.senders import (
+    highspeed_random_window,
+    reno_random_window,
 )
 from tcptutor.theory.trajectory import (
     LAWS,
@@ -110,6 +119,7 @@ __all__ = [
     "HTCP_BETA",
     "INITIAL_WINDOW",
     "LAWS",
+    "LIMITED",
     "MATHIS_MANUAL",
     "MATHIS_PERIODIC",
     "MATHIS_PERIODIC_DELAYED",
@@ -117,6 +127,7 @@ __all__ = [
     "MATHIS_RANDOM_DELAYED",
     "WIRE_FRAMING",
     "Bottleneck",
+    "LimitedFlow",
     "Source",
     "Stream",
     "Trajectory",
@@ -139,6 +150,7 @@ __all__ = [
     "goodput_ratio",
     "highspeed_decrease",
     "highspeed_growth",
+    "highspeed_random_window",
     "highspeed_window",
     "htcp_alpha",
     "htcp_beta",
@@ -146,11 +158,13 @@ __all__ = [
     "htcp_random_window",
     "htcp_window",
     "jain_index",
+    "limited_rates",
     "link_limited",
     "mathis",
     "padhye",
     "padhye_full",
     "queueing_delay",
+    "reno_random_window",
     "reno_window",
     "rtt_shares",
     "sawtooth_mean",

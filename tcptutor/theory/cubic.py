@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tcptutor.theory.aimd import LEAST_WINDOW, aimd_window
 from tcptutor.theory.domain import at_least, loss_rate, positive, require
-from tcptutor.theory.renewal import mean_window
+from tcptutor.theory.renewal import Age, mean_window
 
 CUBIC_C = 0.4
 """How steeply the cubic curve rises, segments/s^3 (RFC 9438, section 5.1)."""
@@ -73,7 +73,7 @@ def cubic_random_window(loss: float, rtt: float) -> float:
     """
     loss_rate(loss)
     positive("rtt", rtt, "a round trip takes time, in seconds")
-    return mean_window(_LinuxCubic(rtt), loss, rtt)
+    return mean_window(LinuxCubic(rtt), loss, rtt)
 
 
 def cubic_k(peak: float, start: float) -> float:
@@ -99,7 +99,7 @@ def cubic_curve(elapsed: float, peak: float, start: float | None = None) -> floa
     return CUBIC_C * (elapsed - k) ** 3 + peak
 
 
-class _LinuxCubic:
+class LinuxCubic:
     """The sender of net/ipv4/tcp_cubic.c on a path without queue. Its mode: 1 after a loss with fast convergence."""
 
     modes = 2
@@ -132,16 +132,17 @@ class _CubicEpoch:
     k: float
     rtt: float
 
-    def grown(self, line: float, elapsed: float, seconds: float) -> float:
+    def grown(self, line: float, before: Age, after: Age) -> float:
         # Linux acts on a computation that is half a period old on average, and holds to it to the end of a tick: where
         # a tick is many round trips, the window makes up for the wait.
-        computed = elapsed + seconds - _UPDATE_PERIOD / 2 * min(1.0, self.rtt / _TICK)
-        fastest = line * (1 + _FASTEST * seconds / self.rtt)
-        return max(line, min(fastest, max(self._friendly(computed), self._curve(computed))))
+        old = _UPDATE_PERIOD / 2 * min(1.0, self.rtt / _TICK)
+        fastest = line * (1 + _FASTEST * (after.rounds - before.rounds))
+        friendly = self._friendly(after.rounds - old / self.rtt)
+        return max(line, min(fastest, max(friendly, self._curve(after.seconds - old))))
 
-    def _friendly(self, computed: float) -> float:
+    def _friendly(self, rounds: float) -> float:
         """The Reno-friendly window. A step is counted in whole segments: of eighths 7/16 is cut off on average."""
-        return self.start + computed / self.rtt * self.start / (_WINDOWS_A_SEGMENT * self.start - 7 / 16)
+        return self.start + rounds * self.start / (_WINDOWS_A_SEGMENT * self.start - 7 / 16)
 
     def _curve(self, computed: float) -> float:
         """cwnd aims at the curve a round trip ahead, and each round trip gains what is missing then.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tcptutor.theory.aimd import ACK_EVERY, LEAST_WINDOW, decrease_factor
 from tcptutor.theory.domain import at_least, loss_rate, positive
-from tcptutor.theory.renewal import mean_window
+from tcptutor.theory.renewal import Age, mean_window
 
 HTCP_BETA = 0.5
 """What Linux leaves of the window after a loss unless throughput is steady, and the least that it ever leaves."""
@@ -102,14 +102,15 @@ def htcp_random_window(loss: float, rtt: float) -> float:
     """
     loss_rate(loss)
     positive("rtt", rtt, "a round trip takes time, in seconds")
-    return mean_window(_LinuxHTCP(rtt), loss, rtt)
+    return mean_window(LinuxHTCP(rtt), loss, rtt)
 
 
-class _LinuxHTCP:
+class LinuxHTCP:
     """The sender of net/ipv4/tcp_htcp.c on a path without queue. Its mode: how many losses found it steady in a row."""
 
-    def __init__(self, rtt: float) -> None:
-        self._rtt = rtt
+    def __init__(self, rtt: float, acked: float = ACK_EVERY) -> None:
+        """rtt: seconds without queue. acked: segments that an ACK acknowledges, on average."""
+        self._rtt, self._acked = rtt, acked
         # htcp_beta_update: the first such loss only sets `modeswitch`; from the second on beta is minRTT / maxRTT, at
         # most 0.8, and without a queue that is 1.
         betas = (HTCP_BETA, HTCP_BETA, HTCP_BETA_MOST)
@@ -123,7 +124,7 @@ class _LinuxHTCP:
         beta = self._betas[mode]
         # Linux rounds down to whole segments: half of an odd window loses half of one, 0.8 of any as much on average.
         rounding = 0.25 if beta == HTCP_BETA else 0.5
-        return _HTCPEpoch(max(LEAST_WINDOW, window * beta - rounding), beta, self._rtt)
+        return _HTCPEpoch(max(LEAST_WINDOW, window * beta - rounding), beta, self._rtt, self._acked)
 
     def follow(self, window: float, mode: int, found: float) -> int:
         steady = abs(found - window) <= _STEADY * window
@@ -137,15 +138,16 @@ class _HTCPEpoch:
     start: float
     beta: float
     rtt: float
+    acked: float
 
-    def grown(self, line: float, elapsed: float, seconds: float) -> float:
+    def grown(self, line: float, before: Age, after: Age) -> float:
         """By the midpoint rule, from the segments that have to be acknowledged for a growth of one.
 
         `htcp_cong_avoid` counts window / alpha of them, rounded up to an ACK, so half an ACK more on average; and the
         ACK at which it finds the count full starts a new count without being counted.
         """
-        alpha = 2 * (1 - self.beta) * max(1.0, rtt_scale(self.rtt) * speed_up(elapsed + seconds / 2))
-        rounds, lost = seconds / self.rtt, 1.5 * ACK_EVERY
+        alpha = 2 * (1 - self.beta) * max(1.0, rtt_scale(self.rtt) * speed_up((before.seconds + after.seconds) / 2))
+        rounds, lost = after.rounds - before.rounds, 1.5 * self.acked
         middle = line + rounds / 2 * line / (line / alpha + lost)
         return line + rounds * middle / (middle / alpha + lost)
 

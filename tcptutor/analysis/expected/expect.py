@@ -10,16 +10,14 @@ from tcptutor.analysis.case import Case, case_of
 from tcptutor.analysis.expected.flows import amount_candidate, own_limits, shares
 from tcptutor.analysis.expected.limits import limit_candidates
 from tcptutor.analysis.expected.loss import loss_candidates
+from tcptutor.analysis.expected.meeting import meeting_candidate
 from tcptutor.analysis.expected.notes import note
 from tcptutor.analysis.expected.prediction import Candidate, Expectation
-from tcptutor.analysis.expected.stretches import NEAR, Stretch, by_throughput, cases, merged
+from tcptutor.analysis.expected.stretches import Stretch, by_throughput, cases, merged
 from tcptutor.analysis.expected.udp import udp_candidate
 from tcptutor.analysis.expected.window import mean_window, unsettled
 from tcptutor.analysis.models import ThroughputModel
 from tcptutor.spec import Experiment
-
-_CLIPPED = 0.16
-"""What one Reno flow loses when its window, of coefficient of variation 0.4, is cut at its own mean."""
 
 _LEAST = 1.0
 """Bit/s that is expected of a path that lets nothing through, so that a measurement can be compared with it."""
@@ -49,7 +47,7 @@ def expect(experiment: Experiment, mss: int | None = None, rto: float | None = N
     ]
     return Expectation(
         predictions=(
-            replace(binding, sure=_sure(case, binding, near)).prediction(link),
+            replace(binding, sure=_settling(case, binding)).prediction(link),
             *sorted(others, key=lambda one: one.throughput_bps),
         ),
         cwnd_segments=mean_window(case, binding, near) if alone else None,
@@ -68,6 +66,8 @@ def stretch_of(case: Case) -> Stretch:
         cut = Candidate(ThroughputModel.LINK, "link", _LEAST, "the link is cut", {"model": 0.0}, "bottleneck")
         stopped = [replace(one, throughput=_LEAST, each=(), best=False) for one in candidates]
         candidates = [cut, *(one for one in stopped if one.model is not ThroughputModel.LINK)]
+    if (met := meeting_candidate(case, [one for one in candidates if one.best])) is not None:
+        candidates.append(met)
     best = [one for one in candidates if one.best]
     believed = [one for one in best if math.isfinite(one.throughput)]
     stretch = Stretch(case, tuple(candidates), by_throughput(believed))
@@ -108,16 +108,6 @@ def _settling(case: Case, one: Candidate) -> dict[str, float]:
     """The candidate's own errors, and what the flows' start takes of the mean; losses end slow start early."""
     share = 0.0 if one.is_lossy or one.model.has_start else unsettled(case, one.throughput)
     return {**one.sure, "slow start": share} if share > 0 else dict(one.sure)
-
-
-def _sure(case: Case, binding: Candidate, near: Sequence[Candidate]) -> dict[str, float]:
-    """The binding model's, wider where a sawtooth from random losses meets another limit."""
-    sure = _settling(case, binding)
-    lossy = next((one for one in near if binding.is_lossy or one.is_lossy), None)
-    if lossy is None:
-        return sure
-    apart = 1 - binding.throughput / lossy.throughput
-    return {**sure, "a limit near": _CLIPPED / math.sqrt(case.number) * (1 - apart / NEAR)}
 
 
 def _nothing(experiment: Experiment) -> Expectation:

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from tcptutor import units
 from tcptutor.analysis.case import SEND_SHARE, Case
+from tcptutor.analysis.expected.meeting import BURSTS_ERROR, is_known
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.analysis.models import ThroughputModel
-from tcptutor.theory import BBR_LOSS_LIMIT, bbr_throughput, window_limited
+from tcptutor.theory import ACK_EVERY, BBR_LOSS_LIMIT, bbr_throughput, window_limited
 
 LINK_ERROR = 0.02
 """ARP, ACKs, and the bursts of the shaper."""
@@ -25,7 +26,10 @@ BBR_ERROR = 0.05
 """BBR empties the pipe every ten seconds and probes below its estimate."""
 
 BURST_ERROR = 0.5
-"""A queue that overflows by TCP's own bursts."""
+"""A queue that overflows by TCP's own bursts, where nothing better is known."""
+
+ACKS_ERROR = 0.5
+"""The queue of the way back drops acknowledgements too, and each of those that are left then stands for more."""
 
 SAWTOOTH_ERROR = 0.05
 """A drop at the tail often costs more than one segment."""
@@ -58,6 +62,7 @@ _AUTOTUNED = 6 << 20
 def limit_candidates(case: Case) -> Iterator[Candidate]:
     """Every limit of `case` that is there whatever is lost."""
     yield from _link(case)
+    yield from _way_back(case)
     yield from _windows(case)
     yield from _pacing(case)
 
@@ -68,8 +73,11 @@ def _link(case: Case) -> Iterator[Candidate]:
     if room is None or rate is None:
         return
     sure = {"model": BBR_ERROR if case.algorithm == "bbr" else LINK_ERROR}
+    if (held := _held(case, room)) > LINK_ERROR / 4:
+        sure["held"] = held
+    known = is_known(case)
     if case.bursts_overflow:
-        sure["bursts"] = BURST_ERROR
+        sure["bursts"] = BURSTS_ERROR if known else BURST_ERROR
     if case.udp:
         sure["UDP"] = UDP_ERROR
     experiment = case.experiment
@@ -79,7 +87,8 @@ def _link(case: Case) -> Iterator[Candidate]:
     if x is not None and x < 1 and case.loss_rate == 0 and "bbr" not in case.algorithms:
         used = case.sawtooth_use(x)
         yield _short_buffer(case, room, x, used, sure)
-        sure["model"] = sure["model"] + 1 - used
+        if not known:
+            sure["model"] = sure["model"] + 1 - used
     if case.algorithm == "bbr" and case.loss > BBR_LOSS_LIMIT:
         sure["model"] = 1.0
     elif case.algorithm == "bbr" and case.loss > 0:
@@ -92,6 +101,24 @@ def _link(case: Case) -> Iterator[Candidate]:
     yield Candidate(ThroughputModel.LINK, "link", room, formula, sure, "bottleneck")
 
 
+def _held(case: Case, room: float) -> float:
+    """Share of what is measured that may have been sent before, or be acknowledged after: a queue of data.
+
+    After a loss nothing is acknowledged until it is repaired, and then all that has arrived meanwhile at once.
+    """
+    return min(1.0, 8 * (case.buffer * case.ratio + room * case.rtt / 8) / (room * max(case.seconds, 1e-9)))
+
+
+def _way_back(case: Case) -> Iterator[Candidate]:
+    """Where the way back carries fewer acknowledgements than the data needs, they are the clock of the data."""
+    acks = case.acks_a_second
+    if acks is None:
+        return
+    rate = acks * ACK_EVERY * 8 * case.mss
+    formula = f"{ACK_EVERY} × {case.mss} B for each of {acks:.3g} ACKs a second"
+    yield Candidate.of(case, ThroughputModel.WAY_BACK, rate, formula, {"model": ACKS_ERROR})
+
+
 def _short_buffer(case: Case, room: float, x: float, used: float, sure: dict[str, float]) -> Candidate:
     alone, dropped = case.number == 1, case.qdisc == "fifo"
     model = ThroughputModel.SAWTOOTH if alone else ThroughputModel.SHARED
@@ -99,9 +126,9 @@ def _short_buffer(case: Case, room: float, x: float, used: float, sure: dict[str
         model = ThroughputModel.AQM
     turns = "" if alone else f", {case.number} flows in turn"
     formula = f"{units.rate(room)} × ¾ (1+x)²/(1+x+x²), x = {x:.2g}{turns}"
-    error = (SAWTOOTH_ERROR if dropped else AQM_ERROR) + sure.get("bursts", 0.0)
-    given = {name: value for name, value in sure.items() if name != "bursts"} | {"model": error}
-    best = case.algorithm == model.algorithm
+    given = sure | {"model": SAWTOOTH_ERROR if dropped else AQM_ERROR}
+    # Of several flows at a plain queue, more lose at a time than one.
+    best = case.algorithm == model.algorithm and not (model is ThroughputModel.SHARED and is_known(case))
     made = Candidate.of(case, model, room * used, formula, given, best)
     return made if dropped else replace(made, label=f"{made.label}, {case.qdisc}")
 

@@ -1,4 +1,4 @@
-"""Predictions under random loss: Mathis with three constants, Padhye, CUBIC, H-TCP, HighSpeed.
+"""Predictions under random loss: Reno, CUBIC, H-TCP and HighSpeed by their own laws, Mathis, Padhye, RFC 9438.
 
 Each model for one flow, and for all flows together: K like flows get K times one (Hacker 2001, eq. 5), unlike ones the
 sum (eq. 3). At most one model is the best.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tcptutor import theory, units
@@ -21,11 +21,11 @@ MATHIS_ERROR = 0.05
 
 PADHYE_ERROR = 0.1
 
-CUBIC_ERROR = 0.12
-"""CUBIC's window has no timeouts, which count from a loss of about 1 % on."""
+LAW_ERRORS = {"reno": 0.05, "cubic": 0.06, "htcp": 0.15, "highspeed": 0.12}
+"""Of the senders derived from Linux's code. H-TCP and HighSpeed grow by ACKs, of which a host sends more or fewer."""
 
-STEEP_ERROR = 0.2
-"""HighSpeed's window is a fit, and H-TCP's has no timeouts either."""
+MUCH_LOSS = 0.05
+"""Loss from which on windows are a few segments, and what is left open counts: it is as large as the loss itself."""
 
 UNMODELLED_ERROR = 0.5
 """Reno's model for an algorithm that is not Reno and has none here."""
@@ -42,13 +42,15 @@ CUBIC_SPREAD = 1.1
 HTCP_SPREAD = 0.9
 """Relative deviation of H-TCP's throughput times the square root of its losses. From simulation."""
 
+HIGHSPEED_SPREAD = 0.84
+"""Of HighSpeed's, above the windows at which it is Reno: the exponent of RFC 3649's response function."""
+
 TIMEOUTS_COUNT = 1 / 3
 """Share that Padhye's timeouts would take from Mathis from which on the student is told."""
 
 ACKS_MATTER = 0.01
 """Chance that all acknowledgements of a window are lost from which on it counts."""
 
-_GAPS = "cwnd over long and short gaps"
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,12 @@ class LossyFlow:
     rtt_text: str
     window: int | None
     """The receiver's, bytes; None for no limit."""
+
+    @property
+    def arriving(self) -> float:
+        """Segments that arrive in a round trip of the empty path, by the sender's own law."""
+        flow = theory.LimitedFlow(algorithm=self.algorithm, rtt=self.rtt, loss=self.loss, rto=self.rto)
+        return theory.limited_rates([flow])[0] * self.rtt
 
     @property
     def timeout_share(self) -> float:
@@ -176,66 +184,86 @@ def _sure(case: Case, error: float, spread: float, total: float) -> dict[str, fl
 def estimates(flow: LossyFlow) -> tuple[LossEstimate, ...]:
     """Every model for `flow`, its own first; at most one is the best, and none is for BBR."""
     own = _OWN.get(flow.algorithm)
-    return (*(own(flow) if own else ()), *_reno(flow))
+    return (*(own(flow) if own else ()), *_renos(flow))
 
 
-def _reno(flow: LossyFlow) -> Iterator[LossEstimate]:
-    """Reno's models; for another algorithm they say what Reno would get."""
-    p, share = units.percent(flow.loss), flow.timeout_share
-    # Mathis leaves timeouts out; Linux, with RACK and tail loss probes, avoids half of Padhye's or more.
-    error = max(MATHIS_ERROR, share / 2) + (0 if flow.algorithm in MODELLED else UNMODELLED_ERROR)
+def law_error(algorithm: str, loss: float) -> float:
+    """How far the derived sender of `algorithm` may be off at `loss`, relative."""
+    return LAW_ERRORS[algorithm] + (loss if loss > MUCH_LOSS else 0.0)
+
+
+def _renos(flow: LossyFlow) -> Iterator[LossEstimate]:
+    """Reno's models; for another algorithm they say what Reno would get.
+
+    A tolerance has no bias in it that is known: that of another constant, of timeouts left out or of too many of them.
+    """
+    unmodelled = 0.0 if flow.algorithm in MODELLED else UNMODELLED_ERROR
+    if flow.algorithm != "reno":
+        reno = replace(flow, algorithm="reno")
+        made = _law(reno, ThroughputModel.RENO, RENO_SPREAD)
+        best = ThroughputModel.RENO.is_believed(flow.algorithm)
+        yield replace(made, error=made.error + unmodelled, best=best)
     for model in ThroughputModel:
         if (c := model.constant) is not None:
             throughput = theory.mathis(flow.mss, flow.rtt, flow.loss, c)
-            formula = f"× {c:.3g} / ({flow.rtt_text} × √{p})"
-            # The other constants are for other patterns of loss: their bias is known.
-            bias = theory.MATHIS_RANDOM / c - 1
-            best = model.is_believed(flow.algorithm)
-            yield LossEstimate(model, throughput, formula, error + bias, RENO_SPREAD, best)
+            formula = f"× {c:.3g} / ({flow.rtt_text} × √{units.percent(flow.loss)})"
+            yield LossEstimate(model, throughput, formula, MATHIS_ERROR + unmodelled, RENO_SPREAD, best=False)
     limit = max(1.0, flow.window / flow.mss) if flow.window else None
     throughput = theory.padhye(flow.mss, flow.rtt, flow.loss, flow.rto, max_window=limit)
+    p = units.percent(flow.loss)
     formula = f"/ ({flow.rtt_text} × √(2p/3) + {units.seconds(flow.rto)} × 3√(3p/8) p), p = {p}"
-    error = max(PADHYE_ERROR, share / (1 - share))
+    error = PADHYE_ERROR + unmodelled
     yield LossEstimate(ThroughputModel.PADHYE, throughput, formula, error, RENO_SPREAD, best=False)
+
+
+def _reno(flow: LossyFlow) -> Iterator[LossEstimate]:
+    yield _law(flow, ThroughputModel.RENO, RENO_SPREAD)
 
 
 def _cubic(flow: LossyFlow) -> Iterator[LossEstimate]:
     """CUBIC's mean window over all gaps between losses, and RFC 9438's, where all are as long."""
-    random, periodic = (law(flow.loss, flow.rtt) for law in (theory.cubic_random_window, theory.cubic_window))
-    on_curve = theory.cubic_region_window(flow.loss, flow.rtt) > theory.reno_window(flow.loss)
-    spread = CUBIC_SPREAD if on_curve else RENO_SPREAD
-    yield _mean(flow, ThroughputModel.CUBIC, random, CUBIC_ERROR, spread, _GAPS)
+    periodic = theory.cubic_window(flow.loss, flow.rtt)
+    spread = spread_of(flow.algorithm, flow.loss, flow.rtt)
+    yield _law(flow, ThroughputModel.CUBIC, spread)
     p = units.percent(flow.loss)
-    if on_curve:
+    if spread == CUBIC_SPREAD:
         constant = periodic / math.pow(flow.rtt / flow.loss, 0.75)
         formula = f"× {constant:.3g} × ({flow.rtt:.3g} s / {p})^¾ / {flow.rtt_text}"
     else:
         formula = f"× {periodic * math.sqrt(flow.loss):.3g} / ({flow.rtt_text} × √{p})"
     throughput = theory.window_limited(periodic * flow.mss, flow.rtt)
-    # For another pattern of loss: its bias is known.
-    error = CUBIC_ERROR + abs(random / periodic - 1)
+    error = LAW_ERRORS["cubic"]
     yield LossEstimate(ThroughputModel.CUBIC_PERIODIC, throughput, formula, error, spread, best=False)
 
 
 def _htcp(flow: LossyFlow) -> Iterator[LossEstimate]:
     """H-TCP's mean window over all gaps between losses: long ones, in which it comes to grow fast, and short ones."""
-    window = theory.htcp_random_window(flow.loss, flow.rtt)
-    yield _mean(flow, ThroughputModel.HTCP, window, STEEP_ERROR, HTCP_SPREAD, _GAPS)
+    yield _law(flow, ThroughputModel.HTCP, HTCP_SPREAD)
 
 
 def _highspeed(flow: LossyFlow) -> Iterator[LossEstimate]:
-    factor = theory.MATHIS_RANDOM / theory.MATHIS_PERIODIC
-    window = factor * theory.highspeed_window(flow.loss)
-    yield _mean(flow, ThroughputModel.HIGHSPEED, window, STEEP_ERROR, CUBIC_SPREAD, "cwnd")
+    yield _law(flow, ThroughputModel.HIGHSPEED, spread_of(flow.algorithm, flow.loss, flow.rtt))
 
 
-def _mean(
-    flow: LossyFlow, model: ThroughputModel, window: float, error: float, spread: float, what: str
-) -> LossEstimate:
-    """A mean window without a short formula; `what` says of what it is the mean."""
-    throughput = theory.window_limited(window * flow.mss, flow.rtt)
-    formula = f"× {window:.3g} (mean {what}) / {flow.rtt_text}"
+def spread_of(algorithm: str, loss: float, rtt: float) -> float:
+    """Relative standard deviation of a flow's throughput times the square root of its losses."""
+    if algorithm == "cubic":
+        on_curve = theory.cubic_region_window(loss, rtt) > theory.reno_window(loss)
+        return CUBIC_SPREAD if on_curve else RENO_SPREAD
+    if algorithm == "htcp":
+        return HTCP_SPREAD
+    if algorithm == "highspeed" and theory.highspeed_window(loss) > theory.reno_window(loss):
+        return HIGHSPEED_SPREAD
+    return RENO_SPREAD
+
+
+def _law(flow: LossyFlow, model: ThroughputModel, spread: float) -> LossEstimate:
+    """What the sender's own law gives, for which there is no short formula."""
+    arriving = flow.arriving
+    throughput = theory.window_limited(arriving * flow.mss, flow.rtt)
+    formula = f"× {arriving:.3g} (mean of a round trip) / {flow.rtt_text}"
+    error = law_error(flow.algorithm, flow.loss)
     return LossEstimate(model, throughput, formula, error, spread, model.is_believed(flow.algorithm))
 
 
-_OWN = {"cubic": _cubic, "htcp": _htcp, "highspeed": _highspeed}
+_OWN = {"reno": _reno, "cubic": _cubic, "htcp": _htcp, "highspeed": _highspeed}

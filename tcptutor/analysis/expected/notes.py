@@ -10,6 +10,7 @@ from tcptutor import units
 from tcptutor.analysis.case import ENOUGH_LOSSES, Case
 from tcptutor.analysis.expected.limits import KERNEL_BUFFER_ERROR
 from tcptutor.analysis.expected.loss import TIMEOUTS_COUNT, timeouts
+from tcptutor.analysis.expected.meeting import is_known
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.analysis.models import MODELLED, ThroughputModel
 from tcptutor.theory import BBR_LOSS_LIMIT
@@ -65,7 +66,10 @@ def _losses(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
 
 def _of_limits(case: Case, binding: Candidate, near: Sequence[Candidate]) -> Iterator[str]:
     if binding.limited_by == "bottleneck" and case.bursts_overflow:
-        yield f"a queue of {case.queue // case.frame} frames drops TCP's own bursts: expect less"
+        if not is_known(case):
+            yield f"a queue of {case.queue // case.frame} frames drops TCP's own bursts: expect less"
+    if binding.model is ThroughputModel.MEETING:
+        yield "two limits meet here: together they leave less than either alone"
     if not near:
         return
     where = f"{near[0].label} ({units.rate(near[0].throughput)}) is near"

@@ -9,6 +9,7 @@ from itertools import pairwise
 from tcptutor import theory
 from tcptutor.analysis.case import Case, case_of
 from tcptutor.analysis.expected.prediction import Candidate, WindowCourse
+from tcptutor.analysis.models import ThroughputModel
 from tcptutor.spec import Experiment
 
 MOST_POINTS = 500
@@ -25,6 +26,8 @@ def mean_window(case: Case, binding: Candidate, near: list[Candidate]) -> float 
     """Segments of one flow: given by loss models, by a sawtooth over a full link, and by BBR; None elsewhere."""
     if not case.flows or case.down or len(case.kinds) > 1:
         return None
+    if binding.model is ThroughputModel.MEETING and case.room is not None:
+        return None  # the queue is a part of it
     if binding.is_lossy:
         return binding.throughput * case.rtt / (8 * case.mss * case.number)
     beside = any(one.limited_by in _BESIDE_THE_WINDOW for one in near)

@@ -1,0 +1,141 @@
+"""Where two limits meet the flows get less than either allows: by how much, from all of them played together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tcptutor import theory, units
+from tcptutor.analysis.case import Case
+from tcptutor.analysis.expected.loss import law_error, spread_of
+from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.analysis.models import LimitedBy, ThroughputModel
+
+FELT = 0.02
+"""What all limits together must take from the least of them, relative, to be a model of its own."""
+
+MEETING_ERROR = 0.05
+"""Beside the error of the senders' laws: seen over generated experiments (tests/validation/meeting.py)."""
+
+BURSTS_ERROR = 0.1
+"""How many of a burst a short queue holds depends on how the segments of several flows come together."""
+
+_NAMES = {"reno": "Reno", "cubic": "CUBIC", "htcp": "H-TCP", "highspeed": "HighSpeed", "bbr": "BBR"}
+
+_PARTS: dict[LimitedBy, str] = {
+    "receive-window": "window",
+    "send-buffer": "buffer",
+    "pacing": "pacing",
+    "bottleneck": "link",
+}
+
+
+def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | None:
+    """What all limits of `case` leave together; None where that is what the least of them says, or is not known."""
+    finite = [one for one in believed if math.isfinite(one.throughput)]
+    if not finite or not is_known(case):
+        return None
+    least = min(finite, key=lambda one: one.throughput)
+    each = _bbr(case) if case.algorithm == "bbr" else _rates(case)
+    total = math.fsum(each)
+    if total >= (1 - FELT) * least.throughput:
+        return None
+    lossy = [one for one in finite if one.is_lossy]
+    others = [one for one in finite if not one.is_lossy]
+    return Candidate(
+        model=ThroughputModel.MEETING,
+        label=f"{case.times}{_label(case, lossy, others)}",
+        throughput=total,
+        formula=_formula(lossy, others),
+        sure=_sure(case, total, least, others),
+        limited_by=least.limited_by,
+        each=each,
+    )
+
+
+def is_known(case: Case) -> bool:
+    """Whether the senders of `case` and what its path does to them are known well enough to be played."""
+    path = case.path
+    return (
+        bool(case.flows)
+        and not case.down
+        and case.qdisc == "fifo"
+        and not case.udp
+        and not path.loss_correlation
+        and path.jitter == 0
+        and path.reorder == 0
+        and (case.algorithms <= theory.LIMITED or case.algorithm == "bbr")
+    )
+
+
+def _rates(case: Case) -> tuple[float, ...]:
+    """Of each flow, bit/s of payload."""
+    bits = 8 * case.mss
+    flows = [
+        theory.LimitedFlow(
+            algorithm=flow.algorithm,
+            rtt=flow.rtt,
+            loss=case.loss_rate,
+            # A timeout is never shorter than the round trip that it waits for, whatever a damaged run says.
+            rto=max(flow.rtt, case.rto + flow.rtt - case.rtt),
+            window=math.inf if case.in_flight is None else max(1.0, case.in_flight / case.mss),
+            pace=math.inf if case.paced_rate is None else case.paced_rate / bits,
+        )
+        for flow in case.flows
+    ]
+    if case.room is None:
+        return tuple(bits * one for one in theory.limited_rates(flows))
+    queue = math.floor(case.buffer * case.ratio / case.mss)
+    return tuple(bits * one for one in theory.limited_rates(flows, case.room / bits, queue))
+
+
+def _bbr(case: Case) -> tuple[float, ...]:
+    """BBR's window does not fall, but a receiver's moves on only when a lost segment has been sent again."""
+    share = math.inf if case.room is None else case.room / case.number
+    pace = min(share, case.paced_rate or math.inf)
+    if case.in_flight is None:
+        return (pace,) * case.number
+    window = case.in_flight / case.mss
+    stalled = 1 + case.loss_rate * window
+    return tuple(min(pace, 8 * case.in_flight / flow.rtt / stalled) for flow in case.flows)
+
+
+def _label(case: Case, lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
+    who = _NAMES.get(case.algorithm, "flows")
+    if not others:
+        return f"{who}, {len(case.kinds)} kinds" if len(case.kinds) > 1 else who
+    nearest = min(others, key=lambda one: one.throughput)
+    part = _PARTS.get(nearest.limited_by, "limit")
+    return f"{who} and {part}" if lossy else f"{who}, {'short queue' if part == 'link' else part}"
+
+
+def _formula(lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
+    """Each limit by itself."""
+    terms = [f"loss {units.rate(one.throughput)}" for one in lossy[:1]]
+    found = dict.fromkeys(one.limited_by for one in sorted(others, key=lambda one: one.throughput))
+    for limit in found:
+        least = min(one.throughput for one in others if one.limited_by == limit)
+        terms.append(f"{_PARTS.get(limit, limit)} {units.rate(least)}")
+    if len(terms) == 1:
+        return f"{terms[0]}, whose queue is too short to keep it full"
+    return f"{', '.join(terms)}: together less than each"
+
+
+def _sure(case: Case, total: float, least: Candidate, others: Sequence[Candidate]) -> dict[str, float]:
+    """The laws' own error, chance, and what the limits that meet are sure of themselves."""
+    lossy = case.loss_rate > 0
+    errors = [
+        law_error(one, case.loss_rate) if lossy else 0.0 for one in case.algorithms if one in theory.LIMITED
+    ]
+    sure = {"model": math.hypot(MEETING_ERROR, max(errors, default=0.0))}
+    if not least.is_lossy and least.limited_by != "bottleneck":
+        sure["limit"] = least.sure.get("model", 0.0)
+    if case.bursts_overflow:
+        sure["bursts"] = BURSTS_ERROR
+    if lossy:
+        spread = max(spread_of(flow.algorithm, case.loss_rate, flow.rtt) for flow, _ in case.kinds)
+        flat = min((one.throughput for one in others), default=math.inf)
+        # Below a flat limit the deficit grows with the losses, so that chance moves the rate by its share.
+        felt = min(1.0, 2 * max(0.0, flat - total) / total)
+        sure["losses"] = 2 * spread * felt / math.sqrt(max(case.loss_events(total), 1e-9))
+    return sure

@@ -1,0 +1,89 @@
+"""Reno's and HighSpeed's senders of Linux as `theory.renewal` takes them; CUBIC's and H-TCP's stand beside their laws."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tcptutor.theory.aimd import ACK_EVERY, LEAST_WINDOW
+from tcptutor.theory.domain import loss_rate
+from tcptutor.theory.highspeed import decrease, growth
+from tcptutor.theory.renewal import Age, mean_window
+
+_ANY_RTT = 0.1
+"""Reno's window and HighSpeed's do not depend on the round trip, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class _RenoEpoch:
+    start: float
+
+    def grown(self, line: float, before: Age, after: Age) -> float:
+        return line + after.rounds - before.rounds
+
+
+class LinuxReno:
+    """The sender of net/ipv4/tcp_cong.c: it counts acknowledged segments, so that delayed ACKs do not slow it."""
+
+    modes = 1
+
+    def epoch(self, window: float, mode: int) -> _RenoEpoch:  # noqa: ARG002
+        # Half of an odd window loses half a segment.
+        return _RenoEpoch(max(LEAST_WINDOW, window / 2 - 0.25))
+
+    def follow(self, window: float, mode: int, found: float) -> int:  # noqa: ARG002
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _HighSpeedEpoch:
+    start: float
+    acked: float
+
+    def grown(self, line: float, before: Age, after: Age) -> float:
+        return line + (after.rounds - before.rounds) * math.ceil(growth(line)) / self.acked
+
+
+class LinuxHighSpeed:
+    """The sender of net/ipv4/tcp_highspeed.c. It counts ACKs and not segments: delayed ACKs halve its growth.
+
+    That grows in whole segments, by the table of RFC 3649, appendix B.
+    """
+
+    modes = 1
+
+    def __init__(self, acked: float = ACK_EVERY) -> None:
+        """acked: segments that an ACK acknowledges, on average."""
+        self._acked = acked
+
+    def epoch(self, window: float, mode: int) -> _HighSpeedEpoch:  # noqa: ARG002
+        # What is taken is cut down to whole segments.
+        share = decrease(window)
+        rounding = 0.25 if share == 0.5 else 0.5
+        return _HighSpeedEpoch(max(LEAST_WINDOW, window * (1 - share) + rounding), self._acked)
+
+    def follow(self, window: float, mode: int, found: float) -> int:  # noqa: ARG002
+        return 0
+
+
+def reno_random_window(loss: float) -> float:
+    """Mean congestion window of Linux's Reno, segments, when each segment is lost by chance.
+
+    About 1.31 / sqrt(loss) where windows are large, less where they are small: cwnd is in whole segments, a loss is found
+    a round trip later and repaired in another, and what is lost meanwhile belongs to it. Without timeouts. loss: share
+    of segments, above 0 and at most 1. Source: net/ipv4/tcp_cong.c, and `theory.renewal` for the mean over the losses.
+    Raises ParameterError outside the domain.
+    """
+    loss_rate(loss)
+    return mean_window(LinuxReno(), loss, _ANY_RTT)
+
+
+def highspeed_random_window(loss: float) -> float:
+    """Mean congestion window of Linux's HighSpeed TCP, segments, when each segment is lost by chance.
+
+    Below RFC 3649's `highspeed_window`, since Linux counts an ACK of two segments as one. loss: share of segments, above
+    0 and at most 1. Source: net/ipv4/tcp_highspeed.c, and `theory.renewal` for the mean over the losses. Raises
+    ParameterError outside the domain.
+    """
+    loss_rate(loss)
+    return mean_window(LinuxHighSpeed(), loss, _ANY_RTT)
