@@ -93,6 +93,10 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
             lambda it: it.case.qdisc in KEEP_SHORT and it.evidence.marks > 0,
         ),
         Clause(
+            "the bottleneck's queue marks {marks} segments",
+            lambda it: it.losses == "bottleneck" and it.evidence.marks > 0,
+        ),
+        Clause(
             "{qdisc} drops {drops} segments to keep the bottleneck's queue short",
             lambda it: _sheds(it) and it.losses == "bottleneck",
         ),
@@ -108,7 +112,7 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         Clause("BBR sends at the rate that it measures", lambda it: it.blind),
         Clause("the way back, {back}, has no room for more acknowledgements", lambda it: it.full_of_acks),
         Clause(
-            "{retransmits} segments were sent again: a queue overflowed, as the path itself loses none",
+            "{retransmits} segments were sent again: a queue overflowed, for the path loses none",
             lambda it: (
                 it.losses == "bottleneck"
                 and it.evidence.retransmits > 0

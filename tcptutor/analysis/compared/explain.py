@@ -204,7 +204,9 @@ def _ranked(parts: Iterable[tuple[LimitedBy, float]]) -> dict[LimitedBy, float]:
 def sentence(limited_by: LimitedBy, reason: str, found: Findings, flows: Sequence[FlowVerdict]) -> str:
     """`reason`, how that changed over time or differs between the flows, and how full the link is."""
     link = LINK_USED.said(found)
-    told = _others(limited_by, flows) or _over_time(found.experiment, flows)
+    # Who is told of a stretch of time knows that it was not so all the time.
+    turns = "" if reason.startswith("from ") else _over_time(found.experiment, flows)
+    told = _others(limited_by, flows) or turns
     changed = _changed(found.experiment)
     wordings = (
         f"{changed}{reason}{told}{link}",
