@@ -239,9 +239,10 @@ class Findings:
 
     @property
     def short_queue(self) -> bool:
-        """Whether the bottleneck's queue holds clearly less than the BDP."""
-        ratio = self.case.buffer_ratio
-        return ratio is not None and ratio < SHORT_QUEUE
+        """Whether the bottleneck's queue holds clearly less than the BDP, of the flow with the least."""
+        flows = range(self.experiment.total_streams)
+        delay = min(map(self.experiment.delay, flows), default=0.0)
+        return self.case.rate is not None and 8 * self.case.buffer < SHORT_QUEUE * self.case.rate * delay
 
     @property
     def words(self) -> dict[str, str]:
