@@ -133,8 +133,20 @@ def _fq(raw: Raw, said: Mapping[str, str]) -> str:
 
 
 def _in_host(raw: Raw, said: Mapping[str, str]) -> str:
-    waiting = [row.bytes for row in raw.run.senders if raw.start <= row.t <= raw.end]
-    return must(bool(waiting) and sum(waiting) > 0, "nothing waits in any sender")
+    share = raw.share(
+        lambda row: (
+            row["notsent"] >= row["mss"]
+            and row["ca_state"] < 2
+            and row["unacked"] < 0.95 * min(row["cwnd"], (row["snd_wnd"] or 1e12) / row["mss"])
+        )
+    )
+    names = {raw.experiment.algorithm(flow) for flow in raw.columns}
+    return together(
+        least("data waiting with room", share, number(said["held"]) - 0.02),
+        least("data waiting with room", share, 0.5),
+        must("bbr" not in names, "BBR leaves room on purpose"),
+        _no_queue(raw),
+    )
 
 
 def _random(raw: Raw, said: Mapping[str, str]) -> str:
@@ -270,7 +282,7 @@ AUDITS: dict[str, Check] = {
     "the send buffer, {buffer}, was full: it has no room for more on its way": _small_buffer,
     "the application paces each flow at {pace}": _paced,
     "fq paces each flow at {maxrate}": _fq,
-    "segments wait in the sender's own queue {held} of the time": _in_host,
+    "data waits in the sender {held} of the time though the windows have room: its host holds it back": _in_host,
     "{loss} cut the window {times}": _random,
     "the bottleneck is full, its queue adds {queueing} and marks {marks} segments": both(
         _is_full, _adds, _marks

@@ -81,6 +81,10 @@ def test_where_data_waits_in_the_sender_the_lower_pace_is_told() -> None:
     # By hand nobody has said what the pace is: the socket shows it.
     by_hand = run_of(experiment(), 5e6, pacing_rate=5e6, notsent=100_000, unacked=20, cwnd=60)
     assert explain(by_hand).sentence.startswith("the application paces each flow at 5 Mbit/s")
+    # And where nothing shows what holds it, that it is held is shown.
+    held = run_of(experiment(), 3e6, notsent=100_000, unacked=20, cwnd=60)
+    assert explain(held).limited_by == "pacing"
+    assert explain(held).sentence.startswith("data waits in the sender 100 % of the time")
 
 
 def test_what_nothing_shows_is_not_explained() -> None:

@@ -63,7 +63,10 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
     "pacing": (
         Clause("the application paces each flow at {pace}", lambda it: it.paced_by_application),
         Clause("fq paces each flow at {maxrate}", lambda it: it.paced_by_fq),
-        Clause("segments wait in the sender's own queue {held} of the time", lambda it: it.held_by_host),
+        Clause(
+            "data waits in the sender {held} of the time though the windows have room: its host holds it back",
+            lambda it: it.held_by_host,
+        ),
     ),
     "random-loss": (
         Clause(

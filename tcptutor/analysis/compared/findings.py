@@ -146,8 +146,8 @@ class Findings:
 
     @property
     def held_by_host(self) -> bool:
-        """Whether data waits in the sender's own queue, whoever set that to let no more out."""
-        return self._held and (self.evidence.sender_queue_s or 0.0) > NOISE and not self._stuck
+        """Whether data waits in the sender though it might go, whoever has its host let no more out."""
+        return self._held and not self._stuck
 
     @property
     def _held(self) -> bool:
