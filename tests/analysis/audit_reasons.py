@@ -83,10 +83,12 @@ def _rtt(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
 
 
 def _more_lost(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
-    again = (raw.grown("retransmits") + raw.grown("delivered_ce")) / max(1.0, raw.grown("segs_out"))
+    again = sum(map(raw.grown, ("retransmits", "delivered_ce", "total_rto"))) / max(
+        1.0, raw.grown("segs_out")
+    )
     told, path = number(said[1]) / 100, number(said[2]) / 100
     return together(
-        must(told <= 1.05 * again, f"{again:.3%} were sent again or marked"),
+        must(told <= 1.05 * again, f"{again:.3%} were sent again, marked or waited for"),
         must(told > 1.2 * path, "no more than the path loses"),
         must(one.ratio < 1, "more was measured"),
     )

@@ -198,10 +198,15 @@ class Findings:
 
     @property
     def growing(self) -> bool:
-        """Whether the window grows and is used: then nothing but its own pace keeps it from more."""
+        """Whether the window grows and is used: then nothing but its own pace keeps it from more.
+
+        Of a path that is not known nobody can say that nothing else did.
+        """
         seen = self.evidence
         used = 0.3 if seen.cwnd_growth >= FAST else UNUSED
-        return seen.cwnd_growth >= RISING and seen.in_flight_bytes >= used * seen.cwnd_bytes > 0
+        return (
+            self.known and seen.cwnd_growth >= RISING and seen.in_flight_bytes >= used * seen.cwnd_bytes > 0
+        )
 
     @property
     def blind(self) -> bool:

@@ -28,8 +28,8 @@ _SLACK = 1e-3
 _LATE = 1.0
 """Seconds after the planned end in which samples still belong to the traffic, as its start takes a moment."""
 
-_APART, _LEAST_APART = 0.02, 0.25
-"""By how much, relative or in seconds, flows may begin and end apart and still cover the same time."""
+_APART, _LEAST_APART, _MOST_APART = 0.02, 0.25, 0.05
+"""By how much, relative or in seconds, flows may begin and end apart and still cover the same time; at most how much."""
 
 
 _CREDIT = 1.05
@@ -77,7 +77,7 @@ class Measured:
         if not spans or (len(spans) < 2 and not fixed) or any(one.flow not in spans for one in self.flows):
             return plain
         start, end = self.span
-        slack = max(_APART * (end - start), _LEAST_APART)
+        slack = max(_APART * (end - start), min(_LEAST_APART, _MOST_APART * (end - start)))
         alike = all(first - start <= slack and end - last <= slack for first, last in spans.values())
         if (alike and not fixed) or end <= start:
             return plain
@@ -110,7 +110,7 @@ def measure(run: Run) -> Measured:
 
 
 def between(measured: Measured, start: float, end: float) -> Measured:
-    """The same run from `start` to `end`, of the flows that were there then."""
+    """What `measured` has of the time from `start` to `end`, of the flows that were there then."""
     intervals = []
     for trace in measured.traces:
         times = trace.column("t")
@@ -137,9 +137,11 @@ def path_known(run: Run) -> bool:
 
 
 def _measured_time(run: Run, trace: Trace) -> Interval:
-    """From the first sample after the warm-up to the end of the traffic, as the lab has it."""
-    times = trace.column("t")
-    first = min(bisect_left(times, run.experiment.flows.warmup), len(times) - 1)
+    """From the sample that is nearest to the end of the warm-up to the end of the traffic."""
+    times, warmup = trace.column("t"), run.experiment.flows.warmup
+    first = min(bisect_left(times, warmup), len(times) - 1)
+    if first > 0 and warmup - times[first - 1] < times[first] - warmup:
+        first -= 1
     end = bisect_right(times, run.experiment.seconds + _LATE)
     if run.experiment.flows.bytes is not None and end > first + 1:
         # A flow that has sent all is idle.
