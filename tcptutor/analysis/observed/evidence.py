@@ -29,7 +29,7 @@ _LATE = 1.0
 """Seconds after the planned end in which samples still belong to the traffic, as its start takes a moment."""
 
 _APART, _LEAST_APART, _MOST_APART = 0.02, 0.25, 0.05
-"""By how much, relative or in seconds, flows may begin and end apart and still cover the same time; at most how much."""
+"""How far apart flows may begin and end and still cover the same time: relative, or in seconds, relatively at most."""
 
 
 _CREDIT = 1.05
