@@ -55,7 +55,7 @@ def expect_udp(experiment: Experiment) -> UdpExpectation | None:
     """None without UDP flows, and where rate or loss change while they send."""
     case, flows, path = case_of(experiment), experiment.flows, experiment.path
     number = experiment.pairs * flows.udp_streams
-    if not number or _CHANGING & {change.name for change in path.changes}:
+    if not number or flows.udp_rate <= 0 or _CHANGING & {change.name for change in path.changes}:
         return None
     headers = case.udp / (number * flows.udp_rate)
     each, maxrate = flows.udp_rate, experiment.hosts.maxrate
