@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tcptutor.errors import LabError
-from tcptutor.lab import plan, shaping, traffic, window
+from tcptutor.lab import plan, shaping, traffic, udp, window
 from tcptutor.lab.channel import Channel, Stopped
 from tcptutor.lab.fidelity import Watch
 from tcptutor.lab.hosts import Setup
@@ -15,10 +15,11 @@ from tcptutor.lab.load import Load
 from tcptutor.lab.netlink import QueueLength
 from tcptutor.lab.network import Interface, Network
 from tcptutor.lab.plan import Chain, Qdisc
-from tcptutor.lab.protocol import Phase
+from tcptutor.lab.protocol import Phase, Samples
 from tcptutor.lab.results import finished
 from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.tracing import Tracing
+from tcptutor.lab.udp import UdpReports
 from tcptutor.run import Environment
 from tcptutor.spec import Change, Experiment
 
@@ -85,12 +86,18 @@ class _Traffic:
             for number, address in group.addresses:
                 flow = SampledFlow(number, group.pair, address)
                 self.sampler.add(flow, group.sender, group.receiver)
+        self.udp: list[UdpReports] = []
+        for group in self.groups:
+            if group.udp_streams:
+                self.udp.append(UdpReports(group, group.pair * group.udp_streams))
+        self.sampler.udp += self.udp
         if experiment.flows.acks:
             self.sampler.trace = Tracing({flow.address: flow.number for flow in self.sampler.flows})
         kinds = [qdisc.kind for qdisc in bottleneck]
         self._has_netem = "netem" in kinds
         if "tbf" in kinds:
             self.sampler.watch(QueueLength(network.bottleneck, shaping.handle(kinds.index("tbf"))))
+        self.sampler.watch_senders(dict.fromkeys(group.sender for group in self.groups))
         self._path = experiment.path
 
     def stop(self) -> None:
@@ -99,8 +106,11 @@ class _Traffic:
 
     def start(self) -> None:
         """Servers, then the clients that begin at once, then wait for their connections: time begins with these."""
+        report = ["-J", "-i", str(udp.INTERVAL)]
+        if self.udp and udp.streams_json():
+            report.append("--json-stream")
         for group in self.groups:
-            traffic.start_server(self.network, group)
+            traffic.start_server(self.network, group, report if group.udp_streams else ())
         for group in self.groups:
             while not traffic.listening(group):
                 self.channel.pause(0.005)
@@ -113,9 +123,9 @@ class _Traffic:
         while True:
             self.sampler.begin(time.monotonic())
             there = {row.flow for row in self.sampler.ask(0.0)}
-            udp = all(traffic.sending_udp(group) for group in now if group.udp_streams)
+            sending = all(traffic.sending_udp(group) for group in now if group.udp_streams)
             # A fixed amount may be sent before a flow with a longer way is there: time begins with the first one.
-            if udp and (there >= flows or (fixed and there)):
+            if sending and (there >= flows or (fixed and there)):
                 return
             # A short transfer may be over before it is seen.
             self._check_clients(now, allowed=fixed)
@@ -176,12 +186,14 @@ class _Traffic:
                 return t
             self.channel.pause(max(0.0, self.sampler.due - time.monotonic()))
 
-    def finish(self) -> None:
+    def finish(self, seconds: float) -> None:
         """Wait for iperf3 to write what it counted of UDP; it may take a moment longer than the samples."""
         deadline = time.monotonic() + 5 + 20 * self.experiment.path.delay
         for group in self.groups:
-            while group.udp_streams and not group.ended and time.monotonic() < deadline:
+            while group.udp_streams and not (group.ended and group.served) and time.monotonic() < deadline:
                 self.channel.pause(0.02)
+        if rows := [row for one in self.udp for row in one.end(seconds)]:
+            self.channel.send(Samples(round(seconds, 6), (), udp=tuple(sorted(rows, key=lambda row: row.t))))
 
 
 def run(
@@ -231,9 +243,10 @@ def _follow(
         complete = True
         watch.processors(load.busy(), alone=environment is None or environment.backend == "guest")
         channel.send(Phase("collect", "collecting the results"))
-        running.finish()
+        running.finish(seconds)
     except Stopped:
         seconds = seconds or (samples[-1].t if samples else 0.0)
     watch.drops(before, {interface: shaping.read(interface) for interface in wanted}, network.bottleneck)
-    udp = [result for group in running.groups if (result := group.udp_result()) is not None]
-    channel.send(finished(running.sampler, watch, seconds, complete, planned=True, udp=udp))
+    warmup = watch.experiment.flows.warmup
+    datagrams = [result for one in running.udp for result in one.results(warmup, seconds)]
+    channel.send(finished(running.sampler, watch, seconds, complete, planned=True, udp=datagrams))

@@ -338,6 +338,11 @@ _STRETCH = re.compile(r"from ([\d.e-]+) to ([\d.e+-]+) s ")
 _CHANGED = re.compile(r"at ([\d.]+ \w+) (?:the \w+ (?:became|came|went) [^:]+): ")
 _TURNS = re.compile(r" \(first (.+)\)\Z")
 _OTHERS = re.compile(r"; (?:flow \d+|\d+ of \d+ flows): [^;]+\Z")
+_UDP_BESIDE = re.compile(r"; UDP lost (?P<lost>[\d.e-]+ %|\d+ of \d+)(?P<where> in [^;]+| on the path)?\Z")
+_UDP_ALONE = re.compile(
+    r"(?:UDP|\d+ UDP flows) sent (?P<sent>[\d.]+ \w+/s)(?: and all of it arrived|, (?P<received>[\d.]+ \w*bit/s)"
+    r" arrived: (?P<lost>[\d.e-]+ %|\d+ of \d+) lost(?P<where> .+)?)"
+)
 _WITHOUT = (
     UNEXPLAINED,
     "nothing was measured",
@@ -362,8 +367,13 @@ def sentence(run: Run, text: str, flows: Sequence[int]) -> str:
     rest = text
     if text.startswith(_WITHOUT) and not _LINK.search(text):
         return ""
+    if udp := _UDP_ALONE.fullmatch(text):
+        return _datagrams(run, udp.groupdict())
     whole = Raw(run, flows, start, end)
     wrong = []
+    if udp := _UDP_BESIDE.search(rest):
+        rest = rest[: udp.start()]
+        wrong.append(_datagrams(run, udp.groupdict()))
     if changed := _CHANGED.match(rest):
         rest = rest[changed.end() :]
         wrong.append(_changes(run.experiment, changed[0]))
@@ -389,6 +399,25 @@ def sentence(run: Run, text: str, flows: Sequence[int]) -> str:
         if found := pattern.fullmatch(rest):
             return together(*wrong, check(whole, found.groupdict()))
     return f"nobody audits {rest!r}"
+
+
+def _datagrams(run: Run, said: Mapping[str, str | None]) -> str:
+    """What is said of UDP, by its receivers' counts and by who dropped packets."""
+    lost, sent = (sum(getattr(flow, name) for flow in run.udp) for name in ("lost", "datagrams"))
+    where, told = said.get("where") or "", said.get("lost") or "0 of 0"
+    counted = told == f"{lost} of {sent}" or (
+        told.endswith("%") and not near(told, lost / max(1, sent), 0.002)
+    )
+    drops = [row.drops for row in run.queue]
+    return together(
+        must(counted or (told == "0 of 0" and not lost), f"{lost} of {sent} datagrams were lost"),
+        must("queue" not in where or "sender" in where or drops[-1] > drops[0], "the queue dropped nothing"),
+        must(
+            "path" not in where or int(run.fidelity.checks.get("random drops", 0)) > 0,
+            "the path dropped nothing",
+        ),
+        must("buffer" not in where or any(flow.overruns for flow in run.udp), "no buffer was full"),
+    )
 
 
 def _changes(experiment: Experiment, text: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from tcptutor.run import Fidelity, Run, SampleTable, SenderSample, SenderTable, load
+from tcptutor.run import Fidelity, Run, SampleTable, SenderSample, SenderTable, UdpResult, load
 from tcptutor.spec import Change, Experiment
 
 from .synthetic import Value, experiment, losing, run_of, with_queue
@@ -162,6 +162,17 @@ def _made(draw: Draw) -> Run:
         run = with_queue(
             run, draw.choice([0, 5, lambda t: int(3 * t)]), draw.choice([0, 3000, 30_000, 300_000])
         )
+    if draw.random() < 0.2:
+        lost = draw.choice([0, 3, 500])
+        run.udp = [
+            UdpResult(
+                pair=0, sent_bps=1e6, received_bps=1e6 - lost, lost=lost, datagrams=1000, jitter_s=1e-3,
+                overruns=draw.choice([None, lost]),
+            )
+        ]  # fmt: skip
+        if draw.random() < 0.3:
+            run = replace(run, experiment=replace(made, flows=replace(made.flows, streams=0, udp_streams=1)))
+            run.samples, run.flows = SampleTable(), []
     if draw.random() < 0.3:
         run.fidelity = Fidelity(checks={"busiest processor": draw.choice([0.3, 0.95])})
     return run

@@ -15,6 +15,7 @@ from operator import itemgetter
 import msgspec
 
 from tcptutor import units
+from tcptutor.analysis.compared import udp
 from tcptutor.analysis.compared.clauses import LINK_USED, UNEXPLAINED, clause
 from tcptutor.analysis.compared.findings import Findings
 from tcptutor.analysis.compared.rules import cause
@@ -108,6 +109,8 @@ def verdict(measured: Measured) -> Verdict:
         )
     evenly = fairness(by_second)
     found = scene.all(measured)
+    if found is None and (datagrams := udp.udp_losses(run)) is not None and (said := udp.alone(run)):
+        return Verdict(limited_by=udp.limited_by(datagrams), sentence=said, evidence=None)
     if found is None:
         said = "nothing was measured" if run.complete else "cut short before anything could be measured"
         return Verdict(
@@ -118,7 +121,7 @@ def verdict(measured: Measured) -> Verdict:
     limited_by, reason = _told(found, shares, stretches, scene.all_between)
     return Verdict(
         limited_by=limited_by,
-        sentence=sentence(limited_by, reason or _unexplained(run), found, flows),
+        sentence=_with_udp(run, sentence(limited_by, reason or _unexplained(run), found, flows)),
         evidence=found.evidence,
         flows=tuple(flows),
         fairness=evenly,
@@ -220,6 +223,12 @@ def sentence(limited_by: LimitedBy, reason: str, found: Findings, flows: Sequenc
         f"{reason}{link}",
     )
     return next((text for text in wordings if len(text) <= LONGEST), reason)
+
+
+def _with_udp(run: Run, said: str) -> str:
+    """The sentence, and what UDP lost beside it, where there is room for that."""
+    whole = said + udp.beside(run)
+    return whole if len(whole) <= LONGEST else said
 
 
 def _others(limited_by: LimitedBy, flows: Sequence[FlowVerdict]) -> str:

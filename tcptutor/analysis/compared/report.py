@@ -81,7 +81,7 @@ def report_of(measured: Measured) -> Report:
     return Report(
         throughput_bps=throughput,
         # Flows that got nothing at all are all equal.
-        jain_index=jain_index(flow.throughput_bps for flow in flows) if throughput > 0 else 1.0,
+        jain_index=jain_index(flow.throughput_bps for flow in flows) if flows and throughput > 0 else 1.0,
         loss_rate=measured.loss_rate,
         retransmits=measured.retransmits,
         loss_events=measured.losses,
@@ -90,14 +90,14 @@ def report_of(measured: Measured) -> Report:
         flows=figures(measured),
         cov_between=cov_between(measured),
         udp=tuple(run.udp),
-        note=_note(run, expectation, compared, why) if flows else why.sentence,
+        note=_note(run, expectation, compared, why) if flows or run.udp else why.sentence,
     )
 
 
 def _comparable(measured: Measured) -> bool:
     """Whether models are set beside it: nothing measured is no figure, nor is what the lab itself calls invalid."""
     run = measured.run
-    return bool(measured.flows) and run.fidelity.status != "invalid" and path_known(run)
+    return bool(measured.flows or run.udp) and run.fidelity.status != "invalid" and path_known(run)
 
 
 def _note(run: Run, expectation: Expectation, compared: list[Compared], why: Verdict) -> str:
