@@ -17,7 +17,12 @@ from .synthetic import Value, experiment, losing, run_of, with_queue
 Draw = random.Random
 
 _ROOT = Path(__file__).parents[2]
-RECORDED = sorted([*_ROOT.glob("tests/analysis/runs/*.tcprun"), *_ROOT.glob("assets/recorded/*/*.tcprun")])
+RECORDED = sorted(
+    file
+    for folder in ("tests/analysis/runs", "tests/analysis/limits", "assets/recorded/*")
+    for file in _ROOT.glob(f"{folder}/*.tcprun")
+)
+"""Those of `limits` are thinned, each limited by another thing, with samples of the bottleneck's queue."""
 
 
 @cache
@@ -140,7 +145,7 @@ def _made(draw: Draw) -> Run:
     """Flows with a few states at once, as no kernel might report them together."""
     parameters: dict[str, str] = {"duration": f"{draw.randint(2, 10)} s", "warmup": f"{draw.randint(0, 2)} s"}
     parameters |= draw.choice(
-        [{}, {"loss": "0.1 %"}, {"qdisc": "codel"}, {"queue": "0.1 BDP"}, {"rate": "none"}]
+        [{}, {"loss": "0.1 %"}, {"qdisc": "codel", "ecn": "on"}, {"queue": "0.1 BDP"}, {"rate": "none"}]
     )
     parameters |= draw.choice([{}, {"maxrate": "20 Mbit/s"}, {"pacing": "20 Mbit/s"}, {"window": "64 KiB"}])
     parameters |= draw.choice([{}, {"algorithm": "bbr"}, {"reverse_rate": "300 kbit/s"}, {"jitter": "5 ms"}])
@@ -154,8 +159,16 @@ def _made(draw: Draw) -> Run:
         state |= losing(draw.uniform(0.3, 4))
     if draw.random() < 0.2:
         state |= {"ca_state": 4, "total_rto": lambda t: int(t)}
+    if draw.random() < 0.15:
+        marks = {
+            "delivered_ce": lambda t: int(4 * t),
+            "ssthresh": lambda t: 20 + int(t) % 2,
+            "retransmits": 0,
+        }
+        state |= marks
     rates = [
-        draw.choice([1e6, 9.5e6, 20e6, 47e6, 95.6e6]) / flows * draw.uniform(0.9, 1) for _ in range(flows)
+        draw.choice([1e6, 84e6, 9.5e6, 20e6, 47e6, 95.6e6]) / flows * draw.uniform(0.9, 1)
+        for _ in range(flows)
     ]
     run = run_of(made, *rates, **state)
     if draw.random() < 0.7:
@@ -183,7 +196,7 @@ _STATES: dict[str, tuple[Value, ...]] = {
     "rwnd_limited": (lambda t: 0.2 * t, lambda t: 0.7 * t),
     "sndbuf_limited": (lambda t: 0.2 * t, lambda t: 0.7 * t),
     "app_limited": (1, lambda t: t > 5),
-    "unacked": (3, 40),
+    "unacked": (3, 12, 40),
     "notsent": (0, 100_000),
     "snd_wnd": (20_000, 65_536),
     "cwnd": (10, 90, lambda t: 20 + 10 * t, lambda t: 60 - 2 * t),

@@ -76,14 +76,14 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
     ),
     "bottleneck": (
         Clause(
-            "the bottleneck is full, its queue adds {queueing} and marks {marks} segments",
+            "the bottleneck is full, its queue adds {queueing} and marks {marked}",
             lambda it: _full(it) and it.standing_queue and it.evidence.marks > 0,
         ),
         Clause(
             "the bottleneck is full, its queue adds {queueing}", lambda it: _full(it) and it.standing_queue
         ),
         Clause(
-            "the bottleneck is full, its queue marks {marks} segments before it must drop any",
+            "the bottleneck is full, its queue marks {marked} before it must drop any",
             lambda it: _full(it) and it.evidence.marks > 0 and not it.evidence.queue_drops,
         ),
         Clause(
@@ -92,11 +92,11 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         ),
         Clause("the bottleneck is full", _full),
         Clause(
-            "{qdisc} marks {marks} segments to keep the bottleneck's queue short",
+            "{qdisc} marks {marked} to keep the bottleneck's queue short",
             lambda it: it.case.qdisc in KEEP_SHORT and it.evidence.marks > 0,
         ),
         Clause(
-            "the bottleneck's queue marks {marks} segments",
+            "the bottleneck's queue marks {marked}",
             lambda it: it.losses == "bottleneck" and it.evidence.marks > 0,
         ),
         Clause(

@@ -276,7 +276,7 @@ class Findings:
             "loss": f"random loss, {units.percent(self.case.loss)}," if self.case.loss else "random loss",
             "times": "once" if cuts == 1 else f"{cuts} times",
             "queueing": units.seconds(seen.queueing_s, 2),
-            "marks": f"{seen.marks}",
+            "marked": f"{seen.marks} segments" if self.case.algorithm == "dctcp" else "segments",
             "qdisc": KEEP_SHORT.get(path.qdisc, path.qdisc),
             "drops": f"{seen.queue_drops}",
             "retransmits": f"{seen.retransmits}",

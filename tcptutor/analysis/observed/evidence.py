@@ -205,7 +205,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     timeouts: int = 0
     """0 where the kernel does not tell."""
     marks: int = 0
-    """Segments that arrived with an ECN mark."""
+    """Segments that the sender was told of as marked: with DCTCP those that were, else all until it answered."""
     queue_drops: int = 0
     """Packets that the bottleneck's queue dropped; 0 where it was not measured."""
     flow_bps: float = 0.0
