@@ -29,6 +29,9 @@ LEFT_OUT = {
     "tests/validation/test_validation.py::test_a_few_cells_agree_with_their_models_and_with_the_kept_ones": Left(
         0, ONCE
     ),
+    "tests/analysis/test_audit.py::test_what_is_said_of_a_run_is_true": Left(
+        20, "two thousand runs, each judged and read again. Twenty shares: each of them has every kind"
+    ),
     "tests/backends/test_coarse_clock.py::test_a_clock_that_moves_in_ticks": Left(
         3, "boots a kernel of its own, which takes half a minute"
     ),

@@ -37,7 +37,7 @@ class FlowResult(msgspec.Struct, frozen=True, kw_only=True):
     flow: int
     pair: int
     throughput_bps: float
-    """Payload acknowledged, bit/s."""
+    """Payload that arrived, with what waited behind a gap, bit/s."""
     retransmits: int
     losses: int
     """Loss events: the sender's entries into recovery, loss or CWR."""

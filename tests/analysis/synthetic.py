@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from msgspec import structs
 
 from tcptutor.analysis import Evidence, Verdict
-from tcptutor.run import SSTHRESH_INFINITE, Environment, Run, Sample, SampleTable
+from tcptutor.run import SSTHRESH_INFINITE, Environment, QueueSample, QueueTable, Run, Sample, SampleTable
 from tcptutor.spec import Experiment, build
 
 HZ = 20
@@ -16,7 +16,7 @@ MSS = 1448
 Value = float | Callable[[float], float]
 """A number, or what it is at time t."""
 
-COUNTS = {"cwnd", "ssthresh", "retransmits", "snd_wnd", "ca_state", "reord_seen", "dsack_dups"}
+COUNTS = {"cwnd", "ssthresh", "retransmits", "snd_wnd", "ca_state", "reord_seen", "dsack_dups", "unacked"}
 """Columns that the kernel reports as whole numbers."""
 
 STEADY: dict[str, Value] = {
@@ -51,9 +51,12 @@ def samples(flow: int, bps: Value, until: float, state: Mapping[str, Value]) -> 
         sent = bps(t) if callable(bps) else bps * t
         now = {name: value(t) if callable(value) else value for name, value in (STEADY | dict(state)).items()}
         # Columns that a test does not choose follow from the ones that it does.
+        window = now["cwnd"] * MSS
         made = {
             "flow": flow, "t": t, "mss": MSS, "rttvar": now["rtt"] / 4, "bytes_acked": int(sent / 8),
-            "segs_out": int(sent / 8 / MSS), "delivery_rate": 1e6, "pacing_rate": 1e7, "rto": 0.25, **now,
+            "segs_out": int(sent / 8 / MSS), "delivery_rate": 1e6,
+            "pacing_rate": 9.6 * window / max(now["rtt"], 1e-3) * (1 + tick % 7 / 100), "rto": 0.25,
+            "unacked": now["cwnd"], **now,
             "app_limited": bool(now["app_limited"]),
         }  # fmt: skip
         rows.append(Sample(**{name: int(value) if name in COUNTS else value for name, value in made.items()}))
@@ -87,6 +90,27 @@ def at_different_times(bps: float, first: float, second: float, loss: str = "0",
     run = empty(made, complete=True)
     late = [structs.replace(row, t=row.t + second) for row in samples(1, bps, 10 - second, state)]
     run.samples = SampleTable(sorted([*samples(0, bps, first, state), *late], key=lambda row: row.t))
+    return run
+
+
+def with_queue(run: Run, drops: Value = 0, waiting: Value = 0) -> Run:
+    """`run` with samples of a queue that has dropped so many packets by t, and in which so many bytes wait."""
+    frame = (MSS + 66) / MSS
+
+    def at(value: Value, t: float) -> int:
+        return int(value(t) if callable(value) else value)
+
+    def sent(t: float) -> int:
+        latest: dict[int, int] = {}
+        for row in run.samples:
+            if row.t <= t:
+                latest[row.flow] = row.bytes_acked
+        return int(sum(latest.values()) * frame)
+
+    ticks = (tick / HZ for tick in range(round(HZ * run.experiment_s) + 1))
+    run.queue = QueueTable(
+        QueueSample(t, at(waiting, t), -(-at(waiting, t) // 1514), at(drops, t), sent(t)) for t in ticks
+    )
     return run
 
 

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from tcptutor.analysis import FlowVerdict, document, explain
-from tcptutor.run import SSTHRESH_INFINITE, QueueSample, QueueTable, Run, SampleTable, load
+from tcptutor.run import SSTHRESH_INFINITE, QueueTable, SampleTable, load
 from tcptutor.spec import Experiment
 
-from .synthetic import Value, experiment, losing, numbers, run_of, samples
+from .synthetic import Value, experiment, losing, numbers, run_of, samples, with_queue
 
 LINK = 100e6 * 1448 / 1514
 RUNS = Path(__file__).parent / "runs"
@@ -22,15 +22,6 @@ RUNS = Path(__file__).parent / "runs"
 
 def causes(flow: FlowVerdict) -> list[str]:
     return [second.limited_by for second in flow.seconds]
-
-
-def with_queue(run: Run, drops: Value) -> Run:
-    """`run` with samples of a queue that has dropped so many packets by t."""
-    count = drops if callable(drops) else lambda _: drops
-    run.queue = QueueTable(
-        QueueSample(tick / 20, 0, 0, int(count(tick / 20)), 0) for tick in range(round(20 * run.experiment_s))
-    )
-    return run
 
 
 # Seconds
@@ -58,8 +49,12 @@ def test_a_sawtooth_is_one_cause_and_not_loss_and_growth_in_turn() -> None:
 
 
 def test_after_the_last_loss_a_window_beyond_its_old_peak_grows_freely() -> None:
+    def sent(t: float) -> float:  # a window a round trip
+        late = max(0.0, t - 3)
+        return 8 * 1448 / 0.0502 * (40 * min(t, 3) + 20 * late + late * late)
+
     run = run_of(
-        experiment(loss="0.1 %", duration="28 s"), 9e6, cwnd=lambda t: 40 if t < 3 else 20 + 2 * (t - 3),
+        experiment(loss="0.1 %", duration="28 s"), sent, cwnd=lambda t: 40 if t < 3 else 20 + 2 * (t - 3),
         ssthresh=lambda t: 100 if t < 3 else 20, retransmits=lambda t: int(t >= 3),
     )  # fmt: skip
     found = causes(explain(run).flows[0])
@@ -83,7 +78,7 @@ def test_marks_are_the_bottleneck_s_though_the_path_loses_as_well() -> None:
     run = run_of(experiment(loss="0.1 %"), 80e6, **marked)
     verdict = explain(run)
     assert verdict.limited_by == "bottleneck"
-    assert "marks 5 segments" in verdict.sentence
+    assert "marks segments" in verdict.sentence
 
 
 def test_the_cause_may_change_and_the_sentence_says_so() -> None:
@@ -99,12 +94,22 @@ def test_the_cause_may_change_and_the_sentence_says_so() -> None:
 
 
 def test_the_turns_are_told_where_nothing_else_changes() -> None:
+    def growth(t: float) -> float:  # a window of 10 + 10 t segments a round trip
+        return 8 * 1448 / 0.0502 * (10 * t + 5 * t * t)
+
     run = run_of(
-        experiment(), lambda t: LINK * max(0, t - 6) + 1e6 * t, cwnd=lambda t: 20 + 10 * t,
-        rtt=lambda t: 0.0502 if t < 6 else 0.08,
+        experiment(), lambda t: LINK * max(0, t - 7) + growth(min(t, 7)), cwnd=lambda t: 10 + 10 * min(t, 7),
+        rtt=lambda t: 0.0502 if t < 7 else 0.08,
     )  # fmt: skip
+    # All of the time was too slow for a full link: the sentence says when it was full.
     sentence = explain(run).sentence
-    assert "first slow growth, 4 s, then the bottleneck, 6 s" in sentence
+    assert sentence.startswith("from 7 to 12 s the bottleneck is full, its queue adds 30 ms")
+    idle = run_of(
+        experiment(), 10.4e6, sndbuf_limited=lambda t: 0.97 * min(t, 8),
+        app_limited=lambda t: t > 8, unacked=lambda t: 45 if t < 8 else 5,
+    )  # fmt: skip
+    told = "(first the send buffer, 6 s, then the application, 4 s)"
+    assert told in explain(idle).sentence
 
 
 def test_a_flow_with_a_limit_of_its_own_is_named() -> None:
@@ -124,7 +129,7 @@ def test_a_sender_whose_buffer_is_full_is_not_an_idle_application() -> None:
     assert explain(run_of(experiment(send_buffer="64 KiB"), 10e6, **state)).limited_by == "send-buffer"
     assert explain(run_of(experiment(), 10e6, **state)).limited_by == "application"
     # The kernel's flag stays on for a round trip; a full window or waiting data say that there was something to send.
-    waiting: dict[str, Value] = {"app_limited": 1, "notsent": 30_000, "cwnd": lambda t: 20 + 10 * t}
+    waiting: dict[str, Value] = {"app_limited": 1, "notsent": 30_000, "cwnd": lambda t: 40 + t / 10}
     assert explain(run_of(experiment(), 10e6, **waiting)).limited_by == "growing"
 
 

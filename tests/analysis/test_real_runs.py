@@ -35,8 +35,52 @@ EXPECTED: dict[str, tuple[str, bool, LimitedBy]] = {
 """By file: the binding model, whether the run is within its tolerance, and what limited the run."""
 
 
+LIMITS: dict[str, tuple[LimitedBy, str]] = {
+    "bbr-seen": ("bottleneck", "the bottleneck is full, its queue adds 16 ms"),
+    "byte-by-byte": (
+        "application",
+        "the application writes too slowly, TCP waited for data 100 % of the time",
+    ),
+    "codel-drops": ("bottleneck", "the bottleneck is full, CoDel drops some (11) to keep its queue short"),
+    "codel-marks": ("bottleneck", "CoDel marks segments to keep the bottleneck's queue short"),
+    "dctcp-marks": ("bottleneck", "the bottleneck is full, its queue adds 9.4 ms and marks 263 segments"),
+    # Round trips are 41 ms above their least, all of it in the senders: the bottleneck's queue is empty.
+    "fq-four-pairs": ("pacing", "fq paces each flow at 1.18 Mbit/s"),
+    "held-by-hand": ("pacing", "data waits in the sender 100 % of the time"),
+    "reordering": ("reordering", "segments came out of order"),
+    "send-buffer": ("send-buffer", "the send buffer, 38 KiB, was full"),
+    "short-queue-seen": ("bottleneck", "the bottleneck's short queue overflows: 8 dropped, 8 sent again"),
+    # What was held behind a gap when the warm-up ended would make it 105 %.
+    "slow-link": ("bottleneck", "the bottleneck is full, its queue adds 1.1 s; the link is 100 % used"),
+    "timeouts-seen": ("timeout", "waiting for timeouts (18 of them) took 60 % of the time"),
+    # Of pairs with different round trips it is not the mean less the least of them all.
+    "two-pairs-full": ("bottleneck", "the bottleneck is full, its queue adds 40 ms"),
+    "way-back": ("bottleneck", "the way back, 200 kbit/s, has no room for more acknowledgements"),
+    "window-filled": (
+        "receive-window",
+        "the receiver's window, 69.7 KiB, was full: 67.9 KiB of it were under way",
+    ),
+}
+"""By file: what limited the run, and how the sentence begins that says so. Thinned, with the queue's samples."""
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_where_a_segment_waits_is_said(name: str) -> None:
+    found = report(load(RUNS.parent / "limits" / f"{name}.tcprun")).verdict
+    limited_by, sentence = LIMITS[name]
+    assert found.limited_by == limited_by
+    assert found.sentence.startswith(sentence)
+
+
+def test_no_more_is_measured_than_the_link_carries() -> None:
+    run = load(RUNS.parent / "limits" / "slow-link.tcprun")
+    alone = report(msgspec.structs.replace(run, flows=[]))
+    assert alone.throughput_bps == pytest.approx(500e3 * 1448 / 1514, rel=0.005)
+
+
 def test_every_recorded_run_is_judged() -> None:
     assert {file.stem for file in RUNS.iterdir()} == set(EXPECTED)
+    assert {file.stem for file in (RUNS.parent / "limits").iterdir()} == set(LIMITS)
 
 
 @pytest.mark.parametrize("name", EXPECTED)

@@ -55,7 +55,7 @@ def test_the_note_names_another_limit() -> None:
     run = run_of(
         experiment(loss="0.1 %", duration="60 s"), 3e6, snd_wnd=18000, rwnd_limited=lambda t: 0.9 * t
     )
-    assert report(run).note == "Mathis was expected to be the limit, but it was the receiver's window"
+    assert report(run).note == "Mathis was expected to be the limit, but that was the receiver's window"
 
 
 def test_the_note_names_queueing() -> None:
@@ -65,7 +65,7 @@ def test_the_note_names_queueing() -> None:
 
 def test_the_note_names_more_losses_than_were_set() -> None:
     run = run_of(experiment(loss="0.1 %", duration="60 s"), 5e6, **losing(0.5))
-    assert report(run).note == "0.46 % was lost, more than the path's 0.1 %"
+    assert report(run).note == "0.46 % of the segments met a loss event, more than the path's 0.1 %"
 
 
 def test_few_losses_are_no_verdict_against_a_model() -> None:

@@ -126,13 +126,16 @@ async def test_the_same_seed_gives_the_same_run(
         "warmup": "0",
         "acks": "on",
         "maxrate": "15 Mbit/s",
+        "udp_streams": "1",
     }
 
     async def played(on: GuestBackend, seed: int) -> tuple[bytes, ...]:
         run = await play(on, build(seed=seed, **parameters))
         assert run.acks
         assert run.samples
+        assert run.udp_samples
         parts = (list(run.samples), list(run.acks), list(run.queue), list(run.senders), run.flows)
+        parts += (list(run.udp_samples), run.udp)
         return tuple(msgspec.json.encode(part) for part in parts)
 
     async def in_turn(on: GuestBackend, *seeds: int) -> list[tuple[bytes, ...]]:

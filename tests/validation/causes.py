@@ -33,6 +33,8 @@ from tests import patience
 from tests.backends.play import play
 
 COUNT = 60
+_AGAIN = 3
+"""How often a run on the real clock is made again on a machine that is too busy."""
 SERVER = "h2 sh -c 'iperf3 -s -D; until ss -Hltn sport = :5201 | grep -q .; do :; done'"
 
 
@@ -279,7 +281,7 @@ def _application(draw: Draw) -> Known:
 
 
 def _typed(draw: Draw) -> Known:
-    path = _Link(round(draw.uniform(5, 8), 1), round(draw.uniform(30, 60)))
+    path = _Link(round(draw.uniform(2, 3), 1), round(draw.uniform(60, 90)))
     base = path.given()
     iperf = "iperf3 -c $h2 -t 5 -C reno"
     share = draw.uniform(0.25, 0.6)
@@ -361,7 +363,13 @@ async def _drain(terminal: Terminal) -> None:
 
 async def _made(known: Known) -> Run:
     if known.typed:
-        return await _by_hand(known)
+        made = await _by_hand(known)
+        for _ in range(_AGAIN):
+            # On the real clock a machine without time for it limits a run more than anything else.
+            if not any("processor was busy" in reason for reason in made.fidelity.reasons):
+                break
+            made = await _by_hand(known)
+        return made
     backend = GuestBackend("virtual")
     try:
         return await play(backend, known.experiment)

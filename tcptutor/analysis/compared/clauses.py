@@ -63,7 +63,10 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
     "pacing": (
         Clause("the application paces each flow at {pace}", lambda it: it.paced_by_application),
         Clause("fq paces each flow at {maxrate}", lambda it: it.paced_by_fq),
-        Clause("segments wait in the sender's own queue {held} of the time", lambda it: it.held_by_host),
+        Clause(
+            "data waits in the sender {held} of the time though the windows have room: its host holds it back",
+            lambda it: it.held_by_host,
+        ),
     ),
     "random-loss": (
         Clause(
@@ -73,14 +76,14 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
     ),
     "bottleneck": (
         Clause(
-            "the bottleneck is full, its queue adds {queueing} and marks {marks} segments",
+            "the bottleneck is full, its queue adds {queueing} and marks {marked}",
             lambda it: _full(it) and it.standing_queue and it.evidence.marks > 0,
         ),
         Clause(
             "the bottleneck is full, its queue adds {queueing}", lambda it: _full(it) and it.standing_queue
         ),
         Clause(
-            "the bottleneck is full, its queue marks {marks} segments before it must drop any",
+            "the bottleneck is full, its queue marks {marked} before it must drop any",
             lambda it: _full(it) and it.evidence.marks > 0 and not it.evidence.queue_drops,
         ),
         Clause(
@@ -89,8 +92,12 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         ),
         Clause("the bottleneck is full", _full),
         Clause(
-            "{qdisc} marks {marks} segments to keep the bottleneck's queue short",
+            "{qdisc} marks {marked} to keep the bottleneck's queue short",
             lambda it: it.case.qdisc in KEEP_SHORT and it.evidence.marks > 0,
+        ),
+        Clause(
+            "the bottleneck's queue marks {marked}",
+            lambda it: it.losses == "bottleneck" and it.evidence.marks > 0,
         ),
         Clause(
             "{qdisc} drops {drops} segments to keep the bottleneck's queue short",
@@ -108,7 +115,7 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         Clause("BBR sends at the rate that it measures", lambda it: it.blind),
         Clause("the way back, {back}, has no room for more acknowledgements", lambda it: it.full_of_acks),
         Clause(
-            "{retransmits} segments were sent again: a queue overflowed, as the path itself loses none",
+            "{retransmits} segments were sent again: a queue overflowed, for the path loses none",
             lambda it: (
                 it.losses == "bottleneck"
                 and it.evidence.retransmits > 0

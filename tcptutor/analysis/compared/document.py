@@ -15,7 +15,18 @@ _FLOW = (
     "flow", "pair", "throughput_bps", "share", "retransmits", "losses", "mean_rtt_s", "mean_cwnd_segments", "cov",
 )  # fmt: skip
 
-_UDP = ("flow", "pair", "sent_bps", "received_bps", "datagrams", "lost", "jitter_s", "out_of_order")
+_UDP = (
+    "flow",
+    "pair",
+    "sent_bps",
+    "received_bps",
+    "datagrams",
+    "lost",
+    "jitter_s",
+    "out_of_order",
+    "overruns",
+    "flows",
+)
 
 _SECOND = (
     "throughput_bps", "busy", "rwnd_limited", "sndbuf_limited", "app_limited", "stalled", "loss_events", "retransmits",

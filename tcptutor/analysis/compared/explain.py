@@ -101,7 +101,7 @@ def verdict(measured: Measured) -> Verdict:
             FlowVerdict(
                 flow=trace.flow,
                 limited_by=limited_by,
-                sentence=_with_path(run, reason),
+                sentence=reason or _unexplained(run),
                 shares=shares,
                 seconds=mine,
                 phases=phases(trace, experiment.algorithm(trace.flow)),
@@ -121,7 +121,7 @@ def verdict(measured: Measured) -> Verdict:
     limited_by, reason = _told(found, shares, stretches, scene.all_between)
     return Verdict(
         limited_by=limited_by,
-        sentence=_with_udp(run, _with_path(run, sentence(limited_by, reason, found, flows))),
+        sentence=_with_udp(run, sentence(limited_by, reason or _unexplained(run), found, flows)),
         evidence=found.evidence,
         flows=tuple(flows),
         fairness=evenly,
@@ -139,7 +139,7 @@ def _told(
     stretches: Sequence[Stretch],
     between: Callable[[float, float], Findings | None],
 ) -> tuple[LimitedBy, str]:
-    """The cause that took the most time and can be shown, and what is said of it.
+    """The cause that took the most time and can be shown, and what is said of it; nothing where none can.
 
     Unless all the time together says what no second can. What does not show in all of the time is told of the longest
     stretch of it.
@@ -156,12 +156,12 @@ def _told(
         part = between(start, end)
         if part is not None and (said := clause(name, part)):
             return name, f"from {start:.3g} to {end:.3g} s {said}"
-    return "unexplained", UNEXPLAINED
+    return "unexplained", ""
 
 
-def _with_path(run: Run, said: str) -> str:
-    """`said`, or where nothing is known of the path and nothing else is shown, what would help."""
-    return said if path_known(run) or said != UNEXPLAINED else _UNKNOWN_PATH
+def _unexplained(run: Run) -> str:
+    """What is said where the samples show nothing; of a path that is not known, what would help."""
+    return UNEXPLAINED if path_known(run) else _UNKNOWN_PATH
 
 
 def _stretches(flows: Sequence[Sequence[Second]], experiment: Experiment) -> list[Stretch]:
@@ -206,8 +206,12 @@ def _ranked(parts: Iterable[tuple[LimitedBy, float]]) -> dict[LimitedBy, float]:
 
 def sentence(limited_by: LimitedBy, reason: str, found: Findings, flows: Sequence[FlowVerdict]) -> str:
     """`reason`, how that changed over time or differs between the flows, and how full the link is."""
+    if reason == _UNKNOWN_PATH:
+        return reason
     link = LINK_USED.said(found)
-    told = _others(limited_by, flows) or _over_time(found.experiment, flows)
+    # Who is told of a stretch of time knows that it was not so all the time.
+    turns = "" if reason.startswith("from ") else _over_time(found.experiment, flows)
+    told = _others(limited_by, flows) or turns
     changed = _changed(found.experiment)
     wordings = (
         f"{changed}{reason}{told}{link}",

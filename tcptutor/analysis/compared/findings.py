@@ -146,8 +146,8 @@ class Findings:
 
     @property
     def held_by_host(self) -> bool:
-        """Whether data waits in the sender's own queue, whoever set that to let no more out."""
-        return self._held and (self.evidence.sender_queue_s or 0.0) > NOISE and not self._stuck
+        """Whether data waits in the sender though it might go, whoever has its host let no more out."""
+        return self._held and not self._stuck
 
     @property
     def _held(self) -> bool:
@@ -198,10 +198,15 @@ class Findings:
 
     @property
     def growing(self) -> bool:
-        """Whether the window grows and is used: then nothing but its own pace keeps it from more."""
+        """Whether the window grows and is used: then nothing but its own pace keeps it from more.
+
+        Of a path that is not known nobody can say that nothing else did.
+        """
         seen = self.evidence
         used = 0.3 if seen.cwnd_growth >= FAST else UNUSED
-        return seen.cwnd_growth >= RISING and seen.in_flight_bytes >= used * seen.cwnd_bytes > 0
+        return (
+            self.known and seen.cwnd_growth >= RISING and seen.in_flight_bytes >= used * seen.cwnd_bytes > 0
+        )
 
     @property
     def blind(self) -> bool:
@@ -239,9 +244,10 @@ class Findings:
 
     @property
     def short_queue(self) -> bool:
-        """Whether the bottleneck's queue holds clearly less than the BDP."""
-        ratio = self.case.buffer_ratio
-        return ratio is not None and ratio < SHORT_QUEUE
+        """Whether the bottleneck's queue holds clearly less than the BDP, of the flow with the least."""
+        flows = range(self.experiment.total_streams)
+        delay = min(map(self.experiment.delay, flows), default=0.0)
+        return self.case.rate is not None and 8 * self.case.buffer < SHORT_QUEUE * self.case.rate * delay
 
     @property
     def words(self) -> dict[str, str]:
@@ -270,7 +276,7 @@ class Findings:
             "loss": f"random loss, {units.percent(self.case.loss)}," if self.case.loss else "random loss",
             "times": "once" if cuts == 1 else f"{cuts} times",
             "queueing": units.seconds(seen.queueing_s, 2),
-            "marks": f"{seen.marks}",
+            "marked": f"{seen.marks} segments" if self.case.algorithm == "dctcp" else "segments",
             "qdisc": KEEP_SHORT.get(path.qdisc, path.qdisc),
             "drops": f"{seen.queue_drops}",
             "retransmits": f"{seen.retransmits}",

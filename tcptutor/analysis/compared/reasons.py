@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from tcptutor import theory, units
 from tcptutor.analysis.case import ENOUGH_LOSSES, Case
 from tcptutor.analysis.compared.explain import Verdict
+from tcptutor.analysis.compared.findings import Findings
 from tcptutor.analysis.expected.limits import UDP_ERROR
 from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeouts
 from tcptutor.analysis.expected.prediction import Prediction
 from tcptutor.analysis.expected.window import start_seconds, unsettled
 from tcptutor.analysis.models import CAUSE_NAMES, LOSS_BLIND, MODELLED, LimitedBy, ThroughputModel
-from tcptutor.analysis.observed.evidence import Measured
+from tcptutor.analysis.observed.evidence import Evidence, Measured, between
 
 SMALL = 0.03
 """Relative difference that needs no reason."""
@@ -25,13 +26,11 @@ SMALL = 0.03
 _LEFT = 2 / 3
 """Share of a difference that may be left for a reason to explain it."""
 
-_SUPER_PACKET = 5
-"""Segments sent again for each loss from which on an offload is the cause (the lab's own check)."""
+_SUPER_PACKET = 2
+"""Segments sent again for each loss from which on an offload makes a difference."""
 
-LIMIT_NAMES: dict[LimitedBy, str] = CAUSE_NAMES | {
-    "growing": "time: the window was still growing",
-    "unexplained": "something that the samples do not show",
-}
+_LATER = 1.05
+"""How much faster the end is than the beginning where the beginning is a start."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +53,35 @@ class Difference:
         """Measured over predicted."""
         return self.measured.throughput / self.prediction.throughput_bps
 
+    @property
+    def seen(self) -> Evidence | None:
+        return self.verdict.evidence
+
+    @property
+    def stalled(self) -> float:
+        """Share of the time in timeouts, at most all but a hundredth of it."""
+        return min(0.99, self.seen.stalled) if self.seen else 0.0
+
+    @property
+    def faster_later(self) -> bool:
+        """Whether the last quarter of the measured time carried clearly more than the first."""
+        start, end = self.measured.span
+        quarter = (end - start) / 4
+        parts = (between(self.measured, start, start + quarter), between(self.measured, end - quarter, end))
+        first, last = (math.fsum(flow.throughput_bps for flow in part.flows) for part in parts)
+        return last > _LATER * first
+
     def explained(self, factor: float) -> bool:
         """Whether the measurement is nearer to `factor` times the prediction than to the prediction."""
         if self.ratio <= 0 or factor <= 0:
             return False
         return abs(math.log(self.ratio / factor)) < _LEFT * abs(math.log(self.ratio))
+
+
+def was(limited_by: LimitedBy) -> str:
+    """What limited the flows instead."""
+    growing = limited_by == "growing"
+    return "the window was still growing" if growing else f"that was {CAUSE_NAMES[limited_by]}"
 
 
 def reason(it: Difference) -> str:
@@ -70,12 +93,12 @@ def reason(it: Difference) -> str:
 
 def super_packets(it: Difference) -> str:
     """netem drops what an offload has joined as one packet: fewer losses than the models count."""
-    run = it.measured.run
-    each = float(run.fidelity.checks.get("segments a loss", 0) or 0)
-    if not it.model.is_of_loss or not (run.experiment.hosts.offloads or each > _SUPER_PACKET):
+    each = it.measured.retransmits / it.measured.losses if it.measured.losses else 0.0
+    if not it.model.is_of_loss or not it.case.experiment.hosts.offloads or each < _SUPER_PACKET:
         return ""
-    many = f"{each:.0f} segments" if each > _SUPER_PACKET else "many segments"
-    return f"offloads: one loss takes a packet of {many}, and the model counts each one"
+    if not it.explained(math.sqrt(each)):
+        return ""
+    return f"offloads: one loss takes a packet of {each:.0f} segments, and the model counts each one"
 
 
 def other_times(it: Difference) -> str:
@@ -84,12 +107,19 @@ def other_times(it: Difference) -> str:
     experiment = run.experiment
     if not spans or experiment.flows.bytes is not None:
         return ""
-    if len(spans) != experiment.total_streams:
-        return f"{len(spans)} flows were measured, not {experiment.total_streams}"
+    total = experiment.total_streams
+    planned = [
+        max(0.0, experiment.seconds - max(experiment.start(flow), experiment.flows.warmup))
+        for flow in range(total)
+    ]
+    there = math.fsum(end - start for start, end in spans.values())
+    if not it.explained(there / max(math.fsum(planned), 1e-9)):
+        return ""
+    if len(spans) != total:
+        return f"{len(spans)} of {total} flows were measured"
     for flow, (start, end) in spans.items():
-        planned = experiment.seconds - max(experiment.start(flow), experiment.flows.warmup)
-        if planned > 0 and end - start < 0.9 * planned - 0.25 and run.complete:
-            return f"flow {flow + 1} was there for {end - start:.2g} of {planned:.2g} s"
+        if flow < total and end - start < 0.9 * planned[flow] - 0.25 and run.complete:
+            return f"flow {flow + 1} was there for {end - start:.2g} of {planned[flow]:.2g} s"
     return ""
 
 
@@ -119,28 +149,39 @@ def other_window(it: Difference) -> str:
 def whole_segments(it: Difference) -> str:
     """A window is used in full segments, and a receiver that has got an odd one waits for another before its ACK."""
     window, mss = it.case.receive_window, it.case.mss
-    if it.model is not ThroughputModel.WINDOW or not window or it.ratio > 1:
+    under_way = [each.mean("unacked") for each in it.measured.intervals]
+    if it.model is not ThroughputModel.WINDOW or not window or it.ratio > 1 or not any(under_way):
         return ""
-    whole = window // mss
-    if not any(it.explained(max(1, fit) * mss / window) for fit in (whole, whole - 1)):
+    whole, most = window // mss, max(under_way)
+    # No more than these were under way, and what is missing of the window explains what is missing of the rate.
+    if most > whole + 0.1 or not any(it.explained(max(1, fit) * mss / window) for fit in (whole, most)):
         return ""
-    return f"{whole} whole segments fit into {units.size(window)}, and the ACK of the last one may wait for another"
+    return f"{whole} whole segments fit into {units.size(window)}, and {most:.3g} were under way on average"
 
 
 def unchecked_writes(it: Difference) -> str:
     """More than the send buffer holds is under way where the application's writes are no whole segments."""
-    write = it.case.experiment.write
+    write, size = it.case.experiment.write, it.case.experiment.hosts.send_buffer
     if it.model is not ThroughputModel.SEND_BUFFER or write is None or it.case.whole_write or it.ratio < 1:
         return ""
-    return f"{units.size(write)} are no whole segments: the kernel adds to what is left of them unchecked"
+    if size is None or not it.seen or it.seen.send_buffer_bytes <= size:
+        return ""
+    held = units.size(it.seen.send_buffer_bytes)
+    return (
+        f"{units.size(write)} are no whole segments: the kernel adds to what is left of them, {held} in all"
+    )
 
 
 def queueing(it: Difference) -> str:
-    """A queue makes the round trip longer than the path's."""
-    rtt, path = it.verdict.evidence.mean_rtt_s if it.verdict.evidence else 0.0, it.case.rtt
-    if not it.model.is_by_round_trip or rtt <= 1.1 * path or not it.explained(path / rtt):
+    """The round trip was longer than the path's: by a queue, or by whatever else was waited for."""
+    if not it.seen or not it.model.is_by_round_trip:
         return ""
-    return f"the RTT was {units.seconds(rtt)}, not the path's {it.case.rtt_text()}: queues formed"
+    rtt = it.seen.mean_rtt_s
+    path = math.fsum(flow.rtt for flow in it.case.flows) / max(1, it.case.number)
+    if rtt <= 1.1 * path or not it.explained(path / rtt):
+        return ""
+    queued = ": queues formed" if it.seen.queueing_s >= (rtt - path) / 2 else ""
+    return f"the RTT was {units.seconds(rtt)}, not the path's {it.case.rtt_text(path)}{queued}"
 
 
 def more_losses(it: Difference) -> str:
@@ -148,32 +189,35 @@ def more_losses(it: Difference) -> str:
     p, lost = it.case.loss_rate, it.measured.loss_rate
     if not it.model.is_of_loss or lost <= 1.3 * p or not it.explained(math.sqrt(p / lost)):
         return ""
-    return f"{units.percent(lost, 2)} was lost, more than the path's {units.percent(p)}"
+    return (
+        f"{units.percent(lost, 2)} of the segments met a loss event, more than the path's {units.percent(p)}"
+    )
 
 
 def lost_acks(it: Difference) -> str:
     """Acknowledgements are cumulative: one that is lost costs nothing, all of a window cost a timeout."""
     window = it.case.window_of(it.measured.throughput)
     chance = all_acks_lost(it.case, window) if it.case.ack_loss else 0.0
-    if not it.model.is_by_round_trip or chance < ACKS_MATTER or it.ratio > 1:
+    if not it.model.is_by_round_trip or chance < ACKS_MATTER or not it.explained(1 - it.stalled):
         return ""
-    return f"in {units.percent(chance, 2)} of the windows every ACK is lost, and then only a timeout goes on"
+    took = units.percent(it.stalled, 2)
+    return f"every ACK of a window is lost once in {1 / chance:.2g}, and waiting for timeouts took {took} of the time"
 
 
 def timed_out(it: Difference) -> str:
     """Mathis and its kin leave timeouts out, and Padhye has more of them than Linux."""
     if not it.model.is_of_loss or not it.case.loss_rate:
         return ""
-    share, stalled = timeouts(it.case), it.verdict.evidence.stalled if it.verdict.evidence else 0.0
     if it.model is ThroughputModel.PADHYE:
-        fewer = it.ratio > 1 and share > 0.1 and it.ratio <= 1.5 / (1 - share)
-        return "Linux avoids most of Padhye's timeouts: RACK and tail loss probes" if fewer else ""
-    if it.ratio >= 1 or max(share / 2, stalled) < 0.1:
+        share = timeouts(it.case)
+        if it.stalled >= share or not it.explained((1 - it.stalled) / (1 - share)):
+            return ""
+        took, said = units.percent(it.stalled, 2), units.percent(share, 2)
+        return f"timeouts took {took} of the time, Padhye has {said}: Linux has RACK and tail loss probes"
+    if not it.explained(1 - it.stalled):
         return ""
-    if stalled >= 0.1:
-        took = units.percent(stalled, 2)
-        return f"waiting for timeouts took {took} of the time, which this model leaves out"
-    return "timeouts count here, which this model leaves out"
+    took = units.percent(it.stalled, 2)
+    return f"waiting for timeouts took {took} of the time, which this model leaves out"
 
 
 def loss_constant(it: Difference) -> str:
@@ -230,10 +274,18 @@ def udp_share(it: Difference) -> str:
 def short_buffer(it: Difference) -> str:
     """The link runs dry after each loss, as the queue does not hold what the window falls below the BDP."""
     x, case = it.case.buffer_ratio, it.case
-    if it.model is not ThroughputModel.LINK or x is None or x >= 1 or case.loss_rate:
+    if (
+        it.model is not ThroughputModel.LINK
+        or x is None
+        or x >= 1
+        or case.loss_rate
+        or case.algorithm != "reno"
+    ):
         return ""
-    expected = it.binding is ThroughputModel.LINK and case.algorithm == "reno"
-    if it.verdict.limited_by != "bottleneck" or expected or not it.explained(used := case.sawtooth_use(x)):
+    start, end = it.measured.span
+    dry = [row.bytes == 0 for row in it.measured.run.queue if start <= row.t <= end]
+    lossy = it.seen is not None and it.seen.lossy
+    if not lossy or (dry and not any(dry)) or not it.explained(used := case.sawtooth_use(x)):
         return ""
     return f"a queue of {x:.2g} BDP runs dry after each loss, and Reno leaves {units.percent(1 - used, 2)} of the link"
 
@@ -254,22 +306,38 @@ def framing(it: Difference) -> str:
 
 def slow_start(it: Difference) -> str:
     """The warm-up ends before the flows are where the model has them from the beginning."""
-    if it.prediction.limited_by == "random-loss" or it.ratio > 1:
+    experiment, throughput = it.case.experiment, it.prediction.throughput_bps
+    if it.prediction.limited_by == "random-loss" or it.ratio > 1 or experiment.flows.bytes is not None:
         return ""
-    throughput, warmup = it.prediction.throughput_bps, it.case.experiment.flows.warmup
-    share = unsettled(it.case, throughput)
-    if share < SMALL / 2 or not it.explained(max(1e-3, 1 - share)):
+    share, takes = unsettled(it.case, throughput), start_seconds(it.case, throughput)
+    if share < SMALL / 2 or takes > experiment.seconds or not it.explained(max(1e-3, 1 - share)):
         return ""
-    seconds = units.seconds(start_seconds(it.case, throughput), 2)
+    if not it.faster_later:
+        return ""
+    warmup = experiment.flows.warmup
     missing = units.percent(share, 2)
-    return f"the start takes {seconds}, the warm-up {warmup:g} s: up to {missing} of the mean is missing"
+    start = f"the start takes {units.seconds(takes, 2)}, the warm-up {warmup:g} s"
+    return f"{start}: up to {missing} of the mean is missing"
+
+
+def acks_in_the_way(it: Difference) -> str:
+    """No window gets more than its acknowledgements let go, and the way back carries no more of them."""
+    full = it.seen is not None and Findings(it.case, it.seen, None).full_of_acks
+    if not full or it.ratio > 1 or not it.model.is_of_link:
+        return ""
+    return (
+        f"the way back, {units.rate(it.case.path.reverse_rate or 0.0)}, has no room for more acknowledgements"
+    )
 
 
 def other_limit(it: Difference) -> str:
     """A model that would allow more is not wrong: something else stopped the flows."""
     limited = it.verdict.limited_by
-    lower = it.ratio < 1 and limited != it.prediction.limited_by
-    return f"not the limit: that was {LIMIT_NAMES[limited]}" if lower else ""
+    if it.ratio > 1 or limited == "unexplained":
+        return ""
+    if it.model is ThroughputModel.PACING and (it.case.fq_rate or math.inf) < it.prediction.throughput_bps:
+        return "not the limit: fq has the lower pace" if limited == "pacing" else ""
+    return f"not the limit: {was(limited)}" if limited != it.prediction.limited_by else ""
 
 
 RULES: tuple[Callable[[Difference], str], ...] = (
@@ -290,6 +358,7 @@ RULES: tuple[Callable[[Difference], str], ...] = (
     short_buffer,
     framing,
     slow_start,
+    acks_in_the_way,
     other_limit,
 )
 """In the order in which they are asked: what spoils a comparison before what a model leaves out."""

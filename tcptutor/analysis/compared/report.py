@@ -8,7 +8,7 @@ import msgspec
 
 from tcptutor.analysis.case import ENOUGH_LOSSES, case_of
 from tcptutor.analysis.compared.explain import Verdict, verdict
-from tcptutor.analysis.compared.reasons import LIMIT_NAMES, Difference, reason
+from tcptutor.analysis.compared.reasons import Difference, reason, was
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.evidence import Measured, measure, path_known
@@ -112,6 +112,6 @@ def _note(run: Run, expectation: Expectation, compared: list[Compared], why: Ver
     binding, prediction = compared[0], compared[0].prediction
     if binding.within or (prediction.limited_by == "random-loss" and expectation.loss_events < ENOUGH_LOSSES):
         return expectation.note
-    if why.limited_by != prediction.limited_by:
-        return f"{prediction.label} was expected to be the limit, but it was {LIMIT_NAMES[why.limited_by]}"
+    if why.limited_by not in (prediction.limited_by, "unexplained"):
+        return f"{prediction.label} was expected to be the limit, but {was(why.limited_by)}"
     return binding.reason or expectation.note

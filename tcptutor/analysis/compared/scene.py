@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -44,10 +45,20 @@ class Scene:
     def flow(self, interval: Interval) -> Findings:
         """Of one flow over `interval`."""
         case = self.case_of(interval.flow)
-        seen = evidence_of(self.run, interval, self.links[case.backward])
+        beside = [
+            one.throughput_bps
+            for one in self.measured.flows
+            if self.run.experiment.reversed(one.flow) == case.backward
+        ]
+        seen = evidence_of(self.run, interval, self.links[case.backward], math.fsum(beside) or None)
         kinds = self._kinds([interval])
         return Findings(
-            case, seen, most_common(list(kinds.elements())), events=kinds, known=path_known(self.run)
+            case,
+            seen,
+            most_common(list(kinds.elements())),
+            flows=len(beside) or 1,
+            events=kinds,
+            known=path_known(self.run),
         )
 
     def flow_between(self, trace: Trace) -> Callable[[float, float], Findings | None]:

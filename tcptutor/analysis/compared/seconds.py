@@ -8,7 +8,7 @@ between two of another such cause counts with these.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
@@ -67,7 +67,11 @@ class FairnessSecond(msgspec.Struct, frozen=True, kw_only=True):
 def seconds(measured: Measured, scene: Scene) -> dict[int, tuple[Second, ...]]:
     """By flow number, of the whole run, warm-up included; nothing for a flow that was hardly seen."""
     experiment = measured.run.experiment
-    parts = {trace.flow: _cut(trace, experiment.flows.warmup) for trace in measured.traces}
+    ends = measured.spans if experiment.flows.bytes is not None else {}
+    parts = {
+        trace.flow: _cut(trace, experiment.flows.warmup, ends.get(trace.flow, (0.0, math.inf))[1])
+        for trace in measured.traces
+    }
     beside: dict[tuple[bool, int], list[Interval]] = defaultdict(list)
     for each in chain.from_iterable(parts.values()):
         beside[experiment.reversed(each.flow), _number(each)].append(each)
@@ -96,9 +100,10 @@ def seconds(measured: Measured, scene: Scene) -> dict[int, tuple[Second, ...]]:
     return found
 
 
-def _cut(trace: Trace, warmup: float) -> list[Interval]:
-    """At whole seconds and at the end of the warm-up."""
+def _cut(trace: Trace, warmup: float, until: float) -> list[Interval]:
+    """At whole seconds and at the end of the warm-up, up to `until`, when a flow has sent all that it had."""
     times = trace.column("t")
+    times = times[: bisect_right(times, until + _SLACK)]
     if len(times) < 2 or times[-1] - times[0] < _LEAST:
         return []
     whole = range(math.floor(times[0]) + 1, math.ceil(times[-1]))

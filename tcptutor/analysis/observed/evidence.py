@@ -28,8 +28,8 @@ _SLACK = 1e-3
 _LATE = 1.0
 """Seconds after the planned end in which samples still belong to the traffic, as its start takes a moment."""
 
-_APART, _LEAST_APART = 0.02, 0.25
-"""By how much, relative or in seconds, flows may begin and end apart and still cover the same time."""
+_APART, _LEAST_APART, _MOST_APART = 0.02, 0.25, 0.05
+"""How far apart flows may begin and end and still cover the same time: relative, or in seconds, relatively at most."""
 
 
 _CREDIT = 1.05
@@ -81,7 +81,7 @@ class Measured:
         if not spans or (len(spans) < 2 and not fixed) or any(one.flow not in spans for one in self.flows):
             return plain
         start, end = self.span
-        slack = max(_APART * (end - start), _LEAST_APART)
+        slack = max(_APART * (end - start), min(_LEAST_APART, _MOST_APART * (end - start)))
         alike = all(first - start <= slack and end - last <= slack for first, last in spans.values())
         if (alike and not fixed) or end <= start:
             return plain
@@ -114,7 +114,7 @@ def measure(run: Run) -> Measured:
 
 
 def between(measured: Measured, start: float, end: float) -> Measured:
-    """The same run from `start` to `end`, of the flows that were there then."""
+    """What `measured` has of the time from `start` to `end`, of the flows that were there then."""
     intervals = []
     for trace in measured.traces:
         times = trace.column("t")
@@ -141,9 +141,11 @@ def path_known(run: Run) -> bool:
 
 
 def _measured_time(run: Run, trace: Trace) -> Interval:
-    """From the first sample after the warm-up to the end of the traffic, as the lab has it."""
-    times = trace.column("t")
-    first = min(bisect_left(times, run.experiment.flows.warmup), len(times) - 1)
+    """From the sample that is nearest to the end of the warm-up to the end of the traffic."""
+    times, warmup = trace.column("t"), run.experiment.flows.warmup
+    first = min(bisect_left(times, warmup), len(times) - 1)
+    if first > 0 and warmup - times[first - 1] < times[first] - warmup:
+        first -= 1
     end = bisect_right(times, run.experiment.seconds + _LATE)
     if run.experiment.flows.bytes is not None and end > first + 1:
         # A flow that has sent all is idle.
@@ -203,7 +205,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     timeouts: int = 0
     """0 where the kernel does not tell."""
     marks: int = 0
-    """Segments that arrived with an ECN mark."""
+    """Segments that the sender was told of as marked: with DCTCP those that were, else all until it answered."""
     queue_drops: int = 0
     """Packets that the bottleneck's queue dropped; 0 where it was not measured."""
     flow_bps: float = 0.0

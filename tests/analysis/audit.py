@@ -1,0 +1,423 @@
+"""A second reading of what is said of a run: each printed clause and reason against the raw samples.
+
+Nothing of the rules, of the evidence or of the models is used here: only rows of numbers and what the experiment set.
+Each claim has a function that gives what is wrong with it, or an empty text. A claim without one is wrong as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from tcptutor.analysis import Report
+from tcptutor.analysis.compared.clauses import CLAUSES, LINK_USED, UNEXPLAINED
+from tcptutor.run import Run
+from tcptutor.spec import Experiment
+
+from . import audit_reasons
+from .audit_reasons import REASONS
+from .raw import Raw, least, measured, must, number, rate, size_of, time_of, together, way_back
+
+__all__ = ["AUDITS", "REASONS", "clauses", "problems", "sentence"]
+
+Check = Callable[[Raw, Mapping[str, str]], str]
+
+
+def near(text: str, value: float, slack: float = 0.02) -> str:
+    return "" if abs(number(text) - value) <= slack + 0.02 * value else f"{text} said, {value:.4g} sampled"
+
+
+# What limited it
+
+
+def _busy(raw: Raw, said: Mapping[str, str]) -> str:
+    share = raw.busy() / raw.seconds()
+    return together(near(said["busy"], share), must(share < 0.805, f"busy {share:.2f} of the time"))
+
+
+def _starved(raw: Raw, said: Mapping[str, str]) -> str:
+    share = raw.share(
+        lambda row: (
+            bool(row["app_limited"])
+            and row["notsent"] < max(1, row["mss"])
+            and row["unacked"] < max(1, row["cwnd"])
+        )
+    )
+    return together(near(said["starved"], share), least("waiting for data", share, 0.5))
+
+
+def _window(raw: Raw, said: Mapping[str, str]) -> str:
+    """The size that is told is the advertised one, or the one asked for where the two are nearly the same."""
+    if "," not in said["window"]:
+        return ""
+    size = size_of(said["window"])
+    advertised, asked = raw.mean("snd_wnd"), raw.experiment.hosts.window or 0
+    if not advertised:
+        return ""
+    close = abs(size - advertised) <= max(0.11 * size, raw.mean("mss"))
+    return must(close, f"{size:.0f} bytes said, {advertised:.0f} advertised, {asked} asked")
+
+
+def _rwnd(raw: Raw, said: Mapping[str, str]) -> str:
+    share = raw.grown("rwnd_limited") / max(raw.busy(), 1e-9)
+    return together(
+        near(said["windowed"], min(1.0, share)), least("window full", share, 0.5), _window(raw, said)
+    )
+
+
+def _filled(raw: Raw, said: Mapping[str, str]) -> str:
+    flight = raw.flow_bps() * raw.mean("rtt") / 8
+    return together(
+        least("share of the window under way", flight / max(raw.mean("snd_wnd"), 1), 0.75),
+        least("time with a full window", raw.grown("rwnd_limited") / max(raw.busy(), 1e-9), 0.1),
+        must(abs(size_of(said["flight"]) - flight) <= 0.1 * flight, f"{flight:.0f} bytes under way"),
+        _window(raw, said),
+    )
+
+
+def _sndbuf(raw: Raw, said: Mapping[str, str]) -> str:
+    share = raw.grown("sndbuf_limited") / max(raw.busy(), 1e-9)
+    return together(near(said["buffered"], min(1.0, share)), least("buffer full", share, 0.5))
+
+
+def _small_buffer(raw: Raw, said: Mapping[str, str]) -> str:
+    asked = raw.experiment.hosts.send_buffer or raw.experiment.flows.buffer
+    if asked is None:
+        return "no buffer was asked for"
+    each = [
+        sum(a * b + c for a, b, c in zip(one["unacked"], one["mss"], one["notsent"], strict=True))
+        / len(one["t"])
+        for one in raw.columns.values()
+    ]
+    held = sum(each) / len(each)
+    return together(
+        must(abs(size_of(said["buffer"]) - asked) <= 0.01 * asked, f"{asked} bytes were asked for"),
+        least("share of it that is filled", held / asked, 0.4),
+    )
+
+
+def _no_queue(raw: Raw) -> str:
+    """Who is held in the sender does not wait at the bottleneck."""
+    used = raw.used()
+    if not raw.queue or used is None or used < 0.95:
+        return ""
+    frames = sum(row.packets for row in raw.queue) / len(raw.queue)
+    wait, shortest = raw.wait(), min(rtt for one in raw.columns.values() for rtt in one["min_rtt"])
+    stands = frames > 3 and wait > 0.12 * shortest
+    return must(not stands, f"{frames:.0f} packets wait at the bottleneck, {wait:.3g} s")
+
+
+def _paced(raw: Raw, said: Mapping[str, str]) -> str:
+    pace, asked, fq = rate(said["pace"]), raw.experiment.flows.pacing, raw.experiment.hosts.maxrate
+    paces = [rate for one in raw.columns.values() for rate in one["pacing_rate"]]
+    shown = max(paces) if max(paces) <= 1.002 * min(paces) else None
+    known = [rate for rate in (asked, shown) if rate is not None]
+    return together(
+        must(any(abs(pace - rate) <= 0.01 * rate for rate in known), f"paced at {known}"),
+        least("share of the pace", raw.flow_bps() / pace, 0.65),
+        must(fq is None or fq > 0.9 * pace, f"fq lets only {fq} out"),
+        _no_queue(raw),
+    )
+
+
+def _fq(raw: Raw, said: Mapping[str, str]) -> str:
+    fq, asked = raw.experiment.hosts.maxrate, raw.experiment.flows.pacing
+    if fq is None:
+        return "no fq has a maxrate"
+    return together(
+        must(abs(rate(said["maxrate"]) - fq) <= 0.01 * fq, f"maxrate is {fq}"),
+        least("share of maxrate", raw.flow_bps() / fq, 0.6),
+        must(asked is None or asked >= 0.9 * fq, f"the application paces at {asked}"),
+        _no_queue(raw),
+    )
+
+
+def _in_host(raw: Raw, said: Mapping[str, str]) -> str:
+    share = raw.share(
+        lambda row: (
+            row["notsent"] >= row["mss"]
+            and row["ca_state"] < 2
+            and row["unacked"] < 0.95 * min(row["cwnd"], (row["snd_wnd"] or 1e12) / row["mss"])
+        )
+    )
+    names = {raw.experiment.algorithm(flow) for flow in raw.columns}
+    return together(
+        least("data waiting with room", share, number(said["held"]) - 0.02),
+        least("data waiting with room", share, 0.5),
+        must("bbr" not in names, "BBR leaves room on purpose"),
+        _no_queue(raw),
+    )
+
+
+def _random(raw: Raw, said: Mapping[str, str]) -> str:
+    count = 1 if said["times"] == "once" else int(said["times"].removesuffix(" times"))
+    path = raw.experiment.path
+    loss = path.reverse_loss if raw.backward else path.loss
+    told = re.search(r"([\d.e-]+) %", said["loss"])
+    return together(
+        must(raw.loses(), "the path loses nothing at random"),
+        must(1 <= count <= raw.grown("retransmits"), f"{raw.grown('retransmits'):.0f} were sent again"),
+        must(told is None or abs(float(told[1]) / 100 - loss) <= 0.01 * loss, f"the loss is {loss}"),
+    )
+
+
+def _is_full(raw: Raw, said: Mapping[str, str]) -> str:
+    used = raw.used()
+    return "the link has no rate" if used is None else least("use of the link", used, 0.95 - 0.01)
+
+
+def _adds(raw: Raw, said: Mapping[str, str]) -> str:
+    wait, told = raw.wait(), time_of(said["queueing"])
+    shortest = min((rtt for one in raw.columns.values() for rtt in one["min_rtt"] if rtt > 0), default=0.0)
+    return together(
+        must(abs(told - wait) <= 0.06 * wait + 2e-4, f"{told:.4g} s said, {wait:.4g} sampled"),
+        least("wait over the least RTT", wait / max(shortest, 1e-9), 0.095),
+    )
+
+
+def _used_most(raw: Raw, said: Mapping[str, str]) -> str:
+    return least("use of the link", raw.used() or 0.0, 0.85 - 0.01)
+
+
+def _marks(raw: Raw, said: Mapping[str, str]) -> str:
+    marks, names = raw.grown("delivered_ce"), {raw.experiment.algorithm(flow) for flow in raw.columns}
+    if said["marked"] == "segments":
+        return must(marks > 0, "none was marked")
+    exact = must(0 < int(said["marked"].removesuffix(" segments")) == marks, f"{marks:.0f} were marked")
+    return together(exact, must(names == {"dctcp"}, "others are told of one mark until they answer"))
+
+
+def _dropped(raw: Raw, said: Mapping[str, str]) -> str:
+    told = int(said["drops"])
+    return must(told > 0 and abs(told - raw.drops()) <= 2 + 0.1 * told, f"{raw.drops()} were dropped")
+
+
+def _again(raw: Raw, said: Mapping[str, str]) -> str:
+    grown = raw.grown("retransmits")
+    return must(int(said["retransmits"]) == grown, f"{grown:.0f} were sent again")
+
+
+def _keeps_short(raw: Raw, said: Mapping[str, str]) -> str:
+    qdisc = raw.experiment.path.qdisc
+    return must(qdisc.replace("_", "-") == said["qdisc"].lower(), f"the queue is {qdisc}")
+
+
+def _short(raw: Raw, said: Mapping[str, str]) -> str:
+    path, rate = raw.experiment.path, raw.experiment.path.rate or 0.0
+    delay = min(raw.experiment.delay(flow) for flow in range(raw.experiment.total_streams))
+    bdps = path.queue / max(1.0, rate * delay / 8)
+    return must(bdps < 0.9 or path.qdisc != "fifo", f"the queue holds {bdps:.2g} BDP")
+
+
+def _bbr(raw: Raw, said: Mapping[str, str]) -> str:
+    names = {raw.experiment.algorithm(flow) for flow in raw.columns}
+    return together(must(names == {"bbr"}, f"{names} send"), least("use of the link", raw.used() or 0.0, 0.8))
+
+
+def _only_a_queue(raw: Raw, said: Mapping[str, str]) -> str:
+    return together(
+        _again(raw, said),
+        must(raw.grown("retransmits") > 0, "nothing was sent again"),
+        must(not raw.loses(), "the path loses"),
+        must(not raw.queue, f"the queue was sampled, and dropped {raw.drops()}"),
+    )
+
+
+def _computer(raw: Raw, said: Mapping[str, str]) -> str:
+    busiest = float(raw.run.fidelity.checks.get("busiest processor", 0))
+    return together(near(said["processor"], busiest), least("busiest processor", busiest, 0.9), must(
+        raw.rate() is None, "a rate is set"
+    ))  # fmt: skip
+
+
+def _growing(raw: Raw, said: Mapping[str, str]) -> str:
+    first = last = 0.0
+    for one in raw.columns.values():
+        quarter = max(1, len(one["cwnd"]) // 4)
+        first += sum(one["cwnd"][:quarter]) / quarter
+        last += sum(one["cwnd"][-quarter:]) / quarter
+    growth = last / first
+    told = said["growth"]
+    value = (
+        float(told.removesuffix("-fold")) if told.endswith("-fold") else 1 + number(told.removeprefix("by "))
+    )
+    return together(
+        must(growth > 1.001, f"the window went to {growth:.3g} of itself"),
+        must(abs(value - growth) <= 0.07 * growth, f"{growth:.3g}-fold by the samples"),
+    )
+
+
+def _reordering(raw: Raw, said: Mapping[str, str]) -> str:
+    found = raw.grown("reord_seen") + (0 if raw.experiment.path.duplicate else raw.grown("dsack_dups"))
+    return together(
+        must(int(said["reordered"]) == found >= 3, f"{found:.0f} were found"),
+        must(raw.grown("retransmits") > 0, "nothing was sent again"),
+    )
+
+
+def _timeouts(raw: Raw, said: Mapping[str, str]) -> str:
+    return together(
+        _stalls(raw, said), must(0 < int(said["timeouts"]) == raw.grown("total_rto"), "another number of them")
+    )  # fmt: skip
+
+
+def _stalls(raw: Raw, said: Mapping[str, str]) -> str:
+    share = raw.stalled()
+    return together(least("time without progress", share, 0.25), near(said["stalled"], share, 0.12))
+
+
+def _said_used(raw: Raw, said: Mapping[str, str]) -> str:
+    used = raw.used()
+    return (
+        "the link has no rate"
+        if used is None
+        else near(said["used"], min(used, 1.0) if used <= 1.06 else used, 0.02)
+    )
+
+
+def both(*checks: Check) -> Check:
+    return lambda raw, said: together(*(check(raw, said) for check in checks))
+
+
+AUDITS: dict[str, Check] = {
+    "the application had data to send {busy} of the time": _busy,
+    "the application writes too slowly, TCP waited for data {starved} of the time": _starved,
+    "{window} was full {windowed} of the time": _rwnd,
+    "{window} was full: {flight} of it were under way": _filled,
+    "the send buffer was full {buffered} of the time": _sndbuf,
+    "the send buffer, {buffer}, was full: it has no room for more on its way": _small_buffer,
+    "the application paces each flow at {pace}": _paced,
+    "fq paces each flow at {maxrate}": _fq,
+    "data waits in the sender {held} of the time though the windows have room: its host holds it back": _in_host,
+    "{loss} cut the window {times}": _random,
+    "the bottleneck is full, its queue adds {queueing} and marks {marked}": both(_is_full, _adds, _marks),
+    "the bottleneck is full, its queue adds {queueing}": both(_is_full, _adds),
+    "the bottleneck is full, its queue marks {marked} before it must drop any": both(_is_full, _marks),
+    "the bottleneck is full, {qdisc} drops some ({drops}) to keep its queue short": both(
+        _is_full, _dropped, _keeps_short
+    ),
+    "the bottleneck is full": _is_full,
+    "{qdisc} marks {marked} to keep the bottleneck's queue short": both(_marks, _keeps_short),
+    "the bottleneck's queue marks {marked}": _marks,
+    "{qdisc} drops {drops} segments to keep the bottleneck's queue short": both(_dropped, _keeps_short),
+    "the bottleneck's short queue overflows: {drops} dropped, {retransmits} sent again": both(
+        _dropped, _again, _short
+    ),
+    "the bottleneck's queue adds {queueing}": both(_used_most, _adds),
+    "the bottleneck's queue overflows: {drops} dropped, {retransmits} sent again": both(_dropped, _again),
+    "BBR sends at the rate that it measures": _bbr,
+    "the way back, {back}, has no room for more acknowledgements": way_back,
+    "{retransmits} segments were sent again: a queue overflowed, for the path loses none": _only_a_queue,
+    "no rate is set, and a processor was busy {processor} of the time: this computer is the bottleneck": _computer,
+    "the window was still growing, {growth} in this time": _growing,
+    "segments came out of order, and TCP took some for lost: it found {reordered} such": _reordering,
+    "waiting for timeouts ({timeouts} of them) took {stalled} of the time": _timeouts,
+    "waiting for timeouts took {stalled} of the time": _stalls,
+}
+"""By a clause's own text."""
+
+
+def clauses() -> set[str]:
+    """Every text that a cause can be told with."""
+    return {each.text for those in CLAUSES.values() for each in those}
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+?)", re.escape(text)))
+
+
+_PATTERNS = [
+    (_pattern(text), AUDITS[text])
+    for text in sorted(AUDITS, key=lambda text: len(re.sub(r"{\w+}", "", text)), reverse=True)
+]
+"""Those with the most words first: "{window} was full" is said of the send buffer in other words."""
+_LINK = re.compile(_pattern(LINK_USED.text).pattern + r"\Z")
+_STRETCH = re.compile(r"from ([\d.e-]+) to ([\d.e+-]+) s ")
+_CHANGED = re.compile(r"at ([\d.]+ \w+) (?:the \w+ (?:became|came|went) [^:]+): ")
+_TURNS = re.compile(r" \(first (.+)\)\Z")
+_OTHERS = re.compile(r"; (?:flow \d+|\d+ of \d+ flows): [^;]+\Z")
+_UDP_BESIDE = re.compile(r"; UDP lost (?P<lost>[\d.e-]+ %|\d+ of \d+)(?P<where> in [^;]+| on the path)?\Z")
+_UDP_ALONE = re.compile(
+    r"(?:UDP|\d+ UDP flows) sent (?P<sent>[\d.]+ \w+/s)(?: and all of it arrived|, (?P<received>[\d.]+ \w*bit/s)"
+    r" arrived: (?P<lost>[\d.e-]+ %|\d+ of \d+) lost(?P<where> .+)?)"
+)
+_WITHOUT = (
+    UNEXPLAINED,
+    "nothing was measured",
+    "cut short before anything could be measured",
+    "its path is not known",
+)
+
+
+def problems(run: Run, report: Report) -> Iterator[str]:
+    """What is said of `run`, and false."""
+    flows = sorted(set(run.samples.column("flow")))
+    said = [(report.verdict.sentence, flows), *((one.sentence, [one.flow]) for one in report.verdict.flows)]
+    for text, whose in said:
+        if found := sentence(run, text, whose):
+            yield f"{text!r}: {found}"
+    yield from audit_reasons.problems(run, report)
+
+
+def sentence(run: Run, text: str, flows: Sequence[int]) -> str:
+    """What is wrong with one sentence about `flows`; empty for nothing."""
+    start, end = measured(run)
+    rest = text
+    if text.startswith(_WITHOUT) and not _LINK.search(text):
+        return ""
+    if udp := _UDP_ALONE.fullmatch(text):
+        return _datagrams(run, udp.groupdict())
+    whole = Raw(run, flows, start, end)
+    wrong = []
+    if udp := _UDP_BESIDE.search(rest):
+        rest = rest[: udp.start()]
+        wrong.append(_datagrams(run, udp.groupdict()))
+    if changed := _CHANGED.match(rest):
+        rest = rest[changed.end() :]
+        wrong.append(_changes(run.experiment, changed[0]))
+    if link := _LINK.search(rest):
+        rest = rest[: link.start()]
+        wrong.append(_said_used(whole, link.groupdict()) if whole.columns else "")
+    if others := _OTHERS.search(rest):
+        rest = rest[: others.start()]
+    if turns := _TURNS.search(rest):
+        rest = rest[: turns.start()]
+        total = sum(float(each) for each in re.findall(r", ([\d.]+) s", turns[1]))
+        wrong.append(must(total <= end - start + 2, f"{total} s in turn, of {end - start}"))
+    if stretch := _STRETCH.match(rest):
+        rest = rest[stretch.end() :]
+        since, until = float(stretch[1]), float(stretch[2])
+        wrong.append(must(start - 0.06 <= since < until <= end, "another time than the measured one"))
+        whole = Raw(run, flows, since, until)
+    if rest.startswith(_WITHOUT):
+        return together(*wrong)
+    if not whole.columns:
+        return together(*wrong)  # results without samples
+    for pattern, check in _PATTERNS:
+        if found := pattern.fullmatch(rest):
+            return together(*wrong, check(whole, found.groupdict()))
+    return f"nobody audits {rest!r}"
+
+
+def _datagrams(run: Run, said: Mapping[str, str | None]) -> str:
+    """What is said of UDP, by its receivers' counts and by who dropped packets."""
+    lost, sent = (sum(getattr(flow, name) for flow in run.udp) for name in ("lost", "datagrams"))
+    where, told = said.get("where") or "", said.get("lost") or "0 of 0"
+    counted = told == f"{lost} of {sent}" or (
+        told.endswith("%") and not near(told, lost / max(1, sent), 0.002)
+    )
+    drops = [row.drops for row in run.queue]
+    return together(
+        must(counted or (told == "0 of 0" and not lost), f"{lost} of {sent} datagrams were lost"),
+        must("queue" not in where or "sender" in where or drops[-1] > drops[0], "the queue dropped nothing"),
+        must(
+            "path" not in where or int(run.fidelity.checks.get("random drops", 0)) > 0,
+            "the path dropped nothing",
+        ),
+        must("buffer" not in where or any(flow.overruns for flow in run.udp), "no buffer was full"),
+    )
+
+
+def _changes(experiment: Experiment, text: str) -> str:
+    at = time_of(text)
+    return must(any(abs(one.at - at) <= 0.01 * at for one in experiment.path.changes), "nothing changes then")
