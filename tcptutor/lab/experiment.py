@@ -247,6 +247,8 @@ def _follow(
     except Stopped:
         seconds = seconds or (samples[-1].t if samples else 0.0)
     watch.drops(before, {interface: shaping.read(interface) for interface in wanted}, network.bottleneck)
+    if (dropped := setup.firewall_drops()) is not None:
+        watch.checks["firewall drops"] = dropped
     warmup = watch.experiment.flows.warmup
     datagrams = [result for one in running.udp for result in one.results(warmup, seconds)]
     channel.send(finished(running.sampler, watch, seconds, complete, planned=True, udp=datagrams))

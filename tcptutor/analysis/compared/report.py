@@ -12,6 +12,7 @@ from tcptutor.analysis.compared.reasons import LIMIT_NAMES, Difference, reason
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.evidence import Measured, measure, path_known
+from tcptutor.analysis.observed.udp import udp_results
 from tcptutor.run import Run
 from tcptutor.theory import jain_index
 
@@ -66,7 +67,7 @@ def report_of(measured: Measured) -> Report:
     compared = []
     for prediction in expectation.predictions if path_known(run) else ():
         difference = Difference(prediction, expectation.binding.model, measured, case, why)
-        within = bool(flows or run.udp) and abs(difference.ratio - 1) <= prediction.tolerance
+        within = bool(flows or udp_results(run)) and abs(difference.ratio - 1) <= prediction.tolerance
         compared.append(
             Compared(prediction=prediction, ratio=difference.ratio, within=within, reason=reason(difference))
         )
@@ -79,7 +80,7 @@ def report_of(measured: Measured) -> Report:
         loss_events=measured.losses,
         compared=tuple(compared),
         verdict=why,
-        note=_note(run, expectation, compared, why) if flows or run.udp else why.sentence,
+        note=_note(run, expectation, compared, why) if flows or udp_results(run) else why.sentence,
     )
 
 
