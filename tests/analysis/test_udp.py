@@ -99,11 +99,11 @@ def test_a_run_of_udp_alone_is_compared_with_what_was_expected() -> None:
     [
         ({"lost": 0}, " and all of it arrived", "application"),
         ({"lost": 12, "path": 12}, ", 7.99 Mbit/s arrived: 12 of 10000 lost on the path", "application"),
-        ({"lost": 2000, "queue": 2000}, ": 20 % lost in the bottleneck's queue", "bottleneck"),
+        ({"lost": 2000, "queue": 2000}, ": 20 % lost in the queue", "bottleneck"),
         ({"lost": 2000, "socket": 2000}, ": 20 % lost in the receiver's full buffer", "application"),
         (
             {"lost": 2000, "queue": 1200, "path": 800},
-            ": 20 % lost in the bottleneck's queue and on the path",
+            ": 20 % lost in the queue and on the path",
             "bottleneck",
         ),
         ({"lost": 2000}, ", 6.4 Mbit/s arrived: 20 % lost", "application"),
@@ -133,7 +133,7 @@ def test_beside_tcp_its_loss_is_added() -> None:
     made.udp = [UdpResult(pair=0, sent_bps=1e6, received_bps=0.9e6, lost=100, datagrams=1000, jitter_s=None)]
     made.queue = QueueTable([QueueSample(0.0, 0, 0, 0, 0), QueueSample(10.0, 0, 0, 300, 0)])
     assert "UDP" not in lossless
-    assert report(made).verdict.sentence.endswith("; UDP lost 10 % in the bottleneck's queue")
+    assert report(made).verdict.sentence.endswith("; UDP lost 10 % in the queue")
     losses = udp_losses(made)
     assert losses is not None
     assert losses.share == pytest.approx(0.1)

@@ -14,6 +14,9 @@ from tcptutor.run import Run
 _MOST = 0.9
 """Share of the losses that is said as all of them."""
 
+_QUEUE = "in the queue"
+"""The bottleneck's."""
+
 _NOTABLE = 0.005
 """Share of the datagrams below which a loss is told in numbers, not in percent."""
 
@@ -46,7 +49,7 @@ class UdpLosses(msgspec.Struct, frozen=True, kw_only=True):
     def places(self) -> dict[str, int]:
         """By where, those that dropped any; the most first."""
         counted = {
-            "in the bottleneck's queue": self.in_queue,
+            _QUEUE: self.in_queue,
             "on the path": self.on_path,
             "at the firewall": self.at_firewall,
             "in the receiver's full buffer": self.in_socket,
@@ -81,7 +84,7 @@ def udp_losses(run: Run) -> UdpLosses | None:
 def limited_by(found: UdpLosses) -> LimitedBy:
     """What UDP was no faster for: the link where its queue dropped a notable share, else its sender's own rate."""
     where = next(iter(found.places), "")
-    return "bottleneck" if found.share >= _NOTABLE and "bottleneck" in where else "application"
+    return "bottleneck" if found.share >= _NOTABLE and where == _QUEUE else "application"
 
 
 def alone(run: Run) -> str:
