@@ -266,6 +266,8 @@ def _follow(
         watch.stopped(seconds)
     watch.drops(before, {interface: shaping.read(interface) for interface in wanted}, network.bottleneck)
     watch.kernel(counted.moved())
+    if (dropped := setup.firewall_drops()) is not None:
+        watch.checks["firewall drops"] = dropped
     warmup = watch.experiment.flows.warmup
     datagrams = [result for one in running.udp for result in one.results(warmup, seconds)]
     channel.send(finished(running.sampler, watch, seconds, complete, planned=True, udp=datagrams))

@@ -112,3 +112,11 @@ class Run(msgspec.Struct, kw_only=True):
     wall_s: float = 0.0
     experiment_s: float = 0.0
     format_version: int = FORMAT_VERSION
+
+    @property
+    def sampled_until(self) -> float:
+        """When the last sample of a flow was taken, TCP or UDP, s; 0 without any."""
+        return max(
+            self.samples.column("t")[-1] if self.samples else 0.0,
+            self.udp_samples.column("t")[-1] if self.udp_samples else 0.0,
+        )

@@ -60,7 +60,7 @@ async def expectation(experiment: Experiment) -> Expectation:
 
 async def report(run: Run) -> Report | None:
     """The run beside the models; None when it ended before the measured part began."""
-    if not run.samples or run.samples[-1].t <= run.experiment.flows.warmup:
+    if run.sampled_until <= run.experiment.flows.warmup:
         return None
     try:
         return await _apart(_report, run)

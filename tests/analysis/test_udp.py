@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +13,9 @@ from msgspec.structs import replace
 from tcptutor.analysis import expect, report
 from tcptutor.analysis.compared.udp import alone, udp_losses
 from tcptutor.analysis.expected.udp import expect_udp
-from tcptutor.run import Fidelity, QueueSample, QueueTable, Run, UdpResult
+from tcptutor.exchange import export
+from tcptutor.run import Fidelity, QueueSample, QueueTable, Run, UdpResult, UdpSample, load, save
+from tcptutor.runs.store import RunStore
 from tcptutor.ui.reading import udp_rates
 from tests.analysis.synthetic import empty, experiment, run_of
 
@@ -24,7 +29,9 @@ def expected(**parameters: str) -> float:
     return found.received_bps
 
 
-def run(lost: int, queue: int = 0, path: int = 0, socket: int = 0, **parameters: str) -> Run:
+def run(
+    lost: int, queue: int = 0, path: int = 0, socket: int = 0, firewall: int = 0, **parameters: str
+) -> Run:
     """Ten thousand datagrams, `lost` of them by the counts of each place."""
     made = empty(experiment(**ALONE | parameters), complete=True)
     arrived = 8e6 * (1 - lost / 10_000)
@@ -34,7 +41,7 @@ def run(lost: int, queue: int = 0, path: int = 0, socket: int = 0, **parameters:
         )
     ]  # fmt: skip
     made.queue = QueueTable([QueueSample(0.0, 0, 0, 0, 0), QueueSample(10.0, 0, 0, queue, 0)])
-    made.fidelity = Fidelity(checks={"random drops": path})
+    made.fidelity = Fidelity(checks={"random drops": path, "firewall drops": firewall})
     return made
 
 
@@ -92,15 +99,15 @@ def test_a_run_of_udp_alone_is_compared_with_what_was_expected() -> None:
     [
         ({"lost": 0}, " and all of it arrived", "application"),
         ({"lost": 12, "path": 12}, ", 7.99 Mbit/s arrived: 12 of 10000 lost on the path", "application"),
-        ({"lost": 2000, "queue": 2000}, ": 20 % lost in the bottleneck's queue", "bottleneck"),
+        ({"lost": 2000, "queue": 2000}, ": 20 % lost in the queue", "bottleneck"),
         ({"lost": 2000, "socket": 2000}, ": 20 % lost in the receiver's full buffer", "application"),
         (
             {"lost": 2000, "queue": 1200, "path": 800},
-            ": 20 % lost in the bottleneck's queue and on the path",
+            ": 20 % lost in the queue and on the path",
             "bottleneck",
         ),
         ({"lost": 2000}, ", 6.4 Mbit/s arrived: 20 % lost", "application"),
-        ({"lost": 300, "loss": "3 %", "loss_by": "firewall"}, ": 3 % lost at the firewall", "application"),
+        ({"lost": 300, "firewall": 300}, ": 3 % lost at the firewall", "application"),
     ],
 )
 def test_where_it_was_lost_is_said(counted: dict[str, object], said: str, limit: str) -> None:
@@ -126,12 +133,52 @@ def test_beside_tcp_its_loss_is_added() -> None:
     made.udp = [UdpResult(pair=0, sent_bps=1e6, received_bps=0.9e6, lost=100, datagrams=1000, jitter_s=None)]
     made.queue = QueueTable([QueueSample(0.0, 0, 0, 0, 0), QueueSample(10.0, 0, 0, 300, 0)])
     assert "UDP" not in lossless
-    assert report(made).verdict.sentence.endswith("; UDP lost 10 % in the bottleneck's queue")
+    assert report(made).verdict.sentence.endswith("; UDP lost 10 % in the queue")
     losses = udp_losses(made)
     assert losses is not None
     assert losses.share == pytest.approx(0.1)
 
 
+def sampled(warmup: str = "0 s", jitter: float | None = None) -> Run:
+    """Two flows of 100 datagrams of 1000 bytes a second; of the second a tenth is lost. Its end has not arrived."""
+    made = empty(experiment(**ALONE | {"udp_streams": "2", "duration": "4 s", "warmup": warmup}))
+    for step in range(1, 21):
+        sent = 20 * step
+        rows = [(flow, sent // 10 * flow) for flow in (0, 1)]
+        made.udp_samples.extend(
+            UdpSample(flow, step / 5, 1000 * (sent - lost), sent, lost, jitter) for flow, lost in rows
+        )
+    return made
+
+
 def test_rates_over_time_are_of_each_flow() -> None:
-    made = empty(experiment(**ALONE))
-    assert udp_rates(made) == {}
+    assert udp_rates(empty(experiment(**ALONE))) == {}
+    rates = udp_rates(sampled())
+    assert [len(points) for points in rates.values()] == [20, 20]
+    assert rates[0][3] == (pytest.approx(0.8), pytest.approx(8 * 100_000))
+    assert [bps for _, bps in rates[1]] == pytest.approx([8 * 90_000] * 20)
+
+
+def test_a_run_that_was_cut_off_has_what_its_samples_tell(tmp_path: Path) -> None:
+    cut = sampled(warmup="1 s")
+    assert cut.udp == []
+    assert alone(cut) == "2 UDP flows sent 1.6 Mbit/s, 1.52 Mbit/s arrived: 5 % lost"
+    assert report(cut).throughput_bps == pytest.approx(1.52e6)
+    store = RunStore(tmp_path)
+    store.begin(cut)
+    assert load(tmp_path / store.finish(cut)) == cut
+
+
+@pytest.mark.parametrize("jitter", [None, 0.25])
+def test_what_is_not_known_of_jitter_is_nothing_and_not_zero(tmp_path: Path, jitter: float | None) -> None:
+    run = sampled(jitter=jitter)
+    save(run, tmp_path / "x.tcprun")
+    again = load(tmp_path / "x.tcprun")
+    assert again.udp_samples == run.udp_samples
+    assert [row.jitter for row in again.udp_samples] == [jitter] * 40
+    assert again.udp_samples[0].jitter == jitter
+    text = export.as_json(again, None)
+    assert json.loads(text)["udp_samples"]["jitter"] == [jitter] * 40
+    table = export.as_csv(export.tables(again)["udp_samples"]).splitlines()
+    assert table[0] == "flow,t (s),received (bytes),datagrams,lost (datagrams),jitter (s)"
+    assert table[1] == f"0,0.2,20000,20,0,{'' if jitter is None else jitter}"

@@ -207,7 +207,7 @@ async def test_udp_alone_is_counted_flow_by_flow_and_over_time(guest: GuestBacke
     told = report(run)
     (only,) = told.compared
     assert only.within, (only, told.verdict)
-    assert "in the bottleneck's queue" in told.verdict.sentence
+    assert "in the queue" in told.verdict.sentence
     assert told.verdict.limited_by == "bottleneck"
     for each in run.udp:
         mine = [row for row in run.udp_samples if row.flow == each.flow]

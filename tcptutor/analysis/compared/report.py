@@ -13,6 +13,7 @@ from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.evidence import Measured, measure, path_known
 from tcptutor.analysis.observed.figures import FlowFigures, cov_between, figures
+from tcptutor.analysis.observed.udp import udp_results
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
 
@@ -89,15 +90,15 @@ def report_of(measured: Measured) -> Report:
         verdict=why,
         flows=figures(measured),
         cov_between=cov_between(measured),
-        udp=tuple(run.udp),
-        note=_note(run, expectation, compared, why) if flows or run.udp else why.sentence,
+        udp=tuple(udp_results(run)),
+        note=_note(run, expectation, compared, why) if flows or udp_results(run) else why.sentence,
     )
 
 
 def _comparable(measured: Measured) -> bool:
     """Whether models are set beside it: nothing measured is no figure, nor is what the lab itself calls invalid."""
     run = measured.run
-    return bool(measured.flows or run.udp) and run.fidelity.status != "invalid" and path_known(run)
+    return bool(measured.flows or udp_results(run)) and run.fidelity.status != "invalid" and path_known(run)
 
 
 def _note(run: Run, expectation: Expectation, compared: list[Compared], why: Verdict) -> str:

@@ -8,10 +8,14 @@ import msgspec
 
 from tcptutor import units
 from tcptutor.analysis.models import LimitedBy
+from tcptutor.analysis.observed.udp import udp_results
 from tcptutor.run import Run
 
 _MOST = 0.9
 """Share of the losses that is said as all of them."""
+
+_QUEUE = "in the queue"
+"""The bottleneck's."""
 
 _NOTABLE = 0.005
 """Share of the datagrams below which a loss is told in numbers, not in percent."""
@@ -31,6 +35,8 @@ class UdpLosses(msgspec.Struct, frozen=True, kw_only=True):
     """Packets that netem dropped at random."""
     in_socket: int
     """Datagrams that found the receiving socket's buffer full."""
+    at_firewall: int
+    """Packets that the receiver's rule dropped."""
     at_sender: int
     """Packets that the sender's own queue dropped."""
 
@@ -43,8 +49,9 @@ class UdpLosses(msgspec.Struct, frozen=True, kw_only=True):
     def places(self) -> dict[str, int]:
         """By where, those that dropped any; the most first."""
         counted = {
-            "in the bottleneck's queue": self.in_queue,
+            _QUEUE: self.in_queue,
             "on the path": self.on_path,
+            "at the firewall": self.at_firewall,
             "in the receiver's full buffer": self.in_socket,
             "in the sender's own queue": self.at_sender,
         }
@@ -55,19 +62,21 @@ class UdpLosses(msgspec.Struct, frozen=True, kw_only=True):
 
 def udp_losses(run: Run) -> UdpLosses | None:
     """None for a run without UDP."""
-    if not run.udp:
+    flows = udp_results(run)
+    if not flows:
         return None
     drops, checks = run.queue.column("drops"), run.fidelity.checks
     latest = {row.host: row.drops for row in run.senders}
     return UdpLosses(
-        flows=sum(each.flows for each in run.udp),
-        sent_bps=math.fsum(each.sent_bps for each in run.udp),
-        received_bps=math.fsum(each.received_bps for each in run.udp),
-        datagrams=sum(each.datagrams for each in run.udp),
-        lost=sum(each.lost for each in run.udp),
+        flows=sum(each.flows for each in flows),
+        sent_bps=math.fsum(each.sent_bps for each in flows),
+        received_bps=math.fsum(each.received_bps for each in flows),
+        datagrams=sum(each.datagrams for each in flows),
+        lost=sum(each.lost for each in flows),
         in_queue=drops[-1] - drops[0] if drops else 0,
         on_path=max(0, int(checks.get("random drops", 0))),
-        in_socket=sum(each.overruns or 0 for each in run.udp),
+        at_firewall=int(checks.get("firewall drops", 0)),
+        in_socket=sum(each.overruns or 0 for each in flows),
         at_sender=sum(latest.values()),
     )
 
@@ -75,7 +84,7 @@ def udp_losses(run: Run) -> UdpLosses | None:
 def limited_by(found: UdpLosses) -> LimitedBy:
     """What UDP was no faster for: the link where its queue dropped a notable share, else its sender's own rate."""
     where = next(iter(found.places), "")
-    return "bottleneck" if found.share >= _NOTABLE and "bottleneck" in where else "application"
+    return "bottleneck" if found.share >= _NOTABLE and where == _QUEUE else "application"
 
 
 def alone(run: Run) -> str:
@@ -87,7 +96,7 @@ def alone(run: Run) -> str:
     if not found.lost:
         return f"{who} sent {units.rate(found.sent_bps)} and all of it arrived"
     said = f"{who} sent {units.rate(found.sent_bps)}, {units.rate(found.received_bps)} arrived"
-    return f"{said}: {_share(found)} lost {_where(run, found)}".rstrip()
+    return f"{said}: {_share(found)} lost {_where(found)}".rstrip()
 
 
 def beside(run: Run) -> str:
@@ -103,15 +112,10 @@ def _share(found: UdpLosses) -> str:
     return units.percent(found.share) if found.share >= _NOTABLE else f"{found.lost} of {found.datagrams}"
 
 
-def _where(run: Run, found: UdpLosses) -> str:
+def _where(found: UdpLosses) -> str:
     places, total = found.places, sum(found.places.values())
     if not places:
-        # Nobody counts what the rule drops; it is the only place that is left.
-        return (
-            "at the firewall"
-            if run.experiment.path.loss_by == "firewall" and run.experiment.path.loss
-            else ""
-        )
+        return ""
     first, count = next(iter(places.items()))
     if count >= _MOST * total or len(places) == 1:
         return first

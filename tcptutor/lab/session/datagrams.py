@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -246,20 +247,18 @@ class Datagrams:
         return path.delay + path.jitter + waiting + _IN_TRANSIT
 
     def results(self) -> Iterator[UdpResult]:
-        """What came of each, from its beginning to its last datagram."""
+        """What came of each: all that was counted of it, and its rates while it went on."""
         for flow in self.flows:
-            told = [row for row in flow.samples if row.t <= flow.progress]
-            if not told or flow.progress <= told[0].t:
+            if not flow.samples:
                 continue
             # The last counts are of the run's end: what was in transit then has arrived.
             last, size = flow.samples[-1], flow.sizes.mean()
-            lasted = flow.progress - min(told[0].t, next((t for t, sent in flow.sent if sent), told[0].t))
             yield UdpResult(
                 flow=sum(each.flows for each in self.flows[: flow.number]),
                 flows=flow.flows,
                 pair=flow.pair,
-                sent_bps=8 * size * last.datagrams / lasted,
-                received_bps=8 * last.received / lasted,
+                sent_bps=8 * size * steady(flow.sent),
+                received_bps=8 * steady([(row.t, row.received) for row in flow.samples]),
                 lost=last.lost,
                 datagrams=last.datagrams,
                 jitter_s=None,
@@ -279,6 +278,18 @@ class Datagrams:
         """What each flow sends, bit/s of payload; 0 where that is not known yet."""
         rates = [result.sent_bps for result in self.results()]
         return sum(rates) / self.streams if rates else 0.0
+
+
+def steady(counts: list[tuple[float, int]]) -> float:
+    """How fast a count grew, a second, from (s, count) at several instants.
+
+    It had begun before the first, and it stopped somewhere between two: of these the last in which it grew is left out.
+    """
+    growing = [at for at, (before, now) in enumerate(pairwise(counts), start=1) if now[1] > before[1]]
+    if not growing:
+        return 0.0
+    first, last = growing[0] - 1, growing[-2] if len(growing) > 2 else growing[-1]
+    return (counts[last][1] - counts[first][1]) / (counts[last][0] - counts[first][0])
 
 
 def _connected(pid: int) -> Iterator[str]:
