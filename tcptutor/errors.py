@@ -98,7 +98,9 @@ def unknown(what: str, name: str, names: Iterable[str], otherwise: str = "") -> 
     Where nothing is near it names all `names`, or says `otherwise`, which tells how to see them.
     """
     names = tuple(names)
-    return f"no {what} {name!r}: {near(name, names) or otherwise or 'there are ' + (', '.join(names) or 'none')}"
+    return (
+        f"no {what} {name!r}: {near(name, names) or otherwise or 'there are ' + (', '.join(names) or 'none')}"
+    )
 
 
 _REMEDIES = {

@@ -110,6 +110,16 @@ def groups(network: Network, experiment: Experiment, first_port: int) -> list[Gr
     return found
 
 
+def connect_seconds(experiment: Experiment) -> float:
+    """How long the clients may take until all their flows are connected, on a path that loses nothing, s.
+
+    iperf3 connects one flow after the other, a round trip each, and begins to send when it has them all: a client with
+    fewer flows begins before the others.
+    """
+    longest = max(map(experiment.pair_delay, range(experiment.pairs)))
+    return (10 + experiment.flows.streams + experiment.flows.udp_streams) * longest
+
+
 def client_command(experiment: Experiment, group: Group) -> list[str]:
     """The iperf3 client's command line. Its data connections take the ports from `first_port` on, in order."""
     flows = experiment.flows
@@ -121,7 +131,9 @@ def client_command(experiment: Experiment, group: Group) -> list[str]:
         # Whole seconds, rounded up: what is measured of TCP is cut from the samples, this only has to last long enough.
         # iperf3 itself counts UDP, and leaves the warm-up out.
         left_out = math.ceil(flows.warmup) if group.udp_streams else 0
-        command += ["-t", str(math.ceil(experiment.seconds - group.start - left_out)), "-O", str(left_out)]
+        early = 0.0 if group.udp_streams else connect_seconds(experiment)
+        seconds = math.ceil(experiment.seconds - group.start - left_out + early)
+        command += ["-t", str(seconds), "-O", str(left_out)]
     length = flows.length if group.udp_streams else experiment.write
     if length is not None:
         command += ["-l", str(length)]

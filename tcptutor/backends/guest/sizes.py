@@ -46,7 +46,9 @@ def size(experiment: Experiment) -> int:
     instead = "take a lower rate, a shorter delay or queue, or fewer flows"
     found = next((size for size in SIZES if wanted <= tcp_bytes(size)), None)
     if found is None:
-        raise LabUnavailable(f"{needs}, and the largest guest holds {units.size(tcp_bytes(SIZES[-1]))}: {instead}")
+        raise LabUnavailable(
+            f"{needs}, and the largest guest holds {units.size(tcp_bytes(SIZES[-1]))}: {instead}"
+        )
     free = available()
     # The ordinary one is not refused: it takes what it needs little by little, and most runs need half of it.
     if found > ORDINARY and free is not None and free < found + _QEMU_MIB:
