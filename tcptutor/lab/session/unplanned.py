@@ -7,8 +7,8 @@ import time
 import msgspec
 
 from tcptutor.lab.channel import Channel
-from tcptutor.lab.fidelity import Watch
 from tcptutor.lab.counters import HostCounters
+from tcptutor.lab.fidelity import Watch
 from tcptutor.lab.load import Load
 from tcptutor.lab.netlink import QueueLength
 from tcptutor.lab.network import Network
