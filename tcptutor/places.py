@@ -45,3 +45,8 @@ def state() -> Path:
 def runs() -> Path:
     """The user's run files, not yet created."""
     return state() / "runs"
+
+
+def home() -> Path:
+    """What the student keeps in `~` on the lab's hosts, not yet created."""
+    return state() / "home"

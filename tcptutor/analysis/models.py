@@ -63,6 +63,7 @@ class ThroughputModel(StrEnum):
     OWN_LIMITS = "each", "own limit", None
     COMPLETION = "completion", "", None
     STRETCHES = "phases", "", None
+    UDP = "udp", "UDP", None
 
     def __new__(
         cls,

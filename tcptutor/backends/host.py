@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager
 
 from tcptutor.backends import ending, tools
 from tcptutor.backends.answers import failure, next_event
+from tcptutor.backends.home import Home
 from tcptutor.backends.session import Session
 from tcptutor.errors import LabUnavailable, MissingTool
 from tcptutor.lab import protocol
@@ -133,9 +134,12 @@ class HostBackend:
     @asynccontextmanager
     async def session(self, experiment: Experiment) -> AsyncIterator[Session]:
         await self.open()
-        session = Session(experiment, self._send, lambda: self._event(None))
+        home = Home()
+        session = Session(experiment, self._send, lambda: self._event(None), home)
         try:
-            self._send(OpenSession(experiment))
+            # It is on this machine's own file system: nothing needs to be carried.
+            home.make()
+            self._send(OpenSession(experiment, home=str(home.folder)))
             await session.begin()
             yield session
         finally:

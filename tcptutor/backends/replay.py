@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from datetime import datetime
-from itertools import groupby
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import msgspec
 
@@ -19,9 +18,11 @@ from tcptutor import places
 from tcptutor.errors import LabUnavailable, TutorError
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Event, Finished, Phase, Ready, Samples
-from tcptutor.run import Environment, Run, load
+from tcptutor.run import Environment, Run, Table, load
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import PARAMETERS
+
+_Row = TypeVar("_Row", bound=msgspec.Struct)
 
 SPEED = 10.0
 """Lab seconds played in a second, so that a student still sees the window move."""
@@ -122,11 +123,22 @@ class ReplayBackend:
 
 def _events(run: Run) -> Iterator[Samples]:
     """The samples in batches as the lab sends them."""
-    queue = {step: tuple(rows) for step, rows in groupby(run.queue, lambda row: int(row.t / _BATCH_S))}
-    acks = {step: tuple(rows) for step, rows in groupby(run.acks, lambda row: int(row.t / _BATCH_S))}
-    for step, group in groupby(run.samples, lambda row: int(row.t / _BATCH_S)):
-        rows = tuple(group)
-        yield Samples(rows[-1].t, rows, queue.get(step, ()), acks.get(step, ()))
+    rows, queue, acks, senders, udp = (
+        _batches(table) for table in (run.samples, run.queue, run.acks, run.senders, run.udp_samples)
+    )
+    for step in sorted({*rows, *udp}):
+        mine, datagrams = rows.get(step, ()), udp.get(step, ())
+        last = max(row.t for row in (*mine[-1:], *datagrams[-1:]))
+        yield Samples(last, mine, queue.get(step, ()), acks.get(step, ()), senders.get(step, ()), datagrams)
+
+
+def _batches(table: Table[_Row]) -> dict[int, tuple[_Row, ...]]:
+    """The rows by the fifth of a second that they belong to."""
+    times = table.column("t")
+    found: dict[int, list[_Row]] = {}
+    for t, row in zip(times, table, strict=True):
+        found.setdefault(int(t / _BATCH_S), []).append(row)
+    return {step: tuple(rows) for step, rows in found.items()}
 
 
 def _refusal(wanted: Experiment, recorded: list[Experiment]) -> str:

@@ -7,11 +7,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import count
 
 from tcptutor.backends.answers import failure
+from tcptutor.backends.home import Home
 from tcptutor.errors import TutorError, UsageError
 from tcptutor.lab.protocol import (
     CloseTerminal,
     Event,
     Failed,
+    HomeFile,
+    HomeFiles,
     OpenTerminal,
     Request,
     Resized,
@@ -24,7 +27,7 @@ from tcptutor.lab.protocol import (
 from tcptutor.spec import Experiment, host_names
 
 _END = 5.0
-"""Longest wait for what is still to come when a session ends, s."""
+"""Longest silence while what is still to come when a session ends is waited for, s."""
 
 
 class Terminal:
@@ -70,17 +73,27 @@ class Session:
     """
 
     def __init__(
-        self, experiment: Experiment, send: Callable[[Request], None], receive: Callable[[], Awaitable[Event]]
+        self,
+        experiment: Experiment,
+        send: Callable[[Request], None],
+        receive: Callable[[], Awaitable[Event]],
+        home: Home,
     ) -> None:
-        self.experiment = experiment
+        """`home`: where what comes out of the lab's `~` is kept."""
+        self.experiment, self.home = experiment, home
         self._send, self._receive = send, receive
         self._terminals: dict[int, Terminal] = {}
         self._numbers = count(1)
         self._events: asyncio.Queue[Event | TutorError | None] = asyncio.Queue()
         self._pump: asyncio.Task[None] | None = None
+        self._progress = 0
+        """Grows while files come at the end."""
 
-    async def begin(self) -> None:
-        """Wait until the lab is set up. Raises LabError, or KernelLacks when this kernel cannot be set up so."""
+    async def begin(self, carry: bool = False) -> None:
+        """Wait until the lab is set up, and `carry` the student's files there.
+
+        Raises LabError, or KernelLacks when this kernel cannot be set up so.
+        """
         while True:
             event = await self._receive()
             if isinstance(event, Failed):
@@ -88,6 +101,8 @@ class Session:
             self._events.put_nowait(event)
             if isinstance(event, SessionState):
                 break
+        for piece in self.home.bring() if carry else ():
+            self._send(piece)
         self._pump = asyncio.create_task(self._take())
 
     async def _take(self) -> None:
@@ -99,6 +114,9 @@ class Session:
                     case Wrote(terminal=number, data=data):
                         if number in self._terminals:
                             self._terminals[number].arrived(data)
+                    case HomeFile() | HomeFiles():
+                        self._progress += 1
+                        self.home.take(event)
                     case SessionEnded():
                         return
                     case Failed(kind="lab" | "kernel"):
@@ -133,10 +151,14 @@ class Session:
         """End it in order: a run that goes on is finished as cut short. Never raises."""
         if self._pump is not None and not self._pump.done():
             self._send(Stop())
-            await asyncio.wait([self._pump], timeout=_END)
+            before = -1
+            while not self._pump.done() and self._progress > before:
+                before = self._progress
+                await asyncio.wait([self._pump], timeout=_END)
 
     async def abandon(self) -> None:
         """For the backend: nothing will come any more."""
+        self.home.abandon()
         if self._pump is not None:
             self._pump.cancel()
             await asyncio.wait([self._pump])

@@ -11,12 +11,14 @@ import sys
 import termios
 import tty
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import click
 
-from tcptutor import course
+from tcptutor import course, units
 from tcptutor.analysis import report
 from tcptutor.backends.ending import run_until_signal
+from tcptutor.backends.home import TOTAL
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.session import Terminal
 from tcptutor.commands.output import warn
@@ -79,10 +81,15 @@ async def _session(
         conducted = ConductedSession(session, environment, store)
         following = asyncio.create_task(_follow(conducted))
         try:
-            click.echo(_greeting(host, experiment, environment), err=True)
-            await _attached(terminal)
-            await session.leave()
+            click.echo(_greeting(host, experiment, environment, session.home.folder), err=True)
+            try:
+                await _attached(terminal)
+            finally:
+                # Also when the terminal is closed: what is in ~ comes out at the end.
+                await asyncio.shield(session.leave())
             await following
+            if left := session.home.left:
+                warn(f"not kept of ~, {units.size(TOTAL)} in all: {', '.join(left)}")
         finally:
             following.cancel()
             with contextlib.suppress(asyncio.CancelledError, TutorError):
@@ -96,11 +103,12 @@ async def _follow(conducted: ConductedSession) -> None:
             pass
 
 
-def _greeting(host: str, experiment: Experiment, environment: Environment) -> str:
+def _greeting(host: str, experiment: Experiment, environment: Environment, home: Path) -> str:
     return f"""\
 tcptutor: a shell on {host} ({environment.backend}, Linux {environment.kernel}); `exit` ends it
-  iperf3 -c $h2     $h2 is the address of h2; there are {", ".join(host_names(experiment.pairs))}
+  iperf3 -c h2      sends to h2; there are {", ".join(host_names(experiment.pairs))}
   h2 iperf3 -s &    runs a command on h2; h2 alone opens a shell there
+  ~                 is kept in {home}
   what you send is kept as runs, and explained when you leave"""
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from tcptutor import files
 from tcptutor.analysis import document
-from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, Table
+from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, Table, UdpSample
 
 FORMATS = ("csv", "json")
 
@@ -44,13 +45,21 @@ UNITS: dict[str, str] = {
     "packets": "packets",
     "drops": "packets",
     "sent": "bytes",
+    "received": "bytes",
+    "jitter": "s",
 }
 """Of the columns that have one; the others are counts, states and numbers of flows."""
 
 
 def tables(run: Run) -> dict[str, Table[Any]]:
-    """What was measured of `run`, by name; queue and ACKs only where they were."""
-    found: dict[str, Table[Any]] = {"samples": run.samples, "queue": run.queue, "acks": run.acks}
+    """What was measured of `run`, by name; all but the flows' TCP state only where it was."""
+    found: dict[str, Table[Any]] = {
+        "samples": run.samples,
+        "queue": run.queue,
+        "senders": run.senders,
+        "udp_samples": run.udp_samples,
+        "acks": run.acks,
+    }
     return {name: table for name, table in found.items() if name == "samples" or len(table)}
 
 
@@ -59,7 +68,8 @@ def as_csv(table: Table[Any]) -> str:
     names = table.row.__struct_fields__
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(f"{name} ({UNITS[name]})" if name in UNITS else name for name in names)
+    units = UNITS | ({"lost": "datagrams"} if table.row is UdpSample else {})
+    writer.writerow(f"{name} ({units[name]})" if name in units else name for name in names)
     writer.writerows(zip(*(_cells(name, table) for name in names), strict=True))
     return text.getvalue()
 
@@ -72,7 +82,7 @@ def _cells(name: str, table: Table[Any]) -> Iterator[object]:
     }
     column = table.column(name)
     if column.typecode == "d":
-        return (f"{value:.9g}" for value in column)
+        return ("" if math.isnan(value) else f"{value:.9g}" for value in column)
     return map(write.get(name, lambda value: value), column)
 
 

@@ -8,7 +8,7 @@ snd_wnd came with 3.10; the figures of both directions carry `sender` since 3.7.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -16,7 +16,7 @@ import msgspec
 
 from tcptutor.errors import TutorError
 from tcptutor.exchange import imported, iperf3_text
-from tcptutor.run import FlowResult, Run, Sample, UdpResult
+from tcptutor.run import FlowResult, Run, Sample, UdpResult, UdpSample
 from tcptutor.spec import HEADERS, TIMESTAMP_OPTION, Flows
 
 
@@ -39,6 +39,7 @@ class _Row(msgspec.Struct, frozen=True):
     jitter_ms: float | None = None
     lost_packets: int = 0
     packets: int = 0
+    out_of_order: int = 0
     omitted: bool = False
     sender: bool | None = None
 
@@ -131,6 +132,7 @@ def read(text: str, file: str, path: Mapping[str, str]) -> Run:
     test, when = document.start.test_start, imported.moment(document.start.timestamp.timesecs)
     udp = test.protocol == "UDP"
     streams = [] if udp else _streams(document)
+    datagrams = list(_udp(document)) if udp else []
     warmup = max((row.end for each in streams for row in each.rows if row.omitted), default=0.0)
     last = max((row.end for interval in document.intervals for row in interval.streams), default=0.0)
     reverse = tuple("reverse" if stream.reverse else "forward" for stream in streams)
@@ -139,8 +141,8 @@ def read(text: str, file: str, path: Mapping[str, str]) -> Run:
         duration=test.duration or last or 1.0,
         warmup=warmup,
         directions=reverse if "reverse" in reverse else (),
-        udp_streams=len(document.end.streams) if udp else 0,
-        udp_rate=test.target_bitrate if udp else Flows().udp_rate,
+        udp_streams=len(datagrams),
+        udp_rate=test.target_bitrate or _mean_sent(datagrams) or Flows().udp_rate,
     )
     run = imported.start(
         document.start.version.replace("iperf ", "iperf3 "),
@@ -152,7 +154,9 @@ def read(text: str, file: str, path: Mapping[str, str]) -> Run:
         algorithm=document.end.sender_tcp_congestion or "unknown",
         path=path,
     )
-    run.udp = [_udp(each.udp) for each in document.end.streams if each.udp]
+    run.udp = [result for result, _ in datagrams]
+    rows_of_udp = [row for _, rows in datagrams for row in rows]
+    run.udp_samples.extend(sorted(rows_of_udp, key=lambda row: row.t))
     run.complete = bool(document.end.streams) and not document.error
     samples = [row for flow, stream in enumerate(streams) for row in _samples(flow, stream, warmup)]
     run.samples.extend(sorted(samples, key=lambda row: row.t))
@@ -266,17 +270,44 @@ def _result(flow: int, stream: _Stream, algorithm: str) -> FlowResult:
     )
 
 
-def _udp(row: _Row) -> UdpResult:
-    sent = row.bits_per_second or 0.0
-    arrived = 1 - row.lost_packets / row.packets if row.packets else 0.0
-    return UdpResult(
-        pair=0,
-        sent_bps=sent,
-        received_bps=sent * max(0.0, arrived),
-        lost=row.lost_packets,
-        datagrams=row.packets,
-        jitter_s=(row.jitter_ms or 0.0) / 1e3,
-    )
+def _udp(document: _Document) -> Iterator[tuple[UdpResult, list[UdpSample]]]:
+    """Each UDP flow, and what its receiver told over time where that is in the file."""
+    for flow, row in enumerate(each.udp for each in document.end.streams if each.udp):
+        mine = [one for one in document.rows(row.socket) if not one.omitted]
+        sends = document.sends(mine[0] if mine else row)
+        theirs: list[_Row] | None = None if sends else mine
+        if sends and document.server_output_json is not None:
+            rows = _rows_of_peer(document, document.server_output_json, row.socket)
+            theirs = [one for one in rows if not one.omitted]
+        sent = row.bits_per_second or 0.0
+        arrived = 1 - row.lost_packets / row.packets if row.packets else 0.0
+        result = UdpResult(
+            flow=flow,
+            pair=0,
+            sent_bps=sent,
+            received_bps=sent * max(0.0, arrived),
+            lost=row.lost_packets,
+            datagrams=row.packets,
+            jitter_s=(row.jitter_ms or 0.0) / 1e3,
+            # Of a stream that it sends itself, iperf3 writes 0: the receiver does not tell it.
+            out_of_order=None if sends else row.out_of_order,
+        )
+        yield result, list(_udp_samples(flow, theirs or []))
+
+
+def _udp_samples(flow: int, rows: Sequence[_Row]) -> Iterator[UdpSample]:
+    received = datagrams = lost = 0
+    for row in rows:
+        received, datagrams, lost = (
+            received + round(row.bytes),
+            datagrams + row.packets,
+            lost + row.lost_packets,
+        )
+        yield UdpSample(flow, row.end, received, datagrams, lost, (row.jitter_ms or 0.0) / 1e3)
+
+
+def _mean_sent(flows: Sequence[tuple[UdpResult, list[UdpSample]]]) -> float:
+    return math.fsum(result.sent_bps for result, _ in flows) / len(flows) if flows else 0.0
 
 
 def _title(document: _Document) -> str:

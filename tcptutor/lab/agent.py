@@ -15,6 +15,7 @@ from tcptutor.lab import experiment as runner
 from tcptutor.lab import protocol
 from tcptutor.lab.channel import Channel, to_descriptor
 from tcptutor.lab.environment import environment
+from tcptutor.lab.names import HostNames
 from tcptutor.lab.network import Network
 from tcptutor.lab.protocol import Failed, Hello, OpenSession, Phase, Ready, RunExperiment
 from tcptutor.lab.session.serve import SessionServer
@@ -29,8 +30,12 @@ _FIRST_PORT, _PORTS_A_RUN, _PORT_BLOCKS = 40000, 512, 48
 class Agent:
     """Owns the network; runs one experiment at a time."""
 
-    def __init__(self, channel: Channel, backend: str, clock: str, pairs: int = 1) -> None:
+    def __init__(
+        self, channel: Channel, backend: str, clock: str, pairs: int = 1, names: HostNames | None = None
+    ) -> None:
+        """`names`: where the hosts' names are told to the programs on them; nowhere without it."""
         self.channel, self._backend, self._clock = channel, backend, clock
+        self._names = names
         self.network = Network(pairs)
         self._environment: Environment | None = None
         self._runs = 0
@@ -38,7 +43,7 @@ class Agent:
     def start(self) -> Environment:
         """Build the network and look at the kernel, once."""
         if self._environment is None:
-            self.network.start()
+            self._build()
             self._environment = environment(self.network, self._backend, self._clock)
         return self._environment
 
@@ -122,8 +127,13 @@ class Agent:
             self.channel.send(Phase("network", "building the network"))
             self.network.stop()
             self.network = Network(experiment.pairs)
-            self.network.start()
+            self._build()
         return self.start()
+
+    def _build(self) -> None:
+        self.network.start()
+        if self._names is not None:
+            self._names.write(self.network.hosts)
 
 
 def main() -> None:
@@ -132,7 +142,13 @@ def main() -> None:
     # Nothing else may write to the channel: whatever prints goes to standard error.
     write_fd = os.dup(1)
     os.dup2(2, 1)
-    Agent(Channel(0, to_descriptor(write_fd)), backend, clock).serve()
+    channel = Channel(0, to_descriptor(write_fd))
+    try:
+        names = HostNames.of_our_own()
+    except TutorError as error:
+        channel.send(Failed(str(error)))
+        return
+    Agent(channel, backend, clock, names=names).serve()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tcptutor.errors import LabError
-from tcptutor.lab import plan, shaping, traffic, window
+from tcptutor.lab import plan, shaping, traffic, udp, window
 from tcptutor.lab.channel import Channel, Stopped
 from tcptutor.lab.counters import HostCounters
 from tcptutor.lab.fidelity import Watch
@@ -16,10 +16,11 @@ from tcptutor.lab.load import Load
 from tcptutor.lab.netlink import QueueLength
 from tcptutor.lab.network import Interface, Network
 from tcptutor.lab.plan import Chain, Qdisc
-from tcptutor.lab.protocol import Phase
+from tcptutor.lab.protocol import Phase, Samples
 from tcptutor.lab.results import finished
 from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.tracing import Tracing
+from tcptutor.lab.udp import UdpReports
 from tcptutor.run import Environment
 from tcptutor.spec import Change, Experiment
 
@@ -88,12 +89,18 @@ class _Traffic:
             for number, address in group.addresses:
                 flow = SampledFlow(number, group.pair, address)
                 self.sampler.add(flow, group.sender, group.receiver)
+        self.udp: list[UdpReports] = []
+        for group in self.groups:
+            if group.udp_streams:
+                self.udp.append(UdpReports(group, group.pair * group.udp_streams))
+        self.sampler.udp += self.udp
         if experiment.flows.acks:
             self.sampler.trace = Tracing({flow.address: flow.number for flow in self.sampler.flows})
         kinds = [qdisc.kind for qdisc in bottleneck]
         self._has_netem = "netem" in kinds
         if "tbf" in kinds:
             self.sampler.watch(QueueLength(network.bottleneck, shaping.handle(kinds.index("tbf"))))
+        self.sampler.watch_senders(dict.fromkeys(group.sender for group in self.groups))
         self._path = experiment.path
         self.load = Load()
         """Of the measured time once the warm-up is over, of all before."""
@@ -106,8 +113,11 @@ class _Traffic:
 
     def start(self) -> None:
         """Servers, then the clients that begin at once, then wait for their connections: time begins with these."""
+        report = ["-J", "-i", str(udp.INTERVAL)]
+        if self.udp and udp.streams_json():
+            report.append("--json-stream")
         for group in self.groups:
-            traffic.start_server(self.network, group)
+            traffic.start_server(self.network, group, report if group.udp_streams else ())
         for group in self.groups:
             while not traffic.listening(group):
                 self.channel.pause(0.005)
@@ -120,9 +130,9 @@ class _Traffic:
         while True:
             self.sampler.begin(time.monotonic())
             there = {row.flow for row in self.sampler.ask(0.0)}
-            udp = all(traffic.sending_udp(group) for group in now if group.udp_streams)
+            sending = all(traffic.sending_udp(group) for group in now if group.udp_streams)
             # A fixed amount may be sent before a flow with a longer way is there: time begins with the first one.
-            if udp and (there >= flows or (fixed and there)):
+            if sending and (there >= flows or (fixed and there)):
                 return
             # A short transfer may be over before it is seen.
             self._check_clients(now, allowed=fixed)
@@ -191,12 +201,14 @@ class _Traffic:
         if not fixed and missing > _EARLY:
             self.missing = missing
 
-    def finish(self) -> None:
+    def finish(self, seconds: float) -> None:
         """Wait for iperf3 to write what it counted of UDP; it may take a moment longer than the samples."""
         deadline = time.monotonic() + 5 + 20 * self.experiment.path.delay
         for group in self.groups:
-            while group.udp_streams and not group.ended and time.monotonic() < deadline:
+            while group.udp_streams and not (group.ended and group.served) and time.monotonic() < deadline:
                 self.channel.pause(0.02)
+        if rows := [row for one in self.udp for row in one.end(seconds)]:
+            self.channel.send(Samples(round(seconds, 6), (), udp=tuple(sorted(rows, key=lambda row: row.t))))
 
 
 def run(
@@ -248,11 +260,14 @@ def _follow(
         watch.ended_early(running.missing)
         watch.processors(running.load.busy(), alone=environment is None or environment.backend == "guest")
         channel.send(Phase("collect", "collecting the results"))
-        running.finish()
+        running.finish(seconds)
     except Stopped:
         seconds = seconds or (samples[-1].t if samples else 0.0)
         watch.stopped(seconds)
     watch.drops(before, {interface: shaping.read(interface) for interface in wanted}, network.bottleneck)
     watch.kernel(counted.moved())
-    udp = [result for group in running.groups if (result := group.udp_result()) is not None]
-    channel.send(finished(running.sampler, watch, seconds, complete, planned=True, udp=udp))
+    if (dropped := setup.firewall_drops()) is not None:
+        watch.checks["firewall drops"] = dropped
+    warmup = watch.experiment.flows.warmup
+    datagrams = [result for one in running.udp for result in one.results(warmup, seconds)]
+    channel.send(finished(running.sampler, watch, seconds, complete, planned=True, udp=datagrams))

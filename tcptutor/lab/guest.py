@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -18,8 +19,10 @@ from tcptutor.lab import experiment as runner
 from tcptutor.lab import memory, protocol
 from tcptutor.lab.agent import Agent
 from tcptutor.lab.channel import Channel
+from tcptutor.lab.names import HostNames
 from tcptutor.lab.protocol import PORT_NAME, Event, Ready, Request
 from tcptutor.lab.ring import Ring, in_guest
+from tcptutor.lab.session import home
 from tcptutor.spec import Experiment, Flows, Hosts
 from tcptutor.spec import Path as NetworkPath
 
@@ -99,6 +102,31 @@ def _zero_free_memory() -> None:
                 taken[offset] = 0
 
 
+_HOME_SIZE = "64m"
+"""Of what is in `~`, for mount: what is carried out is less, and the rest of the memory is the experiments'."""
+
+_ETC = {
+    "passwd": "root:x:0:0:root:/root:/bin/bash\ntcpdump:x:0:0::/:/bin/false\n",
+    "group": "root:x:0:\n",
+    "nsswitch.conf": "hosts: files\n",
+}
+"""Files that Debian's packages would make when they are configured. tcpdump leaves root for the user of its name, which
+is root again here: whoever types in the guest may do everything there."""
+
+
+def _writable() -> None:
+    """An /etc and a home that can be written, in memory, beside a root that cannot."""
+    etc, beside = Path("/etc"), Path("/run/etc")
+    shutil.copytree(etc, beside, symlinks=True)
+    for name, text in _ETC.items():
+        (beside / name).write_text(text)
+    for mount in (
+        ["mount", "--bind", str(beside), str(etc)],
+        ["mount", "-t", "tmpfs", "-o", f"size={_HOME_SIZE},mode=700", "home", str(home.FOLDER)],
+    ):
+        subprocess.run(mount, check=True)
+
+
 class _Guest(Channel):
     """Takes the first request out of the shared memory, where it is before the guest moves; all others off the port.
 
@@ -139,13 +167,14 @@ def main() -> None:
     if ring is None:
         raise SystemExit("no shared memory: the guest has no way to answer")
     channel = _Guest(port, ring)
-    agent = Agent(channel, "guest", clock)
+    _writable()
+    agent = Agent(channel, "guest", clock, names=HostNames())
     environment = agent.start()
     trial = Experiment(
         name="start",
         path=NetworkPath(rate=2e7, delay=0.005, loss=0.001),
         hosts=Hosts(algorithm="reno"),
-        flows=Flows(duration=1.0, warmup=0.0),
+        flows=Flows(duration=1.0, warmup=0.0, udp_streams=1),
     )
     runner.run(agent.network, trial, _Silent(port, ring.write), 39000)
     _zero_free_memory()

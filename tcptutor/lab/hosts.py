@@ -126,6 +126,16 @@ class Firewall:
             return []
         return [f"firewall rule on {self._host.name}: asked for {asked}, the kernel holds {probability}"]
 
+    @property
+    def dropped(self) -> int:
+        """Packets that the rule has dropped."""
+        rule = next(
+            (line for line in self._iptables("-vS", self._CHECKED).splitlines() if "--probability" in line),
+            "",
+        )
+        words = rule.split()
+        return int(words[words.index("-c") + 1]) if "-c" in words else 0
+
     def stop(self) -> None:
         """Take the rule away; safe to call twice."""
         if self._there:
@@ -186,6 +196,10 @@ class Setup:
                 if held != value:
                     found.append(f"{name} on {host.name}: asked for {value}, the kernel holds {held}")
         return found
+
+    def firewall_drops(self) -> int | None:
+        """What the receivers' rules have dropped, packets; None without such rules."""
+        return sum(each.dropped for each in self._firewalls) if self._firewalls else None
 
     def stop(self) -> None:
         """Restore what was there before; safe to call twice."""

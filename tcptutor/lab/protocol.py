@@ -62,7 +62,27 @@ class OpenSession(msgspec.Struct, frozen=True, tag="session"):
 
     experiment: Experiment
     sample_hz: float = 100.0
+    home: str = ""
+    """The folder that is `~` there; empty for one of the lab's own, whose files are carried: HomeFile both ways."""
     version: int = VERSION
+
+
+class HomeFile(msgspec.Struct, frozen=True, tag="home-file"):
+    """A piece of a file in `~`: put there before terminals are opened, told before the session ends."""
+
+    path: str
+    """Relative."""
+    data: bytes
+    executable: bool = False
+    append: bool = False
+    """Whether it goes on where the last piece of this file ended."""
+
+
+class HomeFiles(msgspec.Struct, frozen=True, tag="home-files"):
+    """The names of all that was told of `~`, and of those that are too large or too many for that."""
+
+    names: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
 
 
 class OpenTerminal(msgspec.Struct, frozen=True, tag="open-terminal"):
@@ -96,7 +116,16 @@ class CloseTerminal(msgspec.Struct, frozen=True, tag="close-terminal"):
 
 
 Request: TypeAlias = (
-    Hello | RunExperiment | Stop | Quit | OpenSession | OpenTerminal | Typed | Resized | CloseTerminal
+    Hello
+    | RunExperiment
+    | Stop
+    | Quit
+    | OpenSession
+    | HomeFile
+    | OpenTerminal
+    | Typed
+    | Resized
+    | CloseTerminal
 )
 
 
@@ -213,7 +242,17 @@ class SessionEnded(msgspec.Struct, frozen=True, tag="session-ended"):
 
 
 Event: TypeAlias = (
-    Ready | Phase | Samples | Finished | Failed | Wrote | SessionState | RunFound | SessionEnded
+    Ready
+    | Phase
+    | Samples
+    | Finished
+    | Failed
+    | Wrote
+    | SessionState
+    | RunFound
+    | HomeFile
+    | HomeFiles
+    | SessionEnded
 )
 
 _encoder = msgspec.json.Encoder()

@@ -1,4 +1,4 @@
-"""Samples of a run: every flow's TCP state and the bottleneck's queue, taken at a steady rate beside the traffic.
+"""Samples of a run: every flow's TCP state and the queues on its way, taken at a steady rate beside the traffic.
 
 The same for a run that an experiment describes and for one that somebody starts by hand.
 """
@@ -6,21 +6,24 @@ The same for a run that an experiment describes and for one that somebody starts
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from tcptutor.errors import LabError
 from tcptutor.lab.channel import Channel
-from tcptutor.lab.netlink import AT, Address, QueueLength, SockDiag, TcpInfo, tcp_request
+from tcptutor.lab.netlink import AT, Address, Length, QueueLength, SockDiag, TcpInfo, tcp_request
 from tcptutor.lab.network import Host
 from tcptutor.lab.protocol import Samples
 from tcptutor.lab.tracing import Tracing
-from tcptutor.run import QueueSample, Sample, SampleTable
+from tcptutor.run import QueueSample, Sample, SampleTable, SenderSample, UdpSample
 
 LATE = 0.002
 """How late a sample may be before its timer counts as late, s."""
 _BATCH = 0.2
 """Lab time that one Samples event covers, s."""
+_SENDERS_HZ = 20.0
+"""How often the senders' own queues are asked for, at most: what waits there is a mean, no course of events."""
 _US = 1e-6
 _NO_RTT = 0xFFFFFFFF
 """min_rtt before the first measurement."""
@@ -100,6 +103,44 @@ class Timing:
         return max(0.0, 1 - self._taken / due)
 
 
+class _Queue:
+    """A queue that is watched from now on: its length, and what has happened in it since. `close` it."""
+
+    def __init__(self, asked: QueueLength, earlier: Length | None = None) -> None:
+        """`earlier`: what had been counted in the queue before it, in the same place. Raises LabError."""
+        self.close = asked.close
+        self._ask = asked.now
+        self._drops, self._sent = (earlier.drops, earlier.sent) if earlier is not None else (0, 0)
+        self._before = self._ask()
+
+    @property
+    def counted(self) -> Length:
+        """What had happened when it was last asked for; nothing waits."""
+        return Length(0, 0, self._drops, self._sent)
+
+    def now(self) -> Length:
+        """Raises LabError when it is gone."""
+        now, before = self._ask(), self._before
+        if now.sent < before.sent or now.drops < before.drops:
+            before = Length(0, 0, 0, 0)  # another discipline, which counts from its own beginning
+        self._drops += now.drops - before.drops
+        self._sent += now.sent - before.sent
+        self._before = now
+        return now._replace(drops=self._drops, sent=self._sent)
+
+
+class UdpSource(Protocol):
+    """What counts UDP flows."""
+
+    def look(self, t: float) -> None:
+        """Called with every sample, `t` seconds after the traffic began."""
+        ...
+
+    def take(self, t: float) -> list[UdpSample]:
+        """What has come since the last call."""
+        ...
+
+
 class Sampler:
     """Takes the samples of one run, sends them in batches, and keeps them for the summing up.
 
@@ -113,15 +154,22 @@ class Sampler:
         self.flows: list[SampledFlow] = []
         """In order of their numbers."""
         self.trace: Tracing | None = None
+        self.udp: list[UdpSource] = []
         self.samples, self.queue = SampleTable(), list[QueueSample]()
         """All that was sent."""
         self.began = self.due = time.monotonic()
         """When the traffic began, and when the next sample is to be taken; in the lab's clock."""
         self._diags: dict[str, SockDiag] = {}
         self._asked: list[tuple[int, SockDiag, bytes, SockDiag, bytes]] = []
-        self._queue_length: QueueLength | None = None
+        self._bottleneck: _Queue | None = None
+        self._counted: Length | None = None
+        """What was counted at the bottleneck before its queue that is watched now."""
+        self._senders: dict[int, _Queue] = {}
+        self._every = max(1, round(sample_hz / _SENDERS_HZ))
+        """Samples of the flows to one of the senders' queues."""
         self._rows: list[Sample] = []
         self._lengths: list[QueueSample] = []
+        self._sender_lengths: list[SenderSample] = []
         self._sent = 0.0
         self._tick = -1
 
@@ -134,10 +182,29 @@ class Sampler:
         self._asked.sort(key=itemgetter(0))
 
     def watch(self, queue: QueueLength | None) -> None:
-        """Ask for this queue from now on, and for no other."""
-        if self._queue_length is not None:
-            self._queue_length.close()
-        self._queue_length = queue
+        """Ask for this queue of the bottleneck from now on, and for no other."""
+        if self._bottleneck is not None:
+            self._counted = self._bottleneck.counted
+            self._bottleneck.close()
+            self._bottleneck = None
+        if queue is not None:
+            try:
+                self._bottleneck = _Queue(queue, self._counted)
+            except LabError:
+                queue.close()
+                if not self._queue_may_go:
+                    raise
+
+    def watch_senders(self, hosts: Iterable[Host]) -> None:
+        """Ask for the queues of these hosts' own interfaces as well, of those that have one now."""
+        for host in hosts:
+            number = int(host.name[1:])
+            if number not in self._senders:
+                asked = QueueLength(host.interface)
+                if asked.now().waits:
+                    self._senders[number] = _Queue(asked)
+                else:
+                    asked.close()
 
     def _diag(self, host: Host) -> SockDiag:
         if host.name not in self._diags:
@@ -149,6 +216,8 @@ class Sampler:
         for diag in self._diags.values():
             diag.close()
         self.watch(None)
+        while self._senders:
+            self._senders.popitem()[1].close()
         if self.trace is not None:
             self.trace.close()
 
@@ -181,9 +250,9 @@ class Sampler:
         self.due = self.began + self._tick * self.timing.period
         rows = self.ask(t)
         self._rows += rows
-        if self._queue_length is not None:
+        if self._bottleneck is not None:
             try:
-                length = self._queue_length.now()
+                length = self._bottleneck.now()
             except LabError:
                 if not self._queue_may_go:
                     raise
@@ -192,7 +261,17 @@ class Sampler:
                 self._lengths.append(
                     QueueSample(round(t, 6), length.bytes, length.packets, length.drops, length.sent)
                 )
+        if self._tick % self._every == 1 % self._every:
+            self._take_senders(round(t, 6))
+        for source in self.udp:
+            source.look(t)
         return t, rows
+
+    def _take_senders(self, t: float) -> None:
+        for host, queue in self._senders.items():
+            length = queue.now()
+            if length.waits:
+                self._sender_lengths.append(SenderSample(host, t, length.bytes, length.packets, length.drops))
 
     def send(self, t: float, at_once: bool) -> None:
         """Send what was taken up to `t` when it is a batch, or `at_once`."""
@@ -201,5 +280,15 @@ class Sampler:
         acks = self.trace.take(self.began) if self.trace is not None else []
         self.samples.extend(self._rows)
         self.queue += self._lengths
-        self._channel.send(Samples(round(t, 6), tuple(self._rows), tuple(self._lengths), tuple(acks)))
-        self._rows, self._lengths, self._sent = [], [], t
+        udp = [row for source in self.udp for row in source.take(t)]
+        self._channel.send(
+            Samples(
+                round(t, 6),
+                tuple(self._rows),
+                tuple(self._lengths),
+                tuple(acks),
+                tuple(self._sender_lengths),
+                tuple(sorted(udp, key=lambda row: row.t)),
+            )
+        )
+        self._rows, self._lengths, self._sender_lengths, self._sent = [], [], [], t

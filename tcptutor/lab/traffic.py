@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -13,7 +14,6 @@ from typing import IO, Any
 from tcptutor.errors import LabError
 from tcptutor.lab.netlink import Address
 from tcptutor.lab.network import Host, Network
-from tcptutor.run import UdpResult
 from tcptutor.spec import Experiment
 
 PORT = 5201
@@ -60,6 +60,11 @@ class Group:
         """Whether its client has been started and is over."""
         return self.client is not None and self.client.poll() is not None
 
+    @property
+    def served(self) -> bool:
+        """Whether its server is over."""
+        return self.server is not None and self.server.poll() is not None
+
     def result(self) -> dict[str, Any]:
         """iperf3's JSON once the client has ended; empty when it was cut off. Raises LabError with iperf3's error."""
         self.output.seek(0)
@@ -70,23 +75,6 @@ class Group:
         if error := document.get("error"):
             raise LabError(f"iperf3 on {self.sender.name}: {error}: run the experiment again")
         return document
-
-    def udp_result(self) -> UdpResult | None:
-        """What iperf3 counted of UDP; None for TCP and for a client that was cut off."""
-        if not self.udp_streams:
-            return None
-        end = self.result().get("end", {})
-        sent, received = end.get("sum_sent"), end.get("sum_received")
-        if not sent or not received:
-            return None
-        return UdpResult(
-            pair=self.pair,
-            sent_bps=float(sent["bits_per_second"]),
-            received_bps=float(received["bits_per_second"]),
-            lost=int(received["lost_packets"]),
-            datagrams=int(sent["packets"]),
-            jitter_s=float(received["jitter_ms"]) / 1e3,
-        )
 
 
 def groups(network: Network, experiment: Experiment, first_port: int) -> list[Group]:
@@ -114,10 +102,13 @@ def connect_seconds(experiment: Experiment) -> float:
     """How long the clients may take until all their flows are connected, on a path that loses nothing, s.
 
     iperf3 connects one flow after the other, a round trip each, and begins to send when it has them all: a client with
-    fewer flows begins before the others.
+    fewer flows begins before the others, whose round trips then go through its queue.
     """
-    longest = max(map(experiment.pair_delay, range(experiment.pairs)))
-    return (10 + experiment.flows.streams + experiment.flows.udp_streams) * longest
+    path, flows = experiment.path, experiment.flows
+    trip = max(map(experiment.pair_delay, range(experiment.pairs)))
+    if path.rate is not None and experiment.pairs * (flows.streams + flows.udp_streams) > 1:
+        trip += 8 * path.queue / path.rate
+    return (10 + flows.streams + flows.udp_streams) * trip
 
 
 def client_command(experiment: Experiment, group: Group) -> list[str]:
@@ -128,12 +119,9 @@ def client_command(experiment: Experiment, group: Group) -> list[str]:
     if flows.bytes is not None and group.flows:
         command += ["-n", str(flows.bytes)]
     else:
-        # Whole seconds, rounded up: what is measured of TCP is cut from the samples, this only has to last long enough.
-        # iperf3 itself counts UDP, and leaves the warm-up out.
-        left_out = math.ceil(flows.warmup) if group.udp_streams else 0
+        # Whole seconds, rounded up: what is measured is cut from the samples, this only has to last long enough.
         early = 0.0 if group.udp_streams else connect_seconds(experiment)
-        seconds = math.ceil(experiment.seconds - group.start - left_out + early)
-        command += ["-t", str(seconds), "-O", str(left_out)]
+        command += ["-t", str(math.ceil(experiment.seconds - group.start + early))]
     length = flows.length if group.udp_streams else experiment.write
     if length is not None:
         command += ["-l", str(length)]
@@ -149,8 +137,8 @@ def client_command(experiment: Experiment, group: Group) -> list[str]:
     return command
 
 
-def start_server(network: Network, group: Group) -> None:
-    """An iperf3 server for one test."""
+def start_server(network: Network, group: Group, options: Sequence[str] = ()) -> None:
+    """An iperf3 server for one test, with further `options`."""
     # A pipe would fill up while nobody reads: sixteen streams write more than it holds.
     group.server = network.popen(
         group.receiver,
@@ -161,6 +149,7 @@ def start_server(network: Network, group: Group) -> None:
         group.receiver.address,
         "-p",
         str(group.port),
+        *options,
         stdout=group.server_output,
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,

@@ -54,7 +54,7 @@ class FlowResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UdpResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One UDP flow, as iperf3 counts it at the receiver; the warm-up, in whole seconds, is left out."""
+    """One UDP flow over the measured time, as iperf3 counts it at the receiver."""
 
     pair: int
     sent_bps: float
@@ -63,11 +63,17 @@ class UdpResult(msgspec.Struct, frozen=True, kw_only=True):
     """Datagrams that did not arrive."""
     datagrams: int
     """All that were sent."""
-    jitter_s: float
-    out_of_order: int = 0
-    """Datagrams that arrived after one with a higher number."""
+    jitter_s: float | None
+    """Mean of the smoothed variation of the time between sending and arrival (RFC 1889, section 6.3.1); None where
+    nothing tells of it: a kernel does not know when a datagram was sent."""
+    out_of_order: int | None = None
+    """Datagrams that arrived after one with a higher number, the warm-up included; None where nothing tells of them."""
     flow: int = 0
     """Among the UDP flows, from 0."""
+    overruns: int | None = None
+    """Those of `lost` that arrived and found the receiving socket's buffer full; None where nothing tells of them."""
+    flows: int = 1
+    """How many flows these figures are of: more than one where only the sums of their host are known."""
 
 
 class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,3 +112,11 @@ class Run(msgspec.Struct, kw_only=True):
     wall_s: float = 0.0
     experiment_s: float = 0.0
     format_version: int = FORMAT_VERSION
+
+    @property
+    def sampled_until(self) -> float:
+        """When the last sample of a flow was taken, TCP or UDP, s; 0 without any."""
+        return max(
+            self.samples.column("t")[-1] if self.samples else 0.0,
+            self.udp_samples.column("t")[-1] if self.udp_samples else 0.0,
+        )

@@ -94,7 +94,10 @@ class QueueSample(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SenderSample(msgspec.Struct, frozen=True, array_like=True):
-    """The queue discipline of one sending host's own interface at one instant: what fq holds back waits here."""
+    """The queue discipline of one sending host's own interface at one instant: what fq holds back waits here.
+
+    None is taken of an interface where packets do not wait (`noqueue`).
+    """
 
     host: int
     """The number in the host's name: 1 is h1."""
@@ -102,7 +105,7 @@ class SenderSample(msgspec.Struct, frozen=True, array_like=True):
     bytes: int
     """Waiting."""
     packets: int
-    """Waiting."""
+    """Waiting; TCP hands over several segments as one packet, and they leave as several."""
     drops: int
     """Packets dropped since the run's start."""
 
@@ -119,8 +122,9 @@ class UdpSample(msgspec.Struct, frozen=True, array_like=True):
     """Sent since the flow began, as far as the receiver can tell from their numbers."""
     lost: int
     """Those of `datagrams` that did not arrive."""
-    jitter: float
-    """Smoothed variation of the time between sending and arrival (RFC 1889, section 6.3.1), s."""
+    jitter: float | None
+    """Smoothed variation of the time between sending and arrival (RFC 1889, section 6.3.1), s; None where nothing tells
+    of it."""
 
 
 class AckSample(msgspec.Struct, frozen=True, array_like=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar, get_type_hints, overload
@@ -11,13 +12,26 @@ import msgspec
 from tcptutor.run.samples import AckSample, QueueSample, Sample, SenderSample, UdpSample
 
 Row = TypeVar("Row", bound=msgspec.Struct)
-_CODES = {int: "q", bool: "b", float: "d"}
+_CODES = {int: "q", bool: "b", float: "d", float | None: "d"}
 DIGITS = 9
 """Decimals that are written of a number with a fraction: nanoseconds."""
+_KINDS = (int, bool, float)
+
+
+def _or_none(number: float) -> float | None:
+    """A number of a column that may lack some: these are kept as NaN."""
+    return None if math.isnan(number) else number
+
+
+def _or_nan(numbers: Iterable[float | None]) -> Iterable[float]:
+    return (math.nan if number is None else number for number in numbers)
 
 
 class Table(Sequence[Row], Generic[Row]):
-    """Reads like a list of rows; `column` gives the numbers of one field without making any row."""
+    """Reads like a list of rows; `column` gives the numbers of one field without making any row.
+
+    What is None in a row is NaN in its column, and null in a file.
+    """
 
     row: ClassVar[type[msgspec.Struct]]
 
@@ -25,6 +39,8 @@ class Table(Sequence[Row], Generic[Row]):
         hints = get_type_hints(self.row)
         self._types = [hints[name] for name in self.row.__struct_fields__]
         self._columns: list[array[Any]] = [array(_CODES[kind]) for kind in self._types]
+        self._made = [_or_none if kind not in _KINDS else kind for kind in self._types]
+        """What makes a row's value of a column's."""
         self.extend(rows)
 
     def __len__(self) -> int:
@@ -39,21 +55,25 @@ class Table(Sequence[Row], Generic[Row]):
             part = type(self)()
             part._columns = [column[index] for column in self._columns]
             return part
-        values = zip(self._types, self._columns, strict=True)
+        values = zip(self._made, self._columns, strict=True)
         row: Any = self.row(*(kind(column[index]) for kind, column in values))
         return row  # type: ignore[no-any-return]
 
     def __iter__(self) -> Iterator[Row]:
         columns = (
-            map(bool, column) if kind is bool else column
-            for kind, column in zip(self._types, self._columns, strict=True)
+            map(make, column) if make in (bool, _or_none) else column
+            for make, column in zip(self._made, self._columns, strict=True)
         )
         rows: Iterator[Any] = map(self.row, *columns)
         # A generator: other threads may run between two rows, even when somebody makes a list of a million.
         return (row for row in rows)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Table) and self.row is other.row and self._columns == other._columns
+        if not isinstance(other, Table) or self.row is not other.row:
+            return False
+        # By their bytes: NaN is not equal to itself.
+        pairs = zip(self._columns, other._columns, strict=True)
+        return all(one == another or one.tobytes() == another.tobytes() for one, another in pairs)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -64,6 +84,10 @@ class Table(Sequence[Row], Generic[Row]):
         """The numbers of one field, in the order of the rows."""
         return self._columns[self.row.__struct_fields__.index(name)]
 
+    def may_lack(self, name: str) -> bool:
+        """Whether a value of that column may be None."""
+        return self._made[self.row.__struct_fields__.index(name)] is _or_none
+
     def append(self, row: Row) -> None:
         self.extend((row,))
 
@@ -73,13 +97,17 @@ class Table(Sequence[Row], Generic[Row]):
                 column.extend(more)
             return
         new = list(zip(*map(msgspec.structs.astuple, rows), strict=True)) or [()] * len(self._columns)
-        for column, values in zip(self._columns, new, strict=True):
-            column.extend(values)
+        for name, column, values in zip(self.row.__struct_fields__, self._columns, new, strict=True):
+            column.extend(_or_nan(values) if self.may_lack(name) else values)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """The columns by field name, as they are written to a file."""
         return {
-            name: rounded(column) if column.typecode == "d" else column.tolist()
+            name: [*map(_or_none, rounded(column))]
+            if self.may_lack(name)
+            else rounded(column)
+            if column.typecode == "d"
+            else column.tolist()
             for name, column in zip(self.row.__struct_fields__, self._columns, strict=True)
         }
 
@@ -91,7 +119,7 @@ class Table(Sequence[Row], Generic[Row]):
         """
         for name, column in zip(self.row.__struct_fields__, self._columns, strict=True):
             for piece in columns.get(name, ()):
-                column.extend(piece)
+                column.extend(_or_nan(piece) if self.may_lack(name) else piece)
         lengths = {len(self.column(name)) for name in columns}
         if len(lengths) > 1:
             raise ValueError("columns of different lengths")

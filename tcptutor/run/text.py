@@ -76,6 +76,10 @@ def _numbers(column: array[Any]) -> bytes:
     return text[1:-1]
 
 
+def _kind(table: Table[Any], column: str) -> Any:
+    return list[float | None] if table.may_lack(column) else _KINDS[table.column(column).typecode]
+
+
 class RunText:
     """The text of a run, with its parts found and none of them read yet.
 
@@ -107,12 +111,12 @@ class RunText:
             else:
                 columns = [column for column in table.row.__struct_fields__ if column in where]
                 table.take_columns(
-                    {column: self._pieces(where[column], table.column(column).typecode) for column in columns}
+                    {column: self._pieces(where[column], _kind(table, column)) for column in columns}
                 )
             setattr(run, name, table)
         return run
 
-    def _pieces(self, where: slice, typecode: str) -> Iterator[list[Any]]:
+    def _pieces(self, where: slice, kind: Any) -> Iterator[list[Any]]:
         """The array of numbers that stands there, a piece at a time."""
         text, at, end = self._text, where.start + 1, where.stop - 1
         if text[where.start] != ord("["):
@@ -121,7 +125,7 @@ class RunText:
             cut = end if end - at <= PIECE else text.rfind(b",", at, at + PIECE)
             if cut < 0:
                 raise ValueError(f"no number at byte {at}")
-            yield msgspec.json.decode(b"[" + text[at:cut] + b"]", type=_KINDS[typecode])
+            yield msgspec.json.decode(b"[" + text[at:cut] + b"]", type=kind)
             at = cut + 1
 
     def _members(self) -> Iterator[str]:

@@ -121,7 +121,7 @@ def _recover(path: Path, part: IO[bytes]) -> Run | None:
     for half in path.parent.glob(f".{file.name}.*"):
         half.unlink(missing_ok=True)
     run = None if file.exists() else _read(path, part)
-    if run is not None and (run.samples or run.complete):
+    if run is not None and (run.sampled_until > 0 or run.complete):
         save(run, file)
     else:
         run = None

@@ -42,7 +42,7 @@ class RunStore:
         file = self.file(run.id)
         if file is None:
             return ""
-        kept = bool(run.samples) or run.complete
+        kept = run.sampled_until > 0 or run.complete
         if kept:
             try:
                 save(run, file, STATE_ELSEWHERE)

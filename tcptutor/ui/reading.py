@@ -40,6 +40,19 @@ class Rates:
         return self._throughput.points
 
 
+def udp_rates(run: Run) -> dict[int, list[tuple[float, float]]]:
+    """Of each UDP flow what its receiver got over time: (s, bit/s); nothing where no receiver told."""
+    found: dict[int, list[tuple[float, float]]] = {}
+    last: dict[int, tuple[float, int]] = {}
+    columns = (run.udp_samples.column(name) for name in ("flow", "t", "received"))
+    for flow, t, received in zip(*columns, strict=True):
+        before_t, before = last.get(flow, (0.0, 0))
+        if t > before_t:
+            found.setdefault(flow, []).append((t, 8 * (received - before) / (t - before_t)))
+        last[flow] = (t, received)
+    return found
+
+
 class Thinner:
     """Lets through what a chart can show: of each flow the first sample in each twentieth of a second."""
 
@@ -65,7 +78,7 @@ async def expectation(experiment: Experiment) -> Expectation:
 
 async def report(run: Run) -> Report | None:
     """The run beside the models; None when it ended before the measured part began."""
-    if not run.samples or run.samples[-1].t <= run.experiment.flows.warmup:
+    if run.sampled_until <= run.experiment.flows.warmup:
         return None
     try:
         return await _apart(_report, run)

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from tcptutor.analysis import report
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.errors import KernelLacks
 from tcptutor.run import Run
@@ -192,11 +193,37 @@ async def test_a_fixed_amount_has_a_completion_time(guest: GuestBackend, build: 
 
 async def test_udp_runs_beside_tcp_and_alone(guest: GuestBackend, build: Build) -> None:
     beside = await play(guest, build(**BASE, udp_streams="2", udp_rate="1 Mbit/s"))
-    assert beside.udp[0].sent_bps == pytest.approx(2e6, rel=0.05)
+    assert [(each.flow, each.pair) for each in beside.udp] == [(0, 0), (1, 0)]
+    assert [each.sent_bps for each in beside.udp] == pytest.approx([1e6, 1e6], rel=0.02)
     assert total_bps(beside) == pytest.approx(FULL - 2.1e6, rel=0.1)
-    alone = await play(guest, build(**BASE, streams="0", udp_streams="1"))
-    assert alone.flows == []
-    assert alone.udp[0].received_bps == pytest.approx(1_048_576, rel=0.05)
+
+
+async def test_udp_alone_is_counted_flow_by_flow_and_over_time(guest: GuestBackend, build: Build) -> None:
+    """More than the link carries, over a path that loses and reorders: each loss is counted where it happens."""
+    asked = {"streams": "0", "udp_streams": "2", "udp_rate": "6 Mbit/s", "loss": "2 %", "jitter": "3 ms"}
+    run = await play(guest, build(**BASE | asked, seed=4))
+    assert run.flows == []
+    assert run.fidelity.status == "valid", run.fidelity.reasons
+    told = report(run)
+    (only,) = told.compared
+    assert only.within, (only, told.verdict)
+    assert "in the bottleneck's queue" in told.verdict.sentence
+    assert told.verdict.limited_by == "bottleneck"
+    for each in run.udp:
+        mine = [row for row in run.udp_samples if row.flow == each.flow]
+        assert len(mine) == pytest.approx(4 / 0.2, abs=2)
+        assert [row.t for row in mine] == sorted(row.t for row in mine)
+        assert each.sent_bps == pytest.approx(6e6, rel=0.02)
+        assert mine[-1].datagrams == pytest.approx(4 * 6e6 / 8 / 1448, rel=0.05)
+        assert each.out_of_order is not None
+        assert each.out_of_order > 10
+        assert each.jitter_s is not None
+        assert 1e-5 < each.jitter_s < 0.02
+        assert each.overruns == 0
+    # All that was lost was dropped at one of the two places.
+    lost = sum(row.lost for row in run.udp_samples if row.t > 3.9)
+    dropped = int(run.fidelity.checks["tbf drops"]) + int(run.fidelity.checks["random drops"])
+    assert lost == pytest.approx(dropped, rel=0.05)
 
 
 async def test_sysctls_buffers_segments_and_writes(guest: GuestBackend, build: Build) -> None:

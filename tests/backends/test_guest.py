@@ -96,6 +96,12 @@ async def test_fq_paces_frames_as_the_pacing_lab_measured(guest: GuestBackend, b
     )
     assert total_bps(run) / 10e6 == pytest.approx(4.78 / 5, rel=0.01)
     assert run.fidelity.status == "valid", run.fidelity.reasons
+    # A segment waits on its own host, and not at the bottleneck.
+    waiting = run.senders.column("bytes")
+    assert set(run.senders.column("host")) == {1}
+    assert len(waiting) == pytest.approx(6 * 20, abs=2)
+    assert sum(waiting) / len(waiting) > 2 * run.flows[0].mss
+    assert max(run.queue.column("packets")) <= 1
 
 
 @pytest.mark.parametrize("algorithm", ["bbr", "cubic", "htcp"])
@@ -119,13 +125,17 @@ async def test_the_same_seed_gives_the_same_run(
         "duration": "1.5 s",
         "warmup": "0",
         "acks": "on",
+        "maxrate": "15 Mbit/s",
+        "udp_streams": "1",
     }
 
     async def played(on: GuestBackend, seed: int) -> tuple[bytes, ...]:
         run = await play(on, build(seed=seed, **parameters))
         assert run.acks
         assert run.samples
-        parts = (list(run.samples), list(run.acks), list(run.queue), run.flows)
+        assert run.udp_samples
+        parts = (list(run.samples), list(run.acks), list(run.queue), list(run.senders), run.flows)
+        parts += (list(run.udp_samples), run.udp)
         return tuple(msgspec.json.encode(part) for part in parts)
 
     async def in_turn(on: GuestBackend, *seeds: int) -> list[tuple[bytes, ...]]:

@@ -6,12 +6,15 @@ import asyncio
 import contextlib
 import os
 import re
+import shutil
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 import pytest
 
+from tcptutor.analysis import explain
 from tcptutor.backends.base import Backend
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
@@ -35,6 +38,9 @@ from tests import leftovers, patience
 from tests.backends.play import carries, too_busy
 from tests.cli.command import SERVER
 from tests.conftest import Build
+
+pytestmark = pytest.mark.usefixtures("without_state")
+"""What is in `~` on the lab's hosts is the test's own."""
 
 
 class Hands:
@@ -164,6 +170,73 @@ async def test_what_is_sent_by_hand_is_a_run_like_any_other(backend: Backend, bu
     assert max(sample.bytes for sample in run.queue) > 10_000
     # What is only counted is no change: told at the start, with a flow found later, and twice at the run's end.
     assert 3 <= lab.count(SessionState) <= 4
+
+
+async def test_udp_by_hand_is_a_run_of_its_own(backend: Backend, build: Build) -> None:
+    """Counted by the hosts' kernels: what was sent and read, not how evenly."""
+    lossy = {"loss": "5 %", "delay": "10 ms"} if isinstance(backend, GuestBackend) else {}
+    async with hands(backend, build(rate="8 Mbit/s", **lossy)) as lab:
+        shell = lab.shell()
+        said = await lab.type(shell, f"{SERVER}; iperf3 -u -c h2 -b 3M -t 3 -P 2", "iperf Done")
+        run = await lab.run()
+    sums = re.findall(r"\[SUM\].* (\S+) Mbits/sec .* (\d+)/(\d+) .*receiver", said)
+    (rate, lost, datagrams) = map(float, sums[0])
+    (udp,) = run.udp
+    assert (run.flows, run.complete, udp.flows) == ([], True, 2)
+    assert (run.experiment.flows.streams, run.experiment.flows.udp_streams) == (0, 2)
+    assert run.experiment.flows.udp_rate == pytest.approx(3e6, rel=0.15 * patience.busy())
+    assert run.experiment.flows.length == 1448
+    # iperf3 counts from the first datagram to the last as well; its greetings are two datagrams more.
+    assert udp.datagrams == pytest.approx(datagrams, abs=4)
+    assert udp.lost == pytest.approx(lost, abs=4)
+    assert udp.received_bps == pytest.approx(rate * 1e6, rel=0.15 * patience.busy())
+    assert (udp.jitter_s, udp.out_of_order) == (None, None)
+    assert run.udp_samples[-1].lost == udp.lost
+    assert all(row.jitter is None for row in run.udp_samples)
+
+
+async def test_names_a_home_and_tcpdump(backend: Backend, build: Build, without_state: Path) -> None:
+    home = without_state / "tcptutor" / "home"
+    captures = isinstance(backend, GuestBackend) or (shutil.which("tcpdump") and shutil.which("ping"))
+    home.mkdir(parents=True)
+    (home / "brought.txt").write_text("from outside")
+    async with hands(backend, build(pairs=2)) as lab:
+        shell = lab.shell()
+        await lab.type(shell, "cat ~/brought.txt; echo", "from outside")
+        await lab.type(shell, "getent hosts h4", r"10\.0\.0\.4 +h4")
+        await lab.type(shell, "h3 getent hosts h1; s1 getent hosts h2", r"(?s)0\.1 +h1.*0\.2 +h2")
+        if captures:
+            await lab.type(shell, "tcpdump -c 2 -w caps.pcap -ni h1-eth0 icmp & sleep 1", "listening")
+            await lab.type(shell, "ping -c 2 h2; wait", "2 received")
+        await lab.type(shell, "getent hosts h2 > names.txt; echo over=$?", r"over=\d")
+        await lab.type(shell, "ln -s /etc/passwd link; rm brought.txt; echo done", "done")
+    names = {path.name for path in home.iterdir() if not path.is_symlink()}
+    assert names == {".bash_history", "names.txt"} | ({"caps.pcap"} if captures else set())
+    if captures:
+        assert (home / "caps.pcap").read_bytes()[:4] in (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4")
+    assert "10.0.0.2" in (home / "names.txt").read_text()
+    assert "rm brought.txt" in (home / ".bash_history").read_text()
+    # On the host it is the student's own folder; out of the guest no link comes.
+    assert isinstance(backend, HostBackend) or not (home / "link").is_symlink()
+
+
+@pytest.mark.guest
+async def test_fq_by_hand_is_pacing(mark: str, snapshots: Snapshots, build: Build) -> None:
+    backend = GuestBackend("real", snapshots)
+    async with hands(backend, build(rate="8 Mbit/s", delay="10 ms")) as lab:
+        shell = lab.shell()
+        await lab.type(shell, "tc qdisc add dev h1-eth0 root fq maxrate 3mbit; echo done=$?", "done=0")
+        await lab.until(lambda: lab.seen().hosts.maxrate == 3e6)
+        await lab.type(shell, f"{SERVER}; iperf3 -c h2 -t 3", "iperf Done")
+        run = await lab.run()
+        await lab.type(shell, "tc qdisc del dev h1-eth0 root; echo gone=$?", "gone=0")
+        await lab.until(lambda: lab.seen().hosts.maxrate is None)
+    await backend.close()
+    assert run.experiment.hosts.maxrate == 3e6
+    assert too_busy(run) or explain(run).limited_by == "pacing"
+    # What fq holds back waits on the sender, and is told.
+    assert set(run.senders.column("host")) == {1}
+    assert sum(run.senders.column("packets")) > 0
 
 
 async def test_settings_changed_by_hand_are_seen(backend: Backend, build: Build) -> None:

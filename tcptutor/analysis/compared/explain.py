@@ -15,6 +15,7 @@ import msgspec
 
 from tcptutor import units
 from tcptutor.analysis.case import case_of
+from tcptutor.analysis.compared import udp
 from tcptutor.analysis.compared.rules import LINK_USED, Findings, cause, clause
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second, converged, fairness, seconds
 from tcptutor.analysis.models import CAUSE_NAMES, LimitedBy
@@ -109,6 +110,8 @@ def verdict(measured: Measured) -> Verdict:
         )
     evenly = fairness(by_second)
     evidence = gather(measured, links)
+    if evidence is None and (datagrams := udp.udp_losses(run)) is not None and (said := udp.alone(run)):
+        return Verdict(limited_by=udp.limited_by(datagrams), sentence=said, evidence=None)
     if evidence is None:
         said = "nothing was measured" if run.complete else "cut short before anything could be measured"
         return Verdict(
@@ -118,7 +121,7 @@ def verdict(measured: Measured) -> Verdict:
     limited_by = _longest(found, _ranked(share for flow in flows for share in flow.shares.items()))
     return Verdict(
         limited_by=limited_by,
-        sentence=sentence(limited_by, found, flows) if path_known(run) else _UNKNOWN_PATH,
+        sentence=_with_udp(run, sentence(limited_by, found, flows)) if path_known(run) else _UNKNOWN_PATH,
         evidence=evidence,
         flows=tuple(flows),
         fairness=evenly,
@@ -181,6 +184,12 @@ def sentence(limited_by: LimitedBy, found: Findings, flows: Sequence[FlowVerdict
         f"{reason}{link}",
     )
     return next((text for text in wordings if len(text) <= LONGEST), reason)
+
+
+def _with_udp(run: Run, said: str) -> str:
+    """The sentence, and what UDP lost beside it, where there is room for that."""
+    whole = said + udp.beside(run)
+    return whole if len(whole) <= LONGEST else said
 
 
 def _others(limited_by: LimitedBy, flows: Sequence[FlowVerdict]) -> str:

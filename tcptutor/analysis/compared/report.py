@@ -13,6 +13,7 @@ from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.evidence import Measured, measure, path_known
 from tcptutor.analysis.observed.figures import FlowFigures, cov_between, figures
+from tcptutor.analysis.observed.udp import udp_results
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
 
@@ -74,14 +75,14 @@ def report_of(measured: Measured) -> Report:
     compared = []
     for prediction in expectation.predictions if _comparable(measured) else ():
         difference = Difference(prediction, expectation.binding.model, measured, case, why)
-        within = abs(difference.ratio - 1) <= prediction.tolerance <= MOST
+        within = bool(flows or udp_results(run)) and abs(difference.ratio - 1) <= prediction.tolerance <= MOST
         compared.append(
             Compared(prediction=prediction, ratio=difference.ratio, within=within, reason=reason(difference))
         )
     return Report(
         throughput_bps=throughput,
         # Flows that got nothing at all are all equal.
-        jain_index=jain_index(flow.throughput_bps for flow in flows) if throughput > 0 else 1.0,
+        jain_index=jain_index(flow.throughput_bps for flow in flows) if flows and throughput > 0 else 1.0,
         loss_rate=measured.loss_rate,
         retransmits=measured.retransmits,
         loss_events=measured.losses,
@@ -90,7 +91,7 @@ def report_of(measured: Measured) -> Report:
         flows=figures(measured),
         cov_between=cov_between(measured),
         udp=tuple(run.udp),
-        note=_note(run, expectation, compared, why) if flows else why.sentence,
+        note=_note(run, expectation, compared, why) if flows or udp_results(run) else why.sentence,
     )
 
 

@@ -13,6 +13,7 @@ from tcptutor.analysis.expected.loss import loss_candidates
 from tcptutor.analysis.expected.notes import note
 from tcptutor.analysis.expected.prediction import Candidate, Expectation
 from tcptutor.analysis.expected.stretches import NEAR, Stretch, by_throughput, cases, merged
+from tcptutor.analysis.expected.udp import udp_candidate
 from tcptutor.analysis.expected.window import mean_window, unsettled
 from tcptutor.analysis.models import ThroughputModel
 from tcptutor.spec import Experiment
@@ -120,12 +121,13 @@ def _sure(case: Case, binding: Candidate, near: Sequence[Candidate]) -> dict[str
 
 
 def _nothing(experiment: Experiment) -> Expectation:
-    """Without a TCP flow there is nothing that a model speaks about; the link is still there."""
+    """Without a TCP flow no model of TCP speaks; what UDP sends and the link are still there."""
+    datagrams = udp_candidate(experiment)
     rate = case_of(experiment).link or experiment.flows.udp_rate
     link = Candidate(ThroughputModel.LINK, "link", rate, "no TCP flow", {"model": 1.0}, "bottleneck")
     return Expectation(
-        predictions=(link.prediction(None),),
+        predictions=((datagrams or link).prediction(None),),
         cwnd_segments=None,
         loss_events=0.0,
-        note="no TCP flow: the models have nothing to say",
+        note="" if datagrams else "no TCP flow: the models have nothing to say",
     )

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from tcptutor.analysis.observed.flow import Interval, Trace, traces
 from tcptutor.analysis.observed.path import Direction, Directions
+from tcptutor.analysis.observed.udp import udp_results
 from tcptutor.run import FlowResult, Run
 
 _ENOUGH = 0.2
@@ -59,9 +60,13 @@ class Measured:
     def throughput(self) -> float:
         """Payload of all flows, bit/s: all bytes over the time from the first flow's start to the last one's end.
 
+        Of a run of nothing but UDP it is what its receivers got.
+
         That is the sum of the flows' own means when all cover the same time, and that sum itself is given then, as
         where no samples tell when they did.
         """
+        if not self.flows and not self.run.experiment.total_streams:
+            return math.fsum(flow.received_bps for flow in udp_results(self.run))
         plain = math.fsum(flow.throughput_bps for flow in self.flows)
         spans, fixed = self.spans, self.run.experiment.flows.bytes is not None
         if not spans or (len(spans) < 2 and not fixed) or any(one.flow not in spans for one in self.flows):

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from tcptutor.backends.answers import failure, next_event
 from tcptutor.backends.guest.machine import Machine
 from tcptutor.backends.guest.snapshots import Manifest, Snapshots
+from tcptutor.backends.home import Home
 from tcptutor.backends.session import Session
 from tcptutor.errors import ImageDamaged, LabError, LabUnavailable
 from tcptutor.lab import protocol
@@ -128,10 +129,11 @@ class GuestBackend:
             experiment,
             lambda request: machine.send(protocol.line(request)),
             lambda: self._event(machine, None),
+            Home(),
         )
         try:
             await machine.hand_in(protocol.line(OpenSession(experiment)))
-            await session.begin()
+            await session.begin(carry=True)
             yield session
         finally:
             await session.abandon()

@@ -47,6 +47,7 @@ _BASIC, _QUEUE = struct.Struct("=QI"), struct.Struct("=5I")
 _IN_TCMSG, _AFTER_TCMSG = HEADER.size, HEADER.size + _TCMSG.size
 _EVERY_QDISC = compose(_RTM_GETQDISC, DUMP, _TCMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0))
 _LONGEST = 16384
+_NOQUEUE = b"noqueue\0"
 _IFF_UP = 1
 _SIOCGIFINDEX = 0x8933
 
@@ -76,6 +77,8 @@ class Length(NamedTuple):
     drops: int
     sent: int
     """bytes of frames"""
+    waits: bool = True
+    """Whether packets can wait there at all: not where the kernel has `noqueue`."""
 
 
 class Route(NetlinkSocket):
@@ -180,11 +183,14 @@ def _end_of_settings(message: bytes) -> int:
 
 
 class QueueLength(Route):
-    """Asks for what waits in the discipline `handle` of `interface`, by one request that walks no others."""
+    """Asks for what waits in one discipline of `interface`, by one request that walks no others."""
 
-    def __init__(self, interface: Interface, handle: int) -> None:
+    def __init__(self, interface: Interface, handle: int | None = None) -> None:
+        """The discipline `handle`; without one whatever is the root whenever it is asked."""
         super().__init__(interface.pid)
-        body = _TCMSG.pack(socket.AF_UNSPEC, self.index(interface), handle, 0, 0)
+        self._name = interface.name
+        own, parent = (0, ROOT) if handle is None else (handle, 0)
+        body = _TCMSG.pack(socket.AF_UNSPEC, self.index(interface), own, parent, 0)
         # Without the echo flag, kernels before 6.12 tell the answer to listeners of a group only.
         self._request = compose(_RTM_GETQDISC, ECHO, body)
 
@@ -196,14 +202,16 @@ class QueueLength(Route):
         except BlockingIOError:
             raise no_answer() from None
         if KIND.unpack_from(data, 4)[0] == NLMSG_ERROR:
-            raise LabError("the bottleneck's queue is gone: run the experiment again")
-        basic, queue = (0, 0), (0, 0, 0, 0, 0)
+            raise LabError(f"the queue of {self._name} is gone: run the experiment again")
+        basic, queue, waits = (0, 0), (0, 0, 0, 0, 0), True
         for kind, offset, size in attributes(data, _AFTER_TCMSG, len(data)):
-            if kind == _TCA_STATS2:
+            if kind == _TCA_KIND:
+                waits = data[offset : offset + size] != _NOQUEUE
+            elif kind == _TCA_STATS2:
                 for inner, at, length in attributes(data, offset, offset + size):
                     if inner == _STATS_BASIC and length >= _BASIC.size:
                         basic = _BASIC.unpack_from(data, at)
                     elif inner == _STATS_QUEUE and length >= _QUEUE.size:
                         queue = _QUEUE.unpack_from(data, at)
         packets, backlog, drops = queue[:3]
-        return Length(backlog, packets, drops, basic[0])
+        return Length(backlog, packets, drops, basic[0], waits)

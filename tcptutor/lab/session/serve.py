@@ -9,6 +9,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from tcptutor.errors import LabError, TutorError
 from tcptutor.lab.channel import Channel
@@ -17,6 +18,7 @@ from tcptutor.lab.network import Network
 from tcptutor.lab.protocol import (
     CloseTerminal,
     Failed,
+    HomeFile,
     OpenSession,
     OpenTerminal,
     Request,
@@ -26,6 +28,8 @@ from tcptutor.lab.protocol import (
     Typed,
     Wrote,
 )
+from tcptutor.lab.session import home
+from tcptutor.lab.session.datagrams import Datagrams
 from tcptutor.lab.session.finder import Finder
 from tcptutor.lab.session.state import KernelState
 from tcptutor.lab.session.terminal import PseudoTerminal
@@ -63,8 +67,10 @@ class SessionServer:
         self._network, self._request, self._channel = network, request, channel
         self._environment = environment
         self._terminals: dict[int, PseudoTerminal] = {}
+        self._home = Path(request.home) if request.home else home.FOLDER
         self._run: UnplannedRun | None = None
         self._finder: Finder
+        self._datagrams: Datagrams
         self._state: KernelState
 
     def serve(self) -> None:
@@ -75,6 +81,7 @@ class SessionServer:
         experiment = self._request.experiment
         with set_up(self._network, experiment):
             self._finder, self._state = Finder(self._network), KernelState(self._network, experiment)
+            self._datagrams = Datagrams(self._network)
             try:
                 with _first():
                     self._channel.send(self._state.report(experiment))
@@ -85,10 +92,14 @@ class SessionServer:
     def _close(self) -> None:
         if self._run is not None:
             self._run.close()
-        for terminal in self._terminals.values():
-            terminal.close()
+        self._close_terminals()
         self._finder.close()
+        self._datagrams.close()
         self._state.close()
+
+    def _close_terminals(self) -> None:
+        while self._terminals:
+            self._terminals.popitem()[1].close()
 
     def _loop(self) -> None:
         look = look_at_state = 0.0
@@ -107,6 +118,10 @@ class SessionServer:
                 break
         if self._run is not None:
             self._finish(complete=False)
+        self._close_terminals()  # a shell writes its history when it ends
+        if not self._request.home:
+            for piece in home.pieces(self._home):
+                self._channel.send(piece)
         self._channel.send(SessionEnded())
 
     def _wait(self, seconds: float) -> bool:
@@ -142,10 +157,13 @@ class SessionServer:
                 return False
             case OpenTerminal(terminal=number, host=host, rows=rows, columns=columns):
                 try:
-                    self._terminals[number] = PseudoTerminal(self._network, host, rows, columns)
+                    self._terminals[number] = PseudoTerminal(self._network, host, rows, columns, self._home)
                 except TutorError as error:
                     self._channel.send(Wrote(number, f"{error}\r\n".encode()))
                     self._channel.send(Wrote(number, b""))
+            case HomeFile() as piece:
+                if not self._request.home:
+                    home.put(self._home, piece)
             case Typed(terminal=number, data=data) if number in self._terminals:
                 self._terminals[number].write(data)
             case Resized(terminal=number, rows=rows, columns=columns) if number in self._terminals:
@@ -167,8 +185,8 @@ class SessionServer:
         self._channel.send(Wrote(number, b""))
 
     def _find(self) -> None:
-        starts = self._finder.look()
-        if not starts:
+        starts, udp = self._finder.look(), self._datagrams.find()
+        if not starts and not udp:
             return
         if self._run is None:
             self._look_at_state()  # what was changed just before it began is no change during it
@@ -180,6 +198,7 @@ class SessionServer:
                 self._state,
                 self._channel,
                 starts,
+                self._datagrams,
                 self._environment,
                 self._request.sample_hz,
             )

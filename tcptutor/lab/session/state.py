@@ -133,6 +133,7 @@ class KernelState:
         self._now: list[Path] = []
         self._look_at_qdiscs()
         self._at_first = self._now
+        self._paced_at_first = {host.name: self._maxrate(host) for host in network.hosts}
 
     def close(self) -> None:
         for route in self._routes.values():
@@ -174,13 +175,21 @@ class KernelState:
         names = (name for name in Path.__struct_fields__ if getattr(now, name) != getattr(first, name))
         return msgspec.structs.replace(self._asked.path, **{name: getattr(now, name) for name in names})
 
+    def _maxrate(self, sender: Host) -> float | None:
+        """What fq allows each flow of `sender`, bit/s, wherever it is on the way there; None without a bound."""
+        on_the_way = (self.counted.get(one, ()) for one in (sender.interface, self._network.bottleneck))
+        bounds = (one.settings["maxrate"] for chain in on_the_way for one in chain if one.kind == "fq")
+        return min((8.0 * bound for bound in bounds if bound not in (None, _UNLIMITED)), default=None)
+
     def experiment(self, path: Path, sender: Host, receiver: Host) -> Experiment:
         """What was asked for, with this path, the sysctls that were changed on either host (the sender's where they
-        differ), and the sender's MTU and offloads."""
+        differ), and the sender's MTU, offloads and pacing by fq."""
         own = self._asked.hosts
         changed = self._sysctls.changed(receiver.name) | self._sysctls.changed(sender.name)
+        paced = self._maxrate(sender)
         own = msgspec.structs.replace(
             own,
+            maxrate=own.maxrate if paced == self._paced_at_first.get(sender.name) else paced,
             mtu=hosts.mtu(sender.interface),
             offloads=any(hosts.offloads(sender.interface).values()),
             sysctls=own.sysctls | {name: now for name, (_, now) in changed.items()},

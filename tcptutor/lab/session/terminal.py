@@ -11,6 +11,7 @@ import signal
 import struct
 import subprocess
 import termios
+from pathlib import Path
 
 from tcptutor.errors import LabError, UsageError
 from tcptutor.lab.network import Network
@@ -21,7 +22,10 @@ _AT_ONCE = 16384
 
 _RC = r"""
 PS1='\[\e[1m\]'$TCPTUTOR_HOST'\[\e[0m\]:\w# '
-unset HISTFILE
+HISTFILE=~/.bash_history
+HISTCONTROL=ignoreboth
+shopt -s histappend
+cd 2> /dev/null
 # The manuals write sudo; whoever types here is root already, in the lab and nowhere else.
 sudo() { "$@"; }
 # `h2 iperf3 -s &` runs a command on h2, `h2` alone opens a shell there.
@@ -29,7 +33,9 @@ _on() {
     local host=$1 enter=$2
     shift 2
     [ "$1" != sudo ] || shift
-    if [ $# -gt 0 ]; then $enter "$@"; else TCPTUTOR_HOST=$host $enter bash --rcfile <(echo "$TCPTUTOR_RC") -i; fi
+    if [ $# -gt 0 ]; then $enter "$@"; return; fi
+    history -a
+    TCPTUTOR_HOST=$host $enter bash --rcfile <(echo "$TCPTUTOR_RC") -i
 }
 """
 """What each shell reads first. It comes through the environment: a file could be left behind."""
@@ -54,7 +60,7 @@ def _own_terminal() -> None:
 class PseudoTerminal:
     """Owns the pseudo-terminal and the shell in it; `close` hangs up."""
 
-    def __init__(self, network: Network, host: str, rows: int, columns: int) -> None:
+    def __init__(self, network: Network, host: str, rows: int, columns: int, home: Path) -> None:
         """Raises UsageError when there is no such host, LabError when the shell does not start."""
         known = host_names(network.pairs)
         if host not in known:
@@ -63,6 +69,7 @@ class PseudoTerminal:
         environment = {
             **os.environ,
             **addresses,
+            "HOME": str(home),
             "TERM": os.environ.get("TCPTUTOR_TERM", "xterm-256color"),
             "TCPTUTOR_HOST": host,
             "TCPTUTOR_RC": startup,

@@ -11,10 +11,11 @@ from tcptutor.lab.counters import HostCounters
 from tcptutor.lab.fidelity import Watch
 from tcptutor.lab.load import Load
 from tcptutor.lab.netlink import QueueLength
-from tcptutor.lab.network import Network
+from tcptutor.lab.network import Host, Network
 from tcptutor.lab.protocol import RunFound
 from tcptutor.lab.results import finished
 from tcptutor.lab.sampler import SampledFlow, Sampler
+from tcptutor.lab.session.datagrams import Datagrams
 from tcptutor.lab.session.finder import Start
 from tcptutor.lab.session.state import KernelState, changes
 from tcptutor.run import Environment
@@ -35,15 +36,22 @@ class UnplannedRun:
         state: KernelState,
         channel: Channel,
         starts: list[Start],
+        datagrams: Datagrams,
         environment: Environment,
         sample_hz: float,
     ) -> None:
+        """`starts`: its first TCP flows; its UDP flows are those of `datagrams`. One of them has to be there."""
         self._network, self._state, self._channel = network, state, channel
         self._environment = environment
         self._sampler = Sampler(channel, sample_hz, queue_may_go=True)
         self._starts: list[tuple[float, Start]] = []
-        self._pair = self._pair_of(starts[0])
+        self._datagrams = datagrams
+        self._sampler.udp.append(datagrams)
+        self._pair = (
+            self._pair_of(starts[0].sender, starts[0].receiver) if starts else datagrams.flows[0].pair
+        )
         self._at_first = self._path = state.path(self._pair)
+        datagrams.follow(self._path)
         self._changes: list[Change] = []
         state.count()
         self._before = state.counted
@@ -51,7 +59,7 @@ class UnplannedRun:
         self._load, self._counted = Load(), HostCounters(network.hosts)
         self._progress = 0.0
         self._acked: dict[int, int] = {}
-        self._add(starts)
+        self._add(starts, at=0.0)
         channel.send(RunFound(self._experiment(0.0)))
 
     @property
@@ -59,22 +67,28 @@ class UnplannedRun:
         """When its next sample is to be taken, in the lab's clock."""
         return self._sampler.due
 
-    def _pair_of(self, start: Start) -> int:
+    def _pair_of(self, sender: Host, receiver: Host) -> int:
         names = {host.name for host in self._network.senders}
-        sends = start.sender if start.sender.name in names else start.receiver
+        sends = sender if sender.name in names else receiver
         return next((pair for pair, host in enumerate(self._network.senders) if host == sends), 0)
 
-    def _add(self, starts: list[Start]) -> None:
-        at = time.monotonic() - self._sampler.began
+    def _add(self, starts: list[Start], at: float) -> None:
         for start in starts:
-            flow = SampledFlow(len(self._starts), self._pair_of(start), start.address)
+            flow = SampledFlow(len(self._starts), self._pair_of(start.sender, start.receiver), start.address)
             self._sampler.add(flow, start.sender, start.receiver)
             self._starts.append((round(at, 2), start))
+        self._watch_senders()
         self._progress = at
+
+    def _watch_senders(self) -> None:
+        senders = [start.sender for _, start in self._starts] + [
+            flow.sender for flow in self._datagrams.flows
+        ]
+        self._sampler.watch_senders(dict.fromkeys(senders))
 
     def add(self, starts: list[Start]) -> None:
         """Further flows of the same run."""
-        self._add(starts)
+        self._add(starts, time.monotonic() - self._sampler.began)
         self.tell_state()
 
     def settings_changed(self) -> None:
@@ -83,7 +97,9 @@ class UnplannedRun:
         if now != self._path:
             self._changes += changes(self._path, now, at)
             self._path = now
+            self._datagrams.follow(now)
         self._sampler.watch(self._queue_now())
+        self._watch_senders()
         self.tell_state()
 
     def tell_state(self) -> None:
@@ -95,11 +111,12 @@ class UnplannedRun:
         """What this run turned out to be an experiment of."""
         path = msgspec.structs.replace(self._at_first, changes=tuple(self._changes))
         senders = {host.name for host in self._network.senders}
-        first = self._starts[0][1]
+        first = self._starts[0][1] if self._starts else self._datagrams.flows[0]
         held = self._state.experiment(path, first.sender, first.receiver)
         names = tuple(start.algorithm for _, start in self._starts)
-        alike = len(set(names)) == 1
-        hosts = msgspec.structs.replace(held.hosts, algorithm=names[0], algorithms=() if alike else names)
+        alike = len(set(names)) <= 1
+        algorithm = names[0] if names else held.hosts.algorithm
+        hosts = msgspec.structs.replace(held.hosts, algorithm=algorithm, algorithms=() if alike else names)
         times = tuple(at for at, _ in self._starts)
         ways = tuple("forward" if start.sender.name in senders else "reverse" for _, start in self._starts)
         flows = msgspec.structs.replace(
@@ -107,12 +124,19 @@ class UnplannedRun:
             streams=len(self._starts),
             duration=round(max(seconds, self._sampler.timing.period), 2),
             warmup=0.0,
-            starts=times if max(times) > _TOGETHER else (),
+            starts=times if max(times, default=0.0) > _TOGETHER else (),
             directions=ways if "reverse" in ways else (),
             # What somebody's own program writes is not known; most take iperf3 as it is.
-            length=LENGTH if held.hosts.send_buffer is not None else held.flows.length,
+            length=self._length(held),
+            udp_streams=self._datagrams.streams,
+            udp_rate=self._datagrams.rate() or held.flows.udp_rate,
         )
         return msgspec.structs.replace(held, hosts=hosts, flows=flows, pairs=1)
+
+    def _length(self, held: Experiment) -> int | None:
+        if not self._starts:
+            return self._datagrams.size or held.flows.length
+        return LENGTH if held.hosts.send_buffer is not None else held.flows.length
 
     def sample(self) -> bool:
         """Take one sample of everything; whether the run goes on."""
@@ -120,7 +144,12 @@ class UnplannedRun:
         for row in rows:
             if row.bytes_acked > self._acked.get(row.flow, 0):
                 self._acked[row.flow], self._progress = row.bytes_acked, t
-        over = not rows or t - self._progress > _IDLE
+        over = (not rows and not self._datagrams.active) or t - max(
+            self._progress, self._datagrams.progress
+        ) > _IDLE
+        if over and self._datagrams.flows:
+            # What is still on its way belongs to it.
+            over = t - self._datagrams.progress > self._datagrams.in_transit
         self._sampler.send(t, at_once=over)
         return not over
 
@@ -129,7 +158,8 @@ class UnplannedRun:
         self.close()
         self._state.read_all()
         timing = self._sampler.timing
-        seconds = min(timing.last, self._progress + timing.period)
+        progress = max(self._progress, self._datagrams.progress)
+        seconds = min(timing.last, progress + timing.period)
         experiment = self._experiment(seconds)
         self._channel.send(self._state.report(experiment))
         watch = Watch(experiment)
@@ -138,7 +168,9 @@ class UnplannedRun:
         watch.kernel(self._counted.moved())
         watch.processors(self._load.busy(), alone=self._environment.backend == "guest")
         watch.drops(self._before, self._state.counted, self._network.bottleneck)
-        self._channel.send(finished(self._sampler, watch, seconds, complete, planned=False))
+        udp = list(self._datagrams.results())
+        self._datagrams.forget()
+        self._channel.send(finished(self._sampler, watch, seconds, complete, planned=False, udp=udp))
 
     def close(self) -> None:
         """Let go of the sockets; safe to call twice."""

@@ -99,17 +99,18 @@ def _flows(run: Run, flows: Sequence[FlowResult]) -> Content:
         for flow in flows
     ]
     lines = table(rows, indent=0, gap=3, right=True) if len(rows) > 1 else []
-    datagrams = [("UDP", "sent", "received", "lost", "of", "jitter")]
+    datagrams = [("UDP", "sent", "received", "lost", "of", "jitter", "out of order")]
     datagrams += [
         (
-            f"{number}",
+            f"{each.flow + 1}" if each.flows == 1 else f"{each.flow + 1}–{each.flow + each.flows}",
             units.rate(each.sent_bps),
             units.rate(each.received_bps),
             f"{each.lost}",
             f"{each.datagrams}",
-            units.seconds(each.jitter_s),
+            units.seconds(each.jitter_s) if each.jitter_s is not None else "–",
+            f"{each.out_of_order}" if each.out_of_order is not None else "–",
         )
-        for number, each in enumerate(run.udp, start=1)
+        for each in run.udp
     ]
     if run.udp:
         lines += [*([""] if lines else []), *table(datagrams, indent=0, gap=3, right=True)]

@@ -1,0 +1,120 @@
+"""What became of a run's UDP: how much arrived, and where the rest was lost, from what was counted at each place."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from tcptutor import units
+from tcptutor.analysis.models import LimitedBy
+from tcptutor.analysis.observed.udp import udp_results
+from tcptutor.run import Run
+
+_MOST = 0.9
+"""Share of the losses that is said as all of them."""
+
+_NOTABLE = 0.005
+"""Share of the datagrams below which a loss is told in numbers, not in percent."""
+
+
+class UdpLosses(msgspec.Struct, frozen=True, kw_only=True):
+    """All UDP flows of a run together, and who dropped packets while they went. Of TCP's beside it as well."""
+
+    flows: int
+    sent_bps: float
+    received_bps: float
+    datagrams: int
+    lost: int
+    in_queue: int
+    """Packets that the bottleneck's queue dropped."""
+    on_path: int
+    """Packets that netem dropped at random."""
+    in_socket: int
+    """Datagrams that found the receiving socket's buffer full."""
+    at_firewall: int
+    """Packets that the receiver's rule dropped."""
+    at_sender: int
+    """Packets that the sender's own queue dropped."""
+
+    @property
+    def share(self) -> float:
+        """Lost of sent, 0 to 1."""
+        return self.lost / self.datagrams if self.datagrams else 0.0
+
+    @property
+    def places(self) -> dict[str, int]:
+        """By where, those that dropped any; the most first."""
+        counted = {
+            "in the bottleneck's queue": self.in_queue,
+            "on the path": self.on_path,
+            "at the firewall": self.at_firewall,
+            "in the receiver's full buffer": self.in_socket,
+            "in the sender's own queue": self.at_sender,
+        }
+        return dict(
+            sorted(((where, count) for where, count in counted.items() if count), key=lambda one: -one[1])
+        )
+
+
+def udp_losses(run: Run) -> UdpLosses | None:
+    """None for a run without UDP."""
+    flows = udp_results(run)
+    if not flows:
+        return None
+    drops, checks = run.queue.column("drops"), run.fidelity.checks
+    latest = {row.host: row.drops for row in run.senders}
+    return UdpLosses(
+        flows=sum(each.flows for each in flows),
+        sent_bps=math.fsum(each.sent_bps for each in flows),
+        received_bps=math.fsum(each.received_bps for each in flows),
+        datagrams=sum(each.datagrams for each in flows),
+        lost=sum(each.lost for each in flows),
+        in_queue=drops[-1] - drops[0] if drops else 0,
+        on_path=max(0, int(checks.get("random drops", 0))),
+        at_firewall=int(checks.get("firewall drops", 0)),
+        in_socket=sum(each.overruns or 0 for each in flows),
+        at_sender=sum(latest.values()),
+    )
+
+
+def limited_by(found: UdpLosses) -> LimitedBy:
+    """What UDP was no faster for: the link where its queue dropped a notable share, else its sender's own rate."""
+    where = next(iter(found.places), "")
+    return "bottleneck" if found.share >= _NOTABLE and "bottleneck" in where else "application"
+
+
+def alone(run: Run) -> str:
+    """The sentence for a run of nothing but UDP; empty for any other."""
+    found = udp_losses(run)
+    if found is None or run.experiment.total_streams:
+        return ""
+    who = "UDP" if found.flows == 1 else f"{found.flows} UDP flows"
+    if not found.lost:
+        return f"{who} sent {units.rate(found.sent_bps)} and all of it arrived"
+    said = f"{who} sent {units.rate(found.sent_bps)}, {units.rate(found.received_bps)} arrived"
+    return f"{said}: {_share(found)} lost {_where(found)}".rstrip()
+
+
+def beside(run: Run) -> str:
+    """What is added to the sentence on TCP: what UDP lost, where it lost any."""
+    found = udp_losses(run)
+    if found is None or not run.experiment.total_streams or not found.lost:
+        return ""
+    only = next(iter(found.places)) if len(found.places) == 1 else ""
+    return f"; UDP lost {_share(found)} {only}".rstrip()
+
+
+def _share(found: UdpLosses) -> str:
+    return units.percent(found.share) if found.share >= _NOTABLE else f"{found.lost} of {found.datagrams}"
+
+
+def _where(found: UdpLosses) -> str:
+    places, total = found.places, sum(found.places.values())
+    if not places:
+        return ""
+    first, count = next(iter(places.items()))
+    if count >= _MOST * total or len(places) == 1:
+        return first
+    second = list(places)[1]
+    return f"{first} and {second}"
