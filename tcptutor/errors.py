@@ -10,7 +10,7 @@ TutorError                  anything we tell the user in one line; exit code 1
 │   └── ProtocolError       an agent that speaks another version, or not at all
 ├── LabUnavailable          the lab cannot run here; exit code 3
 │   ├── MissingTool         a program that `tcptutor setup` would install
-│   ├── KernelLacks         a kernel feature that the experiment needs
+│   ├── KernelLacks         a kernel feature, or memory, that the experiment needs
 │   └── ImageDamaged        a guest image or snapshot that is missing, incomplete or of another version
 ├── JournalError            the journal cannot be read or written
 └── SetupError              `tcptutor setup` could not finish a part; the parts before it stay

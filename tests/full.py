@@ -35,6 +35,9 @@ LEFT_OUT = {
     "tests/backends/test_coarse_clock.py::test_a_clock_that_moves_in_ticks": Left(
         3, "boots a kernel of its own, which takes half a minute"
     ),
+    "tests/backends/test_limits.py::test_a_larger_guest_fills_the_published_path": Left(
+        3, "boots a guest of its own, which takes half a minute, and fills 10 Gbit/s"
+    ),
     "tests/faults/test_killed.py::test_a_run_killed_at_a_random_moment": Left(
         5, "forty kills, each with two starts of a lab. Five shares: each of them has every victim"
     ),

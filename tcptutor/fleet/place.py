@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tcptutor.analysis import expect
 from tcptutor.backends.choice import choose
 from tcptutor.backends.guest import sizes
-from tcptutor.errors import KernelLacks, LabUnavailable, UsageError
+from tcptutor.errors import KernelLacks, UsageError
 from tcptutor.spec import Experiment
 
 _START = 2.5
@@ -62,7 +62,7 @@ def _fitting(experiments: Sequence[Experiment]) -> int:
     """How many guests the free memory holds, each as large as the largest that is needed; at least one."""
     largest = sizes.ORDINARY
     for experiment in experiments:
-        with contextlib.suppress(LabUnavailable):  # only this experiment fails
+        with contextlib.suppress(KernelLacks):  # only this experiment fails
             largest = max(largest, sizes.size(experiment))
     return sizes.fitting(largest)
 

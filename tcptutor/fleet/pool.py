@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from tcptutor.backends.lab import Lab
 from tcptutor.conduct import run_whole
-from tcptutor.errors import KernelLacks, LabError, TutorError
+from tcptutor.errors import KernelLacks, LabError, TutorError, UsageError
 from tcptutor.fleet.place import Place
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
@@ -29,7 +29,7 @@ async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerato
             try:
                 await lab.warm(experiment)  # before the run's time begins
                 done.put_nowait((number, await run_whole(lab, experiment)))
-            except (LabError, KernelLacks) as error:
+            except (LabError, KernelLacks, UsageError) as error:
                 done.put_nowait((number, error))
             except Exception as error:  # raised again where the results are read
                 done.put_nowait(error)

@@ -18,16 +18,17 @@ WRONG = {
 """Nothing that was measured then is true. `count` is how often it happened, `s` makes a plural of it."""
 DOUBTFUL = {
     "TcpExt RcvPruned": "the kernel threw {count} segment{s} away that had arrived: the receive buffer was too small",
-    "TcpExt OfoPruned": "the kernel threw away {count} times what had arrived out of order: the receive buffer was too"
-    " small",
-    "TcpExt TCPOFODrop": "the kernel dropped {count} segment{s} that had arrived out of order: the receive buffer was too"
-    " small",
+    "TcpExt OfoPruned": "the kernel threw away {count} times what had arrived out of order: the receive buffer was"
+    " too small",
+    "TcpExt TCPOFODrop": "the kernel dropped {count} segment{s} that had arrived out of order: the receive buffer was"
+    " too small",
     "TcpExt TCPRcvQDrop": "the kernel dropped {count} segment{s} that had arrived: the receive buffer was full",
     "TcpExt TCPZeroWindowDrop": "the kernel dropped {count} segment{s} that had arrived: the window was closed",
-    "TcpExt TCPBacklogDrop": "the kernel dropped {count} segment{s} that had arrived: the processor was too slow to take"
-    " them",
+    "TcpExt TCPBacklogDrop": "the kernel dropped {count} segment{s} that had arrived: the processor was too slow to"
+    " take them",
     "TcpExt TCPRcvCollapsed": "the kernel had to copy {count} segment{s} closer together: the receive buffer was full",
-    "Udp RcvbufErrors": "the kernel dropped {count} datagram{s} that had arrived: the program did not take them in time",
+    "Udp RcvbufErrors": "the kernel dropped {count} datagram{s} that had arrived: the program did not take them in"
+    " time",
 }
 """Segments were lost, or held up, where no model has them lost."""
 

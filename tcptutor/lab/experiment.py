@@ -126,7 +126,7 @@ class _Traffic:
         fixed = self.experiment.flows.bytes is not None
         for group in now:
             traffic.start_client(self.network, group, self.experiment)
-        deadline = time.monotonic() + _CONNECT_TIMEOUT + 10 * self.experiment.path.delay
+        deadline = time.monotonic() + _CONNECT_TIMEOUT + traffic.connect_seconds(self.experiment)
         while True:
             self.sampler.begin(time.monotonic())
             there = {row.flow for row in self.sampler.ask(0.0)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tcptutor.spec import Experiment, Path
+from tcptutor.spec import Experiment, Path, bdp
 
 BUFFER_MIN = 6 << 20
 """The kernel's own bound of a receive buffer, bytes; that of short paths here."""
@@ -25,14 +25,16 @@ _ARRIVED = 1.5
 _FLOW = 256 << 10
 """Of every flow, however small its window, bytes."""
 SHARE = 0.5
-"""The part of a guest's free memory that TCP may have before its kernel holds it back (Linux leaves it a sixteenth of all).
+"""The part of a guest's free memory that TCP may have before its kernel holds it back (Linux: a sixteenth of all).
 The other half is for what the kernel does not count there: heads of segments on the way, clones in the disciplines."""
 
 
 def largest_buffer(experiment: Experiment) -> int:
     """Upper bound of the buffers at both ends, bytes, unless sysctls set another: none is ever the limit."""
-    wanted = max(BUFFER_MIN, 8 * round(experiment.bdp or 0) + 4 * experiment.path.queue)
-    return min(BUFFER_MAX, wanted)
+    wanted = max(
+        8 * round(bdp(path.rate, path.delay) or 0) + 4 * path.queue for path in _paths(experiment.path)
+    )
+    return min(BUFFER_MAX, max(BUFFER_MIN, wanted))
 
 
 def _paths(path: Path) -> Iterator[Path]:
@@ -60,8 +62,10 @@ def in_flight(experiment: Experiment) -> int:
 
 def tcp_bytes(experiment: Experiment) -> int:
     """What TCP's buffers may take at both ends together, as the kernel counts it."""
-    flows, window = experiment.total_streams, in_flight(experiment)
-    sent = min(flows * _send_buffer(experiment), round(_SENT * window) + flows * _FLOW)
+    flows = experiment.total_streams
+    most = flows * _send_buffer(experiment)
+    window = min(in_flight(experiment), most)
+    sent = min(most, _SENT * window + flows * _FLOW)
     return sent + round(_ARRIVED * window)
 
 

@@ -72,9 +72,9 @@ def _netem(way: Path, frame: int, seed: int) -> dict[str, Any]:
         "duplicate": way.duplicate,
         "reorder": way.reorder,
         "ecn": False,
-        # Twice what the path holds, and what waits below in the tbf: netem counts both, and its own drops
-        # would be a loss that nobody planned.
-        "limit": round(2 * in_flight + 2 * way.queue / frame) + 1000,
+        # Twice what the path holds, and what waits below in the tbf or goes through it at once: netem counts all
+        # of it, and its own drops would be a loss that nobody planned.
+        "limit": round(2 * in_flight + 2 * (way.queue + (way.burst or 0)) / frame) + 1000,
         "seed": seed,
     }
 

@@ -98,6 +98,19 @@ def groups(network: Network, experiment: Experiment, first_port: int) -> list[Gr
     return found
 
 
+def connect_seconds(experiment: Experiment) -> float:
+    """How long the clients may take until all their flows are connected, on a path that loses nothing, s.
+
+    iperf3 connects one flow after the other, a round trip each, and begins to send when it has them all: a client with
+    fewer flows begins before the others, whose round trips then go through its queue.
+    """
+    path, flows = experiment.path, experiment.flows
+    trip = max(map(experiment.pair_delay, range(experiment.pairs)))
+    if path.rate is not None and experiment.pairs * (flows.streams + flows.udp_streams) > 1:
+        trip += 8 * path.queue / path.rate
+    return (10 + flows.streams + flows.udp_streams) * trip
+
+
 def client_command(experiment: Experiment, group: Group) -> list[str]:
     """The iperf3 client's command line. Its data connections take the ports from `first_port` on, in order."""
     flows = experiment.flows
@@ -107,7 +120,8 @@ def client_command(experiment: Experiment, group: Group) -> list[str]:
         command += ["-n", str(flows.bytes)]
     else:
         # Whole seconds, rounded up: what is measured is cut from the samples, this only has to last long enough.
-        command += ["-t", str(math.ceil(experiment.seconds - group.start))]
+        early = 0.0 if group.udp_streams else connect_seconds(experiment)
+        command += ["-t", str(math.ceil(experiment.seconds - group.start + early))]
     length = flows.length if group.udp_streams else experiment.write
     if length is not None:
         command += ["-l", str(length)]

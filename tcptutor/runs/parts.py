@@ -22,7 +22,7 @@ from tcptutor.errors import TutorError
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Event
 from tcptutor.run import FORMAT_VERSION, Environment, Run, save
-from tcptutor.runs.recording import add
+from tcptutor.runs.recording import add, cut
 from tcptutor.spec import Experiment
 
 ENDED = "tcptutor ended during it"
@@ -141,7 +141,7 @@ def _read(path: Path, part: IO[bytes]) -> Run | None:
     run = Run(id=head.id, experiment=head.experiment, environment=head.environment, started=head.started)
     _replay(run, lines)
     if not run.complete:
-        run.note = run.note or ENDED
+        cut(run, run.note or ENDED)
     # Lines are written as they arrive, so the last one tells how long it took.
     with contextlib.suppress(ValueError):
         last = datetime.fromtimestamp(os.fstat(part.fileno()).st_mtime, UTC)

@@ -7,7 +7,7 @@ import time
 from datetime import UTC, datetime
 
 from tcptutor.lab.protocol import Event, Finished, Ready, RunFound, Samples, SessionState
-from tcptutor.run import Environment, Run
+from tcptutor.run import Environment, Fidelity, Run, Status
 from tcptutor.spec import Experiment
 
 
@@ -39,6 +39,17 @@ def add(run: Run, event: Event) -> None:
             pass
 
 
+def cut(run: Run, why: str) -> None:
+    """Mark `run`, whose end never came, as cut short: nobody has looked whether it may be believed."""
+    run.note = why
+    if run.fidelity == Fidelity():
+        # "valid" is what a run has that nobody has said anything of.
+        measured = run.experiment_s > run.experiment.flows.warmup and (run.samples or run.udp_samples)
+        status: Status = "suspect" if measured else "invalid"
+        reason = f"{'cut short, so it was not checked' if measured else 'nothing was measured'}: {why}"
+        run.fidelity = Fidelity(status=status, reasons=(reason,))
+
+
 class Recording:
     """Owns a Run while it grows. `take` every event in order; `cut` when the run ended before its time."""
 
@@ -61,5 +72,5 @@ class Recording:
         """Mark the run as cut short, keeping what has arrived; one whose end had arrived stays whole."""
         if self.run.complete:
             return
-        self.run.note = why
+        cut(self.run, why)
         self.run.wall_s = time.monotonic() - self._began

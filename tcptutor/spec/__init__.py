@@ -16,6 +16,7 @@ from tcptutor.spec.parts import (
     Flows,
     Hosts,
     Path,
+    bdp,
     host_names,
 )
 
@@ -33,6 +34,7 @@ __all__ = [
     "Hosts",
     "Parameter",
     "Path",
+    "bdp",
     "build",
     "host_names",
     "parameter",

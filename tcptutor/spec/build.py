@@ -29,7 +29,9 @@ SCALES = ("bench", "paper")
 def _default_queue(rate: float | None, delay: float, mtu: int) -> int:
     """Bytes: one BDP, as far as a queue can be as large, and never less than 64 full frames, which hold the bursts of
     slow start on short paths."""
-    return min(max(round(bdp(rate, delay) or 0), 64 * (mtu + ETHERNET_HEADER)), round(PARAMETERS["queue"].high))
+    return min(
+        max(round(bdp(rate, delay) or 0), 64 * (mtu + ETHERNET_HEADER)), round(PARAMETERS["queue"].high)
+    )
 
 
 def build(

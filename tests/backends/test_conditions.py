@@ -287,10 +287,10 @@ async def test_fine_samples_of_flow_receiver_and_queue(guest: GuestBackend, buil
     ("asked", "says"),
     [
         (
-            {"send_buffer": "64 MiB"},
-            "for TCP .net.ipv4.tcp_mem.* take 67108864: take a smaller send_buffer or fewer",
+            {"send_buffer": "128 MiB"},
+            "for TCP .net.ipv4.tcp_mem.* take 134217728: take a smaller send_buffer or fewer",
         ),
-        ({"send_buffer": "4 MiB", "streams": "8"}, "take 33554432"),
+        ({"send_buffer": "16 MiB", "streams": "8"}, "take 134217728"),
         (
             {"buffer": "64 MiB"},
             "allows buffers of 16777216 bytes .net.core.rmem_max.: take a smaller buffer$",

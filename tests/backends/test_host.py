@@ -10,12 +10,14 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tcptutor.backends.host import HostBackend
 from tcptutor.errors import KernelLacks, LabError
 from tcptutor.lab.protocol import Phase, Samples
 from tcptutor.runs.recording import Recording
+from tcptutor.spec import Hosts
 from tcptutor.theory import goodput_ratio
 from tests import leftovers, patience
 from tests.backends.play import carries, doubt, play, too_busy
@@ -117,7 +119,7 @@ async def test_pacing_by_the_application_bounds_the_flow(host: HostBackend, buil
 async def test_what_the_kernel_does_not_have_is_named(host: HostBackend, build: Build) -> None:
     here = await host.open()
     with pytest.raises(KernelLacks, match="nosuch"):
-        await play(host, build(algorithm="nosuch"))
+        await play(host, msgspec.structs.replace(build(), hosts=Hosts(algorithm="nosuch")))
     if "netem" not in here.qdiscs:
         with pytest.raises(KernelLacks, match="netem"):
             await play(host, build(delay="10 ms", algorithm="reno"))

@@ -37,7 +37,7 @@ def test_what_is_wrong_with_the_network_is_told(mark: str) -> None:
     assert found == {
         "nothing": {"invalid": [], "suspect": []},
         "another rate": {
-            "invalid": ["s1-eth2: tbf rate: asked for 1250000, the kernel holds 625000"],
+            "invalid": ["s1-eth2: tbf rate: asked for 1250000, the kernel holds 1000000"],
             "suspect": [],
         },
         "no discipline": {

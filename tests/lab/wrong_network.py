@@ -27,7 +27,7 @@ ASKED = _experiment()
 
 def _another_rate(network: Network) -> Watch:
     shaping.apply(
-        network.bottleneck, runner.chains(network, _experiment(rate="5 Mbit/s"))[network.bottleneck]
+        network.bottleneck, runner.chains(network, _experiment(rate="8 Mbit/s"))[network.bottleneck]
     )
     return _settings(network)
 

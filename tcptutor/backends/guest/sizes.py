@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tcptutor import units
-from tcptutor.errors import LabUnavailable
+from tcptutor.errors import KernelLacks
 from tcptutor.lab import memory
 from tcptutor.spec import Experiment
 
@@ -15,8 +15,8 @@ SIZES = (ORDINARY, 1024, 4096, 16384)
 """MiB. The larger ones are for fast long paths, and made when an experiment first needs them."""
 _QEMU_MIB = 100
 """What QEMU itself needs beside the guest's memory."""
-_SYSTEM, _PAGES = 230 << 20, 0.03
-"""What the guest's own system takes: bytes, and a share of the memory, for what the kernel knows of each page; measured."""
+_SYSTEM, _PAGES = 210 << 20, 0.03
+"""What the guest's own system takes, measured: bytes, and a share of the memory for what the kernel knows of each page."""
 _MEMINFO = Path("/proc/meminfo")
 
 
@@ -40,17 +40,19 @@ def fitting(size: int) -> int:
 
 
 def size(experiment: Experiment) -> int:
-    """MiB of the smallest guest that holds it. Raises LabUnavailable when none does, or this machine has not enough."""
+    """MiB of the smallest guest that holds it. Raises KernelLacks when none does, or this machine has not enough."""
     wanted = memory.tcp_bytes(experiment)
     needs = f"TCP's buffers on this path may take {units.size(wanted)}"
     instead = "take a lower rate, a shorter delay or queue, or fewer flows"
     found = next((size for size in SIZES if wanted <= tcp_bytes(size)), None)
     if found is None:
-        raise LabUnavailable(f"{needs}, and the largest guest holds {units.size(tcp_bytes(SIZES[-1]))}: {instead}")
+        raise KernelLacks(
+            f"{needs}, and the largest guest holds {units.size(tcp_bytes(SIZES[-1]))}: {instead}"
+        )
     free = available()
     # The ordinary one is not refused: it takes what it needs little by little, and most runs need half of it.
     if found > ORDINARY and free is not None and free < found + _QEMU_MIB:
-        raise LabUnavailable(
+        raise KernelLacks(
             f"{needs}, so the guest needs {units.size(found << 20)} of memory and this machine has"
             f" {units.size(free << 20)} free: {instead}"
         )

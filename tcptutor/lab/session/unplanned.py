@@ -7,6 +7,7 @@ import time
 import msgspec
 
 from tcptutor.lab.channel import Channel
+from tcptutor.lab.counters import HostCounters
 from tcptutor.lab.fidelity import Watch
 from tcptutor.lab.load import Load
 from tcptutor.lab.netlink import QueueLength
@@ -55,7 +56,7 @@ class UnplannedRun:
         state.count()
         self._before = state.counted
         self._sampler.watch(self._queue_now())
-        self._load = Load()
+        self._load, self._counted = Load(), HostCounters(network.hosts)
         self._progress = 0.0
         self._acked: dict[int, int] = {}
         self._add(starts, at=0.0)
@@ -164,6 +165,7 @@ class UnplannedRun:
         watch = Watch(experiment)
         watch.clock(self._environment.hz)
         watch.offloads(self._network)
+        watch.kernel(self._counted.moved())
         watch.processors(self._load.busy(), alone=self._environment.backend == "guest")
         watch.drops(self._before, self._state.counted, self._network.bottleneck)
         udp = list(self._datagrams.results())
