@@ -36,12 +36,14 @@ def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | 
     if not finite or not is_known(case):
         return None
     least = min(finite, key=lambda one: one.throughput)
+    lossy = [one for one in finite if one.is_lossy]
+    others = [one for one in finite if not one.is_lossy]
+    if not others or (not lossy and (case.algorithm == "bbr" or least.limited_by != "bottleneck")):
+        return None
     each = _bbr(case) if case.algorithm == "bbr" else _rates(case)
     total = math.fsum(each)
     if total >= (1 - FELT) * least.throughput:
         return None
-    lossy = [one for one in finite if one.is_lossy]
-    others = [one for one in finite if not one.is_lossy]
     return Candidate(
         model=ThroughputModel.MEETING,
         label=f"{case.times}{_label(case, lossy, others)}",
@@ -102,8 +104,6 @@ def _bbr(case: Case) -> tuple[float, ...]:
 
 def _label(case: Case, lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
     who = _NAMES.get(case.algorithm, "flows")
-    if not others:
-        return f"{who}, {len(case.kinds)} kinds" if len(case.kinds) > 1 else who
     nearest = min(others, key=lambda one: one.throughput)
     part = _PARTS.get(nearest.limited_by, "limit")
     return f"{who} and {part}" if lossy else f"{who}, {'short queue' if part == 'link' else part}"
