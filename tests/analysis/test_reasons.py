@@ -95,10 +95,10 @@ def test_a_window_that_the_kernel_made_larger() -> None:
 
 
 def test_a_window_holds_whole_segments() -> None:
-    """Four of the five that fit into 8 KiB go each round trip."""
-    run = run_of(experiment(window="8 KiB"), 8 * 4 * 1448 / 0.0501, snd_wnd=8192)
+    """Of the sixteen that fit into 24 KiB fifteen go each round trip; smaller windows are counted in segments anyway."""
+    run = run_of(experiment(window="24 KiB"), 8 * 15 * 1448 / 0.0501, snd_wnd=24576)
     assert compared(run, "window").reason == (
-        "5 whole segments fit into 8 KiB, and the ACK of the last one may wait for another"
+        "16 whole segments fit into 24 KiB, and the ACK of the last one may wait for another"
     )
     half = run_of(experiment(window="64 KiB"), 4 * 65536 / 0.0501, snd_wnd=65536)
     assert "whole segments" not in compared(half, "window").reason
