@@ -48,6 +48,9 @@ HTCP_SPREAD = 0.9
 HIGHSPEED_SPREAD = 0.84
 """Of HighSpeed's, above the windows at which it is Reno: the exponent of RFC 3649's response function."""
 
+MOST_LOSS = 0.25
+"""Loss above which most time goes into timeouts that double: no model here holds."""
+
 TIMEOUTS_COUNT = 1 / 3
 """Share that Padhye's timeouts would take from Mathis from which on the student is told."""
 
@@ -192,7 +195,7 @@ def estimates(flow: LossyFlow) -> tuple[LossEstimate, ...]:
 
 def law_error(algorithm: str, loss: float) -> float:
     """How far the derived sender of `algorithm` may be off at `loss`, relative: more where windows are a few segments."""
-    return LAW_ERRORS[algorithm] + loss
+    return 1.0 if loss > MOST_LOSS else LAW_ERRORS[algorithm] + 1.5 * loss
 
 
 def _renos(flow: LossyFlow) -> Iterator[LossEstimate]:
