@@ -5,6 +5,7 @@ ParameterError that names the parameter, the bound and the reason.
 """
 
 from tcptutor.theory.aimd import (
+    ACK_DELAY,
     ACK_EVERY,
     aimd_window,
     reno_window,
@@ -106,6 +107,7 @@ from tcptutor.theory.trajectory import (
 
 __all__ = [
     "ABE_BETA",
+    "ACK_DELAY",
     "ACK_EVERY",
     "BBR_CWND_GAIN",
     "BBR_LOSS_LIMIT",

@@ -13,7 +13,7 @@ ACK_EVERY = 2
 """Segments that a receiver acknowledges at a time (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2)."""
 
 
-ACK_STRETCHED = 2.5
+ACK_STRETCHED = 3.0
 """Segments that an ACK acknowledges where a flight arrives at once, faster than the receiver's program reads it.
 
 Counted on Linux 6.12: 2.5 to 3.8 on average, up to 6 in large flights. Only HighSpeed TCP and H-TCP feel it."""

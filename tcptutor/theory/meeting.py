@@ -73,7 +73,7 @@ def limited_rates(
     """Segments a second that arrive of each of `flows`, on average; infinite where nothing limits them.
 
     rate: segments a second that the link carries which they share, above 0; queue: segments that wait before it at most, 0
-    or above; both infinite for no link. Never more than any one limit allows. Source: `theory.renewal` for a flow that
+    or above; both infinite for no link. Never more than window, pace or link allow. Source: `theory.renewal` for a flow that
     is alone or does not feel the others, `theory.together` for those that share a link; the senders are those of
     net/ipv4. Raises ParameterError outside the domain.
     """

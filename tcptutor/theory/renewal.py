@@ -41,6 +41,10 @@ _BELOW = 0.5
 """cwnd is in whole segments, on average half of one below the line along which it grows."""
 
 
+_CLOSE = 1e-9
+"""Segments within which two windows are one."""
+
+
 class Age(NamedTuple):
     """How long growth has gone on."""
 
@@ -241,10 +245,10 @@ def _ends(epoch: Epoch, loss: float, limits: Limits, unit: float) -> Iterator[_E
     turn = limits.turn(floor)
     rise = epoch.grown(line, age, Age(turn, 1.0)) - line
     while left > 1e-4:
-        if line - _BELOW >= full:
+        if line - _BELOW >= full - _CLOSE:
             yield _Ending(left, 0.0, 0.0, full, full + rise)
             return
-        if line - _BELOW >= top and loss > 0:
+        if line - _BELOW >= top - _CLOSE and loss > 0:
             sent = most - limits.waiting(most)
             yield _Ending(left, left * limits.turn(most) / (loss * sent), left / loss, most, top)
             return

@@ -21,9 +21,9 @@ from .synthetic import experiment
 
 LINK = 100e6 * 1448 / 1514
 
-# Reno, 100 Mbit/s, 60 s on a real kernel (lab notes): measured over Mathis with 1.2247.
-MEASURED = [("20 ms", "0.1 %", 1.03), ("50 ms", "0.1 %", 1.03), ("100 ms", "0.1 %", 1.09),
-            ("20 ms", "1 %", 1.01), ("50 ms", "1 %", 1.09), ("100 ms", "1 %", 1.15)]  # fmt: skip
+# Reno on a real kernel, 108 to 270 losses each (validation, laws-reno): measured over Mathis with 1.2247.
+MEASURED = [("10 ms", "0.1 %", 0.961), ("30 ms", "0.1 %", 0.990), ("80 ms", "0.1 %", 1.055),
+            ("10 ms", "1 %", 0.959), ("30 ms", "1 %", 1.002), ("80 ms", "1 %", 0.921)]  # fmt: skip
 
 
 def models(expectation: Expectation) -> dict[str, float]:
@@ -31,11 +31,11 @@ def models(expectation: Expectation) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(("delay", "loss", "ratio"), MEASURED)
-def test_mathis_agrees_with_the_kernel(delay: str, loss: str, ratio: float) -> None:
+def test_reno_agrees_with_the_kernel(delay: str, loss: str, ratio: float) -> None:
     expectation = expect(experiment(delay=delay, loss=loss, duration="60 s"))
     rtt, p = units.parse(delay, "time"), units.parse(loss, "ratio")
     measured = ratio * theory.mathis(1448, rtt, p)
-    assert expectation.binding.model == "mathis"
+    assert expectation.binding.model == "reno"
     assert measured == pytest.approx(expectation.binding.throughput_bps, rel=expectation.binding.tolerance)
 
 
@@ -45,7 +45,7 @@ def test_mathis_agrees_with_the_kernel(delay: str, loss: str, ratio: float) -> N
 def test_parallel_streams_agree_with_the_kernel(streams: int, measured: float) -> None:
     expectation = expect(experiment(loss="0.1 %", streams=str(streams), duration="60 s"))
     binding = expectation.binding
-    assert binding.model == ("link" if streams == 16 else "mathis")
+    assert binding.model == ("link" if streams == 16 else "reno")
     assert measured == pytest.approx(binding.throughput_bps, rel=binding.tolerance)
 
 
@@ -60,14 +60,14 @@ def test_cubic_under_random_loss_agrees_with_the_kernel() -> None:
 def test_many_streams_are_so_many_times_one() -> None:
     one, eight = (expect(experiment(loss="0.1 %", streams=streams)) for streams in ("1", "8"))
     assert eight.binding.throughput_bps == pytest.approx(8 * one.binding.throughput_bps)
-    assert eight.binding.label == "8 × Mathis"
-    assert eight.binding.formula == "8 × 1448 B × 1.31 / (50 ms × √0.1 %)"
-    assert eight.cwnd_segments == pytest.approx(1.31 / math.sqrt(1e-3), rel=0.01)
+    assert eight.binding.label == "8 × Reno"
+    assert eight.binding.formula == "8 × 1448 B × 40.2 (mean of a round trip) / 50 ms"
+    assert eight.cwnd_segments == pytest.approx(theory.reno_random_window(1e-3), rel=0.01)
 
 
 def test_pairs_count_as_flows() -> None:
     four = expect(experiment(pairs=4, loss="0.1 %", streams="2"))
-    assert four.binding.label == "8 × Mathis"
+    assert four.binding.label == "8 × Reno"
 
 
 def test_the_link_caps_what_the_loss_models_give() -> None:
@@ -123,10 +123,12 @@ def test_cubic_has_its_own_model_and_renos_beside_it() -> None:
 def test_cubic_takes_the_mean_over_its_losses() -> None:
     often = expect(experiment(algorithm="cubic", delay="20 ms", loss="1 %"))
     window = theory.cubic_random_window(0.01, 0.0201)
+    # Of it half a segment waits at the receiver, and 1 % is lost.
+    arriving = (window - 0.25) * 0.99
     assert often.binding.throughput_bps == pytest.approx(
-        theory.window_limited(window * 1448, 0.0201), rel=1e-4
+        theory.window_limited(arriving * 1448, 0.0201), rel=0.02
     )
-    assert often.binding.formula == f"1448 B × {window:.3g} (mean cwnd over long and short gaps) / 20 ms"
+    assert often.binding.formula == "1448 B × 10.8 (mean of a round trip) / 20 ms"
     # In small windows whole segments cost it more than chance gives.
     assert often.binding.throughput_bps < models(often)["cubic-periodic"]
 
@@ -136,15 +138,15 @@ def test_htcp_beats_reno_when_losses_are_rare() -> None:
     often = expect(experiment(algorithm="htcp", delay="20 ms", loss="1 %"))
     assert rare.binding.throughput_bps > 2 * models(rare)["mathis"]
     # Where they are not, its steps of whole segments and ACKs are slower than Reno's.
-    assert 0.75 < often.binding.throughput_bps / models(often)["mathis"] < 0.9
-    assert often.binding.throughput_bps == pytest.approx(
-        theory.window_limited(theory.htcp_random_window(0.01, 0.0201) * 1448, 0.0201), rel=1e-4
-    )
+    assert 0.75 < often.binding.throughput_bps / models(often)["reno"] < 0.9
+    # It grows by ACKs, of which flights that arrive at once have fewer.
+    window = theory.htcp_random_window(0.01, 0.0201)
+    assert 0.9 < often.binding.throughput_bps / theory.window_limited(window * 1448, 0.0201) < 0.97
 
 
 def test_an_algorithm_without_a_model_is_compared_with_reno_and_says_so() -> None:
     expectation = expect(experiment(algorithm="vegas", loss="1 %", duration="60 s"))
-    assert expectation.binding.model == "mathis"
+    assert expectation.binding.model == "reno"
     assert expectation.binding.tolerance > 0.5
     assert "vegas" in expectation.note
 
@@ -184,14 +186,14 @@ def test_too_few_losses_are_said_with_the_time_that_is_needed() -> None:
 def test_more_losses_are_more_certain() -> None:
     short, long = (expect(experiment(loss="0.1 %", duration=d)).binding.tolerance for d in ("20 s", "200 s"))
     assert 0.05 < long < short
-    # 1/sqrt(n) is two standard errors of Reno's throughput.
-    assert short == pytest.approx(
-        math.hypot(0.05, 1 / math.sqrt(expect(experiment(loss="0.1 %", duration="20 s")).loss_events))
-    )
+    losses = expect(experiment(loss="0.1 %", duration="20 s")).loss_events
+    # Twice the standard error of Reno's throughput.
+    assert short == pytest.approx(math.hypot(0.051, 2 * 0.57 / math.sqrt(losses)), rel=1e-3)
 
 
 def test_neighbouring_regimes_are_said() -> None:
     expectation = expect(experiment(loss="0.1 %", streams="8", duration="60 s"))
+    assert expectation.binding.model == "reno"
     assert expectation.note == "link (95.6 Mbit/s) is near: expect a little less than either alone"
     assert "near" not in expect(experiment(loss="0.1 %", streams="4", duration="60 s")).note
 
@@ -199,7 +201,8 @@ def test_neighbouring_regimes_are_said() -> None:
 def test_timeouts_are_said_where_they_count() -> None:
     expectation = expect(experiment(loss="5 %", duration="120 s"))
     assert expectation.note == "timeouts count here: expect between Padhye and Mathis"
-    assert expectation.binding.tolerance > 0.15
+    padhye, mathis = (models(expectation)[name] for name in ("padhye", "mathis"))
+    assert padhye < expectation.binding.throughput_bps < mathis
 
 
 def test_jitter_is_said() -> None:
@@ -208,7 +211,7 @@ def test_jitter_is_said() -> None:
 
 def test_no_delay_has_a_stated_floor() -> None:
     expectation = expect(experiment(delay="0", loss="1 %", rate="none"))
-    assert expectation.binding.formula == "1448 B × 1.31 / (100 µs × √1 %)"
+    assert expectation.binding.formula == "1448 B × 11.9 (mean of a round trip) / 100 µs"
 
 
 def test_an_unlimited_path_gets_an_upper_bound_that_says_so() -> None:

@@ -16,21 +16,22 @@ EXPECTED: dict[str, tuple[str, bool, LimitedBy]] = {
     "small-window": ("window", True, "receive-window"),
     "cubic-loss": ("cubic", True, "random-loss"),
     "htcp-loss": ("htcp", True, "random-loss"),
-    "heavy-loss": ("mathis", True, "random-loss"),
-    "four-lossy-streams": ("mathis", True, "random-loss"),
+    "heavy-loss": ("reno", True, "random-loss"),
+    "four-lossy-streams": ("reno", True, "random-loss"),
     "full-link": ("link", True, "bottleneck"),
     "short-queue": ("sawtooth", True, "bottleneck"),
-    # Inside a tolerance that is wider than half of it: no model explains it.
-    "burst-queue": ("link", False, "bottleneck"),
+    # A queue of three frames drops parts of bursts well before the link is full.
+    "burst-queue": ("meeting", False, "bottleneck"),
     "paced-above-link": ("link", True, "bottleneck"),
     "window-of-bdp": ("link", True, "bottleneck"),
     "bbr-loss": ("link", True, "bottleneck"),
     "jitter": ("link", True, "bottleneck"),
     "pacing": ("pacing", True, "pacing"),
+    # How large a buffer the kernel makes is known to a factor of two: that explains nothing.
     "no-rate": ("buffer", False, "receive-window"),
     # One second of slow start towards 1 Gbit/s, and two losses in five: no model of the steady state holds.
     "slow-start": ("link", False, "growing"),
-    "timeouts": ("mathis", False, "timeout"),
+    "timeouts": ("reno", False, "timeout"),
 }
 """By file: the binding model, whether the run is within its tolerance, and what limited the run."""
 
@@ -87,7 +88,8 @@ def test_every_recorded_run_is_judged() -> None:
 def test_a_real_run(name: str) -> None:
     result = report(load(RUNS / f"{name}.tcprun"))
     binding = result.compared[0]
-    found = (binding.prediction.model, binding.within, result.verdict.limited_by)
+    within = binding.within and binding.prediction.tolerance <= 0.5
+    found = (binding.prediction.model, within, result.verdict.limited_by)
     assert found == EXPECTED[name], result.verdict.evidence
     assert len(result.verdict.sentence) <= 100
 

@@ -99,13 +99,13 @@ def test_a_window_that_the_kernel_made_larger() -> None:
 
 
 def test_a_window_holds_whole_segments() -> None:
-    """Four of the five that fit into 8 KiB go each round trip."""
-    bps = 8 * 4 * 1448 / 0.0501
-    run = run_of(experiment(window="8 KiB"), bps, snd_wnd=8192, unacked=4)
+    """Of the sixteen that fit into 24 KiB fifteen go each round trip."""
+    bps = 8 * 15 * 1448 / 0.0501
+    run = run_of(experiment(window="24 KiB"), bps, snd_wnd=24576, unacked=15)
     assert compared(run, "window").reason == (
-        "5 whole segments fit into 8 KiB, and 4 were under way on average"
+        "16 whole segments fit into 24 KiB, and 15 were under way on average"
     )
-    full = run_of(experiment(window="8 KiB"), bps, snd_wnd=8192, unacked=6)
+    full = run_of(experiment(window="24 KiB"), bps, snd_wnd=24576, unacked=18)
     assert "whole segments" not in compared(full, "window").reason
     half = run_of(experiment(window="64 KiB"), 4 * 65536 / 0.0501, snd_wnd=65536)
     assert "whole segments" not in compared(half, "window").reason

@@ -32,8 +32,8 @@ def test_throughput_ratio_and_tolerance() -> None:
     result = report(eight_streams())
     binding = result.compared[0]
     assert result.throughput_bps == pytest.approx(75.9e6, rel=1e-3)
-    assert binding.prediction.label == "8 × Mathis"
-    assert binding.ratio == pytest.approx(75.9 / 76.6, rel=0.01)
+    assert binding.prediction.label == "8 × Reno"
+    assert binding.ratio == pytest.approx(75.9 / 74.4, rel=0.01)
     assert binding.within
     assert result.note.startswith("link (95.6 Mbit/s) is near")
 
@@ -55,7 +55,7 @@ def test_the_note_names_another_limit() -> None:
     run = run_of(
         experiment(loss="0.1 %", duration="60 s"), 3e6, snd_wnd=18000, rwnd_limited=lambda t: 0.9 * t
     )
-    assert report(run).note == "Mathis was expected to be the limit, but that was the receiver's window"
+    assert report(run).note == "Reno was expected to be the limit, but that was the receiver's window"
 
 
 def test_the_note_names_queueing() -> None:
@@ -97,7 +97,7 @@ def test_the_document_has_the_contracts_keys() -> None:
     assert whole["file"] == "/tmp/a.tcprun"
     assert whole["parameters"]["loss"] == 0.001
     assert whole["verdict"]["limited_by"] == "random-loss"
-    assert whole["predictions"][0]["model"] == "mathis"
+    assert whole["predictions"][0]["model"] == "reno"
     manual = next(one for one in whole["predictions"] if one["model"] == "mathis-manual")
     assert manual["difference"] == pytest.approx(manual["ratio"] - 1)
     assert manual["reason"].startswith("C is left out")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from tcptutor import theory
+from tcptutor.theory.renewal import Age
 from tcptutor.theory.renewal import mean_window as mean_of_chain
 from tests.validation import kernel
 from tests.validation.simulated import KEPT
@@ -77,7 +78,12 @@ def test_cubic_in_its_own_region() -> None:
 @pytest.mark.parametrize("loss", [3e-4, 1e-3, 3e-3, 1e-2])
 @pytest.mark.parametrize("rtt", [0.0101, 0.0301, 0.0801, 0.2001])
 @pytest.mark.parametrize(
-    ("algorithm", "law"), [("cubic", theory.cubic_random_window), ("htcp", theory.htcp_random_window)]
+    ("algorithm", "law"),
+    [
+        ("reno", lambda loss, _rtt: theory.reno_random_window(loss)),
+        ("cubic", theory.cubic_random_window),
+        ("htcp", theory.htcp_random_window),
+    ],
 )
 def test_what_the_kernels_code_makes_of_such_losses(
     algorithm: str, law: Callable[[float, float], float], rtt: float, loss: float
@@ -92,8 +98,8 @@ class Line:
     start: float
     slope: float
 
-    def grown(self, line: float, elapsed: float, seconds: float) -> float:
-        return line + self.slope * seconds
+    def grown(self, line: float, before: Age, after: Age) -> float:
+        return line + self.slope * (after.seconds - before.seconds)
 
 
 class Aimd:

@@ -26,11 +26,7 @@ _STYLE = {
     "axes.grid": True,
     "grid.alpha": 0.3,
 }
-_FORMULA = {
-    "reno": models.mathis(theory.MATHIS_RANDOM),
-    "cubic": models.window(theory.cubic_random_window),
-    "htcp": models.window(theory.htcp_random_window),
-}
+_FORMULA = {"reno": models.sender, "cubic": models.sender, "htcp": models.sender}
 
 
 def draw(found: Sequence[Result], folder: Path) -> list[Path]:

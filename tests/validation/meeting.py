@@ -7,7 +7,7 @@ of them the binding model explains; `--score` only tells.
 from __future__ import annotations
 
 import argparse
-import asyncio
+import gzip
 import math
 import statistics
 import sys
@@ -84,7 +84,8 @@ def _mean(values: Iterable[float]) -> float:
 def read(path: Path) -> list[Kept]:
     if not path.exists():
         return []
-    return [msgspec.json.decode(line, type=Kept) for line in path.read_bytes().splitlines()]
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return [msgspec.json.decode(line, type=Kept) for line in text.splitlines()]
 
 
 async def _run(todo: Sequence[drawn.Drawn], path: Path, jobs: int | None) -> TutorError | None:
@@ -100,7 +101,7 @@ async def _run(todo: Sequence[drawn.Drawn], path: Path, jobs: int | None) -> Tut
                     first = first or result
                     continue
                 made = kept(one, result)
-                with path.open("ab") as file:
+                with gzip.open(path, "ab") if path.suffix == ".gz" else path.open("ab") as file:
                     file.write(msgspec.json.encode(made) + b"\n")
                 print(f"{one.experiment.name}: {line(made)}, {result.wall_s:.0f} s", flush=True)
     except TutorError as error:
@@ -146,7 +147,7 @@ def table(scores: Sequence[Score]) -> Iterator[str]:
     kinds = {f"kind: {one.run.kind}" for one in valid}
     algorithms = {f"algorithm: {_algorithm(one.run)}" for one in valid}
     yield "| | within | of | median error | median tolerance | bias |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
     for name in [*sorted(kinds), *sorted(algorithms), "all"]:
         mine = [
             one

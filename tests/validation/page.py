@@ -9,11 +9,12 @@ from string import Template
 
 from tcptutor import theory
 from tcptutor.commands import words
-from tests.validation import figures, judge, kept, models, plan, simulated, tables
+from tests.validation import figures, judge, kept, meeting, models, plan, simulated, tables
 from tests.validation.kept import Result
 
 PAGE = kept.ROOT / "assets/documentation/validation.md"
 PLOTS = kept.ROOT / "assets/documentation/validation"
+_SETS = {"meeting": "Two limits", "single": "One limit"}
 TEMPLATE = Path(__file__).parent / "page.md"
 
 
@@ -45,6 +46,7 @@ def _tables(found: Sequence[Result]) -> dict[str, str]:
         "limits": tables.limits(found),
         "figure3": tables.figure3(found),
         "cells": _cells(found),
+        "meeting": _meeting(),
         "verdict": _verdict(found),
     }
 
@@ -71,6 +73,17 @@ def _numbers(found: Sequence[Result]) -> dict[str, str]:
         "commits": ", ".join(f"{name} ({words.count(number, 'cell')})" for name, number in commits.items()),
         "missing": _missing(found),
     }
+
+
+def _meeting() -> str:
+    """A table for each kept file of drawn experiments."""
+    parts = []
+    for path in sorted(kept.RESULTS.glob("drawn-*.jsonl.gz")):
+        name, seed = path.name.removesuffix(".jsonl.gz").split("-")[1:]
+        scores = [meeting.score(one) for one in meeting.read(path)]
+        lines = "\n".join(meeting.table(scores))
+        parts.append(f"{_SETS[name]}, seed {seed}:\n\n{lines}")
+    return "\n\n".join(parts) or "Not run yet."
 
 
 def _verdict(found: Sequence[Result]) -> str:

@@ -72,7 +72,7 @@ def laws(found: Sequence[Result]) -> str:
     return "\n\n".join(parts)
 
 
-OWN = {"reno": "mathis", "cubic": "cubic", "htcp": "htcp", "bbr": "bbr"}
+OWN = {"reno": "reno", "cubic": "cubic", "htcp": "htcp", "bbr": "bbr"}
 """The model of each algorithm."""
 
 

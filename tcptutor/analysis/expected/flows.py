@@ -16,6 +16,9 @@ COMPLETION_ERROR = 0.15
 LOSSY_ERROR = 0.3
 """Reno's mean; one transfer has a few losses or none."""
 
+OVERFLOW_ERROR = 0.3
+"""Slow start overshoots what path and queue hold by as much again, and repairs it for some round trips."""
+
 _SYNCHRONY = 1.5
 """Between 1, flows that lose by chance, and 2, flows that lose together (Lakshman, Madhow 1997)."""
 
@@ -89,6 +92,14 @@ def completions(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
     return tuple(times)
 
 
+def _overflow(case: Case, size: int) -> float:
+    """What the overflow at the end of slow start adds to the error of a transfer of `size` bytes by each flow."""
+    if case.room is None or case.algorithm == "bbr":
+        return 0.0
+    held = (case.room * case.rtt / 8 + case.buffer * case.ratio) / case.number
+    return OVERFLOW_ERROR * min(1.0, 4 * held / size) if size > held else 0.0
+
+
 def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candidate | None, float | None]:
     """The mean over the time until the last flow has sent all, and how long the slowest one takes, s.
 
@@ -103,6 +114,7 @@ def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candida
     span = end - min(starts)
     total = 8 * size * case.number / span
     error = COMPLETION_ERROR if case.loss_rate == 0 else math.hypot(COMPLETION_ERROR, LOSSY_ERROR)
+    error = math.hypot(error, _overflow(case, size))
     if case.experiment.flows.warmup > 0:
         error += 0.2  # the part of it that the warm-up takes away is the slow one
     steady = min(believed, key=lambda one: one.throughput)

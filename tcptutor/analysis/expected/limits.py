@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from tcptutor import units
 from tcptutor.analysis.case import SEND_SHARE, Case
-from tcptutor.analysis.expected.meeting import BURSTS_ERROR, is_known
+from tcptutor.analysis.expected.meeting import bursts_error, is_known
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.analysis.models import ThroughputModel
-from tcptutor.theory import ACK_EVERY, BBR_LOSS_LIMIT, bbr_throughput, window_limited
+from tcptutor.theory import ACK_DELAY, ACK_EVERY, BBR_LOSS_LIMIT, bbr_throughput, window_limited
 
 LINK_ERROR = 0.02
 """ARP, ACKs, and the bursts of the shaper."""
@@ -52,6 +52,9 @@ KERNEL_BUFFER_ERROR = 0.5
 SEND_ERROR = 0.1
 """The buffer's share differs with the pieces that the kernel cuts."""
 
+FEW_SEGMENTS = 16
+"""A window of fewer is counted in whole segments."""
+
 UNCHECKED_ERROR = 1.0
 """How much more it may take: what is left of a write is added to without a look at the buffer."""
 
@@ -77,7 +80,7 @@ def _link(case: Case) -> Iterator[Candidate]:
         sure["held"] = held
     known = is_known(case)
     if case.bursts_overflow:
-        sure["bursts"] = BURSTS_ERROR if known else BURST_ERROR
+        sure["bursts"] = bursts_error(case) if known else BURST_ERROR
     if case.udp:
         sure["UDP"] = UDP_ERROR
     experiment = case.experiment
@@ -147,8 +150,7 @@ def _windows(case: Case) -> Iterator[Candidate]:
         case.receive_window, case.socket_window, case.experiment.hosts.send_buffer, case.sent_at_once,
     )  # fmt: skip
     if window is not None:
-        # Only full segments are sent, so up to one may find no room.
-        yield _by_window(case, ThroughputModel.WINDOW, window, WINDOW_ERROR + min(0.5, case.mss / window))
+        yield _receive_window(case, window)
     if size is not None and sent is not None:
         yield _send_buffer(case, size, sent)
     if buffer is not None:
@@ -157,6 +159,19 @@ def _windows(case: Case) -> Iterator[Candidate]:
     if (case.rate is None and window is None and buffer is None) or told:
         error = BUFFER_ERROR if told else KERNEL_BUFFER_ERROR
         yield _by_window(case, ThroughputModel.KERNEL_BUFFER, _kernel_buffer(case), error)
+
+
+def _receive_window(case: Case, window: int) -> Candidate:
+    """A window of few segments is used in whole ones, and of an odd number the last waits for another or ACK_DELAY."""
+    # Only full segments are sent, so up to one may find no room.
+    error, whole = WINDOW_ERROR + min(0.5, case.mss / window), window // case.mss
+    if not 1 <= whole < FEW_SEGMENTS:
+        return _by_window(case, ThroughputModel.WINDOW, window, error)
+    waits = min(1.0, ACK_DELAY / case.rtt) if whole % 2 and whole > 1 else 0.0
+    start = f"{whole} × {case.mss} B / "
+    if waits:
+        start = f"({whole} − {waits:.2g}) × {case.mss} B / "
+    return _by_window(case, ThroughputModel.WINDOW, (whole - waits) * case.mss, error, start=start)
 
 
 def _kernel_buffer(case: Case) -> int:

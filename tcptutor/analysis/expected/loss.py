@@ -21,11 +21,11 @@ MATHIS_ERROR = 0.05
 
 PADHYE_ERROR = 0.1
 
-LAW_ERRORS = {"reno": 0.05, "cubic": 0.06, "htcp": 0.15, "highspeed": 0.12}
-"""Of the senders derived from Linux's code. H-TCP and HighSpeed grow by ACKs, of which a host sends more or fewer."""
+LAW_ERRORS = {"reno": 0.05, "cubic": 0.06, "htcp": 0.18, "highspeed": 0.2}
+"""Of the senders derived from Linux's code.
 
-MUCH_LOSS = 0.05
-"""Loss from which on windows are a few segments, and what is left open counts: it is as large as the loss itself."""
+H-TCP and HighSpeed count ACKs. A host sends one for 2 to 5 segments, not always ACK_STRETCHED: √(3/2) is 1.22, √(3/5) 0.77.
+"""
 
 UNMODELLED_ERROR = 0.5
 """Reno's model for an algorithm that is not Reno and has none here."""
@@ -33,17 +33,23 @@ UNMODELLED_ERROR = 0.5
 CORRELATED_ERROR = 1.0
 """netem's correlated losses are much rarer than their rate says, and no formula has them."""
 
-RENO_SPREAD = 0.5
-"""Relative standard deviation of Reno's throughput times the square root of its losses: the 1/2 of p^(-1/2)."""
+RENO_SPREAD = 0.57
+"""Relative standard deviation of Reno's throughput times the square root of its losses. From simulation, as the others."""
 
 CUBIC_SPREAD = 1.1
-"""Relative deviation of CUBIC's curve, as steep as HighSpeed's, times the root of its losses. From simulation."""
+"""Of CUBIC on its curve, which is as steep as HighSpeed's; Reno's where the Reno-friendly window is above it."""
+
+_CURVE_BEGINS, _CURVE_RULES = 0.35, 0.65
+"""Share of the curve in the sum of both windows from which on it is felt, and from which on only it is."""
 
 HTCP_SPREAD = 0.9
-"""Relative deviation of H-TCP's throughput times the square root of its losses. From simulation."""
+"""Of H-TCP."""
 
 HIGHSPEED_SPREAD = 0.84
 """Of HighSpeed's, above the windows at which it is Reno: the exponent of RFC 3649's response function."""
+
+MOST_LOSS = 0.25
+"""Loss above which most time goes into timeouts that double: no model here holds."""
 
 TIMEOUTS_COUNT = 1 / 3
 """Share that Padhye's timeouts would take from Mathis from which on the student is told."""
@@ -188,8 +194,8 @@ def estimates(flow: LossyFlow) -> tuple[LossEstimate, ...]:
 
 
 def law_error(algorithm: str, loss: float) -> float:
-    """How far the derived sender of `algorithm` may be off at `loss`, relative."""
-    return LAW_ERRORS[algorithm] + (loss if loss > MUCH_LOSS else 0.0)
+    """How far the derived sender of `algorithm` may be off at `loss`, relative: more where windows are a few segments."""
+    return 1.0 if loss > MOST_LOSS else LAW_ERRORS[algorithm] + 1.5 * loss
 
 
 def _renos(flow: LossyFlow) -> Iterator[LossEstimate]:
@@ -226,7 +232,7 @@ def _cubic(flow: LossyFlow) -> Iterator[LossEstimate]:
     spread = spread_of(flow.algorithm, flow.loss, flow.rtt)
     yield _law(flow, ThroughputModel.CUBIC, spread)
     p = units.percent(flow.loss)
-    if spread == CUBIC_SPREAD:
+    if theory.cubic_region_window(flow.loss, flow.rtt) > theory.reno_window(flow.loss):
         constant = periodic / math.pow(flow.rtt / flow.loss, 0.75)
         formula = f"× {constant:.3g} × ({flow.rtt:.3g} s / {p})^¾ / {flow.rtt_text}"
     else:
@@ -248,8 +254,9 @@ def _highspeed(flow: LossyFlow) -> Iterator[LossEstimate]:
 def spread_of(algorithm: str, loss: float, rtt: float) -> float:
     """Relative standard deviation of a flow's throughput times the square root of its losses."""
     if algorithm == "cubic":
-        on_curve = theory.cubic_region_window(loss, rtt) > theory.reno_window(loss)
-        return CUBIC_SPREAD if on_curve else RENO_SPREAD
+        curve, friendly = theory.cubic_region_window(loss, rtt), theory.reno_window(loss)
+        along = (curve / (curve + friendly) - _CURVE_BEGINS) / (_CURVE_RULES - _CURVE_BEGINS)
+        return RENO_SPREAD + (CUBIC_SPREAD - RENO_SPREAD) * min(1.0, max(0.0, along))
     if algorithm == "htcp":
         return HTCP_SPREAD
     if algorithm == "highspeed" and theory.highspeed_window(loss) > theory.reno_window(loss):

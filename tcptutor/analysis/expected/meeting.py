@@ -17,8 +17,8 @@ FELT = 0.02
 MEETING_ERROR = 0.05
 """Beside the error of the senders' laws: seen over generated experiments (tests/validation/meeting.py)."""
 
-BURSTS_ERROR = 0.1
-"""How many of a burst a short queue holds depends on how the segments of several flows come together."""
+_BURSTS_ERROR, _BURST = 0.48, 3
+"""Of a queue of so many frames: one that is shorter than the bursts of repairs drops a part of them."""
 
 _NAMES = {"reno": "Reno", "cubic": "CUBIC", "htcp": "H-TCP", "highspeed": "HighSpeed", "bbr": "BBR"}
 
@@ -36,12 +36,14 @@ def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | 
     if not finite or not is_known(case):
         return None
     least = min(finite, key=lambda one: one.throughput)
+    lossy = [one for one in finite if one.is_lossy]
+    others = [one for one in finite if not one.is_lossy]
+    if not others or (case.loss_rate <= 0 and (case.algorithm == "bbr" or least.limited_by != "bottleneck")):
+        return None
     each = _bbr(case) if case.algorithm == "bbr" else _rates(case)
     total = math.fsum(each)
     if total >= (1 - FELT) * least.throughput:
         return None
-    lossy = [one for one in finite if one.is_lossy]
-    others = [one for one in finite if not one.is_lossy]
     return Candidate(
         model=ThroughputModel.MEETING,
         label=f"{case.times}{_label(case, lossy, others)}",
@@ -66,6 +68,11 @@ def is_known(case: Case) -> bool:
         and path.reorder == 0
         and (case.algorithms <= theory.LIMITED or case.algorithm == "bbr")
     )
+
+
+def bursts_error(case: Case) -> float:
+    """What a short queue may drop of the bursts that come after a repair, relative; less the more of them fits."""
+    return _BURSTS_ERROR * min(1.0, _BURST * case.frame / case.queue) ** 1.5
 
 
 def _rates(case: Case) -> tuple[float, ...]:
@@ -102,8 +109,6 @@ def _bbr(case: Case) -> tuple[float, ...]:
 
 def _label(case: Case, lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
     who = _NAMES.get(case.algorithm, "flows")
-    if not others:
-        return f"{who}, {len(case.kinds)} kinds" if len(case.kinds) > 1 else who
     nearest = min(others, key=lambda one: one.throughput)
     part = _PARTS.get(nearest.limited_by, "limit")
     return f"{who} and {part}" if lossy else f"{who}, {'short queue' if part == 'link' else part}"
@@ -111,7 +116,7 @@ def _label(case: Case, lossy: Sequence[Candidate], others: Sequence[Candidate]) 
 
 def _formula(lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
     """Each limit by itself."""
-    terms = [f"loss {units.rate(one.throughput)}" for one in lossy[:1]]
+    terms = [f"loss alone {units.rate(one.throughput)}" for one in lossy[:1]]
     found = dict.fromkeys(one.limited_by for one in sorted(others, key=lambda one: one.throughput))
     for limit in found:
         least = min(one.throughput for one in others if one.limited_by == limit)
@@ -131,7 +136,7 @@ def _sure(case: Case, total: float, least: Candidate, others: Sequence[Candidate
     if not least.is_lossy and least.limited_by != "bottleneck":
         sure["limit"] = least.sure.get("model", 0.0)
     if case.bursts_overflow:
-        sure["bursts"] = BURSTS_ERROR
+        sure["bursts"] = bursts_error(case)
     if lossy:
         spread = max(spread_of(flow.algorithm, case.loss_rate, flow.rtt) for flow, _ in case.kinds)
         flat = min((one.throughput for one in others), default=math.inf)

@@ -9,7 +9,7 @@ from itertools import chain
 from tcptutor import units
 from tcptutor.analysis.case import ENOUGH_LOSSES, Case
 from tcptutor.analysis.expected.limits import KERNEL_BUFFER_ERROR
-from tcptutor.analysis.expected.loss import TIMEOUTS_COUNT, timeouts
+from tcptutor.analysis.expected.loss import MOST_LOSS, TIMEOUTS_COUNT, timeouts
 from tcptutor.analysis.expected.meeting import is_known
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.analysis.models import MODELLED, ThroughputModel
@@ -60,6 +60,8 @@ def _losses(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
     unknown = sorted({name for case in stretches for name in case.algorithms} - MODELLED)
     if unknown:
         yield f"no model of {unknown[0]} under loss here: compared with Reno's"
+    if max(case.loss_rate for case in stretches) > MOST_LOSS:
+        yield f"no model holds above {units.percent(MOST_LOSS)} loss: timeouts that double take most of the time"
     if max(timeouts(case) for case in stretches) > TIMEOUTS_COUNT:
         yield "timeouts count here: expect between Padhye and Mathis"
 

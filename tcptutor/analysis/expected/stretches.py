@@ -34,11 +34,15 @@ class Stretch:
 
     @property
     def near(self) -> list[Candidate]:
-        """The other limits that are near enough to be felt, the nearest first; the same limit counts once."""
+        """The other limits that are near enough to be felt, the nearest first; the same limit counts once.
+
+        Near to the least of the limits, of which several that meet leave less.
+        """
         found: dict[str, Candidate] = {}
-        for other in self.believed[1:]:
+        single = [one for one in self.believed if one.model is not ThroughputModel.MEETING]
+        for other in single[1:]:
             apart = other.limited_by != self.binding.limited_by
-            if apart and self.binding.throughput > (1 - NEAR) * other.throughput:
+            if apart and single[0].throughput > (1 - NEAR) * other.throughput:
                 found.setdefault(other.limited_by, other)
         return list(found.values())
 
