@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from tcptutor.commands.output import print_json
+from tcptutor.columns import table
+from tcptutor.commands.output import Tone, print_json, print_lines, toned
 from tcptutor.install.doctor import diagnose
-from tcptutor.install.report import console
+from tcptutor.install.report import Finding
 
-_COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+_TONES: dict[str, Tone] = {"ok": "good", "warn": "doubt", "fail": "bad"}
 _NO_LAB = 3
 
 
@@ -20,11 +21,11 @@ def report_machine(as_json: bool) -> int:
         findings = msgspec.to_builtins(diagnosis.findings)
         print_json({"findings": findings, "backends": backends, "ok": diagnosis.ok})
     else:
-        out = console()
-        width = max(len(finding.name) for finding in diagnosis.findings)
-        for finding in diagnosis.findings:
-            out.print(f"{finding.status:<5}", style=_COLOURS[finding.status], end="")
-            out.print(f"{finding.name:<{width}}  {finding.text}")
-            if finding.remedy:
-                out.print(f"{'':<{5 + width}}  to do: {finding.remedy}")
+        rows = [row for finding in diagnosis.findings for row in _rows(finding)]
+        print_lines(table(rows, indent=0))
     return 0 if diagnosis.ok else _NO_LAB
+
+
+def _rows(finding: Finding) -> list[tuple[str, str, str]]:
+    said = [(toned(finding.status, _TONES[finding.status]), finding.name, finding.text)]
+    return [*said, ("", "", f"to do: {finding.remedy}")] if finding.remedy else said

@@ -285,9 +285,9 @@ def list_(**given: Any) -> None:
 @click.option("--again", is_flag=True, help="Build the guest again even if it is there.")
 def setup(**given: bool) -> None:
     """Install what is missing and build the guest; can be run again at any time."""
-    from tcptutor.install.setup import run_setup  # noqa: PLC0415
+    from tcptutor.commands.setup import set_up  # noqa: PLC0415
 
-    _end(run_setup, **given)
+    _end(set_up, **given)
 
 
 @main.command()

@@ -25,11 +25,6 @@ FIDELITY: dict[str, Tone] = {"valid": "good", "suspect": "doubt", "invalid": "ba
 Row = tuple[str, ...]
 
 
-def nothing_measured(result: Report) -> bool:
-    """Whether no flow of any kind was measured: there are no figures then, not even zeros."""
-    return not result.flows and not result.udp
-
-
 def report_lines(run: Run, result: Report, file: Path | None, all_flows: bool = False) -> list[str]:
     """All of it; of many flows the extremes only, unless `all_flows` are asked for."""
     experiment, environment, fidelity = run.experiment, run.environment, run.fidelity

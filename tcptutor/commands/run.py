@@ -13,7 +13,7 @@ from tcptutor.analysis import Report, Throughput, document, report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
 from tcptutor.commands.output import print_json, print_lines, remark, warn
-from tcptutor.commands.report import nothing_measured, report_lines
+from tcptutor.commands.report import report_lines
 from tcptutor.conduct import ConductedRun
 from tcptutor.errors import LabError, TutorError
 from tcptutor.lab.protocol import Event, Phase, Samples
@@ -107,7 +107,7 @@ def run_experiment(
     warn_if_unsaved(conducted.unsaved)
     kept = f"; {run.experiment_s:.1f} s of it are kept in {file}" if file else ""
     result = report(run)
-    if nothing_measured(result):
+    if result.nothing:
         if problem is None:
             raise LabError(f"nothing was measured: {result.verdict.sentence}{kept}")
     elif as_json:

@@ -13,7 +13,7 @@ from tcptutor import course, exchange, places, units
 from tcptutor.analysis import report
 from tcptutor.columns import length, table
 from tcptutor.commands.output import print_json, print_lines, toned, warn, width
-from tcptutor.commands.report import FIDELITY, nothing_measured
+from tcptutor.commands.report import FIDELITY
 from tcptutor.course.experiments import Catalogue, short_name
 from tcptutor.errors import JournalError, TutorError, UsageError, unknown
 from tcptutor.journal import Journal
@@ -122,7 +122,6 @@ def _readable(file: Path) -> Run | None:
 
 def _kept(run: Run, file: Path, place: _PLACE | None, catalogue: Catalogue) -> KeptRun:
     result = report(run)
-    nothing = nothing_measured(result)
     return KeptRun(
         id=run.id,
         short=exchange.short_id(file),
@@ -134,7 +133,7 @@ def _kept(run: Run, file: Path, place: _PLACE | None, catalogue: Catalogue) -> K
         seed=run.experiment.seed,
         throughput_bps=result.throughput_bps if result.flows else None,
         udp_bps=sum(flow.received_bps for flow in result.udp) if result.udp else None,
-        limited_by=None if nothing else result.verdict.limited_by,
+        limited_by=None if result.nothing else result.verdict.limited_by,
         fidelity=run.fidelity.status,
         complete=run.complete,
         backend=run.environment.backend,

@@ -22,6 +22,7 @@ from tcptutor.errors import LabError, TutorError, UsageError
 from tcptutor.fleet import place, pool
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.fleet.place import Place
+from tcptutor.run import Run
 from tcptutor.sweep import plot
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import Cell, cells, parameter_name, read_axes
@@ -164,7 +165,16 @@ async def _outcomes(
     async with aclosing(pool.runs(experiments, where)) as runs:
         async for number, run in runs:
             cell = missing[number]
-            yield failed(cell, run) if isinstance(run, TutorError) else row(cell, run)
+            yield _outcome(cell, run)
+
+
+def _outcome(cell: Cell, run: Run | TutorError) -> Outcome:
+    if isinstance(run, TutorError):
+        return failed(cell, run)
+    try:
+        return row(cell, run)
+    except LabError as error:
+        return failed(cell, error)
 
 
 def _announce(request: SweepRequest, missing: Sequence[Cell], where: Place, done: int = 0) -> None:

@@ -17,12 +17,13 @@ _WIDE = 100
 
 
 def check_terminal() -> list[Finding]:
-    """The terminal that standard output is, and the locale."""
+    """The terminal that we write to, also beside a pipe, and the locale."""
     return [_terminal(), locale_finding(os.environ)]
 
 
 def _terminal() -> Finding:
-    if not sys.stdout.isatty():
+    here = next((each.fileno() for each in (sys.stdout, sys.stderr, sys.stdin) if each.isatty()), None)
+    if here is None:
         return warn(
             "terminal",
             "none here",
@@ -31,10 +32,9 @@ def _terminal() -> Finding:
     kind = os.environ.get("TERM", "")
     if kind in ("", "dumb", "unknown"):
         return warn("terminal", f"TERM is {kind or 'not set'}", "export TERM=xterm-256color")
-    size = os.get_terminal_size(sys.stdout.fileno())
-    colours = {"truecolor": "16 million", "256": "256", "standard": "16"}.get(
-        Console().color_system or "", "no"
-    )
+    size = os.get_terminal_size(here)
+    system = Console(force_terminal=True, no_color=False).color_system or ""
+    colours = {"truecolor": "16 million", "256": "256", "standard": "16"}.get(system, "no")
     text = f"{kind}, {size.columns} x {size.lines}, {colours} colours"
     if size.columns < _SMALLEST[0] or size.lines < _SMALLEST[1]:
         return warn(
@@ -42,6 +42,14 @@ def _terminal() -> Finding:
             text,
             f"make it larger: {_SMALLEST[0]} x {_SMALLEST[1]} at least, {_WIDE} columns for the chart beside the text",
         )
+    if os.environ.get("NO_COLOR"):
+        return warn(
+            "terminal",
+            f"{text}; NO_COLOR is set: flows look alike",
+            "unset NO_COLOR, to tell flows by their hue",
+        )
+    if system not in ("truecolor", "256"):
+        return warn("terminal", text, "export TERM=xterm-256color, if it can: flows are told by their hue")
     return ok("terminal", text)
 
 
