@@ -101,7 +101,7 @@ def _refuse(error: click.UsageError) -> NoReturn:
     """One line for words that cannot be understood."""
     command = error.ctx.command_path if error.ctx else "tcptutor"
     said = error.format_message().rstrip(".")
-    warn(f"{said[:1].lower()}{said[1:]}: `{command} --help` tells more")
+    warn(f"{said[:1].lower()}{said[1:]} (`{command} --help` tells more)")
     raise click.exceptions.Exit(error.exit_code)
 
 

@@ -197,7 +197,12 @@ def _models(compared: Sequence[Compared]) -> list[str]:
         lines = table(cells)
     told = _facts(("models", "▸ binds, ✓ explains the run; how far the run is from it, and its tolerance"))
     for place, (each, after) in enumerate(zip_longest(compared, compared[1:])):
-        told += [lines[place], f"       {formulas[place]}"] if below else [lines[place]]
+        told += [lines[place], *(_below(formulas[place]) if below else [])]
         if each.reason and (after is None or after.reason != each.reason):
-            told.append(f"       {each.reason}")
+            told += _below(each.reason)
     return told
+
+
+def _below(text: str) -> list[str]:
+    room = width()
+    return table([(text,)], indent=7, fold=room is not None, width=room or 0)
