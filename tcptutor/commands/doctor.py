@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tcptutor.columns import table
-from tcptutor.commands.output import Tone, print_json, print_lines, toned
+from tcptutor.commands.output import Tone, print_json, print_lines, toned, width
 from tcptutor.install.doctor import diagnose
 from tcptutor.install.report import Finding
 
@@ -21,11 +21,18 @@ def report_machine(as_json: bool) -> int:
         findings = msgspec.to_builtins(diagnosis.findings)
         print_json({"findings": findings, "backends": backends, "ok": diagnosis.ok})
     else:
-        rows = [row for finding in diagnosis.findings for row in _rows(finding)]
-        print_lines(table(rows, indent=0))
+        names = max(len(finding.name) for finding in diagnosis.findings)
+        for finding in diagnosis.findings:
+            print_lines(_lines(finding, names))
     return 0 if diagnosis.ok else _NO_LAB
 
 
-def _rows(finding: Finding) -> list[tuple[str, str, str]]:
-    said = [(toned(finding.status, _TONES[finding.status]), finding.name, finding.text)]
-    return [*said, ("", "", f"to do: {finding.remedy}")] if finding.remedy else said
+def _lines(finding: Finding, names: int) -> list[str]:
+    """On a terminal in lines of its width; a remedy stays whole, to be copied."""
+    room = width()
+    status = toned(finding.status, _TONES[finding.status])
+    said = (status, finding.name, finding.text)
+    lines = table([said], (4, names), indent=0, fold=room is not None, width=room or 0)
+    if finding.remedy:
+        lines += table([("", "", f"to do: {finding.remedy}")], (4, names), indent=0)
+    return lines

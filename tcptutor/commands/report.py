@@ -195,7 +195,7 @@ def _models(compared: Sequence[Compared]) -> list[str]:
     below = room is not None and any(length(line) > room for line in lines)
     if below:
         lines = table(cells)
-    told = _facts(("models", "▸ binds, ✓ explains the run; how far the run is from it, and its tolerance"))
+    told = _facts(("models", "▸ binds, ✓ explains the run; how far it is off each (± tolerance)"))
     for place, (each, after) in enumerate(zip_longest(compared, compared[1:])):
         told += [lines[place], *(_below(formulas[place]) if below else [])]
         if each.reason and (after is None or after.reason != each.reason):

@@ -126,10 +126,10 @@ def test_without_any_run_it_says_how_to_make_one(without_state: Path) -> None:
 
 
 def test_on_a_narrow_terminal_the_settings_stand_below(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tcptutor.commands.runs.width", lambda: 90)
+    monkeypatch.setattr("tcptutor.commands.runs.width", lambda: 80)
     lines = here("runs").stdout.splitlines()
-    assert "        rate 60 Mbit/s, streams 4" in lines
-    assert max(map(len, lines)) <= 90
+    assert "        seed 9, rate 60 Mbit/s, streams 4" in lines
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_run_that_was_cut_short_says_so(kept: Path) -> None:

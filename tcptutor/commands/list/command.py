@@ -50,7 +50,7 @@ def _all(whole: course.Course) -> list[str]:
         toned("Parameters, for --set", "title"),
         *_folded(", ".join(spec.PARAMETERS), 5),
         "",
-        "tcptutor list NAME tells all about one of them: a module, an experiment, a parameter",
+        "`tcptutor list NAME` tells all about one of them, such as `list loss`",
     ]
 
 
