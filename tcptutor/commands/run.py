@@ -12,7 +12,7 @@ from tcptutor import course, places, units
 from tcptutor.analysis import Report, Throughput, document, report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
-from tcptutor.commands.output import print_json, print_lines, remark, warn
+from tcptutor.commands.output import error_width, print_json, print_lines, remark, warn
 from tcptutor.commands.report import report_lines
 from tcptutor.conduct import ConductedRun
 from tcptutor.errors import LabError, TutorError
@@ -50,7 +50,8 @@ class _Progress:
 
     def write(self, text: str) -> None:
         if self._shown:
-            remark(f"\r\x1b[K{self._experiment.name}   {text}", newline=False)
+            line = f"{self._experiment.name}   {text}"
+            remark(f"\r\x1b[K{line[: error_width() - 1]}", newline=False)
 
     def clear(self) -> None:
         if self._shown:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
+import curses
 import locale
 import os
 import sys
@@ -33,8 +35,7 @@ def _terminal() -> Finding:
     if kind in ("", "dumb", "unknown"):
         return warn("terminal", f"TERM is {kind or 'not set'}", "export TERM=xterm-256color")
     size = os.get_terminal_size(here)
-    system = Console(force_terminal=True, no_color=False).color_system or ""
-    colours = {"truecolor": "16 million", "256": "256", "standard": "16"}.get(system, "no")
+    colours = _colours(kind, here)
     text = f"{kind}, {size.columns} x {size.lines}, {colours} colours"
     if size.columns < _SMALLEST[0] or size.lines < _SMALLEST[1]:
         return warn(
@@ -42,15 +43,24 @@ def _terminal() -> Finding:
             text,
             f"make it larger: {_SMALLEST[0]} x {_SMALLEST[1]} at least, {_WIDE} columns for the chart beside the text",
         )
-    if os.environ.get("NO_COLOR"):
+    if colours == "no":
         return warn(
-            "terminal",
-            f"{text}; NO_COLOR is set: flows look alike",
-            "unset NO_COLOR, to tell flows by their hue",
+            "terminal", text, "export TERM=xterm-256color, if it can: curves are told apart by their hue"
         )
-    if system not in ("truecolor", "256"):
-        return warn("terminal", text, "export TERM=xterm-256color, if it can: flows are told by their hue")
+    if os.environ.get("NO_COLOR"):
+        text += ", turned off (NO_COLOR)"
     return ok("terminal", text)
+
+
+def _colours(kind: str, terminal: int) -> str:
+    """How many a terminal of that TERM shows, in words."""
+    with contextlib.suppress(curses.error):  # not in the data base: what rich makes of the name is as good
+        curses.setupterm(kind, terminal)
+        if curses.tigetnum("colors") < 8:
+            return "no"
+    # Whatever NO_COLOR asks for, and wherever our output goes.
+    system = Console(force_terminal=True, no_color=False).color_system
+    return {"truecolor": "16 million", "256": "256", "standard": "16"}.get(system or "", "no")
 
 
 def locale_finding(environment: Mapping[str, str]) -> Finding:
