@@ -70,6 +70,12 @@ def _columns(stream: TextIO) -> int | None:
         return None
 
 
+def colourless() -> bool:
+    """Whether colours are not wanted, on a terminal either."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.color is False
+
+
 def toned(text: str, tone: Tone) -> str:
     """`text` in a colour; `print_lines` leaves the colour out where none is wanted."""
     return click.style(text, **_TONES[tone])  # type: ignore[arg-type]

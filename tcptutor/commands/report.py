@@ -28,6 +28,7 @@ Row = tuple[str, ...]
 def report_lines(run: Run, result: Report, file: Path | None, all_flows: bool = False) -> list[str]:
     """All of it; of many flows the extremes only, unless `all_flows` are asked for."""
     experiment, environment, fidelity = run.experiment, run.environment, run.fidelity
+    told_below = (result.verdict.sentence, *fidelity.reasons)
     reason = f" ({environment.reason})" if environment.reason else ""
     where = f"{environment.backend}, {environment.clock} clock, Linux {environment.kernel}{reason}"
     return [
@@ -43,7 +44,7 @@ def report_lines(run: Run, result: Report, file: Path | None, all_flows: bool = 
         *_models(result.compared),
         *_facts(
             ("why", result.verdict.sentence),
-            *((("", result.note),) if result.note and result.note not in fidelity.reasons else ()),
+            *((("", result.note),) if result.note and result.note not in told_below else ()),
             ("fidelity", toned(fidelity.status, FIDELITY[fidelity.status])),
             *(("", reason) for reason in fidelity.reasons),
             *((("cut short", run.note),) if not run.complete and run.note else ()),
