@@ -101,19 +101,18 @@ def run_experiment(
     as_json: bool,
     all_flows: bool,
 ) -> int:
-    """The exit code. Raises TutorError before anything has run, and when nothing was measured."""
+    """The exit code, 1 when nothing was measured. Raises TutorError before anything has run."""
     wanted = course.experiment(experiment, settings, seed, scale=scale)
     conducted, problem = run_until_signal(_conduct(wanted, backend, clock, open_store()))
     run, file = conducted.run, conducted.file
     warn_if_unsaved(conducted.unsaved)
     kept = f"; {run.experiment_s:.1f} s of it are kept in {file}" if file else ""
     result = report(run)
-    if result.nothing:
-        if problem is None:
-            raise LabError(f"nothing was measured: {result.verdict.sentence}{kept}")
-    elif as_json:
+    if as_json and (file or not result.nothing):
         print_json(document(run, str(file) if file else None))
-    else:
+    if result.nothing:
+        problem = problem or LabError(f"nothing was measured: {result.verdict.sentence}")
+    elif not as_json:
         print_report(run, result, file, all_flows)
     if problem is not None:
         warn(f"{problem}{kept}")

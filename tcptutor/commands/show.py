@@ -17,10 +17,10 @@ def show_run(name: str, as_json: bool, as_text: bool, all_flows: bool) -> int:
 
         return show_on_screen(run, path.name)
     result = report(run)
-    if result.nothing:
-        raise TutorError(f"nothing was measured in {path}: {run.note or result.verdict.sentence}")
     if as_json:
         print_json(document(run, str(path)))
-    else:
+    if result.nothing:
+        raise TutorError(f"nothing was measured in {path}: {run.note or result.verdict.sentence}")
+    if not as_json:
         print_lines(report_lines(run, result, path, all_flows))
     return 0

@@ -109,7 +109,12 @@ def empty(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("words", [[], ["--json"], ["--text"]])
 def test_nothing_measured_is_one_line_and_no_figure(empty: Path, words: list[str]) -> None:
     done = here("show", empty, *words)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert done.returncode == 1
+    if "--json" in words:
+        told = json.loads(done.stdout)
+        assert (told["flows"], told["predictions"], set(told["aggregate"].values())) == ([], [], {None})
+    else:
+        assert done.stdout == ""
     assert done.stderr == f"tcptutor: nothing was measured in {empty}: the lab ended during it\n"
 
 
