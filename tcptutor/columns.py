@@ -13,6 +13,7 @@ WIDTH = 80
 _NARROWEST = 20
 """Of a column that is folded, however little room there is."""
 
+_QUANTITY = re.compile(r"(?<=\d) (?=\S)")
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
@@ -43,13 +44,19 @@ def table(
     for row in rows:
         room = [*widths, rest][: len(row)]
         cells = [
-            textwrap.wrap(cell, most) or [""] if fold and length(cell) > most else [cell]
+            wrapped(cell, most) or [""] if fold and length(cell) > most else [cell]
             for cell, most in zip(row, room, strict=True)
         ]
         for parts in zip_longest(*cells, fillvalue=""):
             padded = (_padded(*each) for each in zip(parts, room, sides, strict=False))
             lines.append((" " * indent + (" " * gap).join(padded)).rstrip())
     return lines
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """`text` in lines of that many characters; a number and its unit stay together."""
+    lines = textwrap.wrap(_QUANTITY.sub("\N{NO-BREAK SPACE}", text), width)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
 def length(text: str) -> int:

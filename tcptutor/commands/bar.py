@@ -15,12 +15,14 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from tcptutor.commands.output import colourless
+
 
 class Bar:
     """Counts the runs that have ended, with the time that passed and is left."""
 
     def __init__(self, title: str, total: int, done: int = 0) -> None:
-        console = Console(stderr=True, highlight=False, markup=False)
+        console = Console(stderr=True, highlight=False, markup=False, no_color=colourless() or None)
         self._progress = Progress(
             TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(),
             TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[latest]}"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from tcptutor.commands.output import print_json
+from tcptutor.columns import table
+from tcptutor.commands.output import Tone, print_json, print_lines, toned, width
 from tcptutor.install.doctor import diagnose
-from tcptutor.install.report import console
+from tcptutor.install.report import Finding
 
-_COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+_TONES: dict[str, Tone] = {"ok": "good", "warn": "doubt", "fail": "bad"}
 _NO_LAB = 3
 
 
@@ -20,11 +21,18 @@ def report_machine(as_json: bool) -> int:
         findings = msgspec.to_builtins(diagnosis.findings)
         print_json({"findings": findings, "backends": backends, "ok": diagnosis.ok})
     else:
-        out = console()
-        width = max(len(finding.name) for finding in diagnosis.findings)
+        names = max(len(finding.name) for finding in diagnosis.findings)
         for finding in diagnosis.findings:
-            out.print(f"{finding.status:<5}", style=_COLOURS[finding.status], end="")
-            out.print(f"{finding.name:<{width}}  {finding.text}")
-            if finding.remedy:
-                out.print(f"{'':<{5 + width}}  to do: {finding.remedy}")
+            print_lines(_lines(finding, names))
     return 0 if diagnosis.ok else _NO_LAB
+
+
+def _lines(finding: Finding, names: int) -> list[str]:
+    """On a terminal in lines of its width; a remedy stays whole, to be copied."""
+    room = width()
+    status = toned(finding.status, _TONES[finding.status])
+    said = (status, finding.name, finding.text)
+    lines = table([said], (4, names), indent=0, fold=room is not None, width=room or 0)
+    if finding.remedy:
+        lines += table([("", "", f"to do: {finding.remedy}")], (4, names), indent=0)
+    return lines

@@ -101,7 +101,7 @@ def _refuse(error: click.UsageError) -> NoReturn:
     """One line for words that cannot be understood."""
     command = error.ctx.command_path if error.ctx else "tcptutor"
     said = error.format_message().rstrip(".")
-    warn(f"{said[:1].lower()}{said[1:]}: `{command} --help` tells more")
+    warn(f"{said[:1].lower()}{said[1:]} (`{command} --help` tells more)")
     raise click.exceptions.Exit(error.exit_code)
 
 
@@ -285,9 +285,9 @@ def list_(**given: Any) -> None:
 @click.option("--again", is_flag=True, help="Build the guest again even if it is there.")
 def setup(**given: bool) -> None:
     """Install what is missing and build the guest; can be run again at any time."""
-    from tcptutor.install.setup import run_setup  # noqa: PLC0415
+    from tcptutor.commands.setup import set_up  # noqa: PLC0415
 
-    _end(run_setup, **given)
+    _end(set_up, **given)
 
 
 @main.command()

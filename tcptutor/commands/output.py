@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TextIO
 
 import click
 
@@ -55,10 +55,25 @@ def colours(asked: str) -> bool | None:
 
 def width() -> int | None:
     """Characters of a line of the terminal that standard output is; None where it is none, and nothing is folded."""
+    return _columns(sys.stdout)
+
+
+def error_width() -> int:
+    """Characters of a line of standard error."""
+    return _columns(sys.stderr) or 80
+
+
+def _columns(stream: TextIO) -> int | None:
     try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else None
+        return (os.get_terminal_size(stream.fileno()).columns or None) if stream.isatty() else None
     except (OSError, ValueError):
         return None
+
+
+def colourless() -> bool:
+    """Whether colours are not wanted, on a terminal either."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.color is False
 
 
 def toned(text: str, tone: Tone) -> str:

@@ -79,7 +79,7 @@ class _Repeats:
                         if isinstance(result, TutorError):
                             problem = problem or result
                         else:
-                            await self._take(number, result)
+                            problem = await self._take(number, result) or problem
                         bar.one_more()
         except asyncio.CancelledError:
             return LabError("stopped before the end")
@@ -87,11 +87,15 @@ class _Repeats:
             return error
         return problem
 
-    async def _take(self, number: int, run: Run) -> None:
+    async def _take(self, number: int, run: Run) -> TutorError | None:
+        """Keep and tell it; gives what makes it no result."""
         file, unsaved = await asyncio.to_thread(finish, run, self._store)
         warn_if_unsaved(unsaved)
+        try:
+            made = self.rows[number] = row(Cell(number, {}, run.experiment), run)
+        except LabError as error:
+            return error
         self._documents[number] = document(run, str(file) if file else None)
-        made = self.rows[number] = row(Cell(number, {}, run.experiment), run)
         if not self._as_json:
             best = made.predictions[:1]
             doubt = "" if made.fidelity == "valid" else f"   {': '.join([made.fidelity, *made.reasons[:1]])}"
@@ -102,6 +106,7 @@ class _Repeats:
                     f"   {count(made.losses, 'loss event')}{models}{doubt}"
                 ]
             )
+        return None
 
     def tell(self) -> None:
         """Print one run or more: the documents with the summary, or the means with their intervals."""

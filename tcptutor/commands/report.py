@@ -25,14 +25,10 @@ FIDELITY: dict[str, Tone] = {"valid": "good", "suspect": "doubt", "invalid": "ba
 Row = tuple[str, ...]
 
 
-def nothing_measured(result: Report) -> bool:
-    """Whether no flow of any kind was measured: there are no figures then, not even zeros."""
-    return not result.flows and not result.udp
-
-
 def report_lines(run: Run, result: Report, file: Path | None, all_flows: bool = False) -> list[str]:
     """All of it; of many flows the extremes only, unless `all_flows` are asked for."""
     experiment, environment, fidelity = run.experiment, run.environment, run.fidelity
+    told_below = (result.verdict.sentence, *fidelity.reasons)
     reason = f" ({environment.reason})" if environment.reason else ""
     where = f"{environment.backend}, {environment.clock} clock, Linux {environment.kernel}{reason}"
     return [
@@ -48,7 +44,7 @@ def report_lines(run: Run, result: Report, file: Path | None, all_flows: bool = 
         *_models(result.compared),
         *_facts(
             ("why", result.verdict.sentence),
-            *((("", result.note),) if result.note and result.note not in fidelity.reasons else ()),
+            *((("", result.note),) if result.note and result.note not in told_below else ()),
             ("fidelity", toned(fidelity.status, FIDELITY[fidelity.status])),
             *(("", reason) for reason in fidelity.reasons),
             *((("cut short", run.note),) if not run.complete and run.note else ()),
@@ -200,9 +196,14 @@ def _models(compared: Sequence[Compared]) -> list[str]:
     below = room is not None and any(length(line) > room for line in lines)
     if below:
         lines = table(cells)
-    told = _facts(("models", "▸ binds, ✓ explains the run; how far the run is from it, and its tolerance"))
+    told = _facts(("models", "▸ binds, ✓ explains the run; how far it is off each (± tolerance)"))
     for place, (each, after) in enumerate(zip_longest(compared, compared[1:])):
-        told += [lines[place], f"       {formulas[place]}"] if below else [lines[place]]
+        told += [lines[place], *(_below(formulas[place]) if below else [])]
         if each.reason and (after is None or after.reason != each.reason):
-            told.append(f"       {each.reason}")
+            told += _below(each.reason)
     return told
+
+
+def _below(text: str) -> list[str]:
+    room = width()
+    return table([(text,)], indent=7, fold=room is not None, width=room or 0)

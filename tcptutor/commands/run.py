@@ -12,8 +12,8 @@ from tcptutor import course, places, units
 from tcptutor.analysis import Report, Throughput, document, report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
-from tcptutor.commands.output import print_json, print_lines, remark, warn
-from tcptutor.commands.report import nothing_measured, report_lines
+from tcptutor.commands.output import error_width, print_json, print_lines, remark, warn
+from tcptutor.commands.report import report_lines
 from tcptutor.conduct import ConductedRun
 from tcptutor.errors import LabError, TutorError
 from tcptutor.lab.protocol import Event, Phase, Samples
@@ -50,7 +50,8 @@ class _Progress:
 
     def write(self, text: str) -> None:
         if self._shown:
-            remark(f"\r\x1b[K{self._experiment.name}   {text}", newline=False)
+            line = f"{self._experiment.name}   {text}"
+            remark(f"\r\x1b[K{line[: error_width() - 1]}", newline=False)
 
     def clear(self) -> None:
         if self._shown:
@@ -100,19 +101,18 @@ def run_experiment(
     as_json: bool,
     all_flows: bool,
 ) -> int:
-    """The exit code. Raises TutorError before anything has run, and when nothing was measured."""
+    """The exit code, 1 when nothing was measured. Raises TutorError before anything has run."""
     wanted = course.experiment(experiment, settings, seed, scale=scale)
     conducted, problem = run_until_signal(_conduct(wanted, backend, clock, open_store()))
     run, file = conducted.run, conducted.file
     warn_if_unsaved(conducted.unsaved)
     kept = f"; {run.experiment_s:.1f} s of it are kept in {file}" if file else ""
     result = report(run)
-    if nothing_measured(result):
-        if problem is None:
-            raise LabError(f"nothing was measured: {result.verdict.sentence}{kept}")
-    elif as_json:
+    if as_json and (file or not result.nothing):
         print_json(document(run, str(file) if file else None))
-    else:
+    if result.nothing:
+        problem = problem or LabError(f"nothing was measured: {result.verdict.sentence}")
+    elif not as_json:
         print_report(run, result, file, all_flows)
     if problem is not None:
         warn(f"{problem}{kept}")

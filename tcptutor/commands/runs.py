@@ -13,7 +13,7 @@ from tcptutor import course, exchange, places, units
 from tcptutor.analysis import report
 from tcptutor.columns import length, table
 from tcptutor.commands.output import print_json, print_lines, toned, warn, width
-from tcptutor.commands.report import FIDELITY, nothing_measured
+from tcptutor.commands.report import FIDELITY
 from tcptutor.course.experiments import Catalogue, short_name
 from tcptutor.errors import JournalError, TutorError, UsageError, unknown
 from tcptutor.journal import Journal
@@ -122,7 +122,6 @@ def _readable(file: Path) -> Run | None:
 
 def _kept(run: Run, file: Path, place: _PLACE | None, catalogue: Catalogue) -> KeptRun:
     result = report(run)
-    nothing = nothing_measured(result)
     return KeptRun(
         id=run.id,
         short=exchange.short_id(file),
@@ -134,7 +133,7 @@ def _kept(run: Run, file: Path, place: _PLACE | None, catalogue: Catalogue) -> K
         seed=run.experiment.seed,
         throughput_bps=result.throughput_bps if result.flows else None,
         udp_bps=sum(flow.received_bps for flow in result.udp) if result.udp else None,
-        limited_by=None if nothing else result.verdict.limited_by,
+        limited_by=None if result.nothing else result.verdict.limited_by,
         fidelity=run.fidelity.status,
         complete=run.complete,
         backend=run.environment.backend,
@@ -163,24 +162,24 @@ def _differing(one: Experiment, other: Experiment) -> dict[str, str]:
 
 
 def _lines(found: Sequence[KeptRun]) -> list[str]:
-    """In columns; the settings below where a terminal is too narrow."""
-    head = ("id", "started", "experiment", "throughput", "limited by", "fidelity", "seed")
+    """In columns; seed and settings below where a terminal is too narrow."""
+    head = ("id", "started", "experiment", "throughput", "limited by", "fidelity")
     rows = [head, *(_cells(one, found) for one in found)]
-    changed = [
-        "settings",
-        *(", ".join(f"{name} {value}" for name, value in one.settings.items()) for one in found),
+    changed = [", ".join(f"{name} {value}" for name, value in one.settings.items()) for one in found]
+    beside = [
+        ("seed", "settings"),
+        *((str(one.seed), text) for one, text in zip(found, changed, strict=True)),
     ]
-    right = (False, False, False, True, False, False, True)
-    beside = table(
-        [(*row, text) for row, text in zip(rows, changed, strict=True)], indent=0, right=(*right, False)
-    )
-    room = width()
-    if room is None or max(map(length, beside)) <= room:
-        return [toned(beside[0], "title"), *beside[1:]]
+    right = (False, False, False, True, False, False)
+    whole = [(*row, *more) for row, more in zip(rows, beside, strict=True)]
+    lines, room = table(whole, indent=0, right=(*right, True, False)), width()
+    if room is None or max(map(length, lines)) <= room:
+        return [toned(lines[0], "title"), *lines[1:]]
     lines = table(rows, indent=0, right=right)
     told = [toned(lines[0], "title")]
-    for line, text in zip(lines[1:], changed[1:], strict=True):
-        told += [line, *(table([(text,)], indent=8, fold=True, width=room) if text else [])]
+    for line, one, text in zip(lines[1:], found, changed, strict=True):
+        below = ", ".join([f"seed {one.seed}", *([text] if text else [])])
+        told += [line, *table([(below,)], indent=8, fold=True, width=room)]
     return told
 
 
@@ -197,7 +196,6 @@ def _cells(one: KeptRun, all_of_them: Sequence[KeptRun]) -> tuple[str, ...]:
         ", ".join(rates) or "nothing",
         one.limited_by or "",
         fidelity,
-        str(one.seed),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tcptutor.analysis import document, report
 from tcptutor.commands.output import on_terminal, print_json, print_lines
-from tcptutor.commands.report import nothing_measured, report_lines
+from tcptutor.commands.report import report_lines
 from tcptutor.errors import TutorError
 from tcptutor.exchange import open_run
 
@@ -17,10 +17,10 @@ def show_run(name: str, as_json: bool, as_text: bool, all_flows: bool) -> int:
 
         return show_on_screen(run, path.name)
     result = report(run)
-    if nothing_measured(result):
-        raise TutorError(f"nothing was measured in {path}: {run.note or result.verdict.sentence}")
     if as_json:
         print_json(document(run, str(path)))
-    else:
+    if result.nothing:
+        raise TutorError(f"nothing was measured in {path}: {run.note or result.verdict.sentence}")
+    if not as_json:
         print_lines(report_lines(run, result, path, all_flows))
     return 0

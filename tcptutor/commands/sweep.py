@@ -15,13 +15,14 @@ from tcptutor import places, units
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.columns import table
 from tcptutor.commands.bar import Bar
-from tcptutor.commands.output import print_json, print_lines, remark, warn
+from tcptutor.commands.output import print_json, print_lines, remark, warn, width
 from tcptutor.commands.words import count, difference, duration, not_valid, rate_with_interval
 from tcptutor.course.experiments import Catalogue
 from tcptutor.errors import LabError, TutorError, UsageError
 from tcptutor.fleet import place, pool
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.fleet.place import Place
+from tcptutor.run import Run
 from tcptutor.sweep import plot
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import Cell, cells, parameter_name, read_axes
@@ -164,7 +165,16 @@ async def _outcomes(
     async with aclosing(pool.runs(experiments, where)) as runs:
         async for number, run in runs:
             cell = missing[number]
-            yield failed(cell, run) if isinstance(run, TutorError) else row(cell, run)
+            yield _outcome(cell, run)
+
+
+def _outcome(cell: Cell, run: Run | TutorError) -> Outcome:
+    if isinstance(run, TutorError):
+        return failed(cell, run)
+    try:
+        return row(cell, run)
+    except LabError as error:
+        return failed(cell, error)
 
 
 def _announce(request: SweepRequest, missing: Sequence[Cell], where: Place, done: int = 0) -> None:
@@ -186,14 +196,19 @@ def _tell(text: str, request: SweepRequest) -> None:
 
 
 def lines(results: SweepTable) -> list[str]:
-    """A line for each point, in columns, with a head."""
+    """A line for each point, in columns, with a head; why runs are not valid is below where a terminal is narrow."""
     found = points(results.in_order())
     if not found:
         return []
     names = list(found[0].point)
-    rows = [[*names, "runs", "throughput", "model", "difference", "limited by", ""]]
+    rows = [[*names, "runs", "throughput", "model", "difference", "limited by"]]
     rows += [_cells(point, names) for point in found]
-    told = table(rows, indent=0)
+    doubts = ["", *map(not_valid, found)]
+    told, room = table([[*row, doubt] for row, doubt in zip(rows, doubts, strict=True)], indent=0), width()
+    if room is not None and max(map(len, told)) > room:
+        told = []
+        for line, doubt in zip(table(rows, indent=0), doubts, strict=True):
+            told += [line, *(table([(doubt,)], indent=4, fold=True, width=room) if doubt else [])]
     if any(len(point.seeds) > 1 for point in found):
         told.append(f"± is half the {LEVEL:.0%} confidence interval of the mean over the seeds")
     return told
@@ -208,7 +223,6 @@ def _cells(point: Point, names: Sequence[str]) -> list[str]:
         model.label if model else "",
         difference(model.ratio) if model else "",
         ", ".join(point.limited_by),
-        not_valid(point),
     ]
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
+import curses
 import locale
 import os
 import sys
@@ -17,12 +19,13 @@ _WIDE = 100
 
 
 def check_terminal() -> list[Finding]:
-    """The terminal that standard output is, and the locale."""
+    """The terminal that we write to, also beside a pipe, and the locale."""
     return [_terminal(), locale_finding(os.environ)]
 
 
 def _terminal() -> Finding:
-    if not sys.stdout.isatty():
+    here = next((each.fileno() for each in (sys.stdout, sys.stderr, sys.stdin) if each.isatty()), None)
+    if here is None:
         return warn(
             "terminal",
             "none here",
@@ -31,10 +34,8 @@ def _terminal() -> Finding:
     kind = os.environ.get("TERM", "")
     if kind in ("", "dumb", "unknown"):
         return warn("terminal", f"TERM is {kind or 'not set'}", "export TERM=xterm-256color")
-    size = os.get_terminal_size(sys.stdout.fileno())
-    colours = {"truecolor": "16 million", "256": "256", "standard": "16"}.get(
-        Console().color_system or "", "no"
-    )
+    size = os.get_terminal_size(here)
+    colours = _colours(kind, here)
     text = f"{kind}, {size.columns} x {size.lines}, {colours} colours"
     if size.columns < _SMALLEST[0] or size.lines < _SMALLEST[1]:
         return warn(
@@ -42,7 +43,24 @@ def _terminal() -> Finding:
             text,
             f"make it larger: {_SMALLEST[0]} x {_SMALLEST[1]} at least, {_WIDE} columns for the chart beside the text",
         )
+    if colours == "no":
+        return warn(
+            "terminal", text, "export TERM=xterm-256color, if it can: curves are told apart by their hue"
+        )
+    if os.environ.get("NO_COLOR"):
+        text += ", turned off (NO_COLOR)"
     return ok("terminal", text)
+
+
+def _colours(kind: str, terminal: int) -> str:
+    """How many a terminal of that TERM shows, in words."""
+    with contextlib.suppress(curses.error):  # not in the data base: what rich makes of the name is as good
+        curses.setupterm(kind, terminal)
+        if curses.tigetnum("colors") < 8:
+            return "no"
+    # Whatever NO_COLOR asks for, and wherever our output goes.
+    system = Console(force_terminal=True, no_color=False).color_system
+    return {"truecolor": "16 million", "256": "256", "standard": "16"}.get(system or "", "no")
 
 
 def locale_finding(environment: Mapping[str, str]) -> Finding:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tcptutor.install import check_guest, check_host, check_terminal, kvm, limits, packages, parts, system
+from tcptutor.install import (
+    check_extras,
+    check_guest,
+    check_host,
+    check_terminal,
+    kvm,
+    limits,
+    packages,
+    parts,
+    system,
+)
 from tcptutor.install.report import Finding, fail, ok
 
 
@@ -40,6 +50,7 @@ def diagnose() -> Diagnosis:
         kernel,
         *guest_lines,
         *check_terminal.check_terminal(),
+        *check_extras.check_extras(),
     ]
     return Diagnosis([*findings, _lab(host, guest)], host, guest)
 

@@ -1,4 +1,4 @@
-"""What setup and doctor write: a finding, plain lines whole however narrow the terminal is, sizes, and progress."""
+"""What setup and doctor tell: a finding, sizes, and progress."""
 
 from __future__ import annotations
 
@@ -42,19 +42,15 @@ def fail(name: str, text: str, remedy: str) -> Finding:
     return Finding(name, "fail", text, remedy)
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console without markup, coloured only where colour shows; made when needed, for standard output may change."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
-
-
 def megabytes(size: float) -> str:
     """`size` in bytes as "99 MB"."""
     return f"{size / MEGABYTE:.0f} MB"
 
 
 @contextmanager
-def bars(console: Console) -> Iterator[Callable[[str], image.Progress]]:
-    """Gives what shows the progress of a part by its name: a bar on a terminal, plain lines elsewhere."""
+def bars(say: Callable[[str], None]) -> Iterator[Callable[[str], image.Progress]]:
+    """Gives what shows the progress of a part by its name: a bar on a terminal, elsewhere lines for `say`."""
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     live = console.is_terminal and not console.is_dumb_terminal
     progress = Progress(
         SpinnerColumn("line", finished_text=" "), TextColumn("{task.fields[part]}"), BarColumn(20),
@@ -70,7 +66,7 @@ def bars(console: Console) -> Iterator[Callable[[str], image.Progress]]:
             nonlocal last
             progress.update(task, completed=share, description=text)
             if not live and text != last:
-                console.print(f"  {name}: {text}")
+                say(f"  {name}: {text}")
             last = text
 
         return show

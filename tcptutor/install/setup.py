@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Protocol
 
 from tcptutor import places
 from tcptutor.backends import locks
@@ -14,19 +15,34 @@ from tcptutor.backends.guest import leftovers
 from tcptutor.errors import LabUnavailable, SetupError, TutorError, UsageError, refused
 from tcptutor.install import packages, parts, plan
 from tcptutor.install.plan import Plan
-from tcptutor.install.report import bars, console, megabytes
+from tcptutor.install.report import bars, megabytes
 from tcptutor.install.verify import verify
 
 
-def run_setup(assume_yes: bool = False, again: bool = False) -> int:
+class Teller(Protocol):
+    """Who tells the user what setup does."""
+
+    def say(self, line: str) -> None:
+        """A line about what is done."""
+        ...
+
+    def fail(self, line: str) -> None:
+        """A line about what went wrong."""
+        ...
+
+    def ask(self, question: str) -> str:
+        """The answer, as it was typed. Raises EOFError when nobody is there any more."""
+        ...
+
+
+def run_setup(tell: Teller, assume_yes: bool = False, again: bool = False) -> int:
     """Make this machine ready, and give the exit code. `assume_yes` does not ask; `again` builds what is whole as well.
 
-    Says what it does on standard output. A part that fails is a line on standard error, and the others go on.
-    Raises TutorError when nothing more can be done.
+    A part that fails is told, and the others go on. Raises TutorError when nothing more can be done.
     """
     try:
         with _ended_like_ctrl_c():
-            return _Setup(assume_yes, again).run()
+            return _Setup(tell, assume_yes, again).run()
     except KeyboardInterrupt:
         raise SetupError("stopped: what is finished stays, and `tcptutor setup` goes on from there") from None
 
@@ -66,9 +82,8 @@ def _only_setup(waiting: Callable[[], None]) -> Iterator[None]:
 class _Setup:
     """One run of it. Owns the exit code: 1 once a part has failed."""
 
-    def __init__(self, assume_yes: bool, again: bool) -> None:
-        self._assume_yes, self._again = assume_yes, again
-        self._out, self._errors = console(), console(stderr=True)
+    def __init__(self, tell: Teller, assume_yes: bool, again: bool) -> None:
+        self._tell, self._assume_yes, self._again = tell, assume_yes, again
         self._snapshots = parts.snapshots_here()
         self._code = 0
 
@@ -93,10 +108,10 @@ class _Setup:
 
     def _say(self, *lines: str) -> None:
         for line in lines:
-            self._out.print(line)
+            self._tell.say(line)
 
     def _fail(self, error: TutorError) -> None:
-        self._errors.print(f"tcptutor: {error}")
+        self._tell.fail(str(error))
         self._code = 1
 
     def _ask(self) -> None:
@@ -107,9 +122,8 @@ class _Setup:
             raise UsageError(
                 "setup asks before it begins, and there is no terminal here: run `tcptutor setup --yes`"
             )
-        self._out.print("Go on? [Y/n] ", end="")
         try:
-            answer = input().strip().lower()
+            answer = self._tell.ask("Go on? [Y/n] ").strip().lower()
         except EOFError:
             answer = "no"
         if answer not in ("", "y", "yes"):
@@ -138,7 +152,7 @@ class _Setup:
         assert self._snapshots is not None
         began = time.monotonic()
         try:
-            with bars(self._out) as bar:
+            with bars(self._tell.say) as bar:
                 parts.build(self._snapshots, missing, bar)
         except TutorError as error:
             self._fail(error)

@@ -220,8 +220,8 @@ def _read_one(known: Parameter, text: str, bdp: float | None) -> Any:
         return None
     if known.choices:
         if text not in known.choices:
-            choices = near(text, known.choices) or f"take {known.bounds}"
-            raise ParameterError(f"{name}: {text!r} is none of its values: {choices}")
+            meant = f": {near(text, known.choices)}".rstrip(": ")
+            raise ParameterError(f"{name}: {text!r} is not one of {', '.join(known.choices)}{meant}")
         return text == "on" if known.choices == _SWITCH else text
     if known.kind == "name":
         if text not in ALGORITHMS:

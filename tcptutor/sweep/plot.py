@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tcptutor import spec
-from tcptutor.errors import TutorError, UsageError, unknown
+from tcptutor.errors import TutorError, UsageError, near, unknown
 from tcptutor.exchange.plot import COLOURS, check_target, save
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import SEED, Axis, parameter_name
@@ -48,7 +48,9 @@ def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: 
         raise UsageError("a plot needs an axis beside the seed: give one more --grid")
     for name in (x, group):
         if name is not None and parameter_name(name) not in names:
-            raise UsageError(unknown("axis", name, names))
+            raise UsageError(
+                f"{name!r} is not an axis of this sweep: {near(name, names) or 'the axes are ' + ', '.join(names)}"
+            )
     chosen = parameter_name(x) if x else next((name for name in names if _is_number(name)), names[0])
     if group is not None and parameter_name(group) == chosen:
         raise UsageError(f"{group!r} is on the x axis already: group by another one")

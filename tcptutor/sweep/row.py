@@ -8,7 +8,7 @@ import socket
 import msgspec
 
 from tcptutor.analysis import measure, report_of
-from tcptutor.errors import TutorError
+from tcptutor.errors import LabError, TutorError
 from tcptutor.run import FlowResult, Run
 from tcptutor.spec import PARAMETERS, Experiment
 from tcptutor.spec.parameters import sysctl_name
@@ -79,7 +79,7 @@ Outcome = Row | CellFailure
 
 
 def row(cell: Cell, run: Run) -> Row:
-    """The results of `run`, which is that of `cell`."""
+    """The results of `run`, which is that of `cell`. Raises LabError when nothing was measured."""
     return placed(results(run), cell)
 
 
@@ -90,9 +90,11 @@ def placed(made: Row, cell: Cell) -> Row:
 
 
 def results(run: Run) -> Row:
-    """What came out of `run`, in no cell yet."""
+    """What came out of `run`, in no cell yet. Raises LabError when nothing was measured."""
     measured = measure(run)
     result = report_of(measured)
+    if result.nothing:
+        raise LabError(f"nothing was measured: {run.note or result.verdict.sentence}")
     flows = measured.flows
     completions = [flow.completion_s for flow in flows if flow.completion_s is not None]
     return Row(

@@ -98,7 +98,7 @@ def test_what_it_answers(command: str, first: str) -> None:
             "mathis mss=1448 rtt=20ms",
             "loss: mathis needs it, loss events per segment: write it like loss=0.1%",
         ),
-        ("mathis rrt=20ms", "rrt: mathis takes mss, rtt, loss, c: did you mean rtt"),
+        ("mathis rrt=20ms", "no parameter of mathis 'rrt': did you mean rtt?"),
         ("mathis rtt=20", "rtt: '20' has no unit, a time is written like '15 ms'"),
         ("mathis rtt=20Mbit/s", "rtt: '20Mbit/s' has the unit 'Mbit/s', a time is written like '15 ms'"),
         (

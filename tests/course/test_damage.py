@@ -146,7 +146,11 @@ def test_windows_line_ends_read_the_same(lessons: Path) -> None:
 
 
 def test_an_experiment_by_name_says_what_is_wrong_with_the_request() -> None:
-    with pytest.raises(UsageError, match="the experiments are parallel-streams/random-loss"):
+    with pytest.raises(UsageError, match="did you mean random-loss"):
         experiment("random-los")
+    with pytest.raises(UsageError, match="did you mean parallel-streams/random-loss"):
+        experiment("parallel-stream/random-loss")
+    with pytest.raises(UsageError, match="there are random-loss, small-window"):
+        experiment("nothing")
     with pytest.raises(ParameterError, match="streams"):
         experiment("parallel-streams/random-loss", {"streams": "many"})

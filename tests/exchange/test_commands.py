@@ -97,7 +97,6 @@ def test_a_cut_file_is_kept_with_a_line_that_says_so(without_state: Path, tmp_pa
         (["show", "/nowhere/x.tcprun"], 2, "no run file"),
         (["show", "2026"], 2, "2 runs begin with '2026'"),
         (["show", str(RUNS)], 2, "is a folder"),
-        (["show", str(FOUR)], 1, "show --json"),
         (["show", str(FILES / "iperf3-3.12-omit.json")], 2, "tcptutor import"),
         (["show", str(FILES / "flent-4-tcp_nup.flent.gz")], 2, "tcptutor import"),
         (["export", str(RUNS / "__init__.py")], 2, "no run file"),

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tcptutor.errors import TutorError, UsageError
 from tcptutor.exchange import curves, import_run
 from tcptutor.exchange import plot as plots
+from tcptutor.exchange.drawing import MATPLOTLIB
 from tcptutor.run import QueueSample, QueueTable, Run, SampleTable, load
 
 from .places import FILES, ROOT, RUNS
@@ -189,7 +190,7 @@ def test_without_matplotlib_one_line_says_what_to_install(
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(TutorError, match=re.escape("pip install 'tcptutor[plot]'")):
+    with pytest.raises(TutorError, match=re.escape(f"-m pip install '{MATPLOTLIB}'")):
         plots.plot([run], tmp_path / "x.svg")
 
 

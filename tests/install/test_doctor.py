@@ -6,6 +6,8 @@ import json
 import os
 import platform
 import shutil
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ import pytest
 from tcptutor.backends import tools
 from tcptutor.backends.guest import architecture
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.install import check_guest, kvm, parts, system
+from tcptutor.exchange import drawing
+from tcptutor.install import check_extras, check_guest, kvm, parts, system
 from tests.install.command import NOBODY, ROOT, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
 from tests.install.conftest import Cache
 
@@ -47,7 +50,7 @@ def test_json_on_this_machine(mark: str, snapshots: Snapshots) -> None:
     assert (code, document["ok"], document["backends"]["guest"]) == (0, True, True)
     assert {
         "system", "programs", "namespaces", "host kernel", "qemu", "virtualisation", "image", "snapshot virtual",
-        "snapshot real", "disk", "terminal", "locale", "lab",
+        "snapshot real", "disk", "terminal", "locale", "plots", "tmux", "lab",
     } == set(findings) - ONLY_WHERE_RECOGNISED  # fmt: skip
     for finding in document["findings"]:
         assert set(finding) == {"name", "status", "text", "remedy"}
@@ -276,12 +279,33 @@ def test_virtualisation_that_is_not_there(
         ((120, 40), "xterm-256color", "ok", "xterm-256color, 120 x 40, 256 colours"),
         ((80, 24), "xterm", "ok", "xterm, 80 x 24, 16 colours"),
         ((79, 24), "xterm", "warn", "xterm, 79 x 24, 16 colours"),
+        ((120, 40), "vt100", "warn", "vt100, 120 x 40, no colours"),
         ((120, 40), "dumb", "warn", "TERM is dumb"),
     ],
 )
 def test_terminals(size: tuple[int, int], term: str, status: str, text: str) -> None:
     _, shown = in_terminal([*LOOK, "0"], size=size, TERM=term, COLORTERM="", NO_COLOR="")
     assert shown.strip() == f"{status}|{text}"
+
+
+def test_colours_that_are_turned_off_are_told() -> None:
+    _, shown = in_terminal([*LOOK, "0"], size=(120, 40), TERM="xterm-256color", COLORTERM="", NO_COLOR="1")
+    assert shown.strip() == "ok|xterm-256color, 120 x 40, 256 colours, turned off (NO_COLOR)"
+
+
+def test_what_the_readme_shows_and_is_missing_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check_extras.check_extras()[0].status == "ok"
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setenv("PATH", "/nowhere")
+    plots, tmux = check_extras.check_extras()
+    assert (plots.status, tmux.status) == ("warn", "warn")
+    assert plots.remedy.endswith("-m pip install 'matplotlib>=3.8,<4'")
+    assert "tmux" in tmux.remedy
+
+
+def test_matplotlib_is_asked_for_as_the_package_does() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert project["project"]["optional-dependencies"]["plot"] == [drawing.MATPLOTLIB]
 
 
 def test_a_pipe_is_no_terminal() -> None:

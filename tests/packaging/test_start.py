@@ -110,6 +110,23 @@ def test_installs_once_and_replaces_what_is_unfinished_or_moved(checkout: Path) 
 
 
 @pytest.mark.host
+def test_without_what_plots_need_it_goes_on(checkout: Path) -> None:
+    """It is installed where it can be had; where not, one line says so, once."""
+    asked = 'Version: 1\\nProvides-Extra: plot\\nRequires-Dist: what-draws; extra == "plot"\\n'
+    (checkout / "small.py").write_text(
+        BACKEND.replace('Name: tcptutor\\nVersion: 1\\n"', f"Name: tcptutor\\n{asked}'").replace(
+            '"Metadata-Version', "'Metadata-Version"
+        )
+    )
+    done = _start(checkout, "--yes", PIP_NO_INDEX="1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "start: going on without plots: " in done.stdout
+    assert "what-draws" in done.stdout
+    assert "packages" not in _start(checkout, READY="yes").stdout
+    assert _logs(checkout) == []
+
+
+@pytest.mark.host
 def test_what_needs_no_lab_is_tested_while_the_lab_is_set_up(checkout: Path, tmp_path: Path) -> None:
     assert _start(checkout, READY="yes").returncode == 0  # so that there is a .venv to put programs into
     for name in ("ruff", "mypy", "lint-imports", "pytest", "tmux"):

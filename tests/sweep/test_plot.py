@@ -104,7 +104,7 @@ def test_an_empty_table_and_a_place_that_cannot_be_written(tmp_path: Path) -> No
         load(tmp_path / "file")
 
 
-def test_without_matplotlib_one_line_names_the_extra(tmp_path: Path) -> None:
+def test_without_matplotlib_one_line_says_what_to_install(tmp_path: Path) -> None:
     code = f"""
 import sys
 sys.modules["matplotlib"] = None
@@ -118,4 +118,4 @@ except TutorError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'tcptutor[plot]'" in done.stdout
+    assert "-m pip install 'matplotlib>=3.8,<4'" in done.stdout

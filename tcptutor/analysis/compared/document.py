@@ -7,7 +7,7 @@ import math
 import msgspec
 
 from tcptutor.analysis.compared.explain import FlowVerdict
-from tcptutor.analysis.compared.report import report
+from tcptutor.analysis.compared.report import Report, report
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.run import Run, UdpResult
 
@@ -49,8 +49,7 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "environment": _named(run.environment, "backend", "clock", "kernel", "reason"),
         "flows": [_named(flow, *_FLOW) for flow in result.flows],
         "udp": [_udp(flow) for flow in result.udp],
-        "aggregate": _named(result, "throughput_bps", "jain_index", "loss_rate", "retransmits")
-        | {"losses": result.loss_events, "cov": result.cov_between},
+        "aggregate": _aggregate(result),
         "predictions": [
             _named(one.prediction, "model", "label", "throughput_bps")
             | {"binding": place == 0, "ratio": one.ratio, "tolerance": one.prediction.tolerance}
@@ -73,6 +72,13 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "file": file,
     }
     return {key: _plain(value) for key, value in whole.items()}
+
+
+def _aggregate(result: Report) -> dict[str, object]:
+    """Of all flows together; where nothing was measured None, which is not zero."""
+    whole = _named(result, "throughput_bps", "jain_index", "loss_rate", "retransmits")
+    whole |= {"losses": result.loss_events, "cov": result.cov_between}
+    return dict.fromkeys(whole) if result.nothing else whole
 
 
 def _udp(flow: UdpResult) -> dict[str, object]:

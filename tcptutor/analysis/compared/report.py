@@ -58,6 +58,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     """Why prediction and measurement differ, where it is known; one sentence or empty."""
 
+    @property
+    def nothing(self) -> bool:
+        """Whether no flow of any kind was measured: then there are no figures, not even zeros."""
+        return not self.flows and not self.udp
+
 
 def report(run: Run) -> Report:
     """Throughput, fairness and losses of `run`, each model's ratio to it, and why. Never raises."""

@@ -41,8 +41,8 @@ def list_course(name: str | None, as_json: bool) -> int:
 def _all(whole: course.Course) -> list[str]:
     lines = []
     for module in whole.modules:
-        head = f"{module.number}  {module.id}: {module.title}, {count(len(module.steps), 'page')}, {module.minutes} minutes"
-        lines.append(toned(head, "title"))
+        size = f"{count(len(module.steps), 'page')}, {module.minutes} minutes"
+        lines.append(toned(f"{module.number}  {module.id}: {module.title}, {size}", "title"))
         for name, each in module.experiments.items():
             lines += [f"     {name}: {each.title}", *_folded(f"{_settings(each)}", 9)]
     return [
@@ -50,7 +50,7 @@ def _all(whole: course.Course) -> list[str]:
         toned("Parameters, for --set", "title"),
         *_folded(", ".join(spec.PARAMETERS), 5),
         "",
-        "tcptutor list NAME tells all about one of them: a module, an experiment, a parameter",
+        "`tcptutor list NAME` tells all about one of them, such as `list loss`",
     ]
 
 

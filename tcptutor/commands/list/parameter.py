@@ -38,6 +38,16 @@ _EXAMPLES = {
     "warmup": "2s",
 }
 """Where one that suits the kind would be out of bounds, or odd."""
+_WITH = {
+    "algorithms": ("streams=2",),
+    "directions": ("streams=2",),
+    "jitter_shape": ("jitter=2ms",),
+    "pair_delays": ("pairs=2",),
+    "reverse_queue": ("reverse_rate=1Mbit/s",),
+    "starts": ("streams=2",),
+    "udp_rate": ("udp_streams=1",),
+}
+"""What has to be set as well."""
 
 
 def explained(whole: course.Course, known: Parameter) -> tuple[list[str], dict[str, Any]]:
@@ -89,13 +99,8 @@ def sysctl_explained(name: str) -> tuple[list[str], dict[str, Any]]:
 def example(known: Parameter) -> str:
     """A command that sets it."""
     usual = known.choices[-1] if known.choices else _KIND_EXAMPLES.get(known.kind, "")
-    more = {
-        "udp_rate": " --set udp_streams=1",
-        "jitter_shape": " --set jitter=2ms",
-        "reverse_queue": " --set reverse_rate=1Mbit/s",
-        "loss_by": " --set changes=none",
-    }
-    return f"tcptutor run random-loss --set {known.name}={_EXAMPLES.get(known.name, usual)}{more.get(known.name, '')}"
+    settings = [f"{known.name}={_EXAMPLES.get(known.name, usual)}", *_WITH.get(known.name, ())]
+    return " ".join(["tcptutor run random-loss", *(f"--set {each}" for each in settings)])
 
 
 def _users(whole: course.Course, known: Parameter, plain: Experiment) -> dict[str, str]:

@@ -1,0 +1,99 @@
+"""Names that are typed: short ones, wrong ones, and what `list` and `model` tell about one."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tcptutor import course, places
+from tcptutor.commands.list.parameter import example
+from tcptutor.course.experiments import Catalogue
+from tcptutor.errors import UsageError, near
+from tcptutor.spec import PARAMETERS
+from tests.command import here
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("rnu", "no command 'rnu': did you mean run? (`tcptutor --help` tells more)"),
+        ("run", "missing argument 'MODULE/EXPERIMENT' (`tcptutor run --help` tells more)"),
+        ("show --jsn x", "no such option '--jsn'"),
+        ("run randm-loss", "no experiment 'randm-loss': did you mean random-loss?"),
+        ("run parallel-stream/random-loss", "did you mean parallel-streams/random-loss?"),
+        ("sweep randm-loss --grid loss=1%", "did you mean random-loss?"),
+        ("shell --experiment randm-loss", "did you mean random-loss?"),
+        ("run random-loss --set los=1%", "no parameter 'los': did you mean loss?"),
+        ("run random-loss --set bandwidth=1Mbit/s", "no parameter 'bandwidth': did you mean rate?"),
+        ("run random-loss --set qdisc=fqcodel", "did you mean fq_codel or codel?"),
+        ("sweep random-loss --grid los=1%", "no parameter 'los': did you mean loss?"),
+        ("model mathsi", "no model 'mathsi': did you mean mathis?"),
+        ("model htcp", "'htcp' is the beginning of 5 models: give htcp_window or"),
+        ("list los", "no module, experiment or parameter 'los': did you mean loss?"),
+        ("runs --experiment randomloss", "no experiment 'randomloss': did you mean random-loss?"),
+        ("runs --module parallel", "no module 'parallel': did you mean parallel-streams?"),
+        ("runs --page four-losy-flows", "no page 'four-losy-flows': did you mean four-lossy-flows?"),
+    ],
+)
+def test_a_name_that_there_is_not_is_one_line_with_what_was_meant(
+    words: str, says: str, without_state: object
+) -> None:
+    done = here(*words.split())
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("tcptutor: ")
+    assert says in done.stderr
+
+
+def test_only_what_is_near_is_meant() -> None:
+    assert near("loss", ["delay", "rate"]) == ""
+    assert near("RATE", ["rate", "udp_rate"]) == "did you mean rate?"
+
+
+def test_a_short_name_is_enough_where_only_one_experiment_has_it() -> None:
+    assert course.experiment("random-loss") == course.experiment("parallel-streams/random-loss")
+    assert "parallel-streams/random-loss: Reno" in here("list", "random-loss").stdout
+    assert here("model", "math", "mss=1448", "rtt=50ms", "loss=0.1%").stdout.startswith("mathis: ")
+
+
+def test_of_two_experiments_with_one_short_name_both_are_named(tmp_path: Path) -> None:
+    shutil.copytree(places.lessons(), tmp_path / "lessons")
+    folder = tmp_path / "lessons" / "04-other" / "experiments"
+    folder.mkdir(parents=True)
+    first = next((tmp_path / "lessons").glob("*/experiments/random-loss.toml"))
+    shutil.copy(first, folder)
+    catalogue = Catalogue(tmp_path / "lessons")
+    assert catalogue.full_name("small-window") == "parallel-streams/small-window"
+    with pytest.raises(UsageError, match="give parallel-streams/random-loss or other/random-loss"):
+        catalogue.full_name("random-loss")
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_every_parameter_is_explained_with_an_example_that_works(name: str) -> None:
+    done = here("list", name)
+    assert done.returncode == 0
+    assert PARAMETERS[name].help in done.stdout
+    assert PARAMETERS[name].bounds in done.stdout
+    words = shlex.split(example(PARAMETERS[name]))
+    assert words[:3] == ["tcptutor", "run", "random-loss"]
+    overrides = dict(word.split("=", 1) for word in words if "=" in word)
+    assert name in overrides
+    changed = course.experiment("random-loss", overrides)
+    assert PARAMETERS[name].of(changed) != PARAMETERS[name].of(course.experiment("random-loss"))
+
+
+def test_a_parameter_says_who_sets_it() -> None:
+    told = json.loads(here("list", "streams", "--json").stdout)
+    assert told["default"] == 1
+    assert told["set_by"]["parallel-streams, page 4"] == "4"
+    assert "parallel-streams/random-loss: 0.1 %" in here("list", "loss").stdout
+    assert "net.ipv4.tcp_sack" in here("list", "tcp_sack").stdout
+
+
+def test_a_module_is_explained() -> None:
+    told = here("list", "parallel-streams").stdout
+    assert "tcptutor --module parallel-streams" in told
+    assert "small-window" in told
