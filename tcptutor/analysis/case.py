@@ -173,7 +173,7 @@ class Case:
     @property
     def frame(self) -> int:
         """A full frame as the shaper counts it, bytes."""
-        return self.experiment.hosts.mtu + ETHERNET_HEADER
+        return self.experiment.hosts.mtu + self.experiment.framing
 
     @property
     def bursts_overflow(self) -> bool:
@@ -340,7 +340,7 @@ def case_of(experiment: Experiment, mss: int | None = None, rto: float | None = 
         path=experiment.path,
         flows=tuple(flow_case(experiment, flow) for flow in range(experiment.total_streams)),
         mss=mss or payload,
-        ratio=payload / (payload + experiment.headers + ETHERNET_HEADER),
+        ratio=payload / (payload + experiment.headers + experiment.framing),
         given_rto=rto,
         seconds=experiment.flows.duration,
     )

@@ -116,7 +116,8 @@ def test_a_wrong_value_is_told_where_to_look() -> None:
     )
     assert read_off("first-loss").mark("7 s", CONTEXT).feedback == "Look at the chart again."
     with pytest.raises(UnitError):
-        read_off("first-loss").mark("7", CONTEXT)
+        read_off("first-loss").mark("7 m", CONTEXT)
+    assert read_off("first-loss").mark("4", CONTEXT).correct
 
 
 @pytest.mark.parametrize("quantity", ["slow-start-end", "first-loss"])
