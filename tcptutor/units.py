@@ -227,6 +227,7 @@ def size(value: float, digits: int = 3) -> str:
 
 def _exact_size(value: float) -> str:
     """Bytes in the unit in which they are a short number: "64 KiB", "15 MB", "75001 bytes"."""
+    value = float(f"{value:.15g}")
     decimal = _scaled(value, ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes")), 6)
     exact = (text for text in (size(value, 6), decimal) if parse(text, "size") == value)
     return next(exact, f"{value:.15g} bytes")

@@ -173,7 +173,7 @@ class Case:
     @property
     def frame(self) -> int:
         """A full frame as the shaper counts it, bytes."""
-        return self.experiment.hosts.mtu + ETHERNET_HEADER
+        return self.experiment.hosts.mtu + self.experiment.framing
 
     @property
     def bursts_overflow(self) -> bool:
@@ -203,7 +203,7 @@ class Case:
     def acks_a_second(self) -> float | None:
         """Acknowledgements that the way back carries, one for two segments in full; None when it is not shaped."""
         rate = self.path.rate if self.backward else self.path.reverse_rate
-        return None if rate is None else rate / (8 * (self.experiment.headers + ETHERNET_HEADER))
+        return None if rate is None else rate / (8 * (self.experiment.headers + self.experiment.framing))
 
     def sawtooth_use(self, x: float) -> float:
         """Share of the link that Reno uses with a buffer of x BDP, x below 1."""
@@ -330,7 +330,7 @@ class Case:
 def payload_ratio(experiment: Experiment) -> float:
     """Payload's share of a full frame as the shaper counts it: `theory.goodput_ratio` for the segment in use."""
     payload = experiment.segment
-    return payload / (payload + experiment.headers + ETHERNET_HEADER)
+    return payload / (payload + experiment.headers + experiment.framing)
 
 
 def flow_case(experiment: Experiment, flow: int, path: Path | None = None) -> FlowCase:

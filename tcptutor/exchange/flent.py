@@ -106,8 +106,8 @@ def is_flent(text: str) -> bool:
     return '"metadata"' in text and ('"x_values"' in text or '"raw_values"' in text)
 
 
-def read(text: str, file: str, path: Mapping[str, str]) -> Run:
-    """The run that `text`, of the file of that name, tells. Raises TutorError."""
+def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
+    """The one run that `text`, of the file of that name, tells. Raises TutorError."""
     data = _file(text, file)
     metadata = data.metadata
     flows = _flows(data)
@@ -144,7 +144,9 @@ def read(text: str, file: str, path: Mapping[str, str]) -> Run:
     run.complete, run.experiment_s = True, last
     if not any(row.cwnd for row in samples):
         run.note += "; it has no cwnd: flent takes it with --socket-stats"
-    return run
+    if others := _not_read(data):
+        run.note += f"; {', '.join(others)} in it is not read: only TCP is"
+    return [run]
 
 
 def _file(text: str, file: str) -> _File:
@@ -170,6 +172,14 @@ def _flows(data: _File) -> list[_Flow]:
         if any(point.val is not None and point.dur for point in points):
             found.append(_Flow(name, points, meta))
     return found
+
+
+def _not_read(data: _File) -> list[str]:
+    """What else sent data beside the TCP flows: VoIP, HTTP, and whatever was measured as a rate."""
+    names = {name.partition("::")[0] for name in data.results}
+    rates = {name for name, meta in data.metadata.series_meta.items() if meta.units.startswith("Mbit")}
+    sent = (name for name in names if name.startswith(("VoIP", "HTTP")) or name in rates)
+    return sorted(name for name in sent if not name.startswith("TCP"))
 
 
 def _natural(name: str) -> list[tuple[str, int]]:

@@ -10,6 +10,7 @@ import msgspec
 from tcptutor.errors import ParameterError
 from tcptutor.run import SSTHRESH_INFINITE, Environment, Fidelity, Run, Sample
 from tcptutor.spec import PARAMETERS, Experiment, Flows, build
+from tcptutor.theory import WIRE_FRAMING
 
 BACKEND = "imported"
 
@@ -33,16 +34,17 @@ def start(
     if told is not None:
         raise ParameterError(f"{told}: the file tells it: leave it out")
     experiment: Experiment = build(f"{BACKEND}/{file}", {"title": title}, path)
+    origin = f"imported from {program}"
     # Not through the parameters: their bounds are those of our lab.
     hosts = msgspec.structs.replace(experiment.hosts, algorithm=algorithm or experiment.hosts.algorithm)
-    origin = f"imported from {program}"
+    assumed = f"; its link is taken as Ethernet, {WIRE_FRAMING} bytes a frame beside the IP packet"
     return Run(
         id=f"{when:%Y%m%d-%H%M%S}",
-        experiment=msgspec.structs.replace(experiment, flows=flows, hosts=hosts),
+        experiment=msgspec.structs.replace(experiment, flows=flows, hosts=hosts, framing=WIRE_FRAMING),
         environment=Environment(backend=BACKEND, clock="real", kernel=kernel, reason=origin),
         started=when.isoformat(timespec="seconds"),
         fidelity=Fidelity(status="suspect", reasons=(f"{origin}: this lab did not check it",)),
-        note=origin,
+        note=origin + (assumed if experiment.path.rate else ""),
     )
 
 

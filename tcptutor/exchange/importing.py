@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tcptutor import files, places
-from tcptutor.errors import UsageError
+from tcptutor.errors import TutorError, UsageError
 from tcptutor.exchange import flent, iperf3
 from tcptutor.run import Run, save
 
@@ -23,7 +23,15 @@ _FOREIGN = files.FileKind(
 
 
 def import_run(file: Path, path: Mapping[str, str] | None = None) -> Run:
-    """The run in an iperf3 `-J` output or a flent data file; of a packed one that was cut short, what is there.
+    """The one run in a file: as `import_runs`. Raises TutorError for a file with several."""
+    run, *others = import_runs(file, path)
+    if others:
+        raise TutorError(f"{file} has {1 + len(others)} tests: take them all")
+    return run
+
+
+def import_runs(file: Path, path: Mapping[str, str] | None = None) -> list[Run]:
+    """The runs in an iperf3 `-J` output or a flent data file; of a packed one that was cut short, what is there.
 
     `path` says by parameter name what the file cannot: the rate, delay, loss and queue of the path it ran on.
     The same file gives the same run. Raises UsageError for no file and a wrong `path`, TutorError for a file that
@@ -35,9 +43,11 @@ def import_run(file: Path, path: Mapping[str, str] | None = None) -> Run:
         digest = hashlib.sha256(data).hexdigest()[:6]
         text = data.decode(errors="replace")
         data.clear()
-    run = (flent.read if flent.is_flent(text) else iperf3.read)(text, file.name, path or {})
-    run.id = f"{run.id}-{digest}"
-    return run
+    runs = (flent.read if flent.is_flent(text) else iperf3.read)(text, file.name, path or {})
+    for number, run in enumerate(runs):
+        # Two tests may have begun in one second.
+        run.id = f"{run.id}-{digest if not number else hashlib.sha256(f'{digest}{number}'.encode()).hexdigest()[:6]}"
+    return runs
 
 
 def save_run(run: Run, target: Path | None = None) -> Path:

@@ -121,14 +121,34 @@ class _Stream:
     rows: list[_Row]
     summary: _Summary
     """Empty for a test that did not end."""
+    arrived: float | None
+    """Bytes by the receiver's count."""
     mss: int
     reverse: bool
     """From the server to the client."""
 
 
-def read(text: str, file: str, path: Mapping[str, str]) -> Run:
-    """The run that `text`, of the file of that name, tells. Raises TutorError."""
-    document = _document(text, file)
+def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
+    """A run of each test that `text`, of the file of that name, tells of.
+
+    The notes say which of several tests it is, and the first one's which of them measured nothing, and why.
+    Raises TutorError where none measured anything.
+    """
+    documents = _documents(text, file)
+    wrong = {number: _unmeasured(each) for number, each in enumerate(documents, 1)}
+    runs = [(number, _run(each, file, path)) for number, each in enumerate(documents, 1) if not wrong[number]]
+    if not runs:
+        raise TutorError(f"{file}: {wrong[1]}: nothing was measured, run the test again")
+    if len(documents) > 1:
+        for number, run in runs:
+            run.note += f"; test {number} of {len(documents)} in the file"
+        left_out = "".join(f"; test {number}: {reason}" for number, reason in wrong.items() if reason)
+        runs[0][1].note += left_out
+    return [run for _, run in runs]
+
+
+def _run(document: _Document, file: str, path: Mapping[str, str]) -> Run:
+    """The run that one test tells."""
     test, when = document.start.test_start, imported.moment(document.start.timestamp.timesecs)
     udp = test.protocol == "UDP"
     streams = [] if udp else _streams(document)
@@ -166,17 +186,34 @@ def read(text: str, file: str, path: Mapping[str, str]) -> Run:
     return run
 
 
-def _document(text: str, file: str) -> _Document:
+def _documents(text: str, file: str) -> list[_Document]:
     try:
-        document = msgspec.convert(iperf3_text.parse(text), _Document)
+        return [msgspec.convert(each, _Document) for each in iperf3_text.parse(text)]
     except (ValueError, msgspec.ValidationError) as error:
         raise TutorError(
             f"{file} is neither an iperf3 -J output nor a flent data file ({error}): give one of these"
         ) from error
-    if not any(interval.streams for interval in document.intervals) and not document.end.streams:
-        said = f"iperf3 says {document.error!r}" if document.error else "the file has no interval"
-        raise TutorError(f"{file}: {said}: nothing was measured, run the test again")
-    return document
+
+
+def _unmeasured(document: _Document) -> str:
+    """Why the document measured nothing; empty when it did."""
+    ended = document.end.streams
+    if not any(interval.streams for interval in document.intervals) and not ended:
+        return f"iperf3 says {document.error!r}" if document.error else "the file has no interval"
+    if ended and all(_arrived(each, document) == 0 for each in ended):
+        sent = math.fsum(each.sender.bytes for each in ended if each.sender)
+        return f"the receiver counted 0 of {sent:.0f} bytes"
+    return ""
+
+
+def _arrived(stream: _Summary, document: _Document) -> float | None:
+    """Bytes of a TCP stream by its receiver's count; None where that is not in the file.
+
+    The client has it from the server after the test; the server, where it sends itself, has it never.
+    """
+    if stream.receiver is None or stream.sender is None or document.error or not stream.sender.bytes:
+        return None
+    return None if document.at_server and document.sends(stream.receiver) else stream.receiver.bytes
 
 
 def _streams(document: _Document) -> list[_Stream]:
@@ -197,7 +234,7 @@ def _streams(document: _Document) -> list[_Stream]:
             # The other end sends, and its figures are here as well.
             theirs = _rows_of_peer(document, document.server_output_json, socket)
             rows, mss = theirs or rows, _mss(document.server_output_json, theirs) if theirs else mss
-        streams.append(_Stream(rows, summary, mss, reverse))
+        streams.append(_Stream(rows, summary, _arrived(summary, document), mss, reverse))
     return streams
 
 
@@ -251,13 +288,13 @@ def _result(flow: int, stream: _Stream, algorithm: str) -> FlowResult:
         8 * math.fsum(row.bytes for row in rows) / seconds if seconds > 0 else sender.bits_per_second or 0.0
     )
     resent = max(math.fsum(max(0.0, row.retransmits) for row in rows), sender.retransmits)
-    received = receiver.bits_per_second or None
+    received = receiver.bits_per_second or (None if stream.arrived is None else 0.0)
     timed = [row.rtt for row in rows if row.rtt > 0]
     windows = [row.snd_cwnd for row in rows if row.snd_cwnd > 0]
     return FlowResult(
         flow=flow,
         pair=0,
-        throughput_bps=received or sent,
+        throughput_bps=sent if received is None else received,
         retransmits=round(resent),
         # Several in one interval count as one, as they do between two samples of the lab.
         losses=sum(row.retransmits > 0 for row in rows),

@@ -158,6 +158,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     """The published results that it corresponds to, as `document` or `document: result`."""
     scale: str = "bench"
     """bench, or paper for the values that the source printed."""
+    framing: int = ETHERNET_HEADER
+    """Bytes that the bottleneck counts for each frame beside its IP packet: the lab's shaper, or a real wire."""
 
     @property
     def seconds(self) -> float:

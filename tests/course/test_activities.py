@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor import units
 from tcptutor.course import Activity, MarkContext, lint, load
 from tcptutor.course.activities import TABLES, front_matter
+from tcptutor.course.activities.numeric import Numeric
+from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import NO_RUN, Stage
 from tcptutor.course.record import ActivityRecord, PageRecord, Response
 from tcptutor.errors import ContentError, UsageError
+from tcptutor.spec import build
 
 from .conftest import EXAMPLES, whole_run
 
@@ -147,3 +151,68 @@ def test_the_linter_asks_every_activity(tmp_path: Path, old: str, new: str, said
     assert old in text
     page.write_text(text.replace(old, new, 1), encoding="utf-8")
     assert any(f"01-a-loss.md: {said}" in line for line in lint(root)), lint(root)
+
+
+PREDICT = Predict(ask="How fast?", hints=("A nudge.", "A method."))
+PATH = build("test/path", {"parameters": {"rate": "100 Mbit/s", "delay": "50 ms"}})
+
+
+@pytest.mark.parametrize(
+    ("typed", "asked"),
+    [
+        ("9 kbit/s", "9 kbit/s: did you mean 9 Mbit/s?"),
+        ("9 Gbit/s", "9 Gbit/s: did you mean 9 Mbit/s?"),
+        ("9 MB/s", "9 MB/s is 72 Mbit/s: did you mean 9 Mbit/s?"),
+        ("9 kB/s", "9 kB/s is 72 kbit/s: did you mean 9 Mbit/s?"),
+        ("9000000", "9000 Gbit/s is 9e+04 times the link's rate: is that the unit you meant?"),
+        ("1000", "1 Gbit/s is 10 times the link's rate: is that the unit you meant?"),
+        ("0.002", "2 kbit/s is less than a segment in 100 round trips: is that the unit you meant?"),
+    ],
+)
+def test_a_slip_is_asked_about_by_what_the_page_gives(typed: str, asked: str) -> None:
+    assert PREDICT.doubt(typed, PATH) == asked.replace("9e+04", "90000")
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "0", "9", "9 Mbit/s", "900", "9000 kbit/s", "0.5", "500000 bit/s", "0.009 Gbps", "9M", "99"]
+)
+def test_what_is_no_slip_is_locked_at_once(typed: str) -> None:
+    assert PREDICT.doubt(typed, PATH) == ""
+
+
+@pytest.mark.parametrize("unit", ["time", "ratio", "size"])
+def test_other_quantities_are_asked_about_by_their_unit_alone(unit: str) -> None:
+    activity = Predict(ask="How much?", unit=unit, hints=PREDICT.hints)
+    assert activity.doubt("20", PATH) == ""
+    other = {"time": "20 s", "ratio": "20 ‰", "size": "20 Mbit"}[unit]
+    assert ("did you mean 20 " in activity.doubt(other, PATH)) == (unit != "ratio")
+
+
+@pytest.mark.parametrize("experiment", [None, PATH])
+@pytest.mark.parametrize("typed", ["fast", "-3", "1,000", "9 MB", "1e308 Gbit/s"])
+def test_what_is_no_prediction_is_told_so_before_anything_is_asked(typed: str, experiment) -> None:
+    for told in (lambda: PREDICT.doubt(typed, experiment), lambda: PREDICT.mark(typed)):
+        with pytest.raises(UsageError):
+            told()
+
+
+def test_a_prediction_is_answered_by_the_run_and_by_nothing_before_it() -> None:
+    assert PREDICT.mark("99").feedback == ""
+    assert "that is the link's rate" in PREDICT.mark("99", RUN).feedback
+    assert "right within ±10 %" in PREDICT.mark("9", RUN).feedback
+    assert PREDICT.mark("", RUN).feedback == ""
+
+
+def test_no_page_has_the_examples_values() -> None:
+    """What an error shows as an example must not be a page's answer, nor anything that is given there."""
+    for module in load().modules:
+        for step in module.steps:
+            given = step.experiment.experiment.parameters if step.experiment else {}
+            answers = [(each.unit, each.answer) for each in step.of(Numeric)]
+            for kind, example in units.EXAMPLES.items():
+                if kind != "window":
+                    value = units.parse(example, kind)
+                    assert value not in [
+                        number for number in given.values() if isinstance(number, float | int)
+                    ]
+                    assert value not in [units.parse(text, unit) for unit, text in answers if unit == kind]

@@ -15,7 +15,12 @@ CHOICES = f"{MODULE}/01-what-a-stream-is.md"
 NUMBER = f"{MODULE}/06-up-to-the-knee.md"
 
 CASES = {
-    "unknown key": (STEP, "[predict]", "[predict]\nasks = 1", ["predict.asks", "ask, unit, hints"]),
+    "unknown key": (
+        STEP,
+        "[predict]",
+        "[predict]\nasks = 1",
+        ["predict.asks", "ask, unit, plain, tolerance, hints"],
+    ),
     "unknown top key": (STEP, "title =", "titel =", ["titel", "title, after"]),
     "missing key": (STEP, 'ask = "What throughput will', 'unit2 = "', ["predict.unit2"]),
     "unknown unit": (STEP, 'unit = "rate"', 'unit = "speed"', ["predict.unit", "'speed'", "rate, time"]),

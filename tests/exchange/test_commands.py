@@ -58,6 +58,20 @@ def test_plot_writes_and_names_the_file(kept: Path, tmp_path: Path) -> None:
     assert target.stat().st_size > 10_000
 
 
+def test_import_of_a_file_with_two_tests_makes_two_runs_and_says_so(
+    tmp_path: Path, without_state: Path
+) -> None:
+    both = tmp_path / "both.json"
+    both.write_text(
+        (FILES / "iperf3-3.7-two-flows.json").read_text() + (FILES / "iperf3-3.12-omit.json").read_text()
+    )
+    done = tcptutor("import", both, "-o", tmp_path / "x.tcprun")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(tmp_path / "x-1.tcprun"), str(tmp_path / "x-2.tcprun")]
+    assert "test 1 of 2 in the file" in done.stderr
+    assert len({load(Path(path)).id for path in done.stdout.split()}) == 2
+
+
 def test_import_keeps_the_run_and_prints_its_path(without_state: Path, tmp_path: Path) -> None:
     done = tcptutor("import", FILES / "iperf3-3.7-two-flows.json")
     assert done.returncode == 0, done.stderr

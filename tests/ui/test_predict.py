@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from textual import events
 from textual.widgets import Input
@@ -36,10 +38,72 @@ async def test_run_asks_for_the_prediction_first(page, lab) -> None:
     assert lab.runs == 0
 
 
-async def test_a_bare_number_is_told_what_is_missing(page, journal) -> None:
-    await page.press("r", *keys("70"), "enter")
-    await until_text(page, "has no unit")
+async def test_a_plain_number_has_the_unit_behind_the_field(page, journal) -> None:
+    await page.press("r", *keys("22,4"))
+    await until(page, lambda: re.search(r"Your prediction 22,4 +Mbit/s", text(page.app)) is not None)
+    await page.press("enter")
+    await until_text(page, "22,4 Mbit/s  (locked)")
+    locked = record(journal).first
+    assert (locked.given, locked.value) == ("22,4", 22.4e6)
+
+
+async def test_the_empty_field_shows_no_value_of_the_page(page) -> None:
+    await page.press("r")
+    await until_text(page, "First your prediction")
+    field = next(line for line in text(page.app).splitlines() if "Your prediction" in line)
+    assert not re.search("[0-9]", field.partition("│")[0])
+
+
+async def test_what_has_two_meanings_is_not_locked(page, journal) -> None:
+    await page.press("r", *keys("9 MB"), "enter")
+    await until_text(page, "may be 9 Mbit/s or 9 MB/s")
     assert record(journal).first is None
+
+
+async def test_a_slip_of_the_unit_is_asked_about_and_enter_locks_it(page, journal) -> None:
+    await page.press("r", *keys("9 kbit/s"), "enter")
+    await until_text(page, "did you mean 9 Mbit/s?")
+    assert record(journal).first is None
+    await page.press("enter")
+    await until_text(page, "9 kbit/s  (locked)")
+    assert record(journal).first.value == 9e3
+
+
+@pytest.mark.parametrize("back", ["escape", "backspace"])
+async def test_one_key_goes_back_from_the_question_to_the_field(page, journal, back: str) -> None:
+    await page.press("r", *keys("2000"), "enter")
+    await until_text(page, "times the link's rate")
+    await page.press(back)
+    await until(page, lambda: "times the link's rate" not in text(page.app))
+    assert isinstance(page.app.focused, Input)
+    assert record(journal).first is None
+    # What was asked about once is asked about again.
+    await page.press(*(["0"] if back == "backspace" else []), "enter")
+    await until_text(page, "times the link's rate")
+    assert record(journal).first is None
+
+
+async def test_after_the_run_a_wrong_prediction_is_answered(page) -> None:
+    await page.press("r", *keys("99"), "enter")
+    await until_text(page, "99 Mbit/s  (locked)")
+    assert "times too much" not in text(page.app)
+    await page.press("r")
+    await until_text(page, "that is the link's rate,")
+    told = " ".join(line.partition("│")[0].strip(" ▎") for line in text(page.app).splitlines())
+    assert (
+        "99 Mbit/s: that is the link's rate, 4.5 times too much; random loss binds, at 22.1 Mbit/s." in told
+    )
+
+
+async def test_the_answer_stands_there_when_the_page_is_opened_again(make_app) -> None:
+    async with make_app("one-flow").run_test(size=(120, 40)) as pilot:
+        await pilot.press("n", *keys("22.4"), "enter")
+        await until_text(pilot, "22.4 Mbit/s  (locked)")
+        await pilot.press("r")
+        await until_text(pilot, "22.4 Mbit/s is right within")
+    async with make_app("one-flow").run_test(size=(120, 40)) as pilot:
+        await pilot.press("n")
+        await until_text(pilot, "22.4 Mbit/s is right within")
 
 
 async def test_enter_locks_it_for_good(page, journal) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tcptutor.ui.widgets.page.page import Page
@@ -50,12 +52,20 @@ async def test_the_cursor_shows_as_soon_as_the_question_has_the_focus(page) -> N
     await until(page, lambda: "›" not in text(page.app))
 
 
-async def test_a_number_without_its_unit_is_no_attempt(page, journal) -> None:
-    await page.press("2", "enter", "tab", *keys("20"), "enter")
-    await until_text(page, "has no unit")
+async def test_a_number_with_another_unit_is_no_attempt(page, journal) -> None:
+    await page.press("2", "enter", "tab", *keys("20 m"), "enter")
+    await until_text(page, "may be 20 ms or 20 min")
     assert [question for question, _, _ in answers(journal, *STEP)] == ["limit"]
-    await page.press(*keys(" ms"), "enter")
+    await page.press(*keys("s"), "enter")
     await until_text(page, "✓ Right. 20 ms")
+
+
+async def test_a_plain_number_has_the_unit_behind_the_field(page, journal) -> None:
+    await page.press("2", "enter", "tab", *keys("20"))
+    await until(page, lambda: re.search(r"Your answer 20 +ms", text(page.app)) is not None)
+    await page.press("enter")
+    await until_text(page, "✓ Right. 20:")
+    assert answers(journal, *STEP)[-1][1:] == ("20", True)
 
 
 async def test_several_choices_are_answered_together(make_app, journal) -> None:

@@ -116,7 +116,8 @@ def test_a_wrong_value_is_told_where_to_look() -> None:
     )
     assert read_off("first-loss").mark("7 s", CONTEXT).feedback == "Look at the chart again."
     with pytest.raises(UnitError):
-        read_off("first-loss").mark("7", CONTEXT)
+        read_off("first-loss").mark("7 m", CONTEXT)
+    assert read_off("first-loss").mark("4", CONTEXT).correct
 
 
 @pytest.mark.parametrize("quantity", ["slow-start-end", "first-loss"])
@@ -182,9 +183,9 @@ async def test_the_run_comes_first_and_marks_what_was_read_off_it(opened, journa
         assert "What does your run show?" not in text(pilot.app)
         await pilot.press("r")
         await until_text(pilot, "Marked against your run of 20")
-        await pilot.press("tab", *keys("12"), "enter")
-        await until_text(pilot, "has no unit")
-        await pilot.press(*keys(" s"), "enter")
+        await pilot.press("tab", *keys("12 m"), "enter")
+        await until_text(pilot, "may be 12 ms or 12 min")
+        await pilot.press("backspace", *keys("s"), "enter")
         await until_text(pilot, "✗ Not yet. 12 s: Look at the chart again.")
         await pilot.press(*["backspace"] * 4, *keys(value), "enter")
         await until_text(pilot, f"✓ Right. {value}: Your run has {value}.")

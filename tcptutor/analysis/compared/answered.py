@@ -16,7 +16,7 @@ NEAR = 0.05
 """Logarithm of the ratio up to which a prediction is taken for a known mistake."""
 
 EXACT = 0.005
-"""The same for a prediction that is right by the tolerance, and a mistake all the same."""
+"""Logarithm of the ratio up to which a prediction that is within the tolerance is still told its mistake."""
 
 AS_NEAR = 0.01
 """Two mistakes whose distances differ by less cannot be told apart."""
@@ -44,9 +44,9 @@ def answered(value: float, run: Run, tolerance: float) -> str:
         exact = len(nearest) == 1 and apart(nearest[0].value, value) <= EXACT
         but = f" But {written} is {nearest[0].what}{_clause(nearest[0].hint)}." if exact else ""
         if by_model and by_run:
-            return f"{written} is right within {units.percent(tolerance)}: {near}.{but}"
+            return f"{written} is right within ±{units.percent(tolerance)}: {near}.{but}"
         whose = "as the models say" if by_model else "near what the run had"
-        return f"{written} is {whose} within {units.percent(tolerance)}: {near}.{but}"
+        return f"{written} is {whose} within ±{units.percent(tolerance)}: {near}.{but}"
     off, binds = _off(value, measured), _binds(told)
     if len(nearest) == 1:
         return f"{written}: {nearest[0].sentence}, {off}{_clause(nearest[0].hint)}; {binds}."
@@ -88,7 +88,8 @@ def _off(value: float, measured: float) -> str:
 
 
 def _short(factor: float) -> str:
-    return f"{factor:.1f}".removesuffix(".0") if factor < 9.95 else f"{factor:,.0f}".replace(",", " ")
+    """With two digits: "5", "8.5", "31", "1 000"."""
+    return f"{factor:.2g}" if factor < 9.95 else f"{float(f'{factor:.2g}'):,.0f}".replace(",", " ")
 
 
 def _binds(told: Report) -> str:

@@ -24,7 +24,7 @@ from tcptutor.errors import UnitError
 from tcptutor.spec import Experiment
 
 _PLAIN_RANGE = (1, 1000)
-"""Values in the field's unit that nobody writes in another by mistake."""
+"""Numbers as they are written in a unit that fits: in another unit, a slip has one of these and means none."""
 
 _MOST_OF_LINK = 10
 """Times the link's rate from which a prediction is asked about."""
@@ -99,7 +99,7 @@ class Predict(Activity, frozen=True, kw_only=True):
             meant = f"did you mean {number:.6g} {self.plain_unit}?"
             if _is_by_eight(factor):
                 return f"{text} is {units.write(value, self.unit)}: {meant}"
-            if not low <= value / in_field < high:
+            if low <= number < high and not low <= value / in_field < high:
                 return f"{units.write(value, self.unit)}: {meant}"
         return self._beyond_path(value, experiment) if self.unit == "rate" and experiment else ""
 
@@ -110,7 +110,7 @@ class Predict(Activity, frozen=True, kw_only=True):
             min(map(experiment.delay, range(experiment.total_streams)), default=0),
         )
         if link and value >= _MOST_OF_LINK * link:
-            return f"{told} is {value / link:.3g} times the link's rate: is that the unit you meant?"
+            return f"{told} is {float(f'{value / link:.3g}'):.0f} times the link's rate: is that the unit you meant?"
         if round_trip and value < _BITS * experiment.segment / round_trip / _ROUND_TRIPS:
             return f"{told} is less than a segment in {_ROUND_TRIPS} round trips: is that the unit you meant?"
         return ""

@@ -171,8 +171,9 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
 
     @property
     def plain_unit(self) -> str:
-        """The unit of a number without one; times are read off in seconds."""
-        return "s" if self._asked.unit == "time" else units.FIELD_UNITS[self._asked.unit]
+        """The unit of a number without one; instants are read off in seconds."""
+        instant = self._asked.unit == "time" and not self.quantity.endswith("rtt")
+        return "s" if instant else units.FIELD_UNITS[self._asked.unit]
 
     def contradiction(self) -> Problem | None:
         if not self.about_run:

@@ -208,7 +208,7 @@ def _limits(experiment: Experiment) -> Iterator[Reference]:
 def _over_time(experiment: Experiment, queue: float, flows: int) -> Iterator[tuple[float, float]]:
     """Bandwidth-delay product and that part of the queue, segments a flow; it steps where the path changes."""
     path = experiment.path
-    frame = experiment.segment + experiment.headers + ETHERNET_HEADER
+    frame = experiment.segment + experiment.headers + experiment.framing
     steps = [(0.0, path)]
     for change in path.changes:
         path = path.after(change)

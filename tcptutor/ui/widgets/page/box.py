@@ -206,7 +206,7 @@ class EntryBox(ActivityBox[A]):
 
     def placeholder(self) -> str:
         """What stands in the empty field: never a value that might be the page's."""
-        return "a number, with its unit if it is another"
+        return "a number"
 
     def unit(self) -> str:
         """The unit of a plain number, which stands behind the field; empty for none."""

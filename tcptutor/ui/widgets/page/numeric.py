@@ -15,8 +15,5 @@ class NumericBox(EntryBox[Numeric]):
     def ask(self) -> Content:
         return paragraphs(self.activity.ask)
 
-    def placeholder(self) -> str:
-        return super().placeholder() if self.unit() else "a number"
-
     def unit(self) -> str:
         return self.activity.plain_unit

@@ -25,9 +25,6 @@ class ReadOffBox(EntryBox[ReadOff]):
     def ask(self) -> Content:
         return paragraphs(self.activity.ask)
 
-    def placeholder(self) -> str:
-        return super().placeholder() if self.unit() else "a number"
-
     def unit(self) -> str:
         return self.activity.plain_unit
 
