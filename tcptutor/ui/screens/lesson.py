@@ -169,7 +169,13 @@ class LessonScreen(TutorScreen):
 
     def show_keys(self) -> None:
         footer = self.query_one(KeyBar)
-        footer.show_keys(TYPING if self._typing else keys.line(self, self.FOOTER))
+        footer.show_keys(TYPING if self._typing else keys.line(self, self._footer))
+
+    @property
+    def _footer(self) -> tuple[tuple[str, str], ...]:
+        """Where the chart has the room, c leads back to the text."""
+        there = {"chart": "text"} if self.has_class(CHART) else {}
+        return tuple((ids, there.get(word, word)) for ids, word in self.FOOTER)
 
     def action_go(self, by: int) -> None:
         there = pages.neighbour(self.tutor.course, self.module, self.step, by)
@@ -180,8 +186,9 @@ class LessonScreen(TutorScreen):
 
     def action_run(self, same: bool = False) -> None:
         if self._side:
+            busy = self.tutor.bench.busy
             self._side.start(same)
-            self._face_chart(self._side.going_on)
+            self._face_chart(self.tutor.bench.busy and not busy)
             self._changed()
 
     def action_run_unpredicted(self) -> None:
@@ -246,6 +253,7 @@ class LessonScreen(TutorScreen):
         if self._side is None:
             view = TEXT
         self.update_classes({CHART: view == CHART, TEXT: view == TEXT})
+        self.call_after_refresh(self.show_keys)
         if view != CHART and self.focused is None:
             self.query_one(Page).focus(scroll_visible=False)
         self._say_beside()

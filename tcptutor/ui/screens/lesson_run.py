@@ -56,7 +56,8 @@ class RunSide(Side):
         """What would be run; how far it is; what came out."""
         live, chart = self._shown, ("   c: chart", "$text-muted")
         if live is None:
-            return Content(f"{self._instruction()}  {words.experiment_line(self.activity.experiment)}")
+            first = "Predict, then r runs" if self.study.due_before_run else "r runs"
+            return Content(f"{first}: {words.experiment_line(self.activity.experiment)}")
         if live.going_on:
             return Content.assemble(result.status(live), chart)
         if live.report is None:
