@@ -5,7 +5,7 @@ A value that is known before the run is checked by its formula, a measured one a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -78,7 +78,7 @@ LIMITS = {
 
 FIGURES = {
     "throughput": Figure("rate", lambda run: _report(run).throughput_bps),
-    "rtt": Figure("time", lambda run: _mean_rtt(run)),
+    "rtt": Figure("time", lambda run: _mean([flow.mean_rtt_s for flow in run.flows if flow.mean_rtt_s])),
     "used": Figure("ratio", lambda run: _report(run).throughput_bps / link(run.experiment)),
     "idle": Figure("ratio", lambda run: 1 - _report(run).throughput_bps / link(run.experiment)),
     "losses": Figure("number", lambda run: _report(run).loss_events),
@@ -164,6 +164,5 @@ def _report(run: Run):  # type: ignore[no-untyped-def]
     return report(run)
 
 
-def _mean_rtt(run: Run) -> float:
-    rtts = [flow.mean_rtt_s for flow in run.flows if flow.mean_rtt_s]
-    return sum(rtts) / len(rtts) if rtts else 0.0
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
