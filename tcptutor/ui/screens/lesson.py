@@ -26,10 +26,10 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.page.page import Page
 
 TYPING = (
-    FooterKey((("Enter", "enter"),), "locks it in"),
     FooterKey((("Tab", "tab"),), "next"),
     FooterKey((("Esc", "escape"),), "leaves the field"),
 )
+"""Beside what Enter does."""
 CHART, TEXT = "-chart-only", "-text-only"
 VIEWS = ("", CHART, TEXT)
 """In two columns; in one, either the chart or the text has the room."""
@@ -169,7 +169,12 @@ class LessonScreen(TutorScreen):
 
     def show_keys(self) -> None:
         footer = self.query_one(KeyBar)
-        footer.show_keys(TYPING if self._typing else keys.line(self, self._footer))
+        if not self._typing:
+            footer.show_keys(keys.line(self, self._footer))
+            return
+        box = self.query_one(Page).box_at_hand()
+        enter = "locks it in" if box and box.activity.locked else "answers"
+        footer.show_keys((FooterKey((("Enter", "enter"),), enter), *TYPING))
 
     @property
     def _footer(self) -> tuple[tuple[str, str], ...]:

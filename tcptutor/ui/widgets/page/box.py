@@ -137,7 +137,7 @@ class ActivityBox(Vertical, Generic[A]):
 
     def _offer(self) -> None:
         # Where letters are typed into a field, h is one of them.
-        key = "Esc, then h" if self.has_focus_within else "h"
+        key = "Esc, then h" if self.has_focus_within and not self.has_focus else "h"
         hint = f"{key}: hint {self._hint} of {len(self.activity.hints)}" if self._hint else ""
         answer = self.HOW if self.at_hand else ""
         self.query_one(Offers).show("" if self.final else answer, "" if self.final else hint)
@@ -198,7 +198,8 @@ class EntryBox(ActivityBox[A]):
     """One whose response is typed into a field."""
 
     LABEL: ClassVar[str] = "Your answer "
-    SELECT_ON_FOCUS: ClassVar[bool] = True
+    _submitted = ""
+    """What stood in the field when it was answered last."""
 
     def example(self) -> str:
         """How a response is written."""
@@ -207,9 +208,8 @@ class EntryBox(ActivityBox[A]):
     def compose_entry(self) -> ComposeResult:
         with Horizontal(classes="entry"):
             yield Static(self.LABEL, classes="label")
-            entry = Input(
-                placeholder=f"like {self.example()}", select_on_focus=self.SELECT_ON_FOCUS, compact=True
-            )
+            # With a selection the second digit of what is typed would replace the first.
+            entry = Input(placeholder=f"like {self.example()}", select_on_focus=False, compact=True)
             # A blinking cursor writes to the terminal all day.
             entry.cursor_blink = False
             yield entry
@@ -223,6 +223,8 @@ class EntryBox(ActivityBox[A]):
         if self.final:
             return False
         entry = self.query_one(Input)
+        if entry.value == self._submitted:  # another try begins anew
+            entry.clear()
         # At once, not with the next message: the next key may be there already.
         self.screen.set_focus(entry)
         entry.insert_text_at_cursor(text)
@@ -237,6 +239,7 @@ class EntryBox(ActivityBox[A]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         if not self.final:  # Enter may come twice before the first was handled
+            self._submitted = event.value
             self.submit(event.value.strip())
 
     def submit(self, text: str) -> None:

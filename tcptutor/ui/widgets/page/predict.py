@@ -19,8 +19,6 @@ class PredictBox(EntryBox[Predict]):
 
     TITLE: ClassVar[str] = "Predict"
     LABEL: ClassVar[str] = "Your prediction "
-    # With a selection the second digit would replace the first.
-    SELECT_ON_FOCUS: ClassVar[bool] = False
 
     def ask(self) -> Content:
         return paragraphs(self.activity.ask)
@@ -35,16 +33,6 @@ class PredictBox(EntryBox[Predict]):
         if not response.given:
             return Content("You ran this without a prediction.")
         return Content.assemble("Your prediction  ", (str(response.given), "bold"), "  (locked)")
-
-    def begin(self, text: str) -> bool:
-        """A number, or its first digit."""
-        if self.final:
-            return False
-        entry = self.query_one(Input)
-        # At once, not with the next message: the next key may be there already.
-        self.screen.set_focus(entry)
-        entry.insert_text_at_cursor(text)
-        return True
 
     def enter(self) -> None:
         """The run was asked for before the prediction."""
