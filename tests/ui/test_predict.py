@@ -88,7 +88,7 @@ async def test_a_number_that_is_pasted_is_the_prediction(page) -> None:
 
 
 async def test_x_runs_without_one_and_that_is_locked_too(page, journal, lab) -> None:
-    await page.press("r", "escape", "x")
+    await page.press("r", "escape", "x", "y")
     await until(page, lambda: lab.runs == 1)
     await until_text(page, "You ran this without a prediction")
     assert (record(journal).first.given, record(journal).first.value) == ("", None)
