@@ -36,14 +36,14 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """A share, "20 %": how far chance may carry a run from it. By default what rounding makes."""
 
 
-class Limit(NamedTuple):
+class KnownLimit(NamedTuple):
     """Something known before the run."""
 
     kind: str
     of: Callable[[Experiment], float]
 
 
-class Figure(NamedTuple):
+class MeasuredFigure(NamedTuple):
     """Something measured in a run."""
 
     kind: str
@@ -70,19 +70,23 @@ def window(experiment: Experiment) -> float:
 
 
 LIMITS = {
-    "mathis": Limit("rate", mathis),
-    "link": Limit("rate", link),
-    "window": Limit("rate", window),
-    "mean-window": Limit("number", lambda experiment: theory.MATHIS_PERIODIC / experiment.path.loss**0.5),
+    "mathis": KnownLimit("rate", mathis),
+    "link": KnownLimit("rate", link),
+    "window": KnownLimit("rate", window),
+    "mean-window": KnownLimit(
+        "number", lambda experiment: theory.MATHIS_PERIODIC / experiment.path.loss**0.5
+    ),
 }
 
 FIGURES = {
-    "throughput": Figure("rate", lambda run: _report(run).throughput_bps),
-    "rtt": Figure("time", lambda run: _mean([flow.mean_rtt_s for flow in run.flows if flow.mean_rtt_s])),
-    "used": Figure("ratio", lambda run: _report(run).throughput_bps / link(run.experiment)),
-    "idle": Figure("ratio", lambda run: 1 - _report(run).throughput_bps / link(run.experiment)),
-    "losses": Figure("number", lambda run: _report(run).loss_events),
-    "sent-again": Figure("number", lambda run: _report(run).retransmits),
+    "throughput": MeasuredFigure("rate", lambda run: _report(run).throughput_bps),
+    "rtt": MeasuredFigure(
+        "time", lambda run: _mean([flow.mean_rtt_s for flow in run.flows if flow.mean_rtt_s])
+    ),
+    "used": MeasuredFigure("ratio", lambda run: _report(run).throughput_bps / link(run.experiment)),
+    "idle": MeasuredFigure("ratio", lambda run: 1 - _report(run).throughput_bps / link(run.experiment)),
+    "losses": MeasuredFigure("number", lambda run: _report(run).loss_events),
+    "sent-again": MeasuredFigure("number", lambda run: _report(run).retransmits),
 }
 
 

@@ -8,6 +8,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.content import Content
 from textual.widgets import Input, Static
 
 from tcptutor.course.model import Module, Step
@@ -94,6 +95,7 @@ class LessonScreen(TutorScreen):
     def __init__(self, module: Module, step: Step, sitting: Sitting = Sitting.LEARN) -> None:
         super().__init__()
         self.module, self.step, self.sitting = module, step, sitting
+        self._beside = Content("")
         self._view = 0
         """Of VIEWS, in two columns."""
         self._at_chart = False
@@ -268,8 +270,9 @@ class LessonScreen(TutorScreen):
         line = self.query_one("#beside", Static)
         shown = self._side is not None and self.has_class(TEXT) and self.has_class("-narrow")
         line.display = shown
-        if shown and self._side:
-            line.update(self._side.line)
+        if shown and self._side and (text := self._side.line) != self._beside:
+            self._beside = text
+            line.update(text, layout=False)
 
     def action_back(self) -> None:
         if self._typing:

@@ -139,7 +139,8 @@ class ActivityBox(Vertical, Generic[A]):
         # Where letters are typed into a field, h is one of them.
         key = "Esc, then h" if self.has_focus_within and not self.has_focus else "h"
         hint = f"{key}: hint {self._hint} of {len(self.activity.hints)}" if self._hint else ""
-        answer = self.HOW if self.at_hand else ""
+        how = "Enter locks it in" if self.activity.locked else self.HOW
+        answer = how if self.at_hand else ""
         self.query_one(Offers).show("" if self.final else answer, "" if self.final else hint)
 
     def on_offers_chosen(self, event: Offers.Chosen) -> None:
