@@ -96,6 +96,9 @@ class LessonScreen(TutorScreen):
         super().__init__()
         self.module, self.step, self.sitting = module, step, sitting
         self._beside = Content("")
+        self._sides: dict[str, Side] = {}
+        self._side: Side | None = None
+        """What is beside the page now: that of the activity that was used last."""
         self._view = 0
         """Of VIEWS, in two columns."""
         self._at_chart = False
@@ -112,8 +115,6 @@ class LessonScreen(TutorScreen):
             for each in activities
             if type(each) in SIDES
         }
-        self._side: Side | None = None
-        """What is beside the page now: that of the activity that was used last."""
         yield TopBar()
         with Container(id="body"):
             yield page
@@ -156,7 +157,8 @@ class LessonScreen(TutorScreen):
             case "stop":
                 works = bench.busy
             case "hint":
-                works = self._answers.has_hints
+                # Keys may be asked for before the screen has anything.
+                works = bool(self.query(Page)) and self._answers.has_hints
             case "view":
                 works = side is not None
             case "field":
@@ -256,6 +258,8 @@ class LessonScreen(TutorScreen):
 
     def _arrange(self) -> None:
         """Who is on the screen, by its width and by what is used."""
+        if not self.query(Page):  # told its size before it has anything
+            return
         view = VIEWS[self._view] if self.has_class("-wide") else CHART if self._at_chart else TEXT
         if self._side is None:
             view = TEXT
