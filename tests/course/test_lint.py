@@ -206,4 +206,4 @@ def test_runs_are_asked_whether_they_agree_with_the_page(edit: Edit, monkeypatch
     told = capsys.readouterr().out
     assert "parallel-streams/one-lossy-flow: 'about 92 % idle': the run with seed 1 has 90.5" in told
     assert "parallel-streams/eight-small-windows: seed 1 agrees" in told
-    assert "1 problems" in told
+    assert "1 problem" in told
