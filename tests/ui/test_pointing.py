@@ -119,7 +119,10 @@ async def test_a_question_with_what_it_was_told_is_whole_in_a_small_terminal(mak
     async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
         await pilot.press("n")
         await until_text(pilot, "One lossy flow")
-        await pilot.press("tab", "h", "1", "enter")
+        await pilot.press("tab")
+        await until_text(pilot, "h: hint 1 of 1   Space or a number chooses")
+        assert "Esc, then h" not in text(pilot.app)
+        await pilot.press("h", "1", "enter")
         await until_text(pilot, "✗ Not yet. It was three quarters empty.")
         box = pilot.app.screen.query_one(Page).box_at_hand()
         assert box is not None

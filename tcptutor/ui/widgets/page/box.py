@@ -137,7 +137,7 @@ class ActivityBox(Vertical, Generic[A]):
 
     def _offer(self) -> None:
         # Where letters are typed into a field, h is one of them.
-        key = "Esc, then h" if self.has_focus_within and not self.has_focus else "h"
+        key = "Esc, then h" if self.has_focus_within and self.screen.focused is not self else "h"
         hint = f"{key}: hint {self._hint} of {len(self.activity.hints)}" if self._hint else ""
         how = "Enter locks it in" if self.activity.locked else self.HOW
         answer = how if self.at_hand else ""
