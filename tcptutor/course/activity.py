@@ -109,7 +109,7 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
         return ""
 
     @property
-    def about_run(self) -> bool:
+    def about_run(self) -> bool | None:
         """Whether it asks about the student's own run, which therefore comes first."""
         return False
 
@@ -156,8 +156,11 @@ class Question(Activity, frozen=True, kw_only=True):
     hints: tuple[str, ...] = ()
     explanation: str = ""
     """Shown after a right answer."""
-    about_run: bool = False
-    """Asked once the page's experiment has been run."""
+    about_run: bool | None = None
+    """True: asked once the page's experiment has been run. False: it may be read before and gives nothing of it away.
+
+    A page with an experiment says which; the linter asks for it.
+    """
 
     @property
     def kind(self) -> str:
@@ -171,6 +174,9 @@ class Question(Activity, frozen=True, kw_only=True):
         yield from hint_problems(self.hints)
         if self.about_run and experiment is None:
             yield "about_run", "there is no experiment on this page to ask about"
+        if self.about_run is None and experiment is not None:
+            reason = "say true (asked after the run) or false (it gives nothing of the run away)"
+            yield "about_run", reason
         right = self.reference().right
         if right is not None and not self.mark(right).correct:
             yield "answer", "the right answer is not marked as right"

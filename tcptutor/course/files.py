@@ -16,6 +16,7 @@ import msgspec
 
 from tcptutor.course.activities import front_matter
 from tcptutor.course.activity import ActivityTable, Setting
+from tcptutor.course.claims import Claim
 from tcptutor.course.explain import explain
 from tcptutor.errors import ContentError
 
@@ -58,7 +59,7 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 StepFile = msgspec.defstruct(
     "StepFile",
-    [("title", str), ("after", str, ""), *front_matter()],
+    [("title", str), ("after", str, ""), ("claim", tuple[Claim, ...], ()), *front_matter()],
     frozen=True,
     kw_only=True,
     forbid_unknown_fields=True,
@@ -72,6 +73,7 @@ class StepText:
 
     title: str
     after: str
+    claims: tuple[Claim, ...]
     prose: str
     tables: tuple[tuple[str, ActivityTable], ...]
     """What the student does, in the order of the page: key in the front matter, counted where there are several."""
@@ -119,7 +121,7 @@ class LessonFile:
         # An empty line in the fence's place keeps the parser's line numbers those of the file.
         front: Any = self._convert(self._toml("\n".join(["", *lines[1:end]])), StepFile)
         prose = "\n".join(lines[end + 1 :]).strip()
-        return StepText(front.title, front.after.strip(), prose, tuple(_tables(front)))
+        return StepText(front.title, front.after.strip(), front.claim, prose, tuple(_tables(front)))
 
     def _toml(self, text: str) -> dict[str, Any]:
         try:

@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tcptutor import places
-from tcptutor.course import prose
+from tcptutor.course import claims, prose
 from tcptutor.course.experiments import module_folders
 from tcptutor.course.files import LessonFile
+from tcptutor.course.glossary import bold
 from tcptutor.course.load import read_course
-from tcptutor.course.model import Module, Step
+from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.published import unresolved
+from tcptutor.course.spoilers import spoilers, texts_after
+from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
 
@@ -38,9 +41,12 @@ def lint(folder: Path | None = None) -> list[str]:
     for module in course.modules:
         problems += _module(module, folders[module.id], root)
         problems += _experiments(module, used, folders[module.id], root)
+    problems += _terms(course, root)
     return problems
 
 
+PUBLISHED = "**Published**"
+"""Begins a paragraph with others' figures."""
 Say = Callable[..., str]
 
 
@@ -95,6 +101,50 @@ def _experiment(experiment: Experiment, say: Say) -> Iterator[str]:
             yield say(reason, "sources")
 
 
+def _claims(step: Step, experiment: Experiment | None, say: Say) -> Iterator[str]:
+    for number, claim in enumerate(step.claims, start=1):
+        where = f"claim[{number}]"
+        wrong = [(f"{where}.{key}", reason) for key, reason in claims.malformed(claim, texts_after(step))]
+        if experiment is None:
+            wrong.append((where, "there is no experiment on this page to claim anything of"))
+        elif not wrong and (reason := claims.wrong_before(claim, experiment)):
+            wrong.append((where, reason))
+        yield from (say(reason, key) for key, reason in wrong)
+    if experiment is None:
+        return
+    for paragraph in step.after.split("\n\n"):
+        if not paragraph.startswith(PUBLISHED):
+            for written in claims.unclaimed(paragraph, step.claims, experiment):
+                yield say(f"{written!r} needs a [[claim]] that says what it is of", "after")
+
+
+def _terms(course: Course, root: Path) -> Iterator[str]:
+    """What stands in bold is a term at its first use: the palette leads there."""
+    known: dict[str, str] = {}
+    for module in course.modules:
+        for step in module.steps:
+            for word, _ in bold(step.prose):
+                first = known.setdefault(word.lower(), step.id)
+                where = f"{root.name}: {module.id}: {step.id}: prose: **{word}**"
+                if any(letter.isdigit() for letter in word):
+                    yield f"{where} is no term: bold is for terms where they are first used"
+                elif first != step.id:
+                    yield f"{where} is explained on {first!r} already: bold is for its first use"
+
+
+def claiming(folder: Path) -> Iterator[tuple[str, Step]]:
+    """The pages of the course in `folder` that claim something of their run, by MODULE/STEP."""
+    for module in read_course(folder)[0].modules:
+        yield from (
+            (f"{module.id}/{step.id}", step) for step in module.steps if step.experiment and step.claims
+        )
+
+
+def contradicted(step: Step, run: Run) -> list[str]:
+    """What `run` says otherwise than the page."""
+    return [reason for claim in step.claims if (reason := claims.wrong_after(claim, run))]
+
+
 def _step(step: Step, say: Say) -> Iterator[str]:
     if not step.title.strip():
         yield say("is empty", "title")
@@ -106,6 +156,8 @@ def _step(step: Step, say: Say) -> Iterator[str]:
     elif step.after:
         yield say("there is no experiment on this page, so it is never used", "after")
     experiment = step.experiment.experiment if step.experiment else None
+    yield from (say(reason, key) for key, reason in spoilers(step))
+    yield from _claims(step, experiment, say)
     for activity in step.activities:
         where = f"{activity.table} {activity.id}: " if activity.many else f"{activity.table}."
         for key, reason in activity.problems(experiment):

@@ -96,7 +96,14 @@ class _Reader:
             raise file.problem("a step's file is named like 02-one-lossy-flow.md: rename it")
         text = file.read_step()
         activities = tuple(self._activities(module, file, text))
-        return Step(id=entry[1], title=text.title, prose=text.prose, activities=activities, after=text.after)
+        return Step(
+            id=entry[1],
+            title=text.title,
+            prose=text.prose,
+            activities=activities,
+            after=text.after,
+            claims=text.claims,
+        )
 
     def _activities(self, module: str, file: LessonFile, text: StepText) -> Iterator[Activity]:
         """Raises ContentError for one that cannot be marked, or whose id is used twice."""

@@ -8,6 +8,7 @@ import msgspec
 
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activity import Activity
+from tcptutor.course.claims import Claim
 from tcptutor.course.record import PageRecord
 from tcptutor.spec import Experiment
 
@@ -26,6 +27,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """In the order of the page."""
     after: str = ""
     """Markdown shown when the run is finished: what was to be seen, beside the published figure."""
+    claims: tuple[Claim, ...] = ()
+    """What the numbers are of that it then states."""
 
     @property
     def kinds(self) -> tuple[str, ...]:

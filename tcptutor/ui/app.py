@@ -16,7 +16,7 @@ from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.sitting import Sitting
 from tcptutor.errors import LabUnavailable
 from tcptutor.journal import Journal
-from tcptutor.ui import keys, pages
+from tcptutor.ui import pages, palette
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
 from tcptutor.ui.messages import LabChanged, LiveEnded, RunMoved
@@ -34,7 +34,7 @@ class TutorApp(Frame):
             "commands",
             id="app.commands",
             priority=True,
-            tooltip="find a page or a command by name",
+            tooltip="find a page, a term, an experiment or a command by name",
         ),
     ]
 
@@ -95,7 +95,7 @@ class TutorApp(Frame):
             self.push_screen(lesson)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        yield from keys.commands(screen, self.course.modules, self.open_module)
+        yield from palette.commands(screen, self)
 
     # Facts from below
 

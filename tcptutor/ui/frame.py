@@ -17,7 +17,7 @@ from tcptutor.ui.screens.base import TutorScreen
 MINIMUM = (80, 24)
 """Columns and lines under which no screen of ours fits."""
 
-KEY_NAMES = {"escape": "Esc", "enter": "Enter", "space": "Space", "f1": "F1"}
+KEY_NAMES = {"escape": "Esc", "enter": "Enter", "space": "Space", "tab": "Tab", "f1": "F1"}
 """As they stand on a keyboard, and as our sentences call them."""
 
 

@@ -1,17 +1,11 @@
-"""The keys as they are bound now, for the bottom line, the help and the command palette: a remapped key shows so."""
+"""The keys as they are bound now, for the bottom line, the help and the palette: a remapped key shows so."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
-from textual.app import SystemCommand
 from textual.screen import Screen
-
-from tcptutor.course.model import Module
-from tcptutor.ui.themes import DARK, LIGHT
 
 
 @dataclass(frozen=True)
@@ -64,25 +58,3 @@ def line(screen: Screen[Any], wanted: tuple[tuple[str, str], ...]) -> tuple[Foot
         if found:
             result.append(FooterKey(tuple((key.keys[0], key.names[0]) for key in found), word))
     return tuple(result)
-
-
-def commands(
-    screen: Screen[Any], modules: Iterable[Module], open_module: Callable[[str], None]
-) -> Iterator[SystemCommand]:
-    """What the command palette offers on `screen`: what its page can do, every module, the themes, leaving."""
-    app = screen.app
-    for key in working(screen).values():
-        if key.id.startswith(("lesson.", "app.")) and key.id not in ("app.commands", "app.quit-anywhere"):
-            action = next(
-                active.binding.action
-                for active in screen.active_bindings.values()
-                if active.binding.id == key.id
-            )
-            run = partial(screen.run_action if key.id.startswith("lesson.") else app.run_action, action)
-            yield SystemCommand(key.short.capitalize(), f"{key.long} ({' or '.join(key.keys)})", run)
-    for module in modules:
-        text = "; ".join(module.objectives) or "open this module"
-        yield SystemCommand(f"Go to {module.number} {module.title}", text, partial(open_module, module.id))
-    for theme in (DARK, LIGHT):
-        name = "Dark" if theme.dark else "Light"
-        yield SystemCommand(f"{name} colours", "high contrast", partial(setattr, app, "theme", theme.name))

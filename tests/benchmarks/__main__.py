@@ -79,6 +79,8 @@ def _one_run() -> tuple[float, float]:
                 app.read(1.5)
             since, pressed = len(app.output), time.monotonic()
             app.key("x")
+            app.read(0.5)
+            app.key("y")
             wait = app.wait_for(_POINT, 30, since) - pressed
             app.read(1)
             before = len(app.output)

@@ -48,7 +48,7 @@ CASES = {
     "value out of bounds": (STEP, 'duration = "40 s"', 'loss = "95 %"', ["experiment.set", "loss", "bounds"]),
     "unknown parameter": (STEP, 'duration = "40 s"', 'speed = "1"', ["experiment.set", "speed"]),
     "value is a list": (STEP, 'duration = "40 s"', "duration = [1]", ["experiment.set", "text"]),
-    "bad TOML": (STEP, "[predict]", "[predict", ["not valid TOML", "line 16"]),
+    "bad TOML": (STEP, "[predict]", "[predict", ["not valid TOML", "line 31"]),
     "no first fence": (STEP, "+++\n", "", ["first line must be +++"]),
     "no second fence": (STEP, "\n+++\n", "\n", ["second +++"]),
     "no correct choice": (

@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tcptutor.backends.replay import ASKED, ReplayBackend
+from tcptutor.commands.lint import lint_course
 from tcptutor.course import lint, load
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.spec import Experiment, Flows
@@ -16,6 +18,7 @@ from .conftest import EXPERIMENT, MODULE, STEP, Edit
 
 FIRST = f"{MODULE}/01-what-a-stream-is.md"
 NUMBER = f"{MODULE}/06-up-to-the-knee.md"
+FOUR = f"{MODULE}/04-four-lossy-flows.md"
 WIDE = "```\n" + "x" * 45 + "\n```"
 
 CASES = {
@@ -37,6 +40,67 @@ CASES = {
         "The capacity of the link",
         "The routes: every stream takes its own way",
         "the same",
+    ),
+    "a question that may be about the run": (
+        STEP,
+        "about_run = true\n",
+        "",
+        "faster-link: about_run: say true",
+    ),
+    "a hint that prints the result": (
+        STEP,
+        "how many is that in one second?",
+        "about 9 million bits per second.",
+        "predict.hints[3]: stands there before the run",
+    ),
+    "prose that prints the result": (
+        STEP,
+        "The path: a link",
+        "9.0 Mbit/s! The path: a link",
+        "prose: stands",
+    ),
+    "a title that prints the result": (STEP, "One flow on a lossy path", "9 Mbit/s", "title: stands"),
+    "a question before the run that prints its result": (
+        STEP,
+        'about_run = true\nkind = "single"\nask = "',
+        'about_run = false\nkind = "single"\nask = "It had 9 Mbit/s. ',
+        "question faster-link: ask: stands",
+    ),
+    "a hint that prints the answer": (
+        NUMBER,
+        "90 / 9 Mbit/s.",
+        "90 / 9 = 10 Mbit/s.",
+        "question neighbour: hints[3]: prints the answer, 10 Mbit/s",
+    ),
+    "a number about the run that nothing checks": (
+        STEP,
+        "The link is about",
+        "You saw 9.1 Mbit/s. The link is about",
+        "after: '9.1 Mbit/s' needs a [[claim]]",
+    ),
+    "a claim that is not on the page": (
+        STEP,
+        'text = "8.97 Mbit/s"',
+        'text = "8.96 Mbit/s"',
+        "claim[1].text: '8.96 Mbit/s' does not stand",
+    ),
+    "a claim that the formula contradicts": (
+        STEP,
+        'of = "mathis"',
+        'of = "link"',
+        "claim[1]: '8.97 Mbit/s': the formula gives 95.6",
+    ),
+    "a claim without a number": (
+        STEP,
+        'value = "30"',
+        'value = "some"',
+        "claim[2].value: ",
+    ),
+    "a page to compare with that is not there": (
+        FOUR,
+        'beside = "one-lossy-flow"',
+        'beside = "up-to-the-knee"',
+        "experiment.beside: no page before this one runs as 'up-to-the-knee'",
     ),
     "no published source": (EXPERIMENT, '"hacker_parallel_sockets"', '"nobody"', "no document 'nobody'"),
     "no such result": (EXPERIMENT, "eight streams, 1 %", "nine streams, 1 %", "has no result 'nine"),
@@ -114,3 +178,32 @@ def test_a_span_that_no_run_has_is_refused() -> None:
     early = msgspec.structs.replace(asked, start="", end="2 s")
     run = Experiment(name="m/e", flows=Flows(duration=18, warmup=2))
     assert ("to", "2 s is within the warm-up of 2 s: say from when on") in list(early.problems(run))
+
+
+def test_bold_is_for_a_term_where_it_is_first_used(edit: Edit) -> None:
+    root = edit(NUMBER, "Random loss does", "Random **50 Mbit/s** in a **queue** does")
+    found = lint(root)
+    assert any("up-to-the-knee: prose: **50 Mbit/s** is no term" in line for line in found)
+    assert any("**queue** is explained on 'eight-flows-one-link' already" in line for line in found)
+
+
+class RecordedLab(ReplayBackend):
+    """Gives the recorded runs at once."""
+
+    environment = None
+
+    def __init__(self) -> None:
+        super().__init__(ASKED, speed=1e6)
+
+
+def test_runs_are_asked_whether_they_agree_with_the_page(edit: Edit, monkeypatch, capsys) -> None:
+    monkeypatch.setattr("tcptutor.backends.lab.Lab", RecordedLab)
+    root = edit(STEP, 'value = "90 %"\nwithin = "5 %"', 'value = "90 %"')
+    edit(STEP, "about 90 % idle", "about 92 % idle")
+    edit(STEP, "about 90 % idle", "about 92 % idle")
+    edit(STEP, 'value = "90 %"', 'value = "92 %"')
+    assert lint_course(root, runs=1) == 1
+    told = capsys.readouterr().out
+    assert "parallel-streams/one-lossy-flow: 'about 92 % idle': the run with seed 1 has 90.5" in told
+    assert "parallel-streams/eight-small-windows: seed 1 agrees" in told
+    assert "1 problem" in told

@@ -7,12 +7,19 @@ import sys
 
 import pytest
 
-from tcptutor.course import Step, experiment, lint, load
+from tcptutor import places
+from tcptutor.backends import replay
+from tcptutor.course import Question, Step, contradicted, experiment, lint, load
+from tcptutor.course.glossary import glossary
+from tcptutor.course.record import PageRecord
+from tcptutor.course.sitting import Sitting
+from tcptutor.run import load as load_run
 from tcptutor.spec import Experiment
 
 COURSE = load()
 STREAMS = COURSE.modules[0]
 RUNS = [step for step in STREAMS.steps if step.experiment]
+RECORDED = [load_run(path) for path in sorted((places.assets() / "recorded").glob("*/*.tcprun"))]
 
 
 def goodput(path: Experiment) -> float:
@@ -69,6 +76,30 @@ def test_a_run_that_loss_limits_has_losses_enough_to_compare(step: Step) -> None
     run = run_of(step)
     segments = goodput(run) / 8 / 1448 * run.flows.duration
     assert not run.path.loss or segments * run.path.loss >= 30
+
+
+@pytest.mark.parametrize("step", RUNS, ids=lambda step: step.id)
+def test_the_recorded_run_agrees_with_what_the_page_says_of_it(step: Step) -> None:
+    """`tcptutor lint --run` asks the same of new runs."""
+    run = next(run for run in RECORDED if replay.same(run.experiment, run_of(step)))
+    assert contradicted(step, run) == []
+    other = next(run for run in RECORDED if run.experiment.path.delay != run_of(step).path.delay)
+    assert contradicted(step, other), "claims that every run agrees with say nothing"
+
+
+@pytest.mark.parametrize("step", RUNS, ids=lambda step: step.id)
+def test_nothing_about_a_run_is_asked_before_it(step: Step) -> None:
+    page = PageRecord(visited=True)
+    revealed = [each.id for each in step.of(Question) if Sitting.LEARN.reveals(each, page)]
+    assert revealed == (["window-needed"] if step.id == "eight-small-windows" else [])
+
+
+def test_terms_lead_to_the_page_that_explains_them() -> None:
+    found = {term.word: (term.step.id, term.sentence) for term in glossary(COURSE)}
+    assert found["round-trip time, RTT"][0] == "what-a-stream-is"
+    assert found["receive window"][0] == "one-small-window"
+    assert found["stream"][1] == "A stream is one TCP connection; people also say flow."
+    assert len(found) >= 12
 
 
 @pytest.mark.parametrize("step", RUNS, ids=lambda step: step.id)

@@ -36,7 +36,7 @@ EVENTS: st.SearchStrategy[list[JournalEvent]] = st.lists(
     st.builds(Visited, TIMES, _module, _step)
     | st.builds(Responded, TIMES, _module, _step, _activity, RESPONSES)
     | st.builds(Hinted, TIMES, _module, _step, _activity, st.integers(1, 3))
-    | st.builds(RunBegun, TIMES, _module, _step, _run, st.just("m/e"), _run)
+    | st.builds(RunBegun, TIMES, _module, _step, _run, st.just("m/e"), _run, st.integers(0, 9))
     | st.builds(RunEnded, TIMES, _run, st.booleans(), TEXTS, st.just("") | _run),
     max_size=15,
 ).map(lambda events: _begun_once(events))

@@ -80,6 +80,12 @@ def _check_page(
     ends = {run: _end(events, run) for run in begun}
     assert page.runs == len(begun)
     assert page.whole_runs == sum(end is not None and end.complete for end in ends.values())
+    seeds = [
+        event.seed
+        for event in here
+        if isinstance(event, RunBegun) and (end := ends[event.run]) and end.complete
+    ]
+    assert page.last_seed == max(seeds, default=None)
     with_file = [run for run, end in ends.items() if end and end.file]
     assert [run for run in record.runs if run in begun] == [
         run for run in begun if ends[run] is None or run in with_file[-1:]

@@ -80,6 +80,8 @@ def test_a_closed_terminal_leaves_nothing_and_keeps_what_had_arrived(
         tutor.keys("Right")
         tutor.wait_for(rf"{page}/9")
     tutor.keys("x")
+    tutor.wait_for(r"Run without a prediction")
+    tutor.keys("y")
     tutor.wait_for(r"[3-9]\d* of 45 s|[3-9]\d*/45 s", 30)
     tutor.close()
     assert leftovers.wait_until_none(mark, 10) == []

@@ -137,7 +137,7 @@ async def test_what_was_answered_stands_there_after_a_restart(journal, make_app)
         await until_text(pilot, "✓ Right. That is the order.")
         assert "That is fast recovery." in text(again)
         assert lines(text(again)) == list(EVENTS)
-        assert "1/1 done" in text(again)
+        assert "1/1  [■]" in text(again)
 
 
 async def test_h_gives_its_hints(page) -> None:

@@ -99,7 +99,7 @@ async def test_what_was_answered_stands_there_again(page, journal) -> None:
 async def test_what_was_told_is_in_view_in_a_small_terminal(make_app) -> None:
     app = make_app("one-flow")
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("n", "x")
+        await pilot.press("n", "x", "y")
         await until_text(pilot, "why: random loss")
         await pilot.press("1", "enter")
         await until_text(pilot, "✗ Not yet. It was three quarters empty.")

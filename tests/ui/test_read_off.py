@@ -194,7 +194,7 @@ async def test_the_run_comes_first_and_marks_what_was_read_off_it(opened, journa
     assert (record.first.given, record.right.given, record.attempts) == ("12 s", value, 2)
     async with opened() as pilot:
         await until_text(pilot, f"✓ Right. {value}: Your run has {value}.")
-        assert "1/1 done" in text(pilot.app)
+        assert "1/1  [■]" in text(pilot.app)
 
 
 async def test_what_was_right_of_an_earlier_run_stays_right(opened, journal) -> None:

@@ -56,7 +56,7 @@ async def test_a_run_ends_with_measured_models_own_and_why(make_app, journal) ->
 async def test_nothing_waits_for_a_run(make_app, lab: FakeLab) -> None:
     lab.hold_at = 5.0
     async with opened(make_app) as pilot:
-        await pilot.press("x")
+        await pilot.press("x", "y")
         await until_text(pilot, "running 5/22 s")
         await pilot.press("2", "enter")
         await until_text(pilot, "✓ Right.")
@@ -74,7 +74,7 @@ async def test_nothing_waits_for_a_run(make_app, lab: FakeLab) -> None:
 async def test_stop_keeps_what_arrived_and_says_that_it_was_cut_short(make_app, lab, journal) -> None:
     lab.hold_at = 8.0
     async with opened(make_app) as pilot:
-        await pilot.press("x")
+        await pilot.press("x", "y")
         await until_text(pilot, "▶ 8 of 22 s")
         await pilot.press("s")
         await until_text(pilot, "cut short at 8.0 of 22 s: stopped by you")
@@ -91,7 +91,7 @@ async def test_stop_keeps_what_arrived_and_says_that_it_was_cut_short(make_app, 
 async def test_an_agent_that_dies_is_one_line_and_r_works_again(make_app, lab, journal) -> None:
     lab.dies_at = 6.0
     async with opened(make_app) as pilot:
-        await pilot.press("x")
+        await pilot.press("x", "y")
         await until_text(pilot, "✗ the lab's agent ended during the run")
         await until_text(pilot, "it are kept")
         assert len(journal.latest_run(*STEP).samples) == 120
@@ -108,7 +108,7 @@ async def test_a_defect_in_the_lab_does_not_take_the_page_away(make_app, lab, mo
 
     monkeypatch.setattr(lab, "run", broken)
     async with opened(make_app) as pilot:
-        await pilot.press("x")
+        await pilot.press("x", "y")
         await until_text(pilot, "✗ the run failed unexpectedly (ZeroDivisionError: a bug)")
 
 
@@ -124,7 +124,7 @@ async def test_a_replay_says_twice_where_it_is_and_is_entered_once(
 
     monkeypatch.setattr(lab, "run", twice)
     async with opened(make_app) as pilot:
-        await pilot.press("x")
+        await pilot.press("x", "y")
         await until_text(pilot, "✓ done")
         assert "NOT SAVED" not in text(pilot.app)
         assert pilot.app.bench.live.unsaved == ""
@@ -134,14 +134,14 @@ async def test_a_replay_says_twice_where_it_is_and_is_entered_once(
 async def test_a_run_the_lab_does_not_believe_says_so(make_app, lab) -> None:
     lab.fidelity = Fidelity(status="suspect", reasons=("the machine was busy",))
     async with opened(make_app) as pilot:
-        await pilot.press("x")
+        await pilot.press("x", "y")
         await until_text(pilot, "⚠ this run is suspect: the machine was busy")
 
 
 async def test_only_one_run_at_a_time(make_app, lab) -> None:
     lab.hold_at = 3.0
     async with opened(make_app) as pilot:
-        await pilot.press("x")
+        await pilot.press("x", "y")
         await until_text(pilot, "▶ 3 of 22 s")
         await pilot.press("n")
         await until_text(pilot, "Eight flows share")
@@ -154,7 +154,7 @@ async def test_only_one_run_at_a_time(make_app, lab) -> None:
 
 async def test_opening_again_goes_on_at_the_page_with_its_last_run(make_app) -> None:
     async with opened(make_app) as pilot:
-        await pilot.press("x")
+        await pilot.press("x", "y")
         await until_text(pilot, "✓ done")
     again = make_app()
     async with again.run_test(size=(120, 40)) as pilot:
@@ -167,7 +167,7 @@ async def test_opening_again_goes_on_at_the_page_with_its_last_run(make_app) -> 
 async def test_a_run_cut_by_closing_the_app_is_there_when_it_opens_again(make_app, lab) -> None:
     lab.hold_at = 7.0
     async with opened(make_app) as pilot:
-        await pilot.press("x")
+        await pilot.press("x", "y")
         await until_text(pilot, "▶ 7 of 22 s")
     assert lab.closed
     again = make_app()
@@ -185,7 +185,7 @@ async def test_a_journal_that_cannot_write_is_said_and_the_run_stays(make_app, j
     async with opened(make_app) as pilot:
         monkeypatch.setattr(journal, "finish_run", full)
         monkeypatch.setattr(journal, "respond", full)
-        await pilot.press("x", "2", "enter")
+        await pilot.press("x", "y", "2", "enter")
         await until_text(pilot, "✓ Right.")
         await until_text(pilot, "NOT SAVED")
         await until_text(pilot, "why: random loss")
@@ -229,7 +229,7 @@ async def test_a_run_that_cannot_be_saved_is_ended_by_the_next_start(
     async with opened(make_app) as pilot:
         with monkeypatch.context() as patched:
             patched.setattr("tcptutor.runs.store.save", full)
-            await pilot.press("x")
+            await pilot.press("x", "y")
             await until_text(pilot, "free some space")
     (begun,) = journal.record.runs.values()
     assert not begun.ended

@@ -66,7 +66,7 @@ async def test_a_question_about_the_run_comes_after_it(opened, journal) -> None:
         await until_text(pilot, "Question  About your run")
         assert "What did cwnd do?" not in text(pilot.app)
         assert "What limits it?" in text(pilot.app)
-        await pilot.press("x")
+        await pilot.press("x", "y")
         await until_text(pilot, "What did cwnd do?")
         assert "About your run" not in text(pilot.app)
         await pilot.press("2", "enter")
@@ -78,7 +78,7 @@ async def test_a_question_about_the_run_comes_after_it(opened, journal) -> None:
 
 async def test_a_run_that_was_made_before_is_asked_about_when_the_page_opens_again(opened) -> None:
     async with opened() as pilot:
-        await pilot.press("x")
+        await pilot.press("x", "y")
         await until_text(pilot, "What did cwnd do?")
     async with opened() as pilot:
         await until_text(pilot, "What did cwnd do?")
@@ -87,7 +87,7 @@ async def test_a_run_that_was_made_before_is_asked_about_when_the_page_opens_aga
 async def test_a_run_that_was_stopped_is_not_asked_about(opened, lab) -> None:
     lab.hold_at = 5.0
     async with opened() as pilot:
-        await pilot.press("x")
+        await pilot.press("x", "y")
         await until_text(pilot, "▶ 5 of 22 s")
         await pilot.press("s")
         await until_text(pilot, "cut short")
@@ -98,7 +98,7 @@ async def test_a_review_asks_once_and_explains_whatever_was_answered(opened, jou
     journal.respond(MODULE, STEP, "limit", Response((1,), True))
     async with opened(Sitting.REVIEW) as pilot:
         assert "✓ Right" not in text(pilot.app), "it is asked afresh"
-        await pilot.press("x")
+        await pilot.press("x", "y")
         await until_text(pilot, "What did cwnd do?")
         await pilot.press("1", "enter")
         await until_text(pilot, "✗ Wrong. It is mostly empty.")

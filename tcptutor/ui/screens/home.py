@@ -25,7 +25,7 @@ WELCOME = (
 class HomeScreen(TutorScreen):
     """Enter goes on where you were."""
 
-    FOOTER = (("app.keys", "keys"), ("app.commands", "commands"), ("app.quit", "quit"))
+    FOOTER = (("app.keys", "keys"), ("app.commands", "find"), ("app.quit", "quit"))
 
     def compose(self) -> ComposeResult:
         yield TopBar()

@@ -8,6 +8,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.content import Content
 from textual.widgets import Input, Static
 
 from tcptutor.course.model import Module, Step
@@ -26,10 +27,10 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.page.page import Page
 
 TYPING = (
-    FooterKey((("Enter", "enter"),), "locks it in"),
     FooterKey((("Tab", "tab"),), "next"),
     FooterKey((("Esc", "escape"),), "leaves the field"),
 )
+"""Beside what Enter does."""
 CHART, TEXT = "-chart-only", "-text-only"
 VIEWS = ("", CHART, TEXT)
 """In two columns; in one, either the chart or the text has the room."""
@@ -96,6 +97,10 @@ class LessonScreen(TutorScreen):
     def __init__(self, module: Module, step: Step, sitting: Sitting = Sitting.LEARN) -> None:
         super().__init__()
         self.module, self.step, self.sitting = module, step, sitting
+        self._beside = Content("")
+        self._sides: dict[str, Side] = {}
+        self._side: Side | None = None
+        """What is beside the page now: that of the activity that was used last."""
         self._view = 0
         """Of VIEWS, in two columns."""
         self._at_chart = False
@@ -112,8 +117,6 @@ class LessonScreen(TutorScreen):
             for each in activities
             if type(each) in SIDES
         }
-        self._side: Side | None = None
-        """What is beside the page now: that of the activity that was used last."""
         yield TopBar()
         with Container(id="body"):
             yield page
@@ -154,7 +157,8 @@ class LessonScreen(TutorScreen):
             case "stop":
                 works = bench.busy
             case "hint":
-                works = self._answers.has_hints
+                # Keys may be asked for before the screen has anything.
+                works = bool(self.query(Page)) and self._answers.has_hints
             case "view" | "turn":
                 works = side is not None
             case "field":
@@ -169,7 +173,18 @@ class LessonScreen(TutorScreen):
 
     def show_keys(self) -> None:
         footer = self.query_one(KeyBar)
-        footer.show_keys(TYPING if self._typing else keys.line(self, self.FOOTER))
+        if not self._typing:
+            footer.show_keys(keys.line(self, self._footer))
+            return
+        box = self.query_one(Page).box_at_hand()
+        enter = "locks it in" if box and box.activity.locked else "answers"
+        footer.show_keys((FooterKey((("Enter", "enter"),), enter), *TYPING))
+
+    @property
+    def _footer(self) -> tuple[tuple[str, str], ...]:
+        """Where the chart has the room, c leads back to the text."""
+        there = {"chart": "text"} if self.has_class(CHART) else {}
+        return tuple((ids, there.get(word, word)) for ids, word in self.FOOTER)
 
     def action_go(self, by: int) -> None:
         there = pages.neighbour(self.tutor.course, self.module, self.step, by)
@@ -180,8 +195,9 @@ class LessonScreen(TutorScreen):
 
     def action_run(self, same: bool = False) -> None:
         if self._side:
+            busy = self.tutor.bench.busy
             self._side.start(same)
-            self._face_chart(self._side.going_on)
+            self._face_chart(self.tutor.bench.busy and not busy)
             self._changed()
 
     def action_run_unpredicted(self) -> None:
@@ -242,10 +258,13 @@ class LessonScreen(TutorScreen):
 
     def _arrange(self) -> None:
         """Who is on the screen, by its width and by what is used."""
+        if not self.query(Page):  # told its size before it has anything
+            return
         view = VIEWS[self._view] if self.has_class("-wide") else CHART if self._at_chart else TEXT
         if self._side is None:
             view = TEXT
         self.update_classes({CHART: view == CHART, TEXT: view == TEXT})
+        self.call_after_refresh(self.show_keys)
         if view != CHART and self.focused is None:
             self.query_one(Page).focus(scroll_visible=False)
         self._say_beside()
@@ -255,8 +274,9 @@ class LessonScreen(TutorScreen):
         line = self.query_one("#beside", Static)
         shown = self._side is not None and self.has_class(TEXT) and self.has_class("-narrow")
         line.display = shown
-        if shown and self._side:
-            line.update(self._side.line)
+        if shown and self._side and (text := self._side.line) != self._beside:
+            self._beside = text
+            line.update(text, layout=False)
 
     def action_turn(self) -> None:
         if self._side:

@@ -19,12 +19,8 @@ from tcptutor.ui.history import MOST
 from tcptutor.ui.live import Live, RunBefore
 from tcptutor.ui.messages import RunRecalled
 from tcptutor.ui.screens.side import Side
-from tcptutor.ui.widgets.bench import result
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
-
-_ONE_LINE = 200
-"""Columns that any status fits into."""
 
 
 class RunSide(Side):
@@ -57,13 +53,23 @@ class RunSide(Side):
     @property
     def line(self) -> Content:
         """What would be run; how far it is; what came out."""
-        live, chart = self._shown, ("   c: chart", "$text-muted")
+        live = self._shown
         if live is None:
-            return Content(f"{self._instruction()}  {words.experiment_line(self.activity.experiment)}")
-        if live.going_on or live.report is None:
-            return Content.assemble(result.status(live, _ONE_LINE)[0].text, chart)
-        measured = f"measured {units.rate(live.report.throughput_bps)}"
-        return Content.assemble((measured, "bold"), f"   {live.spread}" if live.spread else "", chart)
+            first = "Predict, then r runs" if self.study.due_before_run else "r runs"
+            return Content(f"{first}: {words.experiment_line(self.activity.experiment)}")
+        run = live.run
+        if live.going_on:
+            stands = (
+                f"▶ {run.experiment_s:.0f} of {run.experiment.seconds:g} s" if run.samples else "▶ starting"
+            )
+        elif live.problem:
+            stands = f"✗ {live.problem}"
+        elif live.report is None or live.cut_short:
+            stands = f"✂ cut short at {run.experiment_s:.1f} of {run.experiment.seconds:g} s"
+        else:
+            stands = f"measured {units.rate(live.report.throughput_bps)}"
+        spread = f"   {live.spread}" if live.spread else ""
+        return Content.assemble(("c: chart   ", "$text-muted"), (stands, "bold"), spread)
 
     @property
     def can_repeat(self) -> bool:
@@ -184,7 +190,7 @@ class RunSide(Side):
             other = self.bench.history.latest(self.study.module.id, self.activity.beside)
             rows.append((f"page {number}", other.figures if other else None))
         rows += [(f"seed {run.seed}", run) for run in live.before]
-        rows.append((f"seed {this.figures.seed}, on show", this.figures))
+        rows.append((f"seed {this.figures.seed}", this.figures))
         self.page.show_runs(rows, live.spread)
 
     def _mark_against(self, run: Run) -> None:

@@ -69,7 +69,7 @@ class KeyBar(Widget):
     def render(self) -> Content:
         width = self.content_size.width
         right = Content(self._right)
-        left = Content("").join([self._drawn(entry) for entry in self._fitting()])
+        left = Content(" " * GAP).join([self._drawn(entry) for entry in self._fitting()])
         return left + Content(" " * max(width - left.cell_length - right.cell_length, 1)) + right
 
     def on_click(self, event: events.Click) -> None:
@@ -79,24 +79,24 @@ class KeyBar(Widget):
         start = 0
         for entry in entries:
             end = start + self._drawn(entry).cell_length
-            if start <= at.x < end - GAP:
+            if start <= at.x < end:
                 self.app.simulate_key(_pressed(entry, at.x - start))
                 return
-            start = end
+            start = end + GAP
 
     def _fitting(self) -> list[FooterKey]:
         room = self.content_size.width - len(self._right) - 1
-        fitting = []
+        fitting: list[FooterKey] = []
         for entry in self._keys:
-            room -= self._drawn(entry).cell_length
-            if room < -GAP:
+            room -= self._drawn(entry).cell_length + (GAP if fitting else 0)
+            if room < 0:
                 break
             fitting.append(entry)
         return fitting
 
     def _drawn(self, entry: FooterKey) -> Content:
         shown = " ".join(shown for shown, _ in entry.keys)
-        return Content.assemble((shown, "bold"), f" {entry.word}", " " * GAP)
+        return Content.assemble((shown, "bold"), f" {entry.word}")
 
 
 def _pressed(entry: FooterKey, at: int) -> str:

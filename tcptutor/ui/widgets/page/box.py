@@ -141,9 +141,10 @@ class ActivityBox(Vertical, Generic[A]):
 
     def _offer(self) -> None:
         # Where letters are typed into a field, h is one of them.
-        key = "Esc, then h" if self.has_focus_within else "h"
+        key = "Esc, then h" if self.has_focus_within and self.screen.focused is not self else "h"
         hint = f"{key}: hint {self._hint} of {len(self.activity.hints)}" if self._hint else ""
-        answer = self.HOW if self.at_hand else ""
+        how = "Enter locks it in" if self.activity.locked else self.HOW
+        answer = how if self.at_hand else ""
         self.query_one(Offers).show("" if self.final else answer, "" if self.final else hint)
 
     def on_offers_chosen(self, event: Offers.Chosen) -> None:
@@ -202,7 +203,8 @@ class EntryBox(ActivityBox[A]):
     """One whose response is typed into a field."""
 
     LABEL: ClassVar[str] = "Your answer "
-    SELECT_ON_FOCUS: ClassVar[bool] = True
+    _submitted = ""
+    """What stood in the field when it was answered last."""
 
     def placeholder(self) -> str:
         """What stands in the empty field: never a value that might be the page's."""
@@ -215,7 +217,8 @@ class EntryBox(ActivityBox[A]):
     def compose_entry(self) -> ComposeResult:
         with Horizontal(classes="entry"):
             yield Static(self.LABEL, classes="label")
-            entry = Input(placeholder=self.placeholder(), select_on_focus=self.SELECT_ON_FOCUS, compact=True)
+            # With a selection the second digit of what is typed would replace the first.
+            entry = Input(placeholder=self.placeholder(), select_on_focus=False, compact=True)
             # A blinking cursor writes to the terminal all day.
             entry.cursor_blink = False
             yield entry
@@ -231,6 +234,8 @@ class EntryBox(ActivityBox[A]):
         if self.final:
             return False
         entry = self.query_one(Input)
+        if entry.value == self._submitted:  # another try begins anew
+            entry.clear()
         # At once, not with the next message: the next key may be there already.
         self.screen.set_focus(entry)
         entry.insert_text_at_cursor(text)
@@ -245,6 +250,7 @@ class EntryBox(ActivityBox[A]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         if not self.final:  # Enter may come twice before the first was handled
+            self._submitted = event.value
             self.submit(event.value.strip())
 
     def submit(self, text: str) -> None:

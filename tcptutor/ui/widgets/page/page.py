@@ -114,4 +114,5 @@ class After(Markdown):
         # Only now has it a place that can be scrolled to.
         if self._go_there and self.size.height:
             self._go_there = False
-            self.scroll_visible(animate=False, top=True)
+            # The page may be just coming back from behind the chart, and have no length to scroll yet.
+            self.call_after_refresh(self.scroll_visible, animate=False, top=True)

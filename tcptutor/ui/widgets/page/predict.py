@@ -21,8 +21,6 @@ class PredictBox(EntryBox[Predict]):
 
     TITLE: ClassVar[str] = "Predict"
     LABEL: ClassVar[str] = "Your prediction "
-    # With a selection the second digit would replace the first.
-    SELECT_ON_FOCUS: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "go_back", "go back", show=False, id="predict.go-back")
     ]
@@ -49,16 +47,6 @@ class PredictBox(EntryBox[Predict]):
         locked = Content.assemble("Your prediction  ", (written, "bold"), "  (locked)")
         feedback = response.mark.feedback if response.mark else ""
         return Content("\n").join([locked, *([paragraphs(feedback)] if feedback else [])])
-
-    def begin(self, text: str) -> bool:
-        """A number, or its first digit."""
-        if self.final:
-            return False
-        entry = self.query_one(Input)
-        # At once, not with the next message: the next key may be there already.
-        self.screen.set_focus(entry)
-        entry.insert_text_at_cursor(text)
-        return True
 
     def enter(self) -> None:
         """The run was asked for before the prediction."""

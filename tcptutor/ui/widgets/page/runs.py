@@ -11,8 +11,10 @@ from tcptutor import units
 from tcptutor.columns import table
 from tcptutor.ui.live import RunBefore
 
-HEAD = ("Your runs", "throughput", "RTT", "sent again")
+HEAD = ("Your runs", "throughput", "RTT", "resent")
 NOT_YET = "not run yet"
+GAPS = (4, 2, 1)
+"""Blanks between two columns, as many as there is room for."""
 
 
 class RunsTable(Static):
@@ -21,19 +23,35 @@ class RunsTable(Static):
     def __init__(self) -> None:
         super().__init__(id="runs", markup=False)
         self.display = False
+        self._rows: Sequence[tuple[str, RunBefore | None]] = ()
+        self._spread = ""
 
     def show(self, rows: Sequence[tuple[str, RunBefore | None]], spread: str) -> None:
         """A line for each run, the last one of which is on show, and one for their spread."""
-        # Words at the left, numbers at the right.
-        width = max(len(name) for name in (HEAD[0], *(name for name, _ in rows)))
-        cells = [HEAD, *(_cells(*row) for row in rows)]
-        lines = table([(row[0].ljust(width), *row[1:]) for row in cells], indent=0, gap=3, right=True)
-        text = Content("\n".join([*lines, *filter(None, [spread])]))
-        self.update(text.stylize("bold", 0, len(lines[0])))
+        self._rows, self._spread = rows, spread
         self.display = len(rows) > 1
+        self._draw()
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        if not self._rows:
+            return
+        cells = [HEAD, *(_cells(*row) for row in self._rows)]
+        # Words at the left, numbers at the right.
+        width = max(len(name) for name, *_ in cells)
+        cells = [(name.ljust(width), *numbers) for name, *numbers in cells]
+        for gap in GAPS:
+            lines = table(cells, indent=0, gap=gap, right=True)
+            if max(map(len, lines)) <= self.content_size.width:
+                break
+        head, *others, last = lines
+        styled = [Content.styled(head, "bold $primary"), *map(Content, others), Content.styled(last, "bold")]
+        self.update(Content("\n").join([*styled, *([Content(self._spread)] if self._spread else [])]))
 
 
-def _cells(name: str, run: RunBefore | None) -> tuple[str, str, str, str]:
+def _cells(name: str, run: RunBefore | None) -> tuple[str, ...]:
     if run is None:
         return name, NOT_YET, "", ""
     rtt = units.seconds(run.mean_rtt_s) if run.mean_rtt_s else "–"

@@ -59,7 +59,8 @@ class Offers(Static):
 
     def show(self, answer: str, hint: str) -> None:
         """The words of both; an empty one is not offered."""
-        offers = [("answer", answer), ("hint", hint)]
+        # The hint first, and so in its place when a click gives the focus and the other appears.
+        offers = [("hint", hint), ("answer", answer)]
         parts = [
             Content.styled(words, Style.from_meta({"@click": f"offer('{offer}')"}))
             for offer, words in offers

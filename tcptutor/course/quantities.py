@@ -1,0 +1,50 @@
+"""Quantities with units in a text: "8.97 Mbit/s", "about 9 million bits per second"."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tcptutor import units
+from tcptutor.errors import UnitError
+
+_UNIT = r"[kMG]?bit/s|m?s\b|µs\b|[kMG]i?B\b|bytes?\b|%"
+_QUANTITY = re.compile(rf"(?P<number>\d+(?:,\d{{3}})*(?:\.\d+)?)\s*\**\s*(?P<unit>{_UNIT})")
+_WORDS = (
+    (re.compile(r"(\d[\d.]*) million bits? (?:per|a|in a) second"), r"\1 Mbit/s"),
+    (re.compile(r"(\d[\d.]*) million bytes"), r"\1 MB"),
+)
+KINDS = ("rate", "time", "ratio", "size")
+
+
+class WrittenQuantity(NamedTuple):
+    """Where it stands, and how much it is."""
+
+    start: int
+    end: int
+    text: str
+    kind: str
+    value: float
+    """In the base unit of its kind."""
+
+
+def quantities(text: str) -> list[WrittenQuantity]:
+    """All of `text`, in order. Numbers without a unit are none."""
+    found = []
+    for match in _QUANTITY.finditer(text):
+        written = f"{match['number'].replace(',', '')} {match['unit']}"
+        for kind in KINDS:
+            try:
+                value = units.parse(written, kind)
+            except UnitError:
+                continue
+            found.append(WrittenQuantity(match.start(), match.end(), match[0], kind, value))
+            break
+    return found
+
+
+def in_words(text: str) -> str:
+    """`text` with "9 million bits per second" as "9 Mbit/s"."""
+    for pattern, written in _WORDS:
+        text = pattern.sub(written, text)
+    return text

@@ -1,0 +1,161 @@
+"""A run again: new random numbers beside the runs before, or the same once more."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+from textual.pilot import Pilot
+
+from tcptutor.journal import Journal
+from tcptutor.lab.protocol import VERSION, Ready
+from tcptutor.ui import reading
+from tcptutor.ui.app import TutorApp
+from tcptutor.ui.history import MOST, RunHistory
+from tcptutor.ui.live import Live, RunBefore
+from tests.journal.conftest import predict
+
+from .fakes import GUEST, recorded
+from .made import eight, lossy
+from .screen import text, until, until_text
+
+STEP = ("one-flow", "one-lossy-flow")
+
+
+@asynccontextmanager
+async def opened(make_app, journal: Journal, size: tuple[int, int] = (120, 50)) -> AsyncIterator[Pilot]:
+    predict(journal, "10 Mbit/s", 10e6, *STEP)
+    app: TutorApp = make_app("one-flow")
+    async with app.run_test(size=size) as pilot:
+        await pilot.press("n")
+        await until_text(pilot, "One lossy flow")
+        await until_text(pilot, "virtual clock · ready")
+        yield pilot
+        await app.bench.close()
+
+
+async def run(pilot: Pilot, key: str) -> Live:
+    """Press the key and wait for the end of the run that it starts."""
+    bench = pilot.app.bench
+    before = bench.live
+    await pilot.press(key)
+    await until(pilot, lambda: bench.live is not before and bench.live.report is not None)
+    return bench.live
+
+
+async def test_r_draws_anew_and_shift_r_repeats(make_app, journal) -> None:
+    async with opened(make_app, journal) as pilot:
+        await pilot.press("R")
+        assert pilot.app.bench.live is None, "there is nothing to repeat yet"
+        first = await run(pilot, "r")
+        assert (first.run.experiment.seed, first.before, first.spread) == (1, (), "")
+        second = await run(pilot, "r")
+        assert second.run.experiment.seed == 2
+        assert [each.id for each in second.before] == [first.run.id]
+        assert second.spread == "2 runs, each 22.1 Mbit/s"
+        same = await run(pilot, "R")
+        assert same.run.experiment == second.run.experiment
+        assert [each.seed for each in same.before] == [1, 2]
+        assert (await run(pilot, "r")).run.experiment.seed == 3
+
+
+async def test_the_runs_stand_beside_each_other_on_the_page(make_app, journal) -> None:
+    async with opened(make_app, journal) as pilot:
+        await run(pilot, "r")
+        assert "Your runs" not in text(pilot.app), "one run is no comparison"
+        await run(pilot, "r")
+        await until_text(pilot, "seed 2       22.1 Mbit/s    20.3 ms        39")
+        assert "seed 1       22.1 Mbit/s" in text(pilot.app)
+        assert "2 runs, each 22.1 Mbit/s" in text(pilot.app)
+
+
+async def test_after_a_restart_r_goes_on_with_the_next_draw_beside_the_runs_that_are_kept(
+    make_app, journal
+) -> None:
+    async with opened(make_app, journal) as pilot:
+        await run(pilot, "r")
+        await run(pilot, "r")
+    assert journal.page(*STEP).last_seed == 2
+    async with make_app("one-flow").run_test(size=(120, 50)) as pilot:
+        await until_text(pilot, "seed 2 ")
+        await until_text(pilot, "virtual clock · ready")
+        third = await run(pilot, "r")
+        assert third.run.experiment.seed == 3
+        assert [each.seed for each in third.before] == [1, 2]
+        await pilot.app.bench.close()
+
+
+async def test_a_run_that_was_cut_short_is_no_draw(make_app, journal, lab) -> None:
+    lab.hold_at = 5.0
+    async with opened(make_app, journal) as pilot:
+        await pilot.press("r")
+        await until_text(pilot, "▶ 5 of 22 s")
+        await pilot.press("s")
+        await until_text(pilot, "cut short")
+        lab.hold_at = None
+        whole = await run(pilot, "r")
+        assert (whole.run.experiment.seed, whole.before) == (1, ())
+
+
+async def test_a_replay_has_one_recording_and_plays_it_again(make_app, journal, lab, monkeypatch) -> None:
+    replay = msgspec.structs.replace(GUEST, backend="replay")
+    once = lab.run
+
+    async def replayed(experiment):
+        async for event in once(experiment):
+            yield Ready(VERSION, replay) if isinstance(event, Ready) else event
+
+    async def warm():
+        lab.environment = replay
+        return replay
+
+    monkeypatch.setattr(lab, "run", replayed)
+    monkeypatch.setattr(lab, "warm", warm)
+    predict(journal, "10 Mbit/s", 10e6, *STEP)
+    async with make_app("one-flow").run_test(size=(120, 50)) as pilot:
+        await pilot.press("n")
+        await until_text(pilot, "replay of a recorded run · ready")
+        await run(pilot, "r")
+        again = await run(pilot, "r")
+        assert again.run.experiment.seed == 1
+        assert again.spread == "seed 1 again: 22.1 Mbit/s the time before"
+        await pilot.app.bench.close()
+
+
+def before(seed: int, throughput_bps: float) -> RunBefore:
+    return RunBefore(f"r{seed}", seed, throughput_bps, points=())
+
+
+async def test_the_spread_says_what_chance_made_of_the_runs() -> None:
+    live = await reading.measured(*STEP, recorded(lossy().experiment))
+    assert live.spread == ""
+    live.before = (before(2, 20e6), before(3, 24.6e6))
+    assert live.spread == "3 runs: 20 to 24.6 Mbit/s, this one 22.1"
+    live.before = (before(2, 0.9e6),)
+    assert live.spread == "2 runs: 900 kbit/s to 22.1 Mbit/s, this one 22.1"
+
+
+async def test_only_runs_that_chance_alone_sets_apart_stand_beside_one() -> None:
+    history = RunHistory()
+    run = recorded(lossy().experiment)
+    started = "2026-01-01T00:00:{:02}+00:00".format
+
+    async def add(number: int, **changes: object) -> Live:
+        experiment = msgspec.structs.replace(run.experiment, seed=number, **changes)
+        other = msgspec.structs.replace(run, id=f"r{number}", experiment=experiment, started=started(number))
+        live = await reading.measured(*STEP, other)
+        history.add(live)
+        return live
+
+    lives = [await add(number) for number in range(MOST + 3)]
+    assert [each.seed for each in history.before(lives[-1])] == list(range(2, MOST + 2))
+    assert history.before(lives[0]) == ()
+    other = await add(40, pairs=2)
+    assert history.before(other) == ()
+    assert len(history.before(other)) == 0
+    (first, *_), points = lives, history.before(lives[1])[0].points
+    assert len(points) == round(run.experiment.seconds)
+    assert history.of(first) is not None
+    assert history.latest("one-flow", "elsewhere") is None
+    assert eight().beside == ""
