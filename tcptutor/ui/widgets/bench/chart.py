@@ -195,7 +195,8 @@ def _beside(scene: Scene, height: int) -> dict[int, Line]:
             )
     for kind in ("expected", "mean", "you"):
         found = scene.reference(kind)
-        if found is not None and found.value <= scene.top:
+        # Beside many flows they would stand far from their lines; the title names them too.
+        if len(wanted) <= height // 2 and found is not None and found.value <= scene.top:
             wanted.append((_row(found.value, scene, height), [(f" {found.name.split()[0]}", kind)]))
     return {height - 1 - row: Line.of(*pieces) for row, pieces in _placed(wanted, height)}
 

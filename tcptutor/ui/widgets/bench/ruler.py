@@ -214,7 +214,7 @@ def _scale(axis: _Axis, here: int, measured: float, name: int) -> Line:
     text[start : start + len(said)] = said
     styles = [MUTED] * axis.columns
     styles[start : start + len(said)] = [STRONG] * len(said)
-    for value in axis.ticks(max(2, axis.columns // 10)):
+    for value in axis.ticks(max(2, axis.columns // 7)):
         number = figure(value / scale)
         at = axis.at(value) - len(number) // 2
         around = text[max(0, at - 1) : at + len(number) + 1]
