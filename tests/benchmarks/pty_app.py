@@ -23,7 +23,11 @@ class PtyApp:
     """A running app; `output` grows while one of the methods reads."""
 
     def __init__(
-        self, data: Path, *arguments: str, command: tuple[str, ...] = (TCPTUTOR,), size: tuple[int, int] = (120, 36)
+        self,
+        data: Path,
+        *arguments: str,
+        command: tuple[str, ...] = (TCPTUTOR,),
+        size: tuple[int, int] = (120, 36),
     ) -> None:
         self.started = time.monotonic()
         self.output = bytearray()

@@ -31,7 +31,12 @@ class StoredScreen(TutorScreen):
         Binding("v", "turn", "view", id="stored.turn", tooltip="the chart, all models, each flow's course"),
     ]
     OTHER_KEYS = (("↑ ↓", "scroll the flows"),)
-    FOOTER = (("stored.turn", "view"), ("stored.flows", "flows / chart"), ("app.keys", "keys"), ("app.quit", "quit"))
+    FOOTER = (
+        ("stored.turn", "view"),
+        ("stored.flows", "flows / chart"),
+        ("app.keys", "keys"),
+        ("app.quit", "quit"),
+    )
 
     def __init__(self, run: Run, name: str) -> None:
         super().__init__()

@@ -1,14 +1,15 @@
 """Dots in braille, two by four a cell, in layers: what is measured lies over what was expected, dot by dot.
 
-A layer keeps a whole number for each column of dots, one bit a dot, so that a line of any length costs a few operations a
-column. plotext has braille as well, but there the layer that is drawn last takes the colour of a whole cell, and eight
-flows cost it 90 ms; these cost 5.
+A layer keeps a whole number for each column of dots, one bit a dot, so that a line of any length costs a few operations
+a column. plotext has braille as well, but there what is drawn last takes the colour of a whole cell, and eight flows
+cost it 90 ms; here they cost 5.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 ACROSS, DOWN = 2, 4
 """Dots of a cell."""
@@ -87,7 +88,7 @@ class Layer:
 
     def line(self, points: Sequence[tuple[float, float]]) -> None:
         """Through points given in dots, (column, row), in order of columns."""
-        for (x, y), (x2, y2) in zip(points, points[1:], strict=False):
+        for (x, y), (x2, y2) in pairwise(points):
             first, last = round(x), round(x2)
             if first == last:
                 self.span(first, round(min(y, y2)), round(max(y, y2)))
@@ -95,9 +96,7 @@ class Layer:
             slope = (y2 - y) / (x2 - x)
             # A column has the part of the line from half a dot before its middle to half a dot after it.
             for column in range(max(first, 0), min(last, self.width - 1) + 1):
-                ends = [
-                    y + slope * (min(max(at, x), x2) - x) for at in (column - 0.5, column + 0.5)
-                ]
+                ends = [y + slope * (min(max(at, x), x2) - x) for at in (column - 0.5, column + 0.5)]
                 low, high = sorted(round(end) for end in ends)
                 self.span(column, low, high)
 

@@ -88,7 +88,9 @@ def key(live: Live, width: int, full: bool) -> str:
     if _flows(live):
         stretches = _cause_stretches(live, axes.columns(width))
         marks = _marks(_short(stretches))
-        if stretches and not _fits(f"{_longest(stretches)} ({marks})", max(length for _, length in stretches)):
+        if stretches and not _fits(
+            f"{_longest(stretches)} ({marks})", max(length for _, length in stretches)
+        ):
             told.append(marks)
         if full:
             stretches = _phase_stretches(live, axes.columns(width))

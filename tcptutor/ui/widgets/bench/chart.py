@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from math import isnan
 
 from tcptutor.ui.widgets.bench import axes, canvas
 from tcptutor.ui.widgets.bench.canvas import Layer, Pattern
@@ -69,7 +70,11 @@ def title(scene: Scene, width: int) -> Line:
     for kind in ("expected", "mean", "course", "you"):
         if found := scene.reference(kind):
             lines.append([("   ", TEXT), (_SAMPLES[kind], kind), (f" {found.name}", TEXT)])
-    above = [each.name + f" {each.value:.3g}" for each in scene.references if each.kind == "limit" and each.value > scene.top]
+    above = [
+        each.name + f" {each.value:.3g}"
+        for each in scene.references
+        if each.kind == "limit" and each.value > scene.top
+    ]
     peak: list[list[Piece]] = []
     if scene.peak:
         peak = [[(f"   peak {scene.peak:.0f}", MUTED)]]
@@ -151,9 +156,9 @@ def _spans(curve: Curve, top: float, width: int, dots: int) -> Iterator[tuple[in
     for column in range(width):
         first = column * STEPS // width
         steps = slice(first, max(first + 1, (column + 1) * STEPS // width))
-        low = min((value for value in curve.low[steps] if value == value), default=math.inf)
+        low = min((value for value in curve.low[steps] if not isnan(value)), default=math.inf)
         if low < math.inf:
-            high = max(value for value in curve.high[steps] if value == value)
+            high = max(value for value in curve.high[steps] if not isnan(value))
             yield column, min(dots - 1, round(low * scale)), min(dots - 1, round(high * scale))
 
 
@@ -171,7 +176,10 @@ def _ticks(scene: Scene, height: int) -> list[tuple[int, str]]:
 def _names(scene: Scene, height: int) -> axes.Ticks:
     """Limits at their places, then numbers where there is room."""
     limits = [
-        (_row(each.value, scene, height), f"{each.name} {each.value:.3g}" if len(each.name) < 6 else each.name)
+        (
+            _row(each.value, scene, height),
+            f"{each.name} {each.value:.3g}" if len(each.name) < 6 else each.name,
+        )
         for each in scene.references
         if each.kind == "limit" and each.value <= scene.top
     ]
@@ -185,14 +193,12 @@ def _beside(scene: Scene, height: int) -> dict[int, Line]:
     wanted: list[tuple[int, list[Piece]]] = []
     if scene.flows > 1:
         for number, curve in enumerate(scene.curves):
-            value = next((value for value in reversed(curve.last) if value == value), 0.0)
+            value = next((value for value in reversed(curve.last) if not isnan(value)), 0.0)
             sample = _sample(number)
             figure = f" {curve.figure}" if curve.figure else ""
             # While a run goes on, names that follow their lines would be written again all the time.
             row = _row(value, scene, height) if scene.ended else height - 1 - number
-            wanted.append(
-                (row, [(f" {sample} {curve.name}", flow_style(number)), (figure, TEXT)])
-            )
+            wanted.append((row, [(f" {sample} {curve.name}", flow_style(number)), (figure, TEXT)]))
     for kind in ("expected", "mean", "you"):
         found = scene.reference(kind)
         # Beside many flows they would stand far from their lines; the title names them too.
@@ -210,9 +216,7 @@ def _sample(number: int) -> str:
     return "".join(cell[0] if cell else " " for cell in cells)
 
 
-def _placed(
-    wanted: Sequence[tuple[int, list[Piece]]], height: int
-) -> list[tuple[int, list[Piece]]]:
+def _placed(wanted: Sequence[tuple[int, list[Piece]]], height: int) -> list[tuple[int, list[Piece]]]:
     """Each in a line of its own, as near to its place as the order allows; the first ones where not all fit."""
     kept = sorted(wanted[:height], key=lambda each: each[0])
     rows = [row for row, _ in kept]

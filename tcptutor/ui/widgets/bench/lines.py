@@ -23,9 +23,7 @@ class Line:
 
     @classmethod
     def of(cls, *pieces: Piece) -> Line:
-        return cls(
-            "".join(text for text, _ in pieces), tuple(style for text, style in pieces for _ in text)
-        )
+        return cls("".join(text for text, _ in pieces), tuple(style for text, style in pieces for _ in text))
 
     @property
     def width(self) -> int:

@@ -36,8 +36,9 @@ SMALLEST = (40, 5)
 """Columns and lines under which nothing is drawn."""
 
 _STYLES = (
-    "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "course", "expected", "mean", "you",
-    "before", "block", "mark", "model", "link", *(chart.flow_style(number) for number in range(len(chart.FLOW_PATTERNS))),
+    "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "course", "expected", "mean",
+    "you", "before", "block", "mark", "model", "link",
+    *(chart.flow_style(number) for number in range(len(chart.FLOW_PATTERNS))),
 )  # fmt: skip
 
 

@@ -17,7 +17,11 @@ def status(live: Live, width: int) -> list[Line]:
         mark = "▶ recorded run: " if recorded else "▶ "
         warmup = "  (warm-up, not in the mean)" if run.experiment_s < run.experiment.flows.warmup else ""
         return [
-            Line.of((mark, STRONG), (f"{run.experiment_s:.0f} of {total:g} s{warmup}", TEXT), ("   s stops", MUTED))
+            Line.of(
+                (mark, STRONG),
+                (f"{run.experiment_s:.0f} of {total:g} s{warmup}", TEXT),
+                ("   s stops", MUTED),
+            )
         ]
     if live.problem:
         kept = f" ({run.experiment_s:.1f} s of it are kept)" if run.samples else ""

@@ -47,11 +47,12 @@ class Row:
 
 
 def leading(compared: Sequence[Compared]) -> list[Compared]:
-    """The page's own formula first, by which each flow has its rate, though another limit may bind; then as they are."""
+    """The page's own formula first, which gives each flow its rate, where the link caps it; then as they are."""
     each = [
         one
         for one in compared
-        if one.prediction.uncapped_bps is not None or one.prediction.model.limited_by in ("receive-window", "pacing")
+        if one.prediction.uncapped_bps is not None
+        or one.prediction.model.limited_by in ("receive-window", "pacing")
     ]
     first = compared[0] if compared else None
     capped = first is not None and first.prediction.model.limited_by == "bottleneck" and each
@@ -112,7 +113,12 @@ def _earlier(before: Sequence[RunBefore]) -> Iterator[Row]:
         runs = "run" if len(before) == 1 else "runs"
         marks = tuple((run.throughput_bps, _BEFORE, "before") for run in before if run.throughput_bps > 0)
         scale, _ = rate_unit(before[-1].throughput_bps)
-        yield Row(f"{len(before)} {runs} before", marks, f"last {before[-1].throughput_bps / scale:.3g}", style=MUTED)
+        yield Row(
+            f"{len(before)} {runs} before",
+            marks,
+            f"last {before[-1].throughput_bps / scale:.3g}",
+            style=MUTED,
+        )
 
 
 @dataclass(frozen=True)
@@ -147,7 +153,9 @@ class _Axis:
         powers = range(min(first, last) - 2, last + 1)
         if self.log:
             for mantissas in ((1, 2, 5), (1, 3), (1,)):
-                found = [m * 10.0**p for p in powers for m in mantissas if self.low <= m * 10.0**p <= self.high]
+                found = [
+                    m * 10.0**p for p in powers for m in mantissas if self.low <= m * 10.0**p <= self.high
+                ]
                 if len(found) <= number:
                     return found
             return found[:: math.ceil(len(found) / number)]
@@ -157,15 +165,17 @@ class _Axis:
 
 
 def _drawn(rows: Sequence[Row], measured: float, width: int) -> list[Line]:
-    name = max(9, min(_NAME, max(len(row.name) for row in rows))) + 1
+    name = max(10, min(_NAME, max(len(row.name) for row in rows))) + 1
     told = min(_TOLD, max(len(row.told) for row in rows)) + 1
     if width - name - told < 20:
-        name = max(9, width - told - 20)
+        name = max(11, width - told - 20)
     columns = max(10, width - name - told)
     # A limit far away says nothing about this run: its row stays, its band lies beyond the axis.
     near = [end for row in rows if row.style != MUTED for end in row.band or ()]
     near += [v for row in rows for v, sign, _ in row.marks if sign != _CENTRE or row.style != MUTED]
-    near = [value for value in [*near, measured] if value > 0 and measured / 30 < value < measured * 300] or [measured or 1]
+    near = [value for value in [*near, measured] if value > 0 and measured / 30 < value < measured * 300] or [
+        measured or 1
+    ]
     axis = _Axis.of(near, columns)
     here = axis.at(measured) if measured > 0 else -1
     lines = [_row(row, axis, here, name).and_at(name + columns, _told(row, told)) for row in rows]
@@ -220,6 +230,9 @@ def _scale(axis: _Axis, here: int, measured: float, name: int) -> Line:
         around = text[max(0, at - 1) : at + len(number) + 1]
         if at >= 0 and at + len(number) <= axis.columns and not "".join(around).strip():
             text[at : at + len(number)] = number
-    log = " log" if axis.log else ""
+    log = ", log" if axis.log else ""
     label = f"{unit}{log}"
-    return Line.of((label[: name - 1].ljust(name), MUTED), *zip(text[: axis.columns], styles[: axis.columns], strict=False))
+    return Line.of(
+        (label[: name - 1].ljust(name), MUTED),
+        *zip(text[: axis.columns], styles[: axis.columns], strict=False),
+    )

@@ -6,6 +6,7 @@ import math
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tcptutor import units
@@ -112,12 +113,14 @@ def scene_of(live: Live, history: History, own: OwnPrediction | None) -> Scene:
     """Called in a thread, with a history that has followed the run."""
     experiment = live.run.experiment
     tcp = [history.flows[flow] for flow in sorted(history.flows)]
-    by_window = any(high == high and high > 0 for flow in tcp for high in flow.high)
-    if tcp and not by_window or (not tcp and history.udp):
+    by_window = any(not isnan(high) and high > 0 for flow in tcp for high in flow.high)
+    if (tcp and not by_window) or (not tcp and history.udp):
         return _by_rate(live, history)
     curves = [
         Curve(name, flow.low, flow.high, flow.last, figure)
-        for flow, name, figure in zip(tcp, flow_names(experiment, history.flows), _shares(live, history), strict=True)
+        for flow, name, figure in zip(
+            tcp, flow_names(experiment, history.flows), _shares(live, history), strict=True
+        )
     ]
     references = tuple(_references(live, own))
     top, peak = _top(curves, experiment, references)
@@ -162,9 +165,9 @@ def _band(curves: Sequence[Curve]) -> Curve:
     low, high = array("d", [math.nan]) * STEPS, array("d", [math.nan]) * STEPS
     for each in curves:
         for at, (lowest, highest) in enumerate(zip(each.low, each.high, strict=True)):
-            if lowest == lowest:
-                low[at] = lowest if low[at] != low[at] else min(low[at], lowest)
-                high[at] = highest if high[at] != high[at] else max(high[at], highest)
+            if not isnan(lowest):
+                low[at] = lowest if isnan(low[at]) else min(low[at], lowest)
+                high[at] = highest if isnan(high[at]) else max(high[at], highest)
     return Curve(f"all {len(curves)}", low, high, high)
 
 
@@ -183,7 +186,9 @@ def _references(live: Live, own: OwnPrediction | None) -> Iterator[Reference]:
             yield Reference(f"expected mean {mean:.3g}", "expected", ((warmup, mean), (seconds, mean)))
         if own and own.bps and expectation.binding.limited_by in ("random-loss", "receive-window"):
             # Where no queue stands: throughput is a window over the path's own round trip.
-            window = own.bps * experiment.path.delay / (8 * experiment.segment * max(1, experiment.total_streams))
+            window = (
+                own.bps * experiment.path.delay / (8 * experiment.segment * max(1, experiment.total_streams))
+            )
             if window >= 1:
                 yield Reference("you", "you", ((0.0, window), (seconds, window)))
     means = [flow.mean_cwnd_segments for flow in live.report.flows] if live.report else []
@@ -245,15 +250,17 @@ def _course(expectation: Expectation, seconds: float) -> Points:
     ]
 
 
-def _top(curves: Sequence[Curve], experiment: Experiment, references: Sequence[Reference]) -> tuple[float, float]:
+def _top(
+    curves: Sequence[Curve], experiment: Experiment, references: Sequence[Reference]
+) -> tuple[float, float]:
     """The upper end of the axis, a round number, and the highest value where it is cut off.
 
     The overshoot of slow start in the warm-up may be twenty times the rest; it is cut off, at two times the
     expected mean, so that the part that counts can be seen. A limit just above what is measured is shown.
     """
     start = math.ceil(experiment.flows.warmup / experiment.seconds * STEPS)
-    measured = max((v for each in curves for v in each.high[start:] if v == v), default=0.0)
-    early = max((v for each in curves for v in each.high[:start] if v == v), default=0.0)
+    measured = max((v for each in curves for v in each.high[start:] if not isnan(v)), default=0.0)
+    early = max((v for each in curves for v in each.high[:start] if not isnan(v)), default=0.0)
     expected = next((each.value for each in references if each.kind == "expected"), 0.0)
     limit = max((each.value for each in references if each.kind == "limit"), default=0.0)
     bound = 2 * expected or 1.5 * limit or max(1.5 * measured, 40 if measured else early)
@@ -283,34 +290,43 @@ def _series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
     if any(flow.base_rtt < math.inf for flow in history.flows.values()):
         yield "rtt", _rtt(live, history)
     path = experiment.path
-    if path.rate and path.queue and any(value == value for value in history.queue):
+    if path.rate and path.queue and any(not isnan(value) for value in history.queue):
         scale, unit = _size_unit(path.queue)
         values = filled(history.queue)
-        known = [value for value in values if value == value]
+        known = [value for value in values if not isnan(value)]
         said = f"most {max(known) / scale:.3g}" if ended else f"now {known[-1] / scale:.3g}"
-        yield "queue", Series(
-            f"queue, {unit}", values, float(path.queue), said, how="most", scale=units.size(path.queue)
+        yield (
+            "queue",
+            Series(
+                f"queue, {unit}", values, float(path.queue), said, how="most", scale=units.size(path.queue)
+            ),
         )
     if history.flows:
         resent = sum(flow.total_resent for flow in history.flows.values())
         together = [sum(step) for step in zip(*(flow.resent for flow in history.flows.values()), strict=True)]
         losses = [sum(step) for step in zip(*(flow.losses for flow in history.flows.values()), strict=True)]
-        counted = f"{live.report.loss_events} measured" if live.report else ""
-        yield "losses", Series(
-            "losses", losses, 1.0, counted, how="marks", over=history.dropped if path.rate else ()
+        counted = _counted(live.report.loss_events) if live.report else ""
+        yield (
+            "losses",
+            Series("losses", losses, 1.0, counted, how="marks", over=history.dropped if path.rate else ()),
         )
         # The overshoot of slow start may lose a hundred times as much as all the rest: it is cut off.
-        most = max(4.0, *together[math.ceil(experiment.flows.warmup / experiment.seconds * STEPS):])
-        counted = f"{live.report.retransmits} measured" if live.report else f"{resent} so far"
+        most = max(4.0, *together[math.ceil(experiment.flows.warmup / experiment.seconds * STEPS) :])
+        counted = _counted(live.report.retransmits) if live.report else f"{resent} so far"
         yield "resent", Series("sent again", together, most, counted, how="sum", scale=f"{most:g} segments")
+
+
+def _counted(number: int) -> str:
+    """In the measured time; as much of that as there is room for."""
+    return f"{number} measured" if number < 1000 else f"{number} meas."
 
 
 def _throughput(live: Live, history: History) -> Series:
     total = array("d", [math.nan]) * STEPS
     for flow in history.flows.values():
         for at, rate in enumerate(rates(flow.acked, history.step)):
-            if rate == rate:
-                total[at] = rate if total[at] != total[at] else total[at] + rate
+            if not isnan(rate):
+                total[at] = rate if isnan(total[at]) else total[at] + rate
     link = live.run.experiment.path.rate
     full = link or max((rate for _, rate in live.rates), default=1.0)
     if live.expectation is not None:
@@ -332,8 +348,8 @@ def _udp(live: Live, history: History, flow: int, received: Sequence[float]) -> 
     if result is not None:
         said = f"mean {result.received_bps / scale:.3g}"
     else:
-        known = [value for value in rate if value == value]
-        said = f"now {_mean(known[-math.ceil(1 / history.step):]) / scale:.3g}" if known else ""
+        known = [value for value in rate if not isnan(value)]
+        said = f"now {_mean(known[-math.ceil(1 / history.step) :]) / scale:.3g}" if known else ""
     return Series(f"UDP {unit}", rate, 1.25 * sent, said, scale=units.rate(1.25 * sent))
 
 
@@ -341,18 +357,18 @@ def _rtt(live: Live, history: History) -> Series:
     flows = [filled(flow.rtt) for flow in history.flows.values()]
     together = array("d", [math.nan]) * STEPS
     for at, values in enumerate(zip(*flows, strict=True)):
-        known = [value for value in values if value == value]
+        known = [value for value in values if not isnan(value)]
         if known:
             together[at] = sum(known) / len(known)
     path = live.run.experiment.path
     base = min(flow.base_rtt for flow in history.flows.values())
-    highest = max((value for value in together if value == value), default=base)
+    highest = max((value for value in together if not isnan(value)), default=base)
     full = base + path.queue * 8 / path.rate if path.rate else 0.0
     if not base < full < 20 * max(highest, base):
         full = max(highest, 1.2 * base)
     scale, unit = (1e-3, "ms") if full < 2 else (1.0, "s")
-    known = [value for value in together if value == value]
-    said = f"now {_mean(known[-math.ceil(1 / history.step):]) / scale:.3g}" if known else ""
+    known = [value for value in together if not isnan(value)]
+    said = f"now {_mean(known[-math.ceil(1 / history.step) :]) / scale:.3g}" if known else ""
     if live.report and live.report.flows:
         mean = _mean([flow.mean_rtt_s for flow in live.report.flows if flow.mean_rtt_s])
         said = f"mean {mean / scale:.3g}" if mean else ""
@@ -362,11 +378,17 @@ def _rtt(live: Live, history: History) -> Series:
 def _by_rate(live: Live, history: History) -> Scene:
     """Where no windows are known: of UDP, and of other programs' files."""
     experiment = live.run.experiment
-    named = list(zip(flow_names(experiment, history.flows), (history.flows[f].acked for f in sorted(history.flows)), strict=True))
+    named = list(
+        zip(
+            flow_names(experiment, history.flows),
+            (history.flows[f].acked for f in sorted(history.flows)),
+            strict=True,
+        )
+    )
     named += [(f"UDP {flow + 1}", each.received) for flow, each in sorted(history.udp.items())]
     width = max(1, round(_SMOOTH / history.step))
     smooth = {name: _smoothed(rates(acked, history.step), width) for name, acked in named}
-    highest = max((value for each in smooth.values() for value in each if value == value), default=1.0)
+    highest = max((value for each in smooth.values() for value in each if not isnan(value)), default=1.0)
     scale, unit = rate_unit(highest)
     curves = []
     for name, values in smooth.items():
@@ -391,8 +413,8 @@ def _by_rate(live: Live, history: History) -> Scene:
 def _smoothed(values: Sequence[float], width: int) -> array[float]:
     result = array("d", [math.nan]) * len(values)
     for at, value in enumerate(values):
-        if value == value:
-            near = [v for v in values[max(0, at - width // 2) : at + width // 2 + 1] if v == v]
+        if not isnan(value):
+            near = [v for v in values[max(0, at - width // 2) : at + width // 2 + 1] if not isnan(v)]
             result[at] = sum(near) / len(near)
     return result
 
