@@ -9,11 +9,12 @@ from math import isnan
 from tcptutor import units
 from tcptutor.analysis import FlowFigures
 from tcptutor.ui.live import Live
+from tcptutor.ui.widgets.bench.build import flow_names
 from tcptutor.ui.widgets.bench.chart import flow_style
 from tcptutor.ui.widgets.bench.history import History, filled, rates
 from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line
 from tcptutor.ui.widgets.bench.ruler import figure
-from tcptutor.ui.widgets.bench.scene import flow_names, rate_unit, rounded_up, udp_lost
+from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up
 from tcptutor.ui.widgets.bench.strips import BLOCKS
 
 _COLUMNS = (7, 7, 7, 7, 8, 6)
@@ -107,7 +108,7 @@ def _datagrams(live: Live, width: int) -> Iterator[Line]:
     for each in live.run.udp:
         parts = [
             f"UDP {each.flow + 1}: {units.rate(each.received_bps)} of {units.rate(each.sent_bps)} arrive",
-            udp_lost(live.run, each.flow),
+            f"{each.lost} of {each.datagrams} lost",
             f"jitter {units.seconds(each.jitter_s)}",
             f"{each.out_of_order} out of order",
         ]

@@ -13,9 +13,10 @@ from typing import Literal
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench import causes, chart, flows, models, network, result, ruler, strips
+from tcptutor.ui.widgets.bench.build import scene_of
 from tcptutor.ui.widgets.bench.history import History
 from tcptutor.ui.widgets.bench.lines import MUTED, TEXT, Line, spread
-from tcptutor.ui.widgets.bench.scene import OwnPrediction, Scene, scene_of
+from tcptutor.ui.widgets.bench.scene import OwnPrediction, Scene
 
 View = Literal["chart", "models", "flows"]
 

@@ -10,7 +10,8 @@ from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
 from tcptutor.ui.widgets.bench.ruler import BEYOND, WITHIN, figure, leading
-from tcptutor.ui.widgets.bench.scene import OwnPrediction, rate_unit
+from tcptutor.ui.widgets.bench.scales import rate_unit
+from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
 _INDENT = "  "
 

@@ -17,7 +17,8 @@ from tcptutor.analysis import Compared, Report
 from tcptutor.ui import words
 from tcptutor.ui.live import RunBefore
 from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
-from tcptutor.ui.widgets.bench.scene import OwnPrediction, rate_unit
+from tcptutor.ui.widgets.bench.scales import rate_unit
+from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
 LEAST = 3
 """Lines that say something: a model, the student, the axis."""
