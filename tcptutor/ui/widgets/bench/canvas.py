@@ -49,9 +49,10 @@ def _checkered(column: int) -> int:
 
 
 SOLID = Pattern("solid", lambda _column: -1)
-DASHED = Pattern("dashed", _every(8, 0, 1, 2, 3, 4))
+DASHED = Pattern("dashed", _every(4, 0, 1, 2))
 DOTTED = Pattern("dotted", _checkered)
-DASH_DOT = Pattern("dash-dot", _every(8, 0, 1, 2, 3, 6))
+DASH_DOT = Pattern("dash-dot", _every(6, 0, 1, 2, 4))
+GAPPED = Pattern("gapped", _every(6, 0, 1, 2, 3, 4))
 SPARSE = Pattern("sparse", _every(4, 0))
 FINE = Pattern("fine", _every(2, 0))
 BROKEN = Pattern("broken", _every(6, 0, 1, 2))

@@ -19,7 +19,7 @@ AXIS, GRID, BAND = "axis", "grid", "band"
 
 FLOW_PATTERNS: tuple[Pattern, ...] = (
     canvas.SOLID, canvas.DASHED, canvas.DOTTED, canvas.DASH_DOT,
-    canvas.thick(canvas.SOLID), canvas.thick(canvas.DASHED), canvas.thick(canvas.DOTTED), canvas.LONG,
+    canvas.thick(canvas.SOLID), canvas.thick(canvas.DASHED), canvas.thick(canvas.DOTTED), canvas.GAPPED,
 )  # fmt: skip
 """One for each flow; with its hue it says which one it is."""
 
@@ -194,11 +194,12 @@ def _beside(scene: Scene, height: int) -> dict[int, Line]:
     if scene.flows > 1:
         for number, curve in enumerate(scene.curves):
             value = next((value for value in reversed(curve.last) if not isnan(value)), 0.0)
-            sample = _sample(number)
-            figure = f" {curve.figure}" if curve.figure else ""
+            piece = sample(number)
+            fits = len(f" {piece} {curve.name} {curve.figure}") <= axes.MARGIN
+            figure = f" {curve.figure}" if curve.figure and fits else ""
             # While a run goes on, names that follow their lines would be written again all the time.
             row = _row(value, scene, height) if scene.ended else height - 1 - number
-            wanted.append((row, [(f" {sample} {curve.name}", flow_style(number)), (figure, TEXT)]))
+            wanted.append((row, [(f" {piece} {curve.name}", flow_style(number)), (figure, TEXT)]))
     for kind in ("expected", "mean", "you"):
         found = scene.reference(kind)
         # Beside many flows they would stand far from their lines; the title names them too.
@@ -207,12 +208,12 @@ def _beside(scene: Scene, height: int) -> dict[int, Line]:
     return {height - 1 - row: Line.of(*pieces) for row, pieces in _placed(wanted, height)}
 
 
-def _sample(number: int) -> str:
+def sample(number: int) -> str:
     """A piece of a flow's line."""
-    layer = Layer("", 2 * canvas.ACROSS, canvas.DOWN, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
+    layer = Layer("", 3 * canvas.ACROSS, canvas.DOWN, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
     for column in range(layer.width):
         layer.span(column, 1, 1)
-    (cells,) = canvas.compose([], [layer], 2, 1)
+    (cells,) = canvas.compose([], [layer], 3, 1)
     return "".join(cell[0] if cell else " " for cell in cells)
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def references(live: Live, own: OwnPrediction | None) -> Iterator[Reference]:
     experiment, expectation = live.run.experiment, live.expectation
     seconds, warmup = experiment.seconds, experiment.flows.warmup
-    yield from _limits(experiment)
-    if expectation is not None:
+    if expectation is not None:  # else the path is not known
+        yield from _limits(experiment)
         if course := _course(expectation, seconds):
             yield Reference("expected course", "course", course)
         if expectation.cwnd_segments:

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tcptutor import units
 from tcptutor.analysis import Compared, Report
 from tcptutor.ui import words
 from tcptutor.ui.live import RunBefore
@@ -28,6 +29,9 @@ _YOU, _BEFORE = "◆", "○"
 _CENTRE, _BEYOND_LEFT, _BEYOND_RIGHT = "┼", "◂", "▸"
 _NAME, _TOLD = 22, 20
 """Columns of the names and of the numbers, at most."""
+
+_ROOMY = 24
+"""Columns of the axis in which the measurement can be spelt out."""
 
 _WIDE = 5
 """From this ratio of the largest to the smallest on the axis is logarithmic."""
@@ -217,20 +221,21 @@ def _scale(axis: _Axis, here: int, measured: float, name: int) -> Line:
     """Numbers, and the measurement at its place."""
     scale, unit = rate_unit(measured)
     text = [" "] * axis.columns
-    said = f"▲ measured {measured / scale:.3g}"
+    number = f"measured {units.rate(measured)}" if axis.columns >= _ROOMY else units.rate(measured)
+    said = f"▲ {number}"
     start = min(max(here, 0), axis.columns - len(said))
     if start < here:  # no room on the right: the sign is at the end
-        said = f"measured {measured / scale:.3g} ▲"
+        said = f"{number} ▲"
         start = max(0, here - len(said) + 1)
     text[start : start + len(said)] = said
     styles = [MUTED] * axis.columns
     styles[start : start + len(said)] = [STRONG] * len(said)
     for value in axis.ticks(max(2, axis.columns // 7)):
-        number = figure(value / scale)
-        at = axis.at(value) - len(number) // 2
-        around = text[max(0, at - 1) : at + len(number) + 1]
-        if at >= 0 and at + len(number) <= axis.columns and not "".join(around).strip():
-            text[at : at + len(number)] = number
+        tick = figure(value / scale)
+        at = axis.at(value) - len(tick) // 2
+        around = text[max(0, at - 1) : at + len(tick) + 1]
+        if at >= 0 and at + len(tick) <= axis.columns and not "".join(around).strip():
+            text[at : at + len(tick)] = tick
     log = ", log" if axis.log else ""
     label = f"{unit}{log}"
     return Line.of(
