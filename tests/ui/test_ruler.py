@@ -69,6 +69,13 @@ def test_it_is_logarithmic_where_it_must() -> None:
     assert max(map(len, far)) <= 78
 
 
+def test_the_sign_stands_under_the_heavy_line() -> None:
+    for width in range(45, 120, 5):
+        for name in (ONE, EIGHT, "timeouts", "bbr-loss"):
+            first, *_, last = drawn(name, width=width, own=OwnPrediction("", 99e6))
+            assert first[last.index("▲")] in "┃╂╋┠┨"
+
+
 def test_you_are_told_how_far_off() -> None:
     for bps, said in ((12e6, "12, 33 % too high"), (9e6, "9, right"), (99e6, "99, 11 × too high")):
         assert any(line.endswith(said) for line in drawn(ONE, own=OwnPrediction("", bps))), said

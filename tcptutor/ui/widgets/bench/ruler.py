@@ -30,9 +30,6 @@ _CENTRE, _BEYOND_LEFT, _BEYOND_RIGHT = "┼", "◂", "▸"
 _NAME, _TOLD = 22, 20
 """Columns of the names and of the numbers, at most."""
 
-_ROOMY = 24
-"""Columns of the axis in which the measurement can be spelt out."""
-
 _WIDE = 5
 """From this ratio of the largest to the smallest on the axis is logarithmic."""
 
@@ -221,12 +218,7 @@ def _scale(axis: _Axis, here: int, measured: float, name: int) -> Line:
     """Numbers, and the measurement at its place."""
     scale, unit = rate_unit(measured)
     text = [" "] * axis.columns
-    number = f"measured {units.rate(measured)}" if axis.columns >= _ROOMY else units.rate(measured)
-    said = f"▲ {number}"
-    start = min(max(here, 0), axis.columns - len(said))
-    if start < here:  # no room on the right: the sign is at the end
-        said = f"{number} ▲"
-        start = max(0, here - len(said) + 1)
+    start, said = _at_its_place(units.rate(measured), here, axis.columns)
     text[start : start + len(said)] = said
     styles = [MUTED] * axis.columns
     styles[start : start + len(said)] = [STRONG] * len(said)
@@ -236,9 +228,19 @@ def _scale(axis: _Axis, here: int, measured: float, name: int) -> Line:
         around = text[max(0, at - 1) : at + len(tick) + 1]
         if at >= 0 and at + len(tick) <= axis.columns and not "".join(around).strip():
             text[at : at + len(tick)] = tick
-    log = ", log" if axis.log else ""
+    log = " log" if axis.log else ""
     label = f"{unit}{log}"
     return Line.of(
         (label[: name - 1].ljust(name), MUTED),
         *zip(text[: axis.columns], styles[: axis.columns], strict=False),
     )
+
+
+def _at_its_place(rate: str, here: int, columns: int) -> tuple[int, str]:
+    """Where the measurement's number begins, and the number, with its sign under the heavy line."""
+    for number in (f"measured {rate}", rate):
+        if here + len(number) + 2 <= columns:
+            return here, f"▲ {number}"
+        if here >= len(number) + 1:
+            return here - len(number) - 1, f"{number} ▲"
+    return here, "▲"
