@@ -181,7 +181,7 @@ def _drawn(rows: Sequence[Row], measured: float, width: int) -> list[Line]:
     axis = _Axis.of(near, columns)
     here = axis.at(measured) if measured > 0 else -1
     lines = [_row(row, axis, here, name).and_at(name + columns, _told(row, told)) for row in rows]
-    return [*lines, _scale(axis, here, measured, name)]
+    return [*lines, _scale(axis, here, measured, name, told)]
 
 
 def _row(row: Row, axis: _Axis, here: int, name: int) -> Line:
@@ -214,13 +214,13 @@ def _told(row: Row, width: int) -> Line:
     return Line.of((text[:-1], row.style), (text[-1:], row.judged or row.style))
 
 
-def _scale(axis: _Axis, here: int, measured: float, name: int) -> Line:
-    """Numbers, and the measurement at its place."""
+def _scale(axis: _Axis, here: int, measured: float, name: int, more: int) -> Line:
+    """Numbers, and the measurement at its place; it may reach `more` columns beyond the axis."""
     scale, unit = rate_unit(measured)
-    text = [" "] * axis.columns
-    start, said = _at_its_place(units.rate(measured), here, axis.columns)
+    text = [" "] * (axis.columns + more)
+    start, said = _at_its_place(units.rate(measured), here, len(text))
     text[start : start + len(said)] = said
-    styles = [MUTED] * axis.columns
+    styles = [MUTED] * len(text)
     styles[start : start + len(said)] = [STRONG] * len(said)
     for value in axis.ticks(max(2, axis.columns // 7)):
         tick = figure(value / scale)
@@ -232,7 +232,7 @@ def _scale(axis: _Axis, here: int, measured: float, name: int) -> Line:
     label = f"{unit}{log}"
     return Line.of(
         (label[: name - 1].ljust(name), MUTED),
-        *zip(text[: axis.columns], styles[: axis.columns], strict=False),
+        *zip(text, styles, strict=True),
     )
 
 
