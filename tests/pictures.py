@@ -1,5 +1,7 @@
 """The README's pictures: `python -m tests.pictures [NAME]` walks a page in the app, runs its experiment in the real
-lab, and saves the screen as SVG in assets/pictures/: finished-run of one flow at its end, running of eight on their way.
+lab, and saves the screen as SVG in assets/pictures/.
+
+finished-run is one flow at its end, running is eight flows on their way.
 """
 
 from __future__ import annotations

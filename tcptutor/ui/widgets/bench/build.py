@@ -12,7 +12,7 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.history import STEPS, History, rates
 from tcptutor.ui.widgets.bench.references import references, top
 from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up
-from tcptutor.ui.widgets.bench.scene import Curve, OwnPrediction, Scene
+from tcptutor.ui.widgets.bench.scene import FlowCurve, OwnPrediction, Scene
 from tcptutor.ui.widgets.bench.series import series
 
 MOST_CURVES = 8
@@ -30,7 +30,7 @@ def scene_of(live: Live, history: History, own: OwnPrediction | None) -> Scene:
     if (tcp and not by_window) or (not tcp and history.udp):
         return _by_rate(live, history)
     curves = [
-        Curve(name, flow.low, flow.high, flow.last, figure)
+        FlowCurve(name, flow.low, flow.high, flow.last, figure)
         for flow, name, figure in zip(
             tcp, flow_names(experiment, history.flows), _shares(live, history), strict=True
         )
@@ -74,14 +74,14 @@ def _shares(live: Live, history: History) -> list[str]:
     return [f"{100 * figures[flow]:.0f} %" if flow in figures else "" for flow in sorted(history.flows)]
 
 
-def _band(curves: Sequence[Curve]) -> Curve:
+def _band(curves: Sequence[FlowCurve]) -> FlowCurve:
     low, high = array("d", [math.nan]) * STEPS, array("d", [math.nan]) * STEPS
     for each in curves:
         for at, (lowest, highest) in enumerate(zip(each.low, each.high, strict=True)):
             if not isnan(lowest):
                 low[at] = lowest if isnan(low[at]) else min(low[at], lowest)
                 high[at] = highest if isnan(high[at]) else max(high[at], highest)
-    return Curve(f"all {len(curves)}", low, high, high)
+    return FlowCurve(f"all {len(curves)}", low, high, high)
 
 
 def _by_rate(live: Live, history: History) -> Scene:
@@ -102,7 +102,7 @@ def _by_rate(live: Live, history: History) -> Scene:
     curves = []
     for name, values in smooth.items():
         scaled = array("d", [value / scale for value in values])
-        curves.append(Curve(name, scaled, scaled, scaled))
+        curves.append(FlowCurve(name, scaled, scaled, scaled))
     many = len(curves) > MOST_CURVES
     return Scene(
         seconds=experiment.seconds,

@@ -60,7 +60,7 @@ LONG = Pattern("long", _every(12, *range(9)))
 
 
 def thick(pattern: Pattern) -> Pattern:
-    """The same, two dots high."""
+    """`pattern`, two dots high."""
     return Pattern(f"thick {pattern.name}", pattern.keeps, thick=True)
 
 

@@ -10,7 +10,7 @@ from tcptutor.ui.widgets.bench import axes, canvas
 from tcptutor.ui.widgets.bench.canvas import Layer, Pattern
 from tcptutor.ui.widgets.bench.history import STEPS
 from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, Piece
-from tcptutor.ui.widgets.bench.scene import Curve, Kind, Reference, Scene
+from tcptutor.ui.widgets.bench.scene import FlowCurve, GuideLine, Kind, Scene
 
 LEAST = 8
 """Lines of a chart in which flows can be told apart."""
@@ -119,13 +119,13 @@ def _under(scene: Scene, across: int, height: int) -> list[Layer]:
     return layers
 
 
-def _in_dots(reference: Reference, scene: Scene, width: int, dots: int) -> list[tuple[float, float]]:
+def _in_dots(reference: GuideLine, scene: Scene, width: int, dots: int) -> list[tuple[float, float]]:
     return [
         (t / scene.seconds * (width - 1), value / scene.top * (dots - 1)) for t, value in reference.points
     ]
 
 
-def _curve(curve: Curve, number: int, top: float, across: int, height: int) -> Layer:
+def _curve(curve: FlowCurve, number: int, top: float, across: int, height: int) -> Layer:
     width, dots = canvas.ACROSS * across, canvas.DOWN * height
     layer = Layer(flow_style(number), width, dots, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
     before: tuple[int, int, int] | None = None
@@ -143,14 +143,14 @@ def _curve(curve: Curve, number: int, top: float, across: int, height: int) -> L
     return layer
 
 
-def _filled(band: Curve, top: float, width: int, dots: int) -> Layer:
+def _filled(band: FlowCurve, top: float, width: int, dots: int) -> Layer:
     layer = Layer(BAND, width, dots, canvas.DOTTED)
     for column, low, high in _spans(band, top, width, dots):
         layer.span(column, low, high)
     return layer
 
 
-def _spans(curve: Curve, top: float, width: int, dots: int) -> Iterator[tuple[int, int, int]]:
+def _spans(curve: FlowCurve, top: float, width: int, dots: int) -> Iterator[tuple[int, int, int]]:
     """(column, lowest dot, highest dot) of the columns in which something was measured."""
     scale = (dots - 1) / top
     for column in range(width):

@@ -12,46 +12,46 @@ from tcptutor.spec import ETHERNET_HEADER, Experiment
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.history import STEPS
 from tcptutor.ui.widgets.bench.scales import rounded_up
-from tcptutor.ui.widgets.bench.scene import Curve, OwnPrediction, Points, Reference
+from tcptutor.ui.widgets.bench.scene import FlowCurve, GuideLine, OwnPrediction, Points
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Expectation
 
 
-def references(live: Live, own: OwnPrediction | None) -> Iterator[Reference]:
+def references(live: Live, own: OwnPrediction | None) -> Iterator[GuideLine]:
     experiment, expectation = live.run.experiment, live.expectation
     seconds, warmup = experiment.seconds, experiment.flows.warmup
     if expectation is not None:  # else the path is not known
         yield from _limits(experiment)
         if course := _course(expectation, seconds):
-            yield Reference("expected course", "course", course)
+            yield GuideLine("expected course", "course", course)
         if expectation.cwnd_segments:
             mean = expectation.cwnd_segments
-            yield Reference(f"expected mean {mean:.3g}", "expected", ((warmup, mean), (seconds, mean)))
+            yield GuideLine(f"expected mean {mean:.3g}", "expected", ((warmup, mean), (seconds, mean)))
         if own and own.bps and expectation.binding.limited_by in ("random-loss", "receive-window"):
             # Where no queue stands: throughput is a window over the path's own round trip.
             window = (
                 own.bps * experiment.path.delay / (8 * experiment.segment * max(1, experiment.total_streams))
             )
             if window >= 1:
-                yield Reference("you", "you", ((0.0, window), (seconds, window)))
+                yield GuideLine("you", "you", ((0.0, window), (seconds, window)))
     means = [flow.mean_cwnd_segments for flow in live.report.flows] if live.report else []
     if any(means):
         mean = sum(means) / len(means)
-        yield Reference(f"measured mean {mean:.3g}", "mean", ((warmup, mean), (seconds, mean)))
+        yield GuideLine(f"measured mean {mean:.3g}", "mean", ((warmup, mean), (seconds, mean)))
 
 
-def _limits(experiment: Experiment) -> Iterator[Reference]:
+def _limits(experiment: Experiment) -> Iterator[GuideLine]:
     """What one flow may have under way: its receiver's window, its part of the path, and of the queue."""
     seconds, flows = experiment.seconds, max(1, experiment.total_streams)
     if experiment.hosts.window:
         window = experiment.hosts.window / experiment.segment
-        yield Reference("window", "limit", ((0.0, window), (seconds, window)))
+        yield GuideLine("window", "limit", ((0.0, window), (seconds, window)))
     each = f"/{flows}" if flows > 1 else ""
     for name, queue in ((f"BDP{each}", 0.0), (f"+queue{each}" if each else "BDP+queue", 1.0)):
         points = list(_over_time(experiment, queue, flows))
         if points:
-            yield Reference(name, "limit", points)
+            yield GuideLine(name, "limit", points)
 
 
 def _over_time(experiment: Experiment, queue: float, flows: int) -> Iterator[tuple[float, float]]:
@@ -95,7 +95,7 @@ def _course(expectation: Expectation, seconds: float) -> Points:
 
 
 def top(
-    curves: Sequence[Curve], experiment: Experiment, references: Sequence[Reference]
+    curves: Sequence[FlowCurve], experiment: Experiment, references: Sequence[GuideLine]
 ) -> tuple[float, float]:
     """The upper end of the axis, a round number, and the highest value where it is cut off.
 

@@ -35,7 +35,7 @@ _WIDE = 5
 
 
 @dataclass(frozen=True)
-class Row:
+class RulerRow:
     """One line of the ruler, in bit/s."""
 
     name: str
@@ -86,7 +86,7 @@ def _measured(report: Report) -> Line:
     return Line.of(("measured ", TEXT), (f"{report.throughput_bps / scale:.3g} {unit}", STRONG))
 
 
-def _model(one: Compared, measured: float, binding: bool) -> Row:
+def _model(one: Compared, measured: float, binding: bool) -> RulerRow:
     prediction = one.prediction
     value, tolerance = prediction.throughput_bps, prediction.tolerance
     band = value * max(0.0, 1 - tolerance), value * (1 + tolerance)
@@ -94,28 +94,28 @@ def _model(one: Compared, measured: float, binding: bool) -> Row:
     number = f"{figure(value / scale)} {words.tolerance(tolerance)}"
     mark = (value, _CENTRE, "model")
     if one.within:
-        return Row(prediction.label, (mark,), f"{number} {WITHIN}", band, judged=GOOD)
+        return RulerRow(prediction.label, (mark,), f"{number} {WITHIN}", band, judged=GOOD)
     if one.ratio < 1 and not binding:
         # A model that would allow more is not wrong: something else was the limit.
-        return Row(prediction.label, (mark,), f"{number} –", band, MUTED, MUTED)
-    return Row(prediction.label, (mark,), f"{number} {BEYOND}", band, judged=BAD)
+        return RulerRow(prediction.label, (mark,), f"{number} –", band, MUTED, MUTED)
+    return RulerRow(prediction.label, (mark,), f"{number} {BEYOND}", band, judged=BAD)
 
 
-def _you(own: OwnPrediction | None, measured: float) -> Iterator[Row]:
+def _you(own: OwnPrediction | None, measured: float) -> Iterator[RulerRow]:
     if own is None:
         return
     off = words.too_high_or_low(own.bps / measured) if measured else ""
     marks = ((own.bps, _YOU, "you"),) if own.bps > 0 else ()
     scale, _ = rate_unit(measured)
-    yield Row("you", marks, f"{figure(own.bps / scale)}, {off}".rstrip(", "))
+    yield RulerRow("you", marks, f"{figure(own.bps / scale)}, {off}".rstrip(", "))
 
 
-def _earlier(before: Sequence[RunBefore]) -> Iterator[Row]:
+def _earlier(before: Sequence[RunBefore]) -> Iterator[RulerRow]:
     if before:
         runs = "run" if len(before) == 1 else "runs"
         marks = tuple((run.throughput_bps, _BEFORE, "before") for run in before if run.throughput_bps > 0)
         scale, _ = rate_unit(before[-1].throughput_bps)
-        yield Row(
+        yield RulerRow(
             f"{len(before)} {runs} before",
             marks,
             f"last {before[-1].throughput_bps / scale:.3g}",
@@ -166,7 +166,7 @@ class _Axis:
         return [step * k for k in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
 
 
-def _drawn(rows: Sequence[Row], measured: float, width: int) -> list[Line]:
+def _drawn(rows: Sequence[RulerRow], measured: float, width: int) -> list[Line]:
     name = max(10, min(_NAME, max(len(row.name) for row in rows))) + 1
     told = min(_TOLD, max(len(row.told) for row in rows)) + 1
     if width - name - told < 20:
@@ -184,7 +184,7 @@ def _drawn(rows: Sequence[Row], measured: float, width: int) -> list[Line]:
     return [*lines, _scale(axis, here, measured, name, told)]
 
 
-def _row(row: Row, axis: _Axis, here: int, name: int) -> Line:
+def _row(row: RulerRow, axis: _Axis, here: int, name: int) -> Line:
     cells = [(" ", TEXT)] * axis.columns
     if row.band:
         low, high = axis.at(row.band[0]), axis.at(row.band[1])
@@ -209,7 +209,7 @@ def _row(row: Row, axis: _Axis, here: int, name: int) -> Line:
     return Line.of((text.ljust(name), row.style), *cells)
 
 
-def _told(row: Row, width: int) -> Line:
+def _told(row: RulerRow, width: int) -> Line:
     text = row.told.rjust(width)[-width:]
     return Line.of((text[:-1], row.style), (text[-1:], row.judged or row.style))
 

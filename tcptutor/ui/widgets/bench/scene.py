@@ -19,7 +19,7 @@ class OwnPrediction(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Curve:
+class FlowCurve:
     """One flow, or the band of all: its lowest, highest and last value by step; NaN where nothing was measured."""
 
     name: str
@@ -31,7 +31,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Reference:
+class GuideLine:
     """A line that was not measured in this place: a limit, what models expect, a mean."""
 
     name: str
@@ -61,7 +61,7 @@ class Series:
     over: Sequence[float] = ()
     """Marks that are stronger: what a queue dropped, beside what senders lost."""
     before: tuple[Points, ...] = ()
-    """The same in earlier runs, in the unit of `values`."""
+    """What earlier runs had in its place, in the unit of `values`."""
     scale: str = ""
     """What `full` is, with its unit."""
 
@@ -77,15 +77,15 @@ class Scene:
     quantity: str
     """Of the chart's axis, with its unit."""
     top: float
-    curves: tuple[Curve, ...]
-    band: Curve | None
+    curves: tuple[FlowCurve, ...]
+    band: FlowCurve | None
     """From the lowest to the highest of all flows, where these are too many to be told apart."""
-    references: tuple[Reference, ...]
+    references: tuple[GuideLine, ...]
     series: dict[str, Series]
     peak: float = 0.0
     """The highest value where the axis cuts it off, else 0."""
     flows: int = 1
     ended: bool = False
 
-    def reference(self, kind: Kind) -> Reference | None:
+    def reference(self, kind: Kind) -> GuideLine | None:
         return next((each for each in self.references if each.kind == kind), None)
