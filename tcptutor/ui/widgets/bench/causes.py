@@ -44,6 +44,7 @@ _PHASES: dict[PhaseName, tuple[str, str]] = {
 """Name and mark; of two in one column the first is shown. No letter of a cause is among them."""
 
 _BLANK = ("", " ")
+_UNKNOWN = ("not explained", "?")
 _RULE = "─"
 """Fills what is left of a cause that is written out."""
 
@@ -146,7 +147,9 @@ def _cause_stretches(live: Live, columns: int) -> list[_Stretch]:
         for second in flow.seconds:
             for column in _between(live, columns, second.start, second.end):
                 by_column[column][second.limited_by] += 1
-    return _stretches([_CAUSES[found.most_common(1)[0][0]] if found else _BLANK for found in by_column])
+    return _stretches(
+        [_CAUSES.get(found.most_common(1)[0][0], _UNKNOWN) if found else _BLANK for found in by_column]
+    )
 
 
 def _phase_stretches(live: Live, columns: int) -> list[_Stretch]:

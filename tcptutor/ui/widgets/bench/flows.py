@@ -109,8 +109,8 @@ def _datagrams(live: Live, width: int) -> Iterator[Line]:
         parts = [
             f"UDP {each.flow + 1}: {units.rate(each.received_bps)} of {units.rate(each.sent_bps)} arrive",
             f"{each.lost} of {each.datagrams} lost",
-            f"jitter {units.seconds(each.jitter_s)}",
-            f"{each.out_of_order} out of order",
+            *([f"jitter {units.seconds(each.jitter_s)}"] if each.jitter_s is not None else []),
+            *([f"{each.out_of_order} out of order"] if each.out_of_order is not None else []),
         ]
         while len(parts) > 1 and len(", ".join(parts)) > width:
             parts.pop()

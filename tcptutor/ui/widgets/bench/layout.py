@@ -60,7 +60,7 @@ def picture(
     """Exactly the lines that there is room for. Called in a thread."""
     if view == "models" and live.report is not None:
         return models.table(live.report, live.run.experiment, own, width, height)
-    if view == "flows" and history.flows:
+    if view == "flows" and (history.flows or live.run.udp):
         return flows.table(live, history, width, height)
     return _with_chart(live, history, own, said, width, height)
 

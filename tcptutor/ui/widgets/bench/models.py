@@ -14,6 +14,7 @@ from tcptutor.ui.widgets.bench.scales import rate_unit
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
 _INDENT = "  "
+_NOT_THE_LIMIT = "not the limit"
 
 
 def table(
@@ -25,7 +26,7 @@ def table(
     name = min(max([len("measured"), *map(len, names)]), max(10, width - 42))
     head = Line.of(
         ("measured".ljust(name), STRONG), (f"  {units.rate(report.throughput_bps):>12}", STRONG),
-        ("  is, of each prediction", MUTED),
+        ("  which is", MUTED),
     )  # fmt: skip
     you = list(_you(report, own, name))
     # Models in a row that differ for the same reason have it once, under the last of them.
@@ -54,7 +55,7 @@ def _row(each: Compared, judged: bool, name: int) -> Line:
     if each.within:
         told = ((WITHIN, GOOD), (f" {tolerance}", TEXT))
     elif each.ratio < 1 and not judged:
-        told = (("not the limit", MUTED), ("", TEXT))
+        told = ((_NOT_THE_LIMIT, MUTED), ("", TEXT))
     else:
         told = ((BEYOND, BAD), (f" {tolerance}", TEXT))
     return Line.of((label.ljust(name), STRONG if judged else TEXT), (where, TEXT), *told)
@@ -63,7 +64,7 @@ def _row(each: Compared, judged: bool, name: int) -> Line:
 def _below(each: Compared, reason: str, experiment: Experiment, width: int) -> Iterator[Line]:
     """Formula, cap, reason."""
     yield from _muted(capped(each, experiment) or each.prediction.formula, width)
-    if reason:
+    if reason and not reason.startswith(_NOT_THE_LIMIT):  # it stands in the row already
         yield from _muted(reason, width)
 
 
