@@ -118,7 +118,7 @@ async def test_the_chart_keeps_its_lines_beside_many_models() -> None:
                 pilot, lambda panel=panel: sum(line[10:11] in ("┤", "│") for line in panel.lines) >= LEAST
             )
             await until_text(pilot, "why: the bottleneck is full")
-            assert "measured 9.35 Mbit/s" in text(app)
+            await until_text(pilot, "measured 9.35 Mbit/s")
         await pilot.press("v")
         await until_text(pilot, "bbr does not take a loss for congestion")
         assert text(app).count("bbr does not take a loss for congestion") == 1
