@@ -142,7 +142,7 @@ def _udp(experiment: Experiment, flows: Sequence[UdpResult], all_flows: bool) ->
             f"{flow.received_bps / scale:.2f}",
             f"{100 * flow.lost / flow.datagrams:.2f}" if flow.datagrams else "",
             f"{flow.lost} of {flow.datagrams}",
-            f"{1e3 * flow.jitter_s:.2f}",
+            f"{1e3 * flow.jitter_s:.2f}" if flow.jitter_s is not None else "",
             str(flow.out_of_order),
         )
         for flow in flows

@@ -185,8 +185,8 @@ def mean(sender: Sender, loss: float, limits: Limits) -> Mean:
     if loss <= 0 and limits.most <= limits.full:
         # Always the same flight, so that what waits of it depends on whether it is odd.
         flight = math.floor(limits.window) if limits.window <= limits.most else limits.most
-        rate = (flight - 2 * (flight % 2) * limits.waiting(flight)) / limits.turn(flight)
-        return Mean(rate, rate * limits.rtt)
+        steady = (flight - 2 * (flight % 2) * limits.waiting(flight)) / limits.turn(flight)
+        return Mean(steady, steady * limits.rtt)
     unit = _largest(sender, loss, limits) / _CELLS
     size = sender.modes * (_CELLS + 1)
     rows, seconds, segments = [], [], []

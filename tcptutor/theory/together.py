@@ -51,8 +51,25 @@ class _Flow:
     """A sender in the play. Owns where it is between two losses."""
 
     __slots__ = (
-        "age", "base", "count", "draws", "epoch", "flight", "found", "hazard", "got", "limits", "line", "loss", "mode",
-        "most", "repaired", "sender", "sent", "turn", "window",
+        "age",
+        "base",
+        "count",
+        "draws",
+        "epoch",
+        "flight",
+        "found",
+        "got",
+        "hazard",
+        "limits",
+        "line",
+        "loss",
+        "mode",
+        "most",
+        "repaired",
+        "sender",
+        "sent",
+        "turn",
+        "window",
     )  # fmt: skip
 
     def __init__(self, member: Member, window: float, draws: Sequence[float], place: int) -> None:

@@ -17,6 +17,9 @@ from pathlib import Path
 from tcptutor.run import QueueSample, QueueTable, Run
 from tcptutor.runs.store import RunStore
 from tcptutor.ui import reading
+from tcptutor.ui.live import Live
+from tcptutor.ui.widgets.bench import layout
+from tcptutor.ui.widgets.bench.history import History
 from tests.analysis import synthetic
 
 FLOWS, SECONDS, HZ = 16, 65, 100
@@ -54,7 +57,15 @@ async def _round(run: Run) -> dict[str, float]:
             "opened": await _longest(reading.first_readable([str(store.file(run.id))])),
             "recalled": await _longest(reading.recall("", "", run)),
             "explained": await _longest(reading.report(run)),
+            "drawn": await _longest(asyncio.to_thread(_drawn, await reading.recall("", "", run))),
         }
+
+
+def _drawn(live: Live) -> None:
+    """From the first look at its samples to the lines of a panel."""
+    history = History(live.run.experiment.seconds)
+    history.follow(live.run)
+    layout.picture(live, history, None, "", "chart", 110, 47)
 
 
 async def _longest(work: Awaitable[object]) -> float:

@@ -1,4 +1,4 @@
-"""The app in a pseudo-terminal of 120 x 36: keys in, bytes out, with the time at which they came."""
+"""The app in a pseudo-terminal, 120 x 36 unless told: keys in, bytes out, with the time at which they came."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ _STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 class PtyApp:
     """A running app; `output` grows while one of the methods reads."""
 
-    def __init__(self, data: Path, *arguments: str) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *arguments: str,
+        command: tuple[str, ...] = (TCPTUTOR,),
+        size: tuple[int, int] = (120, 36),
+    ) -> None:
         self.started = time.monotonic()
         self.output = bytearray()
         pid, fd = pty.fork()
@@ -33,9 +39,9 @@ class PtyApp:
                 "LC_ALL": "C.UTF-8",
                 "COLORTERM": "truecolor",
             }
-            os.execv(TCPTUTOR, [TCPTUTOR, *arguments])
+            os.execv(command[0], [*command, *arguments])
         self._pid, self._fd = pid, fd
-        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
+        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
 
     def read(self, seconds: float) -> None:
         """Read for that long."""

@@ -8,7 +8,8 @@ import pytest
 from tcptutor.exchange import import_run
 from tcptutor.run import Run, load
 from tcptutor.ui.show import ShowApp
-from tcptutor.ui.widgets.bench.chart import LEAST, Chart
+from tcptutor.ui.widgets.bench.chart import LEAST
+from tcptutor.ui.widgets.bench.panel import RunPanel
 from tests.ui.screen import text, until, until_text
 
 from .places import FILES, RUNS
@@ -39,7 +40,7 @@ async def test_a_run_is_shown_as_it_stood_beside_its_page(run: Run, size: tuple[
             "fidelity valid",
             "cwnd, segments",
             "4 × Mathis",
-            "36.7 Mbit/s",
+            "measured 36.7 Mbit/s",
             "q quit",
         ):
             assert wanted in screen
@@ -106,16 +107,18 @@ async def test_the_keys_are_listed_and_a_small_terminal_is_told(run: Run) -> Non
         await until(pilot, lambda: "why: random loss" in text(app))
 
 
-async def test_the_chart_keeps_its_lines_beside_a_long_table() -> None:
+async def test_the_chart_keeps_its_lines_beside_many_models() -> None:
     app = ShowApp(load(RUNS / "bbr-loss.tcprun"), "bbr-loss.tcprun")
     async with app.run_test(size=(120, 60)) as pilot:
-        await until_text(pilot, "what Reno would get")
-        assert "in a taller window" not in text(app)
-        for height in (36, 33):
-            await pilot.resize_terminal(120, height)
-            await until_text(pilot, "in a taller window")
-            await until(pilot, lambda: app.screen.query_one(Chart).size.height >= LEAST)
-            assert "measured 9.35 Mbit/s" in text(app)
-            assert "why: the bottleneck is full" in text(app)
-        await pilot.resize_terminal(120, 60)
-        await until_text(pilot, "what Reno would get")
+        await until_text(pilot, "Mathis, manual C=1")
+        for size in ((120, 36), (120, 26), (80, 24)):
+            await pilot.resize_terminal(*size)
+            panel = app.screen.query_one(RunPanel)
+            await until(
+                pilot, lambda panel=panel: sum(line[10:11] in ("┤", "│") for line in panel.lines) >= LEAST
+            )
+            await until_text(pilot, "why: the bottleneck is full")
+            await until_text(pilot, "measured 9.35 Mbit/s")
+        await pilot.press("v")
+        await until_text(pilot, "bbr does not take a loss for congestion")
+        assert text(app).count("bbr does not take a loss for congestion") == 1

@@ -29,7 +29,16 @@ def recorded(experiment: Experiment) -> Run:
 class FakeLab:
     """Plays samples as fast as it is read, or `speed` times the lab's clock; `hold` stops it where it is."""
 
-    def __init__(self, speed: float = 0.0, *, dies_at: float | None = None, unavailable: str = "") -> None:
+    def __init__(
+        self,
+        speed: float = 0.0,
+        *,
+        dies_at: float | None = None,
+        unavailable: str = "",
+        plays: Run | None = None,
+    ) -> None:
+        self.plays = plays
+        """What it plays whatever it is asked for; else what was recorded of the experiment."""
         self.speed, self.dies_at, self.unavailable = speed, dies_at, unavailable
         self.hold_at: float | None = None
         """Lab seconds at which to wait until `go_on` is set."""
@@ -51,7 +60,7 @@ class FakeLab:
         self.runs += 1
         ended = False
         try:
-            run = recorded(experiment)
+            run = self.plays or recorded(experiment)
             queue = list(run.queue)
             times = [row.t for row in queue]
             yield Ready(VERSION, GUEST)

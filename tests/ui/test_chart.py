@@ -1,144 +1,169 @@
-"""The chart and the lines under it: what a student may conclude from them."""
+"""The chart: what a student may conclude from it, at the sizes of real terminals."""
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+import re
 
-from tcptutor import analysis
-from tcptutor.run import Environment, Run, SampleTable
-from tcptutor.spec import Experiment, Flows, Hosts, Path
-from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import axis, legend, plot, sparklines, traces
+import msgspec
+import pytest
 
-from .fakes import recorded
-from .made import eight, lossy
+from tcptutor.run import SampleTable, UdpResult, UdpSample, UdpTable
+from tcptutor.ui.widgets.bench import axes, chart
+from tcptutor.ui.widgets.bench.lines import Line
+from tcptutor.ui.widgets.bench.scene import OwnPrediction, Scene
 
-EXPERIMENT = lossy().experiment
-SIZE = (60, 14)
+from .lives import EIGHT, FOUR, ONE, WINDOW, ended, going, live_of, scene, screen, stored
 
-
-def live(until: float) -> Live:
-    run = Run(
-        id="r",
-        experiment=EXPERIMENT,
-        environment=Environment(backend="guest", clock="virtual", kernel="6.12"),
-        started="",
-        samples=SampleTable(sample for sample in recorded(EXPERIMENT).samples if sample.t <= until),
-    )
-    return Live("m", "s", run, expectation=expected(EXPERIMENT), drawn=list(run.samples), state="running")
+OWN = OwnPrediction("12 Mbit/s", 12e6)
 
 
-def picture(until: float) -> list[plot.Line]:
-    flows = traces.traces(live(until).drawn, EXPERIMENT.seconds, SIZE[0] * 2)
-    return plot.draw(list(flows.values()), SIZE, EXPERIMENT.seconds, 150, 38.7)
+def rows(lines: list[str]) -> int:
+    """Lines of the chart itself: those with its axis."""
+    return sum(len(line) > axes.GUTTER and line[axes.GUTTER - 1] in "┤│" for line in lines)
+
+
+def styles(shown: Scene, width: int = 78, height: int = 12) -> set[str]:
+    return {style for line in chart.drawn(shown, width, height, False) for style in line.styles}
+
+
+@pytest.mark.parametrize("name", [ONE, FOUR, EIGHT, WINDOW, "bbr-loss", "timeouts"])
+def test_a_finished_run_leaves_the_chart_eight_lines_at_80_by_24(name: str) -> None:
+    lines = screen(ended(name), own=OWN)
+    assert len(lines) == 22
+    assert rows(lines) >= 8
+    told = "\n".join(lines)
+    assert "why: " in told
+    assert "▲ " in told or " ▲" in told
+    assert max(map(len, lines)) <= 78
+
+
+@pytest.mark.parametrize("name", [ONE, FOUR, EIGHT])
+def test_a_run_that_goes_on_leaves_it_ten(name: str) -> None:
+    lines = screen(going(name, 8.0), own=OWN)
+    assert rows(lines) >= 10
+    assert len(lines) == 22
+
+
+@pytest.mark.parametrize("size", [(40, 5), (62, 15), (78, 22), (64, 33), (110, 47), (196, 60), (78, 10)])
+@pytest.mark.parametrize("name", [ONE, EIGHT])
+def test_it_fills_whatever_it_is_given(name: str, size: tuple[int, int]) -> None:
+    for live in (ended(name), going(name, 7.0), going(name, 0.1)):
+        lines = screen(live, *size, own=OWN)
+        assert len(lines) == size[1]
+        assert max(map(len, lines)) <= size[0]
+
+
+def test_each_of_eight_flows_is_seen_and_named() -> None:
+    shown = scene(ended(EIGHT))
+    lines = chart.drawn(shown, 78, 9, False)
+    seen = [style for line in lines for style in line.part(axes.GUTTER, 78 - axes.MARGIN).styles]
+    for number in range(8):
+        assert seen.count(chart.flow_style(number)) >= 8, f"cells of flow {number + 1}"
+    beside = [line.text[78 - axes.MARGIN :] for line in lines]
+    for number in range(1, 9):
+        assert any(re.search(rf" {number} \d+ %", text) for text in beside)
+
+
+def test_more_flows_than_can_be_told_apart_are_a_band_with_one_of_them() -> None:
+    whole = stored(EIGHT)
+    more = [msgspec.structs.replace(row, flow=row.flow + 8) for row in whole.samples]
+    run = msgspec.structs.replace(whole, samples=SampleTable([*whole.samples, *more]))
+    shown = scene(live_of(run))
+    assert shown.band is not None
+    assert len(shown.curves) == 1
+    assert {"band", "flow-1"} <= styles(shown)
+    assert "all 16" in chart.title(shown, 78).text
+
+
+def test_limits_expectation_mean_and_own_prediction_have_their_lines_and_names() -> None:
+    shown = scene(ended(ONE), OWN)
+    assert {"expected", "mean", "you", "flow-1"} <= styles(shown)
+    text = "\n".join(line.text for line in chart.drawn(shown, 78, 12, False))
+    for name in ("expected", "measured", "you"):
+        assert name in text
+    title = chart.title(shown, 100).text
+    assert "expected mean 41.4" in title
+    assert "measured mean 39.1" in title
+    assert "BDP 413" in chart.title(shown, 160).text, "a limit above the chart is told"
+    window = "\n".join(line.text for line in chart.drawn(scene(ended(WINDOW)), 78, 12, False))
+    assert "window" in window
+    eight = [line.text for line in chart.drawn(scene(ended(EIGHT)), 78, 12, False)]
+    assert any(line.startswith("BDP/8 25.8┤") for line in eight)
+    assert any("+queue/8┤" in line for line in eight)
 
 
 def test_old_columns_never_move_and_only_new_cells_are_drawn() -> None:
-    before, after = picture(10.0), picture(10.4)
-    changed = [span for old, new in zip(before, after, strict=True) if (span := new.changed(old))]
-    middle = SIZE[0] // 2
+    before, after = (chart.drawn(scene(going(ONE, t)), 78, 12, False) for t in (20.0, 20.4))
+    across = axes.columns(78)
+    changed = [span for old, new in zip(before, after, strict=True) if (span := new.changed(old, 0, 78))]
     assert changed
-    assert all(start >= middle for start, _ in changed)
+    assert all(start >= axes.GUTTER + across * 20 // 45 - 2 for start, _ in changed)
     assert sum(end - start for start, end in changed) < 30
 
 
 def test_every_peak_and_every_loss_is_kept_however_narrow_the_chart() -> None:
-    samples = live(22).drawn
-    (points,) = traces.traces(samples, EXPERIMENT.seconds, 40).values()
-    assert len(points) < len(samples) / 2
-    assert max(cwnd for _, cwnd in points) == max(sample.cwnd for sample in samples)
-    assert min(cwnd for _, cwnd in points) == min(sample.cwnd for sample in samples)
+    run = stored(ONE)
+    (curve,) = scene(ended(ONE)).curves
+    measured = [sample.cwnd for sample in run.samples]
+    assert max(value for value in curve.high if value == value) == max(measured)
+    assert min(value for value in curve.low if value == value) == min(measured)
 
 
 def test_slow_starts_overshoot_does_not_flatten_what_is_measured() -> None:
-    samples = [sample for sample in recorded(EXPERIMENT).samples if sample.cwnd <= 60]
-    import msgspec
-
-    spike = msgspec.structs.replace(samples[0], t=1.0, cwnd=900)
-    assert traces.top([spike, *samples], warmup=2.0, expected=38.7) <= 80
-    assert traces.top([spike, *samples], warmup=0.0, expected=38.7) >= 900, "nothing measured is cut off"
+    shown = scene(ended(ONE))
+    assert shown.top == 100
+    assert shown.peak == 1443
+    assert "peak 1443" in chart.title(shown, 120).text
 
 
-def test_each_kind_has_a_shape_of_its_own() -> None:
-    several = eight().experiment
-    flows = traces.traces(recorded(several).samples, several.seconds, SIZE[0] * 2)
-    lines = plot.draw(list(flows.values()), SIZE, several.seconds, 150, 38.7)
-    shapes = {kind: set(text) for line in lines for kind, text in line.pieces()}
-    assert plot.MEAN in shapes[plot.FLOW]
-    assert plot.EXPECTED in shapes[plot.MODEL]
-    assert not {plot.MEAN, plot.EXPECTED} & shapes[plot.FAINT]
+def test_nothing_is_said_of_a_path_that_is_not_known() -> None:
+    live = ended(ONE)
+    live.expectation = None
+    assert {each.kind for each in scene(live).references} == {"mean"}
 
 
-def test_a_column_without_a_point_of_its_own_shows_the_one_that_spans_it() -> None:
-    points = [(1.0, 0.0), (2.0, 8.0), (3.0, 4.0)]
-    assert sparklines.sparkline(points, 4.0, 8, 8.0) == "▁▁▇▇▄▄  "
+def test_flows_without_a_window_are_drawn_by_their_rate() -> None:
+    run = stored(FOUR)
+    bare = SampleTable(msgspec.structs.replace(row, cwnd=0) for row in run.samples)
+    shown = scene(live_of(msgspec.structs.replace(run, samples=bare)))
+    assert shown.quantity == "throughput, Mbit/s"
+    assert len(shown.curves) == 4
+    assert {f"flow-{number}" for number in range(1, 5)} <= styles(shown)
 
 
-def test_the_lines_under_the_chart_have_its_time_axis() -> None:
-    for top in (10, 150, 4000):
-        lines = plot.draw([], SIZE, EXPERIMENT.seconds, top, None)
-        scale = next(line.text for line in lines if "└" in line.text)
-        assert scale.index("└") == axis.GUTTER - 1
-        assert len(scale.rstrip()) - axis.GUTTER == axis.columns(SIZE[0])
-    shown = live(22)
-    shown.rates = [(t / 2, 9e6) for t in range(1, 45)]
-    for line in (sparklines.throughput(shown, SIZE[0]), sparklines.rtt(shown, SIZE[0])):
-        assert len(line.plain) == SIZE[0]
-        assert line.plain[axis.GUTTER - 1] == " "
-        assert set(line.plain[axis.GUTTER :]) <= set(sparklines.BLOCKS)
-
-
-def test_a_full_block_of_rtt_is_a_full_queue() -> None:
-    path = Path(rate=10e6, delay=0.02, queue=25_000)
-    assert sparklines.rtt_scale(Experiment(name="e", path=path)) == 0.04
-
-
-def expected(made: Experiment) -> analysis.Expectation:
-    return replace(analysis.expect(made), trajectory=analysis.window_courses(made))
-
-
-def test_the_expected_course_lies_under_what_is_measured() -> None:
-    made = Experiment(
-        name="e",
-        path=Path(rate=20e6, delay=0.05, queue=60_000),
-        hosts=Hosts(algorithm="reno"),
-        flows=Flows(duration=18, warmup=2),
+def test_udp_has_a_line_a_flow_and_its_loss() -> None:
+    run = stored(ONE)
+    rows_ = [UdpSample(0, t / 10, t * 12_500, t * 10, t, 1e-4) for t in range(450)]
+    result = UdpResult(
+        pair=0, sent_bps=1.05e6, received_bps=1e6, lost=449, datagrams=4490, jitter_s=1e-4, out_of_order=3
     )
-    expectation = expected(made)
-    course = traces.course(expectation, made.seconds, SIZE[0])
-    assert course
-    empty = plot.draw([], SIZE, made.seconds, 150, expectation.cwnd_segments, course)
-    shapes = {kind: set(text) for line in empty for kind, text in line.pieces()}
-    assert plot.COURSE in shapes[plot.TIMELY]
-    # A flow that goes as the model says hides it.
-    over = plot.draw([course], SIZE, made.seconds, 150, None, course)
-    assert sum(line.text.count(plot.COURSE) for line in over) < 5
-    assert sum(line.text.count(plot.COURSE) for line in empty) > 60
-
-
-def test_a_course_of_unlike_flows_is_their_mean() -> None:
-    made = Experiment(
-        name="e",
-        path=Path(rate=20e6, delay=0.05, queue=60_000),
-        flows=Flows(streams=2, duration=18, warmup=2, starts=(0.0, 6.0)),
+    experiment = msgspec.structs.replace(
+        run.experiment, flows=msgspec.structs.replace(run.experiment.flows, udp_streams=1)
     )
-    course = traces.course(expected(made), made.seconds, SIZE[0])
-    assert len(course) <= SIZE[0] + 1
-    assert [t for t, _ in course] == sorted(t for t, _ in course)
+    both = msgspec.structs.replace(run, experiment=experiment, udp_samples=UdpTable(rows_), udp=[result])
+    assert any(line.startswith("UDP Mbit/s") and "mean 1" in line for line in screen(live_of(both)))
+    told = "\n".join(screen(live_of(both), view="flows"))
+    assert "UDP 1: 1 Mbit/s of 1.05 Mbit/s arrive, 449 of 4490 lost" in told
+    alone = msgspec.structs.replace(both, samples=SampleTable())
+    shown = scene(live_of(alone, "running"))
+    assert shown.quantity == "throughput, Mbit/s"
+    assert [curve.name for curve in shown.curves] == ["UDP 1"]
+    assert "flow-1" in styles(shown)
 
 
-def test_the_legend_names_the_course_wherever_it_is_drawn() -> None:
-    shown = live(22)
-    for streams, window in ((1, None), (4, None), (1, 65536)):
-        made = Experiment(
-            name="e",
-            path=Path(rate=20e6, delay=0.05, queue=60_000),
-            hosts=Hosts(algorithm="reno", window=window),
-            flows=Flows(streams=streams, duration=18, warmup=2),
-        )
-        shown.run.experiment, shown.expectation = made, expected(made)
-        for width in (51, 64, 78):
-            text = legend.legend(shown, width)
-            assert f"{plot.COURSE * 3} " in text.plain
-            assert text.plain.endswith("course")
-            assert text.cell_length <= width
+def test_the_time_axis_is_one_for_chart_and_strips() -> None:
+    lines = screen(ended(ONE))
+    at = next(line.index("┤") for line in lines if "┤" in line)
+    assert at == axes.GUTTER - 1
+    for name in ("Mbit/s", "RTT, ms", "queue, KiB", "losses"):
+        strip = next(line for line in lines if line.startswith(name))
+        assert strip[axes.GUTTER - 1] == " "
+        assert len(strip[axes.GUTTER : 78 - axes.MARGIN]) == axes.columns(78)
+
+
+def test_a_part_of_a_line_is_written_only_where_it_changed() -> None:
+    before, after = Line.of(("abcdef", "text")), Line.of(("abXdeY", "text"))
+    assert after.changed(before, 0, 6) == (2, 6)
+    assert after.changed(before, 0, 4) == (2, 3)
+    assert after.changed(before, 3, 5) is None
+    assert Line.of(("abc", "text")).changed(before, 0, 6) == (3, 6), "what was there is blank now"

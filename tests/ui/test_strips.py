@@ -1,17 +1,20 @@
-"""The lines under the chart that say what limited a run over time, in words and marks."""
+"""The strips under the chart, and the lines that say what limited a run over time, in words and marks."""
 
 from __future__ import annotations
 
+import random
 from functools import cache
 
 import pytest
 
 from tcptutor.analysis import Report, report
 from tcptutor.run import Run
-from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import axis, strips
+from tcptutor.ui.live import Live, RunBefore
+from tcptutor.ui.widgets.bench import axes, causes, strips
+from tcptutor.ui.widgets.bench.scene import Series
 
 from .fakes import recorded
+from .lives import EIGHT, ONE, ended, going, scene, screen
 from .made import eight
 
 
@@ -28,43 +31,116 @@ def live() -> Live:
     return Live("a", "b", run, report=whole, state="ended")
 
 
+def content(line: str, width: int) -> str:
+    return line[axes.GUTTER : axes.GUTTER + axes.columns(width)]
+
+
 def test_causes_are_written_out_where_they_fit(live: Live) -> None:
-    wide = strips.causes(live, 140).plain
-    assert wide.startswith("limited by  bottleneck ─")
-    assert " random loss, all of the measured time ─" in wide
-    assert len(wide) == 140
-    assert "bottleneck" not in strips.key(live, 140, full=True).plain
+    wide = causes.causes(live, 152).text
+    assert wide.startswith("limited by bottleneck ─")
+    assert " random loss ─" in wide
+    assert wide.endswith(" 100 %")
+    assert "bottleneck" not in causes.key(live, 152, full=True)
 
 
 def test_marks_that_stand_alone_are_explained(live: Live) -> None:
-    narrow = strips.causes(live, 64).plain
-    assert narrow.startswith("limited by  bbbbb random loss, all of the time (b bottleneck) ")
-    assert strips.key(live, 64, full=False).plain == ""
-    slim = strips.causes(live, 40).plain
-    assert slim.startswith("limited by  bbb random loss ─")
-    assert len(slim) == 40
-    assert strips.key(live, 40, full=False).plain == "b bottleneck"
+    narrow = causes.causes(live, 75).text
+    assert narrow.startswith("limited by bbbbb random loss (b bottleneck) ")
+    assert causes.key(live, 75, full=False) == ""
+    slim = causes.causes(live, 51).text
+    assert slim.startswith("limited by bbb random loss ─")
+    assert causes.key(live, 51, full=False) == "b bottleneck"
 
 
 def test_a_cause_begins_where_it_does_on_the_chart(live: Live) -> None:
-    line = strips.causes(live, 92).plain
+    line = causes.causes(live, 80 + axes.GUTTER + axes.MARGIN).text
     # 2 of 20 s on 80 columns.
-    assert line.index(" random loss") - axis.GUTTER == 8
+    assert line.index(" random loss") - axes.GUTTER == 8
 
 
 def test_phases_show_recoveries_that_are_shorter_than_a_column(live: Live) -> None:
-    line = strips.phases(live, 78).plain
-    assert line.startswith("flow 1 of 8 ")
+    line = causes.phases(live, 90).text
+    assert line.startswith("of flow 1")
     assert line.count("v") >= 5
-    assert "v recovery" in strips.key(live, 78, full=True).plain
+    assert "v recovery" in causes.key(live, 90, full=True)
 
 
 def test_no_mark_means_two_things() -> None:
-    marks = [mark for _, mark in (*strips._CAUSES.values(), *strips._PHASES.values())]
+    marks = [mark for _, mark in (*causes._CAUSES.values(), *causes._PHASES.values())]
+    marks += [strips.LOST, strips.DROPPED]
     assert len(set(marks)) == len(marks)
 
 
 def test_without_a_verdict_there_is_nothing(live: Live) -> None:
     live.report = None
-    assert strips.causes(live, 80).plain == strips.phases(live, 80).plain == ""
-    assert strips.key(live, 80, full=True).plain == ""
+    assert causes.causes(live, 80).text == causes.phases(live, 80).text == ""
+    assert causes.key(live, 80, full=True) == ""
+
+
+def test_a_number_says_which_one_it_is() -> None:
+    before, after = scene(going(ONE, 20.0)).series, scene(ended(ONE)).series
+    for name in ("throughput", "rtt", "queue"):
+        assert before[name].said.startswith("now ")
+    assert after["throughput"].said == "mean 9"
+    assert after["rtt"].said == "mean 50.5"
+    assert after["queue"].said.startswith("most ")
+    assert after["losses"].said == after["resent"].said == "32 measured"
+    assert before["resent"].said.endswith(" so far")
+
+
+def test_rtt_stands_on_the_path_s_own_and_is_full_with_the_queue() -> None:
+    rtt = scene(ended(EIGHT)).series["rtt"]
+    assert rtt.base == pytest.approx(0.05, abs=2e-3)
+    assert rtt.full == pytest.approx(0.1, abs=2e-3), "50 ms, and 305 KiB at 50 Mbit/s"
+    empty = content(strips.strip(scene(ended(ONE)), scene(ended(ONE)).series["rtt"], 90)[0].text, 90)
+    assert set(empty[5:]) == {"▁"}, "nothing waits"
+
+
+def test_marks_stand_where_it_happened() -> None:
+    shown = scene(ended(ONE))
+    line = content(strips.strip(shown, shown.series["losses"], 90)[0].text, 90)
+    assert line.startswith(strips.DROPPED), "slow start overflows the queue"
+    assert line.count(strips.DROPPED) <= 3
+    assert line.count(strips.LOST) >= 20
+    columns, run = axes.columns(90), ended(ONE).run
+    rises = [b.t for a, b in zip(run.samples, run.samples[1:], strict=False) if b.retransmits > a.retransmits]
+    for t in rises:
+        at = int(t / 45 * columns)
+        assert set(line[max(0, at - 1) : at + 2]) & {strips.LOST, strips.DROPPED}
+
+
+def test_what_was_not_measured_yet_is_blank() -> None:
+    shown = scene(going(ONE, 9.0))
+    for series in shown.series.values():
+        line = content(strips.strip(shown, series, 90)[-1].text, 90)
+        assert line[axes.columns(90) // 5 + 2 :].strip() == "", series.name
+
+
+def test_a_taller_strip_has_finer_steps() -> None:
+    shown = scene(ended(ONE))
+    one, three = (strips.strip(shown, shown.series["throughput"], 90, height) for height in (1, 3))
+    assert len(one) == 1
+    assert len(three) == 3
+    assert three[-1].text.startswith("Mbit/s")
+    assert "█" in three[-1].text
+
+
+def test_runs_before_are_faint_lines_under_this_one_and_marks_on_the_ruler() -> None:
+    live, chance = ended(ONE), random.Random(1)
+    live.before = tuple(
+        RunBefore(f"{n}", n, 9e6 + n * 4e5, tuple((t + 1.0, chance.gauss(9e6, 2e6)) for t in range(45)))
+        for n in range(3)
+    )
+    shown = scene(live)
+    drawn = strips.strip(shown, shown.series["throughput"], 90, 2)
+    assert {strips.BEFORE, strips.BLOCK} <= {style for line in drawn for style in line.styles}
+    lines = screen(live)
+    row = next(line for line in lines if line.startswith("3 runs before"))
+    assert row.count("○") == 3 or "┃" in row
+    assert "last 9.8" in row
+
+
+def test_a_column_takes_the_mean_the_most_or_the_sum_of_its_steps() -> None:
+    values = [1.0, 3.0, 5.0, float("nan")]
+    for how, wanted in (("mean", [2.0, 5.0]), ("most", [3.0, 5.0]), ("sum", [4.0, 5.0])):
+        assert strips.by_column(Series("", values, 5.0, "", how=how), 2) == wanted  # type: ignore[arg-type]

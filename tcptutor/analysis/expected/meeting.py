@@ -72,7 +72,8 @@ def is_known(case: Case) -> bool:
 
 def bursts_error(case: Case) -> float:
     """What a short queue may drop of the bursts that come after a repair, relative; less the more of them fits."""
-    return _BURSTS_ERROR * min(1.0, _BURST * case.frame / case.queue) ** 1.5
+    fits = min(1.0, _BURST * case.frame / case.queue)
+    return _BURSTS_ERROR * fits * math.sqrt(fits)
 
 
 def _rates(case: Case) -> tuple[float, ...]:

@@ -49,7 +49,9 @@ def frame(width: int, height: int, across: Ticks, up: Ticks, ruled: bool) -> tup
         figure.ruler("y", "left").lim(0, height - 1).ticks([at for at, _ in up], names)
         text: str = figure.build().string(colorless=True)
     whole = GUTTER + width
-    return tuple(f"{'':{blank}}{line}".ljust(whole)[:whole] for line in text.split("\n")[: height + 1 + ruled])
+    return tuple(
+        f"{'':{blank}}{line}".ljust(whole)[:whole] for line in text.split("\n")[: height + 1 + ruled]
+    )
 
 
 def _figure(width: int, height: int, ruled: bool) -> Any:

@@ -44,6 +44,7 @@ _PHASES: dict[PhaseName, tuple[str, str]] = {
 """Name and mark; of two in one column the first is shown. No letter of a cause is among them."""
 
 _BLANK = ("", " ")
+_UNKNOWN = ("not explained", "?")
 _RULE = "─"
 """Fills what is left of a cause that is written out."""
 
@@ -88,7 +89,9 @@ def key(live: Live, width: int, full: bool) -> str:
     if _flows(live):
         stretches = _cause_stretches(live, axes.columns(width))
         marks = _marks(_short(stretches))
-        if stretches and not _fits(f"{_longest(stretches)} ({marks})", max(length for _, length in stretches)):
+        if stretches and not _fits(
+            f"{_longest(stretches)} ({marks})", max(length for _, length in stretches)
+        ):
             told.append(marks)
         if full:
             stretches = _phase_stretches(live, axes.columns(width))
@@ -144,7 +147,9 @@ def _cause_stretches(live: Live, columns: int) -> list[_Stretch]:
         for second in flow.seconds:
             for column in _between(live, columns, second.start, second.end):
                 by_column[column][second.limited_by] += 1
-    return _stretches([_CAUSES[found.most_common(1)[0][0]] if found else _BLANK for found in by_column])
+    return _stretches(
+        [_CAUSES.get(found.most_common(1)[0][0], _UNKNOWN) if found else _BLANK for found in by_column]
+    )
 
 
 def _phase_stretches(live: Live, columns: int) -> list[_Stretch]:

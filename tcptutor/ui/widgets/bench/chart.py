@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from math import isnan
 
 from tcptutor.ui.widgets.bench import axes, canvas
 from tcptutor.ui.widgets.bench.canvas import Layer, Pattern
 from tcptutor.ui.widgets.bench.history import STEPS
 from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, Piece
-from tcptutor.ui.widgets.bench.scene import Curve, Kind, Reference, Scene
+from tcptutor.ui.widgets.bench.scene import FlowCurve, GuideLine, Kind, Scene
 
 LEAST = 8
 """Lines of a chart in which flows can be told apart."""
@@ -18,7 +19,7 @@ AXIS, GRID, BAND = "axis", "grid", "band"
 
 FLOW_PATTERNS: tuple[Pattern, ...] = (
     canvas.SOLID, canvas.DASHED, canvas.DOTTED, canvas.DASH_DOT,
-    canvas.thick(canvas.SOLID), canvas.thick(canvas.DASHED), canvas.thick(canvas.DOTTED), canvas.LONG,
+    canvas.thick(canvas.SOLID), canvas.thick(canvas.DASHED), canvas.thick(canvas.DOTTED), canvas.GAPPED,
 )  # fmt: skip
 """One for each flow; with its hue it says which one it is."""
 
@@ -69,7 +70,11 @@ def title(scene: Scene, width: int) -> Line:
     for kind in ("expected", "mean", "course", "you"):
         if found := scene.reference(kind):
             lines.append([("   ", TEXT), (_SAMPLES[kind], kind), (f" {found.name}", TEXT)])
-    above = [each.name + f" {each.value:.3g}" for each in scene.references if each.kind == "limit" and each.value > scene.top]
+    above = [
+        each.name + f" {each.value:.3g}"
+        for each in scene.references
+        if each.kind == "limit" and each.value > scene.top
+    ]
     peak: list[list[Piece]] = []
     if scene.peak:
         peak = [[(f"   peak {scene.peak:.0f}", MUTED)]]
@@ -114,13 +119,13 @@ def _under(scene: Scene, across: int, height: int) -> list[Layer]:
     return layers
 
 
-def _in_dots(reference: Reference, scene: Scene, width: int, dots: int) -> list[tuple[float, float]]:
+def _in_dots(reference: GuideLine, scene: Scene, width: int, dots: int) -> list[tuple[float, float]]:
     return [
         (t / scene.seconds * (width - 1), value / scene.top * (dots - 1)) for t, value in reference.points
     ]
 
 
-def _curve(curve: Curve, number: int, top: float, across: int, height: int) -> Layer:
+def _curve(curve: FlowCurve, number: int, top: float, across: int, height: int) -> Layer:
     width, dots = canvas.ACROSS * across, canvas.DOWN * height
     layer = Layer(flow_style(number), width, dots, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
     before: tuple[int, int, int] | None = None
@@ -138,22 +143,22 @@ def _curve(curve: Curve, number: int, top: float, across: int, height: int) -> L
     return layer
 
 
-def _filled(band: Curve, top: float, width: int, dots: int) -> Layer:
+def _filled(band: FlowCurve, top: float, width: int, dots: int) -> Layer:
     layer = Layer(BAND, width, dots, canvas.DOTTED)
     for column, low, high in _spans(band, top, width, dots):
         layer.span(column, low, high)
     return layer
 
 
-def _spans(curve: Curve, top: float, width: int, dots: int) -> Iterator[tuple[int, int, int]]:
+def _spans(curve: FlowCurve, top: float, width: int, dots: int) -> Iterator[tuple[int, int, int]]:
     """(column, lowest dot, highest dot) of the columns in which something was measured."""
     scale = (dots - 1) / top
     for column in range(width):
         first = column * STEPS // width
         steps = slice(first, max(first + 1, (column + 1) * STEPS // width))
-        low = min((value for value in curve.low[steps] if value == value), default=math.inf)
+        low = min((value for value in curve.low[steps] if not isnan(value)), default=math.inf)
         if low < math.inf:
-            high = max(value for value in curve.high[steps] if value == value)
+            high = max(value for value in curve.high[steps] if not isnan(value))
             yield column, min(dots - 1, round(low * scale)), min(dots - 1, round(high * scale))
 
 
@@ -171,7 +176,10 @@ def _ticks(scene: Scene, height: int) -> list[tuple[int, str]]:
 def _names(scene: Scene, height: int) -> axes.Ticks:
     """Limits at their places, then numbers where there is room."""
     limits = [
-        (_row(each.value, scene, height), f"{each.name} {each.value:.3g}" if len(each.name) < 6 else each.name)
+        (
+            _row(each.value, scene, height),
+            f"{each.name} {each.value:.3g}" if len(each.name) < 6 else each.name,
+        )
         for each in scene.references
         if each.kind == "limit" and each.value <= scene.top
     ]
@@ -185,33 +193,31 @@ def _beside(scene: Scene, height: int) -> dict[int, Line]:
     wanted: list[tuple[int, list[Piece]]] = []
     if scene.flows > 1:
         for number, curve in enumerate(scene.curves):
-            value = next((value for value in reversed(curve.last) if value == value), 0.0)
-            sample = _sample(number)
-            figure = f" {curve.figure}" if curve.figure else ""
+            value = next((value for value in reversed(curve.last) if not isnan(value)), 0.0)
+            piece = sample(number)
+            fits = len(f" {piece} {curve.name} {curve.figure}") <= axes.MARGIN
+            figure = f" {curve.figure}" if curve.figure and fits else ""
             # While a run goes on, names that follow their lines would be written again all the time.
             row = _row(value, scene, height) if scene.ended else height - 1 - number
-            wanted.append(
-                (row, [(f" {sample} {curve.name}", flow_style(number)), (figure, TEXT)])
-            )
+            wanted.append((row, [(f" {piece} {curve.name}", flow_style(number)), (figure, TEXT)]))
     for kind in ("expected", "mean", "you"):
         found = scene.reference(kind)
-        if found is not None and found.value <= scene.top:
+        # Beside many flows they would stand far from their lines; the title names them too.
+        if len(wanted) <= height // 2 and found is not None and found.value <= scene.top:
             wanted.append((_row(found.value, scene, height), [(f" {found.name.split()[0]}", kind)]))
     return {height - 1 - row: Line.of(*pieces) for row, pieces in _placed(wanted, height)}
 
 
-def _sample(number: int) -> str:
+def sample(number: int) -> str:
     """A piece of a flow's line."""
-    layer = Layer("", 2 * canvas.ACROSS, canvas.DOWN, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
+    layer = Layer("", 3 * canvas.ACROSS, canvas.DOWN, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
     for column in range(layer.width):
         layer.span(column, 1, 1)
-    (cells,) = canvas.compose([], [layer], 2, 1)
+    (cells,) = canvas.compose([], [layer], 3, 1)
     return "".join(cell[0] if cell else " " for cell in cells)
 
 
-def _placed(
-    wanted: Sequence[tuple[int, list[Piece]]], height: int
-) -> list[tuple[int, list[Piece]]]:
+def _placed(wanted: Sequence[tuple[int, list[Piece]]], height: int) -> list[tuple[int, list[Piece]]]:
     """Each in a line of its own, as near to its place as the order allows; the first ones where not all fit."""
     kept = sorted(wanted[:height], key=lambda each: each[0])
     rows = [row for row, _ in kept]

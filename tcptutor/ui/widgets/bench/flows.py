@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from math import isnan
 
 from tcptutor import units
 from tcptutor.analysis import FlowFigures
 from tcptutor.ui.live import Live
+from tcptutor.ui.widgets.bench.build import flow_names
 from tcptutor.ui.widgets.bench.chart import flow_style
 from tcptutor.ui.widgets.bench.history import History, filled, rates
 from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line
 from tcptutor.ui.widgets.bench.ruler import figure
-from tcptutor.ui.widgets.bench.scene import flow_names, rate_unit, rounded_up, udp_lost
+from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up
 from tcptutor.ui.widgets.bench.strips import BLOCKS
 
 _COLUMNS = (7, 7, 7, 7, 8, 6)
@@ -24,19 +26,32 @@ def table(live: Live, history: History, width: int, room: int) -> list[Line]:
     flows = sorted(history.flows)
     names = flow_names(live.run.experiment, flows)
     figures = {each.flow: each for each in live.report.flows} if live.report else {}
-    highest = max([each.throughput_bps for each in figures.values()] or [_now(history, flow) for flow in flows] or [1.0])
+    highest = max(
+        [each.throughput_bps for each in figures.values()] or [_now(history, flow) for flow in flows] or [1.0]
+    )
     scale, unit = rate_unit(highest)
     name = max([4, *map(len, names)]) + 1
     course = max(0, width - name - sum(_COLUMNS))
     lines = [_head(live, unit, name, course)]
     end = [*_datagrams(live, width), *_together(live, width)]
-    kept = flows[: max(1, room - len(lines) - len(end) - 1)] if len(flows) + len(lines) + len(end) > room else flows
-    full = rounded_up(max([1.0, *(v for flow in flows for v in history.flows[flow].high if v == v)]))
+    kept = (
+        flows[: max(1, room - len(lines) - len(end) - 1)]
+        if len(flows) + len(lines) + len(end) > room
+        else flows
+    )
+    full = rounded_up(max([1.0, *(v for flow in flows for v in history.flows[flow].high if not isnan(v))]))
     start = math.ceil(live.run.experiment.flows.warmup / history.step)
-    measured = [v for flow in flows for v in history.flows[flow].high[start:] if v == v]
+    measured = [v for flow in flows for v in history.flows[flow].high[start:] if not isnan(v)]
     full = rounded_up(max([1.0, *measured])) if measured else full
     for number, flow in enumerate(kept):
-        cells = _figures(figures.get(flow), scale) or (figure(_now(history, flow) / scale), "", f"{history.flows[flow].total_resent}", "", "", "")
+        cells = _figures(figures.get(flow), scale) or (
+            figure(_now(history, flow) / scale),
+            "",
+            f"{history.flows[flow].total_resent}",
+            "",
+            "",
+            "",
+        )
         lines.append(
             Line.of(
                 (names[number].ljust(name), flow_style(number)),
@@ -73,7 +88,7 @@ def _figures(flow: FlowFigures | None, scale: float) -> tuple[str, ...]:
 
 def _now(history: History, flow: int) -> float:
     """Throughput of the last second, bit/s."""
-    known = [rate for rate in rates(history.flows[flow].acked, history.step) if rate == rate]
+    known = [rate for rate in rates(history.flows[flow].acked, history.step) if not isnan(rate)]
     last = known[-max(1, math.ceil(1 / history.step)) :]
     return sum(last) / len(last) if last else 0.0
 
@@ -83,7 +98,7 @@ def _course(values: Sequence[float], columns: int, full: float) -> str:
     whole, blocks = filled(values), []
     for column in range(columns - 1):
         first, last = (at * len(whole) // (columns - 1) for at in (column, column + 1))
-        known = [value for value in whole[first : max(first + 1, last)] if value == value]
+        known = [value for value in whole[first : max(first + 1, last)] if not isnan(value)]
         level = round(sum(known) / len(known) / full * 7) if known else 0
         blocks.append(BLOCKS[min(7, max(1, level))] if known else " ")
     return "".join(blocks).ljust(columns)
@@ -93,9 +108,9 @@ def _datagrams(live: Live, width: int) -> Iterator[Line]:
     for each in live.run.udp:
         parts = [
             f"UDP {each.flow + 1}: {units.rate(each.received_bps)} of {units.rate(each.sent_bps)} arrive",
-            udp_lost(live.run, each.flow),
-            f"jitter {units.seconds(each.jitter_s)}",
-            f"{each.out_of_order} out of order",
+            f"{each.lost} of {each.datagrams} lost",
+            *([f"jitter {units.seconds(each.jitter_s)}"] if each.jitter_s is not None else []),
+            *([f"{each.out_of_order} out of order"] if each.out_of_order is not None else []),
         ]
         while len(parts) > 1 and len(", ".join(parts)) > width:
             parts.pop()

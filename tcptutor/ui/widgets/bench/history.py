@@ -9,6 +9,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isnan
 
 from tcptutor.run import CA_STATES, Run, Table
 
@@ -54,7 +55,7 @@ class FlowHistory:
     def add(self, step: int, t: float, row: tuple[int, float, float, int, int, int, int]) -> None:
         cwnd, rtt, min_rtt, acked, resent, state, mss = row
         low = self.low[step]
-        if low != low:  # the first of its step
+        if isnan(low):  # the first of its step
             self.low[step] = self.high[step] = cwnd
         elif cwnd < low:
             self.low[step] = cwnd
@@ -122,8 +123,7 @@ class History:
             if (mine := self.flows.get(flow)) is None:
                 mine = self.flows[flow] = FlowHistory()
             mine.add(self._at(t), t, tuple(row))
-            if t > self.until:
-                self.until = t
+            self.until = max(self.until, t)
 
     def _queue(self, run: Run) -> None:
         for t, waiting, drops in self._new(run.queue, "queue", "sent", "t", "bytes", "drops"):
@@ -160,7 +160,7 @@ def filled(values: Sequence[float], before: float = math.nan) -> array[float]:
     whole = array("d", [math.nan]) * len(values)
     known, value = -1, before
     for at, now in enumerate(values):
-        if now != now:
+        if isnan(now):
             continue
         gap = at - known
         for between in range(1, gap):
@@ -177,6 +177,6 @@ def rates(cumulative: Sequence[float], step: float) -> array[float]:
     result = array("d", [math.nan]) * len(whole)
     for at in range(1, len(whole)):
         grown = whole[at] - whole[at - 1]
-        if grown == grown:
+        if not isnan(grown):
             result[at] = max(0.0, 8 * grown / step)
     return result

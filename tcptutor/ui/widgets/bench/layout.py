@@ -13,9 +13,10 @@ from typing import Literal
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench import causes, chart, flows, models, network, result, ruler, strips
+from tcptutor.ui.widgets.bench.build import scene_of
 from tcptutor.ui.widgets.bench.history import History
 from tcptutor.ui.widgets.bench.lines import MUTED, TEXT, Line, spread
-from tcptutor.ui.widgets.bench.scene import OwnPrediction, Scene, scene_of
+from tcptutor.ui.widgets.bench.scene import OwnPrediction, Scene
 
 View = Literal["chart", "models", "flows"]
 
@@ -59,7 +60,7 @@ def picture(
     """Exactly the lines that there is room for. Called in a thread."""
     if view == "models" and live.report is not None:
         return models.table(live.report, live.run.experiment, own, width, height)
-    if view == "flows" and history.flows:
+    if view == "flows" and (history.flows or live.run.udp):
         return flows.table(live, history, width, height)
     return _with_chart(live, history, own, said, width, height)
 
@@ -80,11 +81,19 @@ def _with_chart(
     else:
         room.take("why", result.why(live, width), min(least, 3))
         _take_ruler(room, live, own, width, ruler.LEAST + bool(live.before), least)
-    for name in ("throughput", *(each for each in scene.series if each.startswith("udp")), "losses", "rtt", "queue"):
+    for name in (
+        "throughput",
+        *(each for each in scene.series if each.startswith("udp")),
+        "losses",
+        "rtt",
+        "queue",
+    ):
         _take_strip(room, scene, name, width, 1, least)
     cause = causes.causes(live, width)
     room.take("causes", [cause] if cause.text else [], least)
     _take_strip(room, scene, "resent", width, 1, least)
+    if live.before:
+        _take_strip(room, scene, "throughput", width, 2, least)
     if whole:
         room.take("status", status, least + 1)
     room.take("setup", [_setup(live, width)], least + 1)
@@ -92,16 +101,16 @@ def _with_chart(
     tall = _TALL + ruled
     if live.report:
         models_in_all = len(live.report.compared) + ruler.LEAST - 1 + bool(live.before)
-        for lines in range(ruler.LEAST + 1, models_in_all + 1):
-            _take_ruler(room, live, own, width, lines, tall)
+        for number in range(ruler.LEAST + 1, models_in_all + 1):
+            _take_ruler(room, live, own, width, number, tall)
     for name in ("gap3", "gap2", "gap1", "gap0") if not live.going_on else ("gap1", "gap0"):
         room.take(name, [Line()], tall)
     phases = causes.phases(live, width)
     room.take("phases", [phases] if phases.text else [], tall)
     room.take("key", _key(live, scene, room, width), tall)
-    for lines in (2, 3):
+    for number in (2, 3):
         for name in ("throughput", "rtt", "queue"):
-            _take_strip(room, scene, name, width, lines, tall + 2 * lines)
+            _take_strip(room, scene, name, width, number, tall + 2 * number)
     tallest = max(2, room.left)
     ruled = ruled and tallest >= 4
     room.parts["chart"] = _chart(scene, width, tallest, ruled)
@@ -129,7 +138,9 @@ def _take_strip(room: _Room, scene: Scene, name: str, width: int, lines: int, le
         room.parts[name] = strips.strip(scene, series, width, lines)
 
 
-def _take_ruler(room: _Room, live: Live, own: OwnPrediction | None, width: int, lines: int, least: int) -> None:
+def _take_ruler(
+    room: _Room, live: Live, own: OwnPrediction | None, width: int, lines: int, least: int
+) -> None:
     if live.report is None or not live.report.throughput_bps:
         return
     drawn = ruler.ruler(live.report, own, live.before, width, lines)
@@ -144,6 +155,4 @@ def _key(live: Live, scene: Scene, room: _Room, width: int) -> list[Line]:
     marks = causes.key(live, width, full="phases" in room.parts)
     scales = strips.key([each for name, each in scene.series.items() if name in room.parts])
     told = [text for text in (marks, scales) if text]
-    return [
-        Line.of((line, MUTED)) for text in told for line in words.wrapped(text, width)
-    ]
+    return [Line.of((line, MUTED)) for text in told for line in words.wrapped(text, width)]

@@ -23,13 +23,15 @@ class Line:
 
     @classmethod
     def of(cls, *pieces: Piece) -> Line:
-        return cls(
-            "".join(text for text, _ in pieces), tuple(style for text, style in pieces for _ in text)
-        )
+        return cls("".join(text for text, _ in pieces), tuple(style for text, style in pieces for _ in text))
 
     @property
     def width(self) -> int:
         return len(self.text)
+
+    def cells(self) -> list[tuple[str, str]]:
+        """Character and style of each cell."""
+        return list(zip(self.text, self.styles, strict=True))
 
     def pieces(self) -> Iterator[Piece]:
         """Runs of cells of one style."""
@@ -51,18 +53,17 @@ class Line:
         left = self.fitted(column)
         return Line(left.text + right.text, left.styles + right.styles)
 
-    def changed(self, before: Line) -> tuple[int, int] | None:
-        """From where to where it differs from what it was; None if it does not."""
+    def part(self, start: int, end: int) -> Line:
+        """Its cells from `start` to before `end`."""
+        return Line(self.text[start:end], self.styles[start:end])
+
+    def changed(self, before: Line, start: int, end: int) -> tuple[int, int] | None:
+        """From where to where, between `start` and `end`, it differs from what it was; None if it does not."""
         if self == before:
             return None
-        differs = [
-            index
-            for index, now in enumerate(zip(self.text, self.styles, strict=True))
-            if index >= len(before.text) or now != (before.text[index], before.styles[index])
-        ]
-        start = differs[0] if differs else len(self.text)
-        end = differs[-1] + 1 if differs else start
-        return start, max(end, len(before.text) if len(before.text) > len(self.text) else end)
+        now, then = (line.fitted(end).cells() for line in (self, before))
+        differs = [at for at in range(start, end) if now[at] != then[at]]
+        return (differs[0], differs[-1] + 1) if differs else None
 
 
 def spread(left: Line, right: Line, width: int) -> Line:

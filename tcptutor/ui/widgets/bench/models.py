@@ -1,9 +1,8 @@
-"""The whole table of models beside the measurement, with each formula: what it gives, what capped it, why it differs."""
+"""The whole table of models beside the measurement: what each formula gives, what capped it, why it differs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from tcptutor import units
 from tcptutor.analysis import Compared, Report
@@ -11,26 +10,34 @@ from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
 from tcptutor.ui.widgets.bench.ruler import BEYOND, WITHIN, figure, leading
-from tcptutor.ui.widgets.bench.scene import OwnPrediction, rate_unit
+from tcptutor.ui.widgets.bench.scales import rate_unit
+from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
 _INDENT = "  "
+_NOT_THE_LIMIT = "not the limit"
 
 
-def table(report: Report, experiment: Experiment, own: OwnPrediction | None, width: int, room: int) -> list[Line]:
+def table(
+    report: Report, experiment: Experiment, own: OwnPrediction | None, width: int, room: int
+) -> list[Line]:
     """The page's formula first. Where all does not fit in `room` lines the formulas of the last ones give way."""
     models = leading(report.compared)
     names = [each.prediction.label for each in models]
     name = min(max([len("measured"), *map(len, names)]), max(10, width - 42))
     head = Line.of(
         ("measured".ljust(name), STRONG), (f"  {units.rate(report.throughput_bps):>12}", STRONG),
-        ("  is, of each prediction", MUTED),
+        ("  which is", MUTED),
     )  # fmt: skip
     you = list(_you(report, own, name))
-    rows = []
-    for each, after in pairwise([*models, None]):
-        # Models in a row that differ for the same reason have it once, under the last of them.
-        reason = each.reason if after is None or each.reason != after.reason else ""
-        rows.append((_row(each, each is report.compared[0], name), list(_below(each, reason, experiment, width))))
+    # Models in a row that differ for the same reason have it once, under the last of them.
+    after = [*(each.reason for each in models[1:]), ""]
+    rows = [
+        (
+            _row(each, each is report.compared[0], name),
+            list(_below(each, each.reason if each.reason != following else "", experiment, width)),
+        )
+        for each, following in zip(models, after, strict=True)
+    ]
     for explained in range(len(rows), -1, -1):
         lines = [head]
         for number, (row, below) in enumerate(rows):
@@ -48,7 +55,7 @@ def _row(each: Compared, judged: bool, name: int) -> Line:
     if each.within:
         told = ((WITHIN, GOOD), (f" {tolerance}", TEXT))
     elif each.ratio < 1 and not judged:
-        told = (("not the limit", MUTED), ("", TEXT))
+        told = ((_NOT_THE_LIMIT, MUTED), ("", TEXT))
     else:
         told = ((BEYOND, BAD), (f" {tolerance}", TEXT))
     return Line.of((label.ljust(name), STRONG if judged else TEXT), (where, TEXT), *told)
@@ -57,7 +64,7 @@ def _row(each: Compared, judged: bool, name: int) -> Line:
 def _below(each: Compared, reason: str, experiment: Experiment, width: int) -> Iterator[Line]:
     """Formula, cap, reason."""
     yield from _muted(capped(each, experiment) or each.prediction.formula, width)
-    if reason:
+    if reason and not reason.startswith(_NOT_THE_LIMIT):  # it stands in the row already
         yield from _muted(reason, width)
 
 
@@ -68,7 +75,8 @@ def capped(each: Compared, experiment: Experiment) -> str:
         return ""
     scale, unit = rate_unit(uncapped)
     times = f"{flows} × {figure(uncapped / flows / scale)} = " if flows > 1 else ""
-    return f"{times}{figure(uncapped / scale)} {unit}, the link carries {figure(each.prediction.throughput_bps / scale)}"
+    carried = figure(each.prediction.throughput_bps / scale)
+    return f"{times}{figure(uncapped / scale)} {unit}, the link carries {carried}"
 
 
 def _muted(text: str, width: int) -> Iterator[Line]:
@@ -80,5 +88,3 @@ def _you(report: Report, own: OwnPrediction | None, name: int) -> Iterator[Line]
     if own is not None:
         off = words.above_or_below(report.throughput_bps / own.bps) if own.bps else ""
         yield Line.of(("you".ljust(name), "you"), (f"  {own.text:>12}  {off:>11}", TEXT))
-
-

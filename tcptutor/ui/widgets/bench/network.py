@@ -90,7 +90,12 @@ def living(live: Live, history: History, width: int) -> Line:
     said = f" {' · '.join(facts)} " if facts else ""
     rest = max(0, room - len(said) - 1)
     dashes = min(rest, 8)
-    link: list[Piece] = [(" ", TEXT), ("═" * (dashes // 2), _LINK_STYLE), (said, TEXT), ("═" * max(0, dashes - dashes // 2 - 1) + "▶", _LINK_STYLE)]
+    link: list[Piece] = [
+        (" ", TEXT),
+        ("═" * (dashes // 2), _LINK_STYLE),
+        (said, TEXT),
+        ("═" * max(0, dashes - dashes // 2 - 1) + "▶", _LINK_STYLE),
+    ]
     return Line.of(*left, *link, (right, TEXT)).fitted(width)
 
 
@@ -111,4 +116,9 @@ def _queue(live: Live, size: int) -> list[Piece]:
     eighths = min(8 * _QUEUE, round(waiting / size * 8 * _QUEUE))
     bar = _EIGHTHS[8] * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
     full = waiting > 0.9 * size
-    return [("▕", MUTED), (bar.ljust(_QUEUE), BAD if full else "block"), ("▏", MUTED), (f"{units.size(waiting, 2):>8}", TEXT)]
+    return [
+        ("▕", MUTED),
+        (bar.ljust(_QUEUE), BAD if full else "block"),
+        ("▏", MUTED),
+        (f"{units.size(waiting, 2):>8}", TEXT),
+    ]

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from typing import ClassVar
 
 from rich.segment import Segment
+from textual.app import ComposeResult
 from textual.geometry import Region, Size
-from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
@@ -20,7 +21,7 @@ from textual.widget import Widget
 from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import chart, layout, network
+from tcptutor.ui.widgets.bench import axes, chart, layout, network
 from tcptutor.ui.widgets.bench.history import History
 from tcptutor.ui.widgets.bench.lines import TEXT, Line, paragraph
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
@@ -28,12 +29,16 @@ from tcptutor.ui.widgets.bench.scene import OwnPrediction
 DRAW_S = 0.5
 """Seconds between two drawings of a run that goes on."""
 
+SLICES = 8
+"""Parts side by side, which are written one by one."""
+
 SMALLEST = (40, 5)
 """Columns and lines under which nothing is drawn."""
 
 _STYLES = (
-    "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "course", "expected", "mean", "you",
-    "before", "block", "mark", "model", "link", *(chart.flow_style(number) for number in range(len(chart.FLOW_PATTERNS))),
+    "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "course", "expected", "mean",
+    "you", "before", "block", "mark", "model", "link",
+    *(chart.flow_style(number) for number in range(len(chart.FLOW_PATTERNS))),
 )  # fmt: skip
 
 
@@ -78,6 +83,10 @@ class RunPanel(Widget):
         self._lines: list[Line] = []
         self._due = self._drawing = False
         self._pace = Pace(self, DRAW_S, self._draw)
+        self._slices = [Slice(self, number) for number in range(SLICES)]
+
+    def compose(self) -> ComposeResult:
+        yield from self._slices
 
     def idle(self, experiment: Experiment, instruction: str) -> None:
         """Nothing was run yet: say what would be, and how to start it."""
@@ -120,13 +129,17 @@ class RunPanel(Widget):
         self._draw()
 
     def on_resize(self) -> None:
+        # Not at once: what asks for another size while a layout is being made is not asked again.
+        self.call_after_refresh(self._cut)
         self._draw()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
         return len(self._idle(width, 0))
 
-    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        return selection.extract("\n".join(line.text.rstrip() for line in self._lines)), "\n"
+    @property
+    def lines(self) -> list[str]:
+        """What it shows, as text."""
+        return [line.text for line in self._lines]
 
     def _idle(self, width: int, height: int) -> list[Line]:
         if self._experiment is None:
@@ -161,24 +174,54 @@ class RunPanel(Widget):
 
     def _put(self, lines: list[Line]) -> None:
         before, self._lines = self._lines, lines
-        if len(before) != len(lines):
-            self.refresh()
-            return
-        for y, line in enumerate(lines):
-            if changed := line.changed(before[y]):
-                start, end = changed
-                self.refresh(Region(start, y, end - start, 1))
+        starts = _starts(self.content_size.width)
+        for part in self._slices:
+            if len(before) != len(lines):
+                part.refresh()
+                continue
+            start, end = starts[part.number], starts[part.number + 1]
+            for y, line in enumerate(lines):
+                if changed := line.changed(before[y], start, end):
+                    first, last = changed
+                    part.refresh(Region(first - start, y, last - first, 1))
+
+    def _cut(self) -> None:
+        starts = _starts(self.content_size.width)
+        for part, (start, end) in zip(self._slices, pairwise(starts), strict=True):
+            part.styles.width = end - start
+
+    def line_part(self, y: int, number: int) -> Strip:
+        """What slice `number` shows of a line."""
+        start, end = _starts(self.content_size.width)[number : number + 2]
+        if y >= len(self._lines):
+            return Strip.blank(end - start, self.rich_style)
+        style = self.get_component_rich_style
+        pieces = self._lines[y].part(start, end).pieces()
+        segments = [Segment(text, style(f"bench--{name}")) for text, name in pieces]
+        # It may still be that of another size.
+        return Strip(segments).adjust_cell_length(end - start, self.rich_style)
+
+
+class Slice(Widget):
+    """Some columns of a panel.
+
+    Textual writes a changed line from its widget's left edge on: the narrower the widget, the fewer the bytes.
+    """
+
+    ALLOW_SELECT = False
+
+    def __init__(self, panel: RunPanel, number: int) -> None:
+        super().__init__()
+        self._panel, self.number = panel, number
 
     def render_line(self, y: int) -> Strip:
-        width = self.content_size.width
-        if y >= len(self._lines):
-            return Strip.blank(width, self.rich_style)
-        style = self.get_component_rich_style
-        line = self._lines[y]
-        segments = [Segment(text, style(f"bench--{name}")) for text, name in line.pieces()]
-        # It may still be that of another size.
-        strip = Strip(segments, len(line.text)).adjust_cell_length(width, self.rich_style)
-        return strip.apply_offsets(0, y)
+        return self._panel.line_part(y, self.number)
+
+
+def _starts(width: int) -> list[int]:
+    """Where the slices begin, and the end: at equal distances on the time axis, and where it ends."""
+    across = axes.columns(width)
+    return [0, *(axes.GUTTER + across * number // (SLICES - 1) for number in range(1, SLICES)), width]
 
 
 def _drawn(

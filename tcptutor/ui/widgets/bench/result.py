@@ -4,36 +4,46 @@ from __future__ import annotations
 
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, paragraph
+from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Piece, paragraph
 
 
 def status(live: Live, width: int) -> list[Line]:
-    """How far it is, or how it ended."""
+    """How far it is, or how it ended; wrapped."""
+    (mark, style), *rest = told(live)
+    if live.going_on:
+        return [Line.of((mark, style), *rest).fitted(width)]
+    return paragraph(mark, style, "".join(text for text, _ in rest), width)
+
+
+def told(live: Live) -> list[Piece]:
+    """A mark and what it means."""
     run, total = live.run, live.run.experiment.seconds
-    if live.state == "starting" or (live.going_on and not live.measuring):
-        return [Line.of(("… ", STRONG), (live.phase, TEXT), ("   s stops", MUTED))]
     recorded = words.recorded(run.environment)
+    again = f" r {'plays' if recorded else 'runs'} it again." if live.repeatable else ""
+    if live.state == "starting" or (live.going_on and not live.measuring):
+        return [("… ", STRONG), (live.phase, TEXT), ("   s stops", MUTED)]
     if live.going_on:
         mark = "▶ recorded run: " if recorded else "▶ "
         warmup = "  (warm-up, not in the mean)" if run.experiment_s < run.experiment.flows.warmup else ""
         return [
-            Line.of((mark, STRONG), (f"{run.experiment_s:.0f} of {total:g} s{warmup}", TEXT), ("   s stops", MUTED))
+            (mark, STRONG),
+            (f"{run.experiment_s:.0f} of {total:g} s{warmup}", TEXT),
+            ("   s stops", MUTED),
         ]
     if live.problem:
         kept = f" ({run.experiment_s:.1f} s of it are kept)" if run.samples else ""
-        return paragraph("✗ ", BAD, f"{live.problem}{kept}", width)
-    again = f" r {'plays' if recorded else 'runs'} it again." if live.repeatable else ""
+        return [("✗ ", BAD), (f"{live.problem}{kept}", TEXT)]
     if live.cut_short:
-        return paragraph(
-            "✂ cut short ", WARN, f"at {run.experiment_s:.1f} of {total:g} s: {run.note}.{again}", width
-        )
+        return [
+            ("✂ cut short ", WARN),
+            (f"at {run.experiment_s:.1f} of {total:g} s: {run.note}.{again}", TEXT),
+        ]
+    done = f"done: {total:g} s of lab time in {run.wall_s:.0f} s.{again}"
     if recorded:
         done = f"played: not run now.{again}"
     elif run.environment.backend == "imported":
         done = f"{run.note}: {total:.4g} s."
-    else:
-        done = f"done: {total:g} s of lab time in {run.wall_s:.0f} s.{again}"
-    return paragraph("✓ ", GOOD, done, width)
+    return [("✓ ", GOOD), (done, TEXT)]
 
 
 def why(live: Live, width: int) -> list[Line]:

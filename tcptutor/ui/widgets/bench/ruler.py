@@ -13,11 +13,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tcptutor import units
 from tcptutor.analysis import Compared, Report
 from tcptutor.ui import words
 from tcptutor.ui.live import RunBefore
 from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
-from tcptutor.ui.widgets.bench.scene import OwnPrediction, rate_unit
+from tcptutor.ui.widgets.bench.scales import rate_unit
+from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
 LEAST = 3
 """Lines that say something: a model, the student, the axis."""
@@ -33,7 +35,7 @@ _WIDE = 5
 
 
 @dataclass(frozen=True)
-class Row:
+class RulerRow:
     """One line of the ruler, in bit/s."""
 
     name: str
@@ -47,11 +49,12 @@ class Row:
 
 
 def leading(compared: Sequence[Compared]) -> list[Compared]:
-    """The page's own formula first, by which each flow has its rate, though another limit may bind; then as they are."""
+    """The page's own formula first, which gives each flow its rate, where the link caps it; then as they are."""
     each = [
         one
         for one in compared
-        if one.prediction.uncapped_bps is not None or one.prediction.model.limited_by in ("receive-window", "pacing")
+        if one.prediction.uncapped_bps is not None
+        or one.prediction.model.limited_by in ("receive-window", "pacing")
     ]
     first = compared[0] if compared else None
     capped = first is not None and first.prediction.model.limited_by == "bottleneck" and each
@@ -83,7 +86,7 @@ def _measured(report: Report) -> Line:
     return Line.of(("measured ", TEXT), (f"{report.throughput_bps / scale:.3g} {unit}", STRONG))
 
 
-def _model(one: Compared, measured: float, binding: bool) -> Row:
+def _model(one: Compared, measured: float, binding: bool) -> RulerRow:
     prediction = one.prediction
     value, tolerance = prediction.throughput_bps, prediction.tolerance
     band = value * max(0.0, 1 - tolerance), value * (1 + tolerance)
@@ -91,28 +94,33 @@ def _model(one: Compared, measured: float, binding: bool) -> Row:
     number = f"{figure(value / scale)} {words.tolerance(tolerance)}"
     mark = (value, _CENTRE, "model")
     if one.within:
-        return Row(prediction.label, (mark,), f"{number} {WITHIN}", band, judged=GOOD)
+        return RulerRow(prediction.label, (mark,), f"{number} {WITHIN}", band, judged=GOOD)
     if one.ratio < 1 and not binding:
         # A model that would allow more is not wrong: something else was the limit.
-        return Row(prediction.label, (mark,), f"{number} –", band, MUTED, MUTED)
-    return Row(prediction.label, (mark,), f"{number} {BEYOND}", band, judged=BAD)
+        return RulerRow(prediction.label, (mark,), f"{number} –", band, MUTED, MUTED)
+    return RulerRow(prediction.label, (mark,), f"{number} {BEYOND}", band, judged=BAD)
 
 
-def _you(own: OwnPrediction | None, measured: float) -> Iterator[Row]:
+def _you(own: OwnPrediction | None, measured: float) -> Iterator[RulerRow]:
     if own is None:
         return
     off = words.too_high_or_low(own.bps / measured) if measured else ""
     marks = ((own.bps, _YOU, "you"),) if own.bps > 0 else ()
     scale, _ = rate_unit(measured)
-    yield Row("you", marks, f"{figure(own.bps / scale)}, {off}".rstrip(", "))
+    yield RulerRow("you", marks, f"{figure(own.bps / scale)}, {off}".rstrip(", "))
 
 
-def _earlier(before: Sequence[RunBefore]) -> Iterator[Row]:
+def _earlier(before: Sequence[RunBefore]) -> Iterator[RulerRow]:
     if before:
         runs = "run" if len(before) == 1 else "runs"
         marks = tuple((run.throughput_bps, _BEFORE, "before") for run in before if run.throughput_bps > 0)
         scale, _ = rate_unit(before[-1].throughput_bps)
-        yield Row(f"{len(before)} {runs} before", marks, f"last {before[-1].throughput_bps / scale:.3g}", style=MUTED)
+        yield RulerRow(
+            f"{len(before)} {runs} before",
+            marks,
+            f"last {before[-1].throughput_bps / scale:.3g}",
+            style=MUTED,
+        )
 
 
 @dataclass(frozen=True)
@@ -147,7 +155,9 @@ class _Axis:
         powers = range(min(first, last) - 2, last + 1)
         if self.log:
             for mantissas in ((1, 2, 5), (1, 3), (1,)):
-                found = [m * 10.0**p for p in powers for m in mantissas if self.low <= m * 10.0**p <= self.high]
+                found = [
+                    m * 10.0**p for p in powers for m in mantissas if self.low <= m * 10.0**p <= self.high
+                ]
                 if len(found) <= number:
                     return found
             return found[:: math.ceil(len(found) / number)]
@@ -156,23 +166,25 @@ class _Axis:
         return [step * k for k in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
 
 
-def _drawn(rows: Sequence[Row], measured: float, width: int) -> list[Line]:
-    name = max(9, min(_NAME, max(len(row.name) for row in rows))) + 1
+def _drawn(rows: Sequence[RulerRow], measured: float, width: int) -> list[Line]:
+    name = max(10, min(_NAME, max(len(row.name) for row in rows))) + 1
     told = min(_TOLD, max(len(row.told) for row in rows)) + 1
     if width - name - told < 20:
-        name = max(9, width - told - 20)
+        name = max(11, width - told - 20)
     columns = max(10, width - name - told)
     # A limit far away says nothing about this run: its row stays, its band lies beyond the axis.
     near = [end for row in rows if row.style != MUTED for end in row.band or ()]
     near += [v for row in rows for v, sign, _ in row.marks if sign != _CENTRE or row.style != MUTED]
-    near = [value for value in [*near, measured] if value > 0 and measured / 30 < value < measured * 300] or [measured or 1]
+    near = [value for value in [*near, measured] if value > 0 and measured / 30 < value < measured * 300] or [
+        measured or 1
+    ]
     axis = _Axis.of(near, columns)
     here = axis.at(measured) if measured > 0 else -1
     lines = [_row(row, axis, here, name).and_at(name + columns, _told(row, told)) for row in rows]
-    return [*lines, _scale(axis, here, measured, name)]
+    return [*lines, _scale(axis, here, measured, name, told)]
 
 
-def _row(row: Row, axis: _Axis, here: int, name: int) -> Line:
+def _row(row: RulerRow, axis: _Axis, here: int, name: int) -> Line:
     cells = [(" ", TEXT)] * axis.columns
     if row.band:
         low, high = axis.at(row.band[0]), axis.at(row.band[1])
@@ -197,29 +209,38 @@ def _row(row: Row, axis: _Axis, here: int, name: int) -> Line:
     return Line.of((text.ljust(name), row.style), *cells)
 
 
-def _told(row: Row, width: int) -> Line:
+def _told(row: RulerRow, width: int) -> Line:
     text = row.told.rjust(width)[-width:]
     return Line.of((text[:-1], row.style), (text[-1:], row.judged or row.style))
 
 
-def _scale(axis: _Axis, here: int, measured: float, name: int) -> Line:
-    """Numbers, and the measurement at its place."""
+def _scale(axis: _Axis, here: int, measured: float, name: int, more: int) -> Line:
+    """Numbers, and the measurement at its place; it may reach `more` columns beyond the axis."""
     scale, unit = rate_unit(measured)
-    text = [" "] * axis.columns
-    said = f"▲ measured {measured / scale:.3g}"
-    start = min(max(here, 0), axis.columns - len(said))
-    if start < here:  # no room on the right: the sign is at the end
-        said = f"measured {measured / scale:.3g} ▲"
-        start = max(0, here - len(said) + 1)
+    text = [" "] * (axis.columns + more)
+    start, said = _at_its_place(units.rate(measured), here, len(text))
     text[start : start + len(said)] = said
-    styles = [MUTED] * axis.columns
+    styles = [MUTED] * len(text)
     styles[start : start + len(said)] = [STRONG] * len(said)
-    for value in axis.ticks(max(2, axis.columns // 10)):
-        number = figure(value / scale)
-        at = axis.at(value) - len(number) // 2
-        around = text[max(0, at - 1) : at + len(number) + 1]
-        if at >= 0 and at + len(number) <= axis.columns and not "".join(around).strip():
-            text[at : at + len(number)] = number
+    for value in axis.ticks(max(2, axis.columns // 7)):
+        tick = figure(value / scale)
+        at = axis.at(value) - len(tick) // 2
+        around = text[max(0, at - 1) : at + len(tick) + 1]
+        if at >= 0 and at + len(tick) <= axis.columns and not "".join(around).strip():
+            text[at : at + len(tick)] = tick
     log = " log" if axis.log else ""
     label = f"{unit}{log}"
-    return Line.of((label[: name - 1].ljust(name), MUTED), *zip(text[: axis.columns], styles[: axis.columns], strict=False))
+    return Line.of(
+        (label[: name - 1].ljust(name), MUTED),
+        *zip(text, styles, strict=True),
+    )
+
+
+def _at_its_place(rate: str, here: int, columns: int) -> tuple[int, str]:
+    """Where the measurement's number begins, and the number, with its sign under the heavy line."""
+    for number in (f"measured {rate}", rate):
+        if here + len(number) + 2 <= columns:
+            return here, f"▲ {number}"
+        if here >= len(number) + 1:
+            return here - len(number) - 1, f"{number} ▲"
+    return here, "▲"

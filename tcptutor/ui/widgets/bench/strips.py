@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from math import isnan
 
 from tcptutor.ui.widgets.bench import axes, canvas
 from tcptutor.ui.widgets.bench.lines import STRONG, TEXT, Line, Piece
@@ -27,7 +28,7 @@ def strip(scene: Scene, series: Series, width: int, height: int = 1) -> list[Lin
     across = axes.columns(width)
     if series.how == "marks":
         rows = [_marks(series, across)]
-    elif series.before:
+    elif series.before and height > 1:
         rows = _over_runs_before(scene, series, across, height)
     else:
         rows = _bars(series, across, height)
@@ -35,8 +36,12 @@ def strip(scene: Scene, series: Series, width: int, height: int = 1) -> list[Lin
     for number, pieces in enumerate(rows):
         name = series.name if number == len(rows) - 1 else ""
         line = Line.of((name[: axes.GUTTER - 1].ljust(axes.GUTTER), TEXT), *pieces)
-        said = series.said if number == len(rows) - 1 else ""
-        lines.append(line.fitted(axes.GUTTER + across).and_at(axes.GUTTER + across, Line.of((" ", TEXT), (said, STRONG))))
+        said = series.said[: axes.MARGIN - 1] if number == len(rows) - 1 else ""
+        lines.append(
+            line.fitted(axes.GUTTER + across).and_at(
+                axes.GUTTER + across, Line.of((" ", TEXT), (said, STRONG))
+            )
+        )
     return lines
 
 
@@ -46,7 +51,9 @@ def by_column(series: Series, across: int) -> list[float]:
     steps = len(series.values)
     for column in range(across):
         first = column * steps // across
-        known = [v for v in series.values[first : max(first + 1, (column + 1) * steps // across)] if v == v]
+        known = [
+            v for v in series.values[first : max(first + 1, (column + 1) * steps // across)] if not isnan(v)
+        ]
         if not known:
             found.append(math.nan)
         elif series.how == "mean":
@@ -59,7 +66,9 @@ def by_column(series: Series, across: int) -> list[float]:
 def _bars(series: Series, across: int, height: int) -> list[list[Piece]]:
     levels = height * 8 - 1
     filled = [
-        -1 if value != value else min(levels, max(0, round((value - series.base) / (series.full - series.base) * levels)))
+        -1
+        if isnan(value)
+        else min(levels, max(0, round((value - series.base) / (series.full - series.base) * levels)))
         for value in by_column(series, across)
     ]
     rows = []
@@ -94,7 +103,11 @@ def _over_runs_before(scene: Scene, series: Series, across: int, height: int) ->
         return made
 
     values = by_column(series, across)
-    now = [((column + 0.5) / across * scene.seconds, value) for column, value in enumerate(values) if value == value]
+    now = [
+        ((column + 0.5) / across * scene.seconds, value)
+        for column, value in enumerate(values)
+        if not isnan(value)
+    ]
     cells = canvas.compose([layer(BEFORE, run) for run in series.before], [layer(BLOCK, now)], across, height)
     return [[cell or (" ", BLOCK) for cell in row] for row in cells]
 

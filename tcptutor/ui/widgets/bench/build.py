@@ -1,0 +1,128 @@
+"""Makes the scene of a run from its history: windows over time, or rates where no windows are known."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from math import isnan
+
+from tcptutor.spec import Experiment
+from tcptutor.ui.live import Live
+from tcptutor.ui.widgets.bench.history import STEPS, History, rates
+from tcptutor.ui.widgets.bench.references import references, top
+from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up
+from tcptutor.ui.widgets.bench.scene import FlowCurve, OwnPrediction, Scene
+from tcptutor.ui.widgets.bench.series import series
+
+MOST_CURVES = 8
+"""Flows that are drawn one by one; of more a band and the first."""
+
+_SMOOTH = 0.5
+"""Seconds over which a rate is a curve and not the noise of single acknowledgements."""
+
+
+def scene_of(live: Live, history: History, own: OwnPrediction | None) -> Scene:
+    """Called in a thread, with a history that has followed the run."""
+    experiment = live.run.experiment
+    tcp = [history.flows[flow] for flow in sorted(history.flows)]
+    by_window = any(not isnan(high) and high > 0 for flow in tcp for high in flow.high)
+    if (tcp and not by_window) or (not tcp and history.udp):
+        return _by_rate(live, history)
+    curves = [
+        FlowCurve(name, flow.low, flow.high, flow.last, figure)
+        for flow, name, figure in zip(
+            tcp, flow_names(experiment, history.flows), _shares(live, history), strict=True
+        )
+    ]
+    beside = tuple(references(live, own))
+    upper, peak = top(curves, experiment, beside)
+    return Scene(
+        seconds=experiment.seconds,
+        warmup=experiment.flows.warmup,
+        until=history.until,
+        quantity="cwnd, segments",
+        top=upper,
+        curves=tuple(curves[:1] if len(curves) > MOST_CURVES else curves),
+        band=_band(curves) if len(curves) > MOST_CURVES else None,
+        references=beside,
+        series=dict(series(live, history)),
+        peak=peak,
+        flows=max(experiment.total_streams, len(curves)),
+        ended=not live.going_on,
+    )
+
+
+def flow_names(experiment: Experiment, flows: Iterable[int]) -> list[str]:
+    """Short names: the number, or the sending host where each pair has one flow; the algorithm where it differs."""
+    ordered = sorted(flows)
+    algorithms = {flow: experiment.algorithm(flow) for flow in ordered}
+    several = len(set(algorithms.values())) > 1
+    names = []
+    for flow in ordered:
+        host = experiment.pairs > 1 and experiment.flows.streams == 1
+        name = f"h{2 * flow + 1}" if host else f"{flow + 1}"
+        names.append(f"{name} {algorithms[flow]}" if several else name)
+    return names
+
+
+def _shares(live: Live, history: History) -> list[str]:
+    """Of each flow, once the run has ended."""
+    figures = {flow.flow: flow.share for flow in live.report.flows} if live.report else {}
+    if len(figures) < 2:
+        return [""] * len(history.flows)
+    return [f"{100 * figures[flow]:.0f} %" if flow in figures else "" for flow in sorted(history.flows)]
+
+
+def _band(curves: Sequence[FlowCurve]) -> FlowCurve:
+    low, high = array("d", [math.nan]) * STEPS, array("d", [math.nan]) * STEPS
+    for each in curves:
+        for at, (lowest, highest) in enumerate(zip(each.low, each.high, strict=True)):
+            if not isnan(lowest):
+                low[at] = lowest if isnan(low[at]) else min(low[at], lowest)
+                high[at] = highest if isnan(high[at]) else max(high[at], highest)
+    return FlowCurve(f"all {len(curves)}", low, high, high)
+
+
+def _by_rate(live: Live, history: History) -> Scene:
+    """Where no windows are known: of UDP, and of other programs' files."""
+    experiment = live.run.experiment
+    named = list(
+        zip(
+            flow_names(experiment, history.flows),
+            (history.flows[f].acked for f in sorted(history.flows)),
+            strict=True,
+        )
+    )
+    named += [(f"UDP {flow + 1}", each.received) for flow, each in sorted(history.udp.items())]
+    width = max(1, round(_SMOOTH / history.step))
+    smooth = {name: _smoothed(rates(acked, history.step), width) for name, acked in named}
+    highest = max((value for each in smooth.values() for value in each if not isnan(value)), default=1.0)
+    scale, unit = rate_unit(highest)
+    curves = []
+    for name, values in smooth.items():
+        scaled = array("d", [value / scale for value in values])
+        curves.append(FlowCurve(name, scaled, scaled, scaled))
+    many = len(curves) > MOST_CURVES
+    return Scene(
+        seconds=experiment.seconds,
+        warmup=experiment.flows.warmup,
+        until=history.until,
+        quantity=f"throughput, {unit}",
+        top=rounded_up(max(1.15 * highest / scale, 1e-3)),
+        curves=tuple(curves[:1] if many else curves),
+        band=_band(curves) if many else None,
+        references=(),
+        series=dict(series(live, history)),
+        flows=len(curves),
+        ended=not live.going_on,
+    )
+
+
+def _smoothed(values: Sequence[float], width: int) -> array[float]:
+    result = array("d", [math.nan]) * len(values)
+    for at, value in enumerate(values):
+        if not isnan(value):
+            near = [v for v in values[max(0, at - width // 2) : at + width // 2 + 1] if not isnan(v)]
+            result[at] = sum(near) / len(near)
+    return result

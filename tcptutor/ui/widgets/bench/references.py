@@ -1,0 +1,115 @@
+"""What was not measured in its place in the chart: limits, what models expect, means, the student's prediction."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator, Sequence
+from math import isnan
+from typing import TYPE_CHECKING
+
+from tcptutor.spec import Experiment
+from tcptutor.ui.live import Live
+from tcptutor.ui.widgets.bench.history import STEPS
+from tcptutor.ui.widgets.bench.scales import rounded_up
+from tcptutor.ui.widgets.bench.scene import FlowCurve, GuideLine, OwnPrediction, Points
+
+if TYPE_CHECKING:
+    from tcptutor.analysis import Expectation
+
+
+def references(live: Live, own: OwnPrediction | None) -> Iterator[GuideLine]:
+    experiment, expectation = live.run.experiment, live.expectation
+    seconds, warmup = experiment.seconds, experiment.flows.warmup
+    if expectation is not None:  # else the path is not known
+        yield from _limits(experiment)
+        if course := _course(expectation, seconds):
+            yield GuideLine("expected course", "course", course)
+        if expectation.cwnd_segments:
+            mean = expectation.cwnd_segments
+            yield GuideLine(f"expected mean {mean:.3g}", "expected", ((warmup, mean), (seconds, mean)))
+        if own and own.bps and expectation.binding.limited_by in ("random-loss", "receive-window"):
+            # Where no queue stands: throughput is a window over the path's own round trip.
+            window = (
+                own.bps * experiment.path.delay / (8 * experiment.segment * max(1, experiment.total_streams))
+            )
+            if window >= 1:
+                yield GuideLine("you", "you", ((0.0, window), (seconds, window)))
+    means = [flow.mean_cwnd_segments for flow in live.report.flows] if live.report else []
+    if any(means):
+        mean = sum(means) / len(means)
+        yield GuideLine(f"measured mean {mean:.3g}", "mean", ((warmup, mean), (seconds, mean)))
+
+
+def _limits(experiment: Experiment) -> Iterator[GuideLine]:
+    """What one flow may have under way: its receiver's window, its part of the path, and of the queue."""
+    seconds, flows = experiment.seconds, max(1, experiment.total_streams)
+    if experiment.hosts.window:
+        window = experiment.hosts.window / experiment.segment
+        yield GuideLine("window", "limit", ((0.0, window), (seconds, window)))
+    each = f"/{flows}" if flows > 1 else ""
+    for name, queue in ((f"BDP{each}", 0.0), (f"+queue{each}" if each else "BDP+queue", 1.0)):
+        points = list(_over_time(experiment, queue, flows))
+        if points:
+            yield GuideLine(name, "limit", points)
+
+
+def _over_time(experiment: Experiment, queue: float, flows: int) -> Iterator[tuple[float, float]]:
+    """Bandwidth-delay product and that part of the queue, segments a flow; it steps where the path changes."""
+    path = experiment.path
+    frame = experiment.segment + experiment.headers + experiment.framing
+    steps = [(0.0, path)]
+    for change in path.changes:
+        path = path.after(change)
+        steps.append((change.at, path))
+    value = None
+    for at, now in steps:
+        if not now.rate or not now.delay:
+            return
+        if value is not None:
+            yield at, value
+        value = (now.rate * now.delay / 8 + queue * now.queue) / frame / flows
+        yield at, value
+    assert value is not None
+    yield experiment.seconds, value
+
+
+def _course(expectation: Expectation, seconds: float) -> Points:
+    """The window over time that the models expect of one flow, the mean over all of them; empty where they do not."""
+    courses = set(expectation.trajectory)
+    if len(courses) < 2:
+        return next(iter(courses), ())
+    sums = array("d", [0.0]) * STEPS
+    numbers = array("d", [0.0]) * STEPS
+    for course in courses:
+        number = expectation.trajectory.count(course)
+        for t, window in course:
+            at = min(STEPS - 1, int(t / seconds * STEPS))
+            sums[at] += number * window
+            numbers[at] += number
+    return [
+        ((at + 0.5) * seconds / STEPS, total / number)
+        for at, (total, number) in enumerate(zip(sums, numbers, strict=True))
+        if number
+    ]
+
+
+def top(
+    curves: Sequence[FlowCurve], experiment: Experiment, references: Sequence[GuideLine]
+) -> tuple[float, float]:
+    """The upper end of the axis, a round number, and the highest value where it is cut off.
+
+    The overshoot of slow start in the warm-up may be twenty times the rest; it is cut off, at two times the
+    expected mean, so that the part that counts can be seen. A limit just above what is measured is shown.
+    """
+    start = math.ceil(experiment.flows.warmup / experiment.seconds * STEPS)
+    measured = max((v for each in curves for v in each.high[start:] if not isnan(v)), default=0.0)
+    early = max((v for each in curves for v in each.high[:start] if not isnan(v)), default=0.0)
+    expected = next((each.value for each in references if each.kind == "expected"), 0.0)
+    limit = max((each.value for each in references if each.kind == "limit"), default=0.0)
+    bound = 2 * expected or 1.5 * limit or max(1.5 * measured, 40 if measured else early)
+    least = max(measured, min(early, bound), expected * 1.5, 10)
+    near = [each.value for each in references if each.kind != "mean" and each.value <= 1.3 * least]
+    top = rounded_up(max([least, *(1.04 * value for value in near)]))
+    highest = max(measured, early)
+    return top, highest if highest > top else 0.0

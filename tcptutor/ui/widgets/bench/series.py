@@ -1,0 +1,117 @@
+"""The strips of a run as data: throughput, UDP, RTT, queue, losses, what was sent again."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator, Sequence
+from math import isnan
+
+from tcptutor import units
+from tcptutor.ui.live import Live
+from tcptutor.ui.widgets.bench.history import STEPS, History, filled, rates
+from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up, size_unit
+from tcptutor.ui.widgets.bench.scene import Points, Series
+
+
+def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
+    experiment, ended = live.run.experiment, not live.going_on
+    if history.flows:
+        yield "throughput", _throughput(live, history)
+    for flow, mine in sorted(history.udp.items()):
+        yield f"udp{flow}", _udp(live, history, flow, mine.received)
+    if any(flow.base_rtt < math.inf for flow in history.flows.values()):
+        yield "rtt", _rtt(live, history)
+    path = experiment.path
+    if path.rate and path.queue and any(not isnan(value) for value in history.queue):
+        scale, unit = size_unit(path.queue)
+        values = filled(history.queue)
+        known = [value for value in values if not isnan(value)]
+        said = f"most {max(known) / scale:.3g}" if ended else f"now {known[-1] / scale:.3g}"
+        yield (
+            "queue",
+            Series(
+                f"queue, {unit}", values, float(path.queue), said, how="most", scale=units.size(path.queue)
+            ),
+        )
+    if history.flows:
+        resent = sum(flow.total_resent for flow in history.flows.values())
+        together = [sum(step) for step in zip(*(flow.resent for flow in history.flows.values()), strict=True)]
+        losses = [sum(step) for step in zip(*(flow.losses for flow in history.flows.values()), strict=True)]
+        counted = _counted(live.report.loss_events) if live.report else ""
+        yield (
+            "losses",
+            Series("losses", losses, 1.0, counted, how="marks", over=history.dropped if path.rate else ()),
+        )
+        # The overshoot of slow start may lose a hundred times as much as all the rest: it is cut off.
+        most = max(4.0, *together[math.ceil(experiment.flows.warmup / experiment.seconds * STEPS) :])
+        counted = _counted(live.report.retransmits) if live.report else f"{resent} so far"
+        yield "resent", Series("sent again", together, most, counted, how="sum", scale=f"{most:g} segments")
+
+
+def _counted(number: int) -> str:
+    """In the measured time; as much of that as there is room for."""
+    return f"{number} measured" if number < 1000 else f"{number} meas."
+
+
+def _throughput(live: Live, history: History) -> Series:
+    total = array("d", [math.nan]) * STEPS
+    for flow in history.flows.values():
+        for at, rate in enumerate(rates(flow.acked, history.step)):
+            if not isnan(rate):
+                total[at] = rate if isnan(total[at]) else total[at] + rate
+    link = live.run.experiment.path.rate
+    full = link or max((rate for _, rate in live.rates), default=1.0)
+    if live.expectation is not None:
+        twice = rounded_up(2 * max(1.0, live.expectation.binding.throughput_bps))
+        full = min(link, twice) if link else twice
+    scale, unit = rate_unit(full)
+    said = f"now {latest(live.rates) / scale:.3g}" if live.rates else ""
+    if live.report:
+        said = f"mean {live.report.throughput_bps / scale:.3g}"
+    return Series(
+        unit, total, full, said, before=tuple(run.points for run in live.before), scale=units.rate(full)
+    )
+
+
+def _udp(live: Live, history: History, flow: int, received: Sequence[float]) -> Series:
+    rate, sent = rates(received, history.step), live.run.experiment.flows.udp_rate
+    scale, unit = rate_unit(sent)
+    result = next((each for each in live.run.udp if each.flow == flow), None)
+    if result is not None:
+        said = f"mean {result.received_bps / scale:.3g}"
+    else:
+        known = [value for value in rate if not isnan(value)]
+        said = f"now {_mean(known[-math.ceil(1 / history.step) :]) / scale:.3g}" if known else ""
+    return Series(f"UDP {unit}", rate, 1.25 * sent, said, scale=units.rate(1.25 * sent))
+
+
+def _rtt(live: Live, history: History) -> Series:
+    flows = [filled(flow.rtt) for flow in history.flows.values()]
+    together = array("d", [math.nan]) * STEPS
+    for at, values in enumerate(zip(*flows, strict=True)):
+        known = [value for value in values if not isnan(value)]
+        if known:
+            together[at] = sum(known) / len(known)
+    path = live.run.experiment.path
+    base = min(flow.base_rtt for flow in history.flows.values())
+    highest = max((value for value in together if not isnan(value)), default=base)
+    full = base + path.queue * 8 / path.rate if path.rate else 0.0
+    if not base < full < 20 * max(highest, base):
+        full = max(highest, 1.2 * base)
+    scale, unit = (1e-3, "ms") if full < 2 else (1.0, "s")
+    known = [value for value in together if not isnan(value)]
+    said = f"now {_mean(known[-math.ceil(1 / history.step) :]) / scale:.3g}" if known else ""
+    if live.report and live.report.flows:
+        mean = _mean([flow.mean_rtt_s for flow in live.report.flows if flow.mean_rtt_s])
+        said = f"mean {mean / scale:.3g}" if mean else ""
+    return Series(f"RTT, {unit}", together, full, said, base=base, scale=units.seconds(full))
+
+
+def latest(points: Points, over: float = 1.0) -> float:
+    """The mean of the last second: single points jump too much to be read. 0 before there is one."""
+    return _mean([value for t, value in points[-200:] if t > points[-1][0] - over])
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

@@ -1,0 +1,148 @@
+"""What was measured beside the models and the student: the ruler, the table, each flow, and that they fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tcptutor import analysis
+from tcptutor.analysis import Report
+from tcptutor.run import load
+from tcptutor.ui.widgets.bench import models, result, ruler
+from tcptutor.ui.widgets.bench.scene import OwnPrediction
+
+from .lives import EIGHT, ONE, STORED, WINDOW, ended, going, live_of, screen, stored
+
+WIDTHS = (53, 64, 78, 116)
+OWN = OwnPrediction("1 Mbit/s", 1e6)
+
+
+def report(name: str) -> Report:
+    return analysis.report(stored(name))
+
+
+def drawn(name: str, width: int = 78, room: int = 9, own: OwnPrediction | None = OWN) -> list[str]:
+    return [line.text for line in ruler.ruler(report(name), own, (), width, room)]
+
+
+def table(name: str, width: int = 78, room: int = 40) -> list[str]:
+    run = stored(name)
+    return [line.text for line in models.table(report(name), run.experiment, OWN, width, room)]
+
+
+@pytest.mark.parametrize("file", sorted(STORED.iterdir()), ids=lambda file: file.stem)
+def test_no_line_is_wider_than_its_place(file: Path) -> None:
+    live = live_of(load(file))
+    for width in WIDTHS:
+        for view in ("chart", "models", "flows"):
+            assert max(map(len, screen(live, width, 30, view, OWN))) <= width  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [ONE, EIGHT, WINDOW, "timeouts", "bbr-loss", "full-link"])
+def test_the_measurement_crosses_the_bands_of_the_models_that_explain_it(name: str) -> None:
+    told = report(name)
+    for line in ruler.ruler(told, OWN, (), 78, 9)[: len(told.compared)]:
+        row = line.text
+        inside = "├" in row[: row.find("╂")] or any(sign in row for sign in "╋┠┨")
+        if row.endswith(ruler.WITHIN):
+            assert inside, row
+        if row.endswith(ruler.BEYOND):
+            assert "┃" in row or "╂" not in row
+
+
+def test_it_grows_from_three_lines_to_all_models() -> None:
+    told = report(ONE)
+    for room in range(3, 12):
+        lines = drawn(ONE, room=room)
+        assert len(lines) == min(room, len(told.compared) + 2)
+        assert lines[0].startswith("Mathis ")
+        assert any(line.startswith("you ") for line in lines)
+        assert "measured 9 Mbit/s" in lines[-1]
+
+
+def test_it_is_logarithmic_where_it_must() -> None:
+    assert "log" in drawn(ONE, room=3)[-1], "1 beside 9"
+    assert "log" not in drawn(ONE, room=3, own=OwnPrediction("12", 12e6))[-1]
+    far = drawn("timeouts", own=OwnPrediction("1 Gbit/s", 1e9))
+    assert max(map(len, far)) <= 78
+
+
+def test_the_sign_stands_under_the_heavy_line() -> None:
+    for width in range(45, 120, 5):
+        for name in (ONE, EIGHT, "timeouts", "bbr-loss"):
+            first, *_, last = drawn(name, width=width, own=OwnPrediction("", 99e6))
+            assert first[last.index("▲")] in "┃╂╋┠┨"
+
+
+def test_you_are_told_how_far_off() -> None:
+    for bps, said in ((12e6, "12, 33 % too high"), (9e6, "9, right"), (99e6, "99, 11 × too high")):
+        assert any(line.endswith(said) for line in drawn(ONE, own=OwnPrediction("", bps))), said
+
+
+def test_the_table_leads_with_the_page_s_formula_and_says_what_was_capped() -> None:
+    lines = table(EIGHT)
+    assert lines[1].startswith("8 × Mathis ")
+    assert lines[2] == "  8 × 9.58 = 76.6 Mbit/s, the link carries 47.8"
+    assert lines[3].startswith("link ")
+    assert table(ONE)[2] == "  1448 B × 1.31 / (50 ms × √0.1 %)"
+
+
+def test_each_model_has_prediction_difference_and_tolerance() -> None:
+    lines = table("four-lossy-streams")
+    assert "36.7 Mbit/s" in lines[0]
+    assert lines[1].endswith("38.3 Mbit/s    4 % below  ✓ ±13 %")
+    assert any(line.startswith("link") and line.endswith("not the limit") for line in lines)
+    assert lines[-1].startswith("you ")
+
+
+def test_models_that_differ_for_the_same_reason_have_it_once() -> None:
+    text = "\n".join(table("bbr-loss"))
+    assert text.count("bbr does not take a loss for congestion") == 1
+
+
+def test_where_lines_are_few_formulas_give_way_and_models_stay() -> None:
+    whole = table("bbr-loss")
+    for room in range(9, len(whole) + 1):
+        lines = table("bbr-loss", room=room)
+        assert len(lines) <= room
+        for each in report("bbr-loss").compared:
+            assert any(line.startswith(each.prediction.label) for line in lines)
+
+
+def test_each_flow_has_its_figures_and_all_together_their_fairness() -> None:
+    live = ended(EIGHT)
+    lines = screen(live, view="flows")
+    assert lines[0].split() == ["flow", "cwnd", "Mbit/s", "share", "again", "losses", "RTT", "ms", "CoV"]
+    assert live.report is not None
+    for flow, line in zip(live.report.flows, lines[1:9], strict=True):
+        words = line.split()
+        assert words[0] == f"{flow.flow + 1}"
+        assert words[-7:-5] == [f"{flow.throughput_bps / 1e6:.3g}", f"{100 * flow.share:.0f}"]
+        assert words[-4:-2] == [f"{flow.retransmits}", f"{flow.losses}"]
+        assert words[-1] == f"{flow.cov:.2f}"
+    assert "Jain's index 0.953 · CoV between flows 0.22 · 44 sent again · 42 losses" in lines
+    running = screen(going(EIGHT, 8.0), view="flows")
+    assert len(running) == 9
+    assert "share" not in running[0], "nothing of a mean before there is one"
+
+
+def test_a_note_that_is_said_elsewhere_is_not_said_again() -> None:
+    live = ended("slow-start")
+    text = "\n".join(line.text for line in result.why(live, 200))
+    assert live.report is not None
+    assert text.count(live.report.note) == (1 if live.report.note else text.count(""))
+
+
+def test_a_number_and_its_unit_stay_on_one_line() -> None:
+    live = ended("timeouts")
+    for width in range(30, 70):
+        assert not any(line.text.startswith(("% ", "Mbit/s", "s ")) for line in result.why(live, width))
+
+
+def test_a_run_that_failed_says_so_first() -> None:
+    run = msgspec.structs.replace(stored(ONE), complete=False, note="stopped by you", experiment_s=20.0)
+    live = live_of(run)
+    for size in ((78, 22), (62, 12)):
+        assert any("cut short at 20.0 of 45 s: stopped by you." in line for line in screen(live, *size))
