@@ -40,19 +40,6 @@ class Rates:
         return self._throughput.points
 
 
-def udp_rates(run: Run) -> dict[int, list[tuple[float, float]]]:
-    """Of each UDP flow what its receiver got over time: (s, bit/s); nothing where no receiver told."""
-    found: dict[int, list[tuple[float, float]]] = {}
-    last: dict[int, tuple[float, int]] = {}
-    columns = (run.udp_samples.column(name) for name in ("flow", "t", "received"))
-    for flow, t, received in zip(*columns, strict=True):
-        before_t, before = last.get(flow, (0.0, 0))
-        if t > before_t:
-            found.setdefault(flow, []).append((t, 8 * (received - before) / (t - before_t)))
-        last[flow] = (t, received)
-    return found
-
-
 async def expectation(experiment: Experiment) -> Expectation:
     """What the models say about it."""
     return await _apart(_expectation, experiment)

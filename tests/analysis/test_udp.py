@@ -16,7 +16,6 @@ from tcptutor.analysis.expected.udp import expect_udp
 from tcptutor.exchange import export
 from tcptutor.run import Fidelity, QueueSample, QueueTable, Run, UdpResult, UdpSample, load, save
 from tcptutor.runs.store import RunStore
-from tcptutor.ui.reading import udp_rates
 from tests.analysis.synthetic import empty, experiment, run_of
 
 ALONE = {"streams": "0", "udp_streams": "1", "rate": "10 Mbit/s"}
@@ -149,14 +148,6 @@ def sampled(warmup: str = "0 s", jitter: float | None = None) -> Run:
             UdpSample(flow, step / 5, 1000 * (sent - lost), sent, lost, jitter) for flow, lost in rows
         )
     return made
-
-
-def test_rates_over_time_are_of_each_flow() -> None:
-    assert udp_rates(empty(experiment(**ALONE))) == {}
-    rates = udp_rates(sampled())
-    assert [len(points) for points in rates.values()] == [20, 20]
-    assert rates[0][3] == (pytest.approx(0.8), pytest.approx(8 * 100_000))
-    assert [bps for _, bps in rates[1]] == pytest.approx([8 * 90_000] * 20)
 
 
 def test_a_run_that_was_cut_off_has_what_its_samples_tell(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def blocks() -> None:
         _line(f"event loop blocked while 16 flows × 65 s are {work}", longest * 1000, 30, " ms")
 
 
-def sizes() -> None:
+def disk_and_memory() -> None:
     """Disk and memory of the guest."""
     guest = Snapshots()
     on_disk = guest.image.size() + sum(guest.size(clock) for clock in CLOCKS)
@@ -177,7 +177,7 @@ def main() -> int:
     long_journal()
     streaming()
     blocks()
-    sizes()
+    disk_and_memory()
     if "--build" in sys.argv:
         build()
     return 0 if all(_met) else 1
