@@ -138,7 +138,7 @@ def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
     wrong = {number: _unmeasured(each) for number, each in enumerate(documents, 1)}
     runs = [(number, _run(each, file, path)) for number, each in enumerate(documents, 1) if not wrong[number]]
     if not runs:
-        raise TutorError(f"{file}: {wrong[1]}: nothing was measured, run the test again")
+        raise TutorError(f"{file}: {wrong[1]}: nothing was measured, run the test again, or longer")
     if len(documents) > 1:
         for number, run in runs:
             run.note += f"; test {number} of {len(documents)} in the file"

@@ -125,3 +125,11 @@ def test_a_file_cut_short_is_told(tmp_path: Path) -> None:
         part.write_bytes(data[: int(len(data) * share)])
         with pytest.raises(TutorError, match="damaged"):
             import_run(part)
+
+
+def test_what_sent_beside_the_tcp_flows_is_said_to_be_left_out(changed) -> None:
+    def beside(data: dict[str, Any]) -> None:
+        data["results"] |= {"VoIP::delay": [1.0], "VoIP::loss": [0.0], "Ping (ms) ICMP": [1.0]}
+
+    assert import_run(changed(beside)).note.endswith("; VoIP in it is not read: only TCP is")
+    assert "not read" not in import_run(FILE).note

@@ -95,6 +95,14 @@ async def test_after_the_run_a_wrong_prediction_is_answered(page) -> None:
     )
 
 
+async def test_the_answer_is_in_view_in_a_small_terminal(make_app) -> None:
+    async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
+        await pilot.press("n", *keys("99"), "enter")
+        await until_text(pilot, "99 Mbit/s  (locked)")
+        await pilot.press("r")
+        await until_text(pilot, "99 Mbit/s: that is the link's rate, 4.5 times too much")
+
+
 async def test_the_answer_stands_there_when_the_page_is_opened_again(make_app) -> None:
     async with make_app("one-flow").run_test(size=(120, 40)) as pilot:
         await pilot.press("n", *keys("22.4"), "enter")
@@ -102,7 +110,7 @@ async def test_the_answer_stands_there_when_the_page_is_opened_again(make_app) -
         await pilot.press("r")
         await until_text(pilot, "22.4 Mbit/s is right within")
     async with make_app("one-flow").run_test(size=(120, 40)) as pilot:
-        await pilot.press("n")
+        # It opens where it was left.
         await until_text(pilot, "22.4 Mbit/s is right within")
 
 

@@ -29,6 +29,8 @@ class PredictBox(EntryBox[Predict]):
         super().__init__(activity)
         self._doubted = ""
         """What was asked about; Enter locks just that. Empty for nothing."""
+        self._unanswered = False
+        """Whether it was locked just now, and no run has answered it yet."""
 
     def ask(self) -> Content:
         return paragraphs(self.activity.ask)
@@ -36,9 +38,12 @@ class PredictBox(EntryBox[Predict]):
     def unit(self) -> str:
         return self.activity.plain_unit
 
-    def show(self, response: MarkedResponse, just_now: bool) -> None:  # noqa: ARG002
+    def show(self, response: MarkedResponse, just_now: bool) -> None:
         self._doubted = ""
-        super().show(response, just_now=False)
+        answered = bool(response.mark and response.mark.feedback)
+        # A run that has just ended scrolls on to what belongs after it: its answer is to be seen first.
+        super().show(response, just_now=answered and self._unanswered)
+        self._unanswered = not answered and (just_now or self._unanswered)
 
     def told(self, response: MarkedResponse) -> Content:
         if not isinstance(response.given, str) or not response.given:
