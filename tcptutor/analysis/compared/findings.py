@@ -229,8 +229,8 @@ class Findings:
 
     @property
     def reordering(self) -> bool:
-        """Whether TCP found nearly as much out of order as it took for lost."""
-        return self.evidence.lossy and self.evidence.reordered >= max(3, self.evidence.loss_events)
+        """Whether TCP found at least as much out of order as it took for lost."""
+        return self.evidence.retransmits > 0 and self.evidence.reordered >= max(3, self.evidence.loss_events)
 
     @property
     def computer(self) -> bool:

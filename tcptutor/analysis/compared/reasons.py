@@ -284,8 +284,8 @@ def short_buffer(it: Difference) -> str:
         return ""
     start, end = it.measured.span
     dry = [row.bytes == 0 for row in it.measured.run.queue if start <= row.t <= end]
-    lossy = it.seen is not None and it.seen.lossy
-    if not lossy or (dry and not any(dry)) or not it.explained(used := case.sawtooth_use(x)):
+    cut = it.seen is not None and (it.seen.retransmits > 0 or it.seen.marks > 0)
+    if not cut or (dry and not any(dry)) or not it.explained(used := case.sawtooth_use(x)):
         return ""
     return f"a queue of {x:.2g} BDP runs dry after each loss, and Reno leaves {units.percent(1 - used, 2)} of the link"
 

@@ -245,7 +245,9 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
     ways = [links[reverse] for reverse in sorted({experiment.reversed(flow.flow) for flow in flows})]
     carried = [goodput for link in ways if (goodput := link.goodput(start, end)) is not None]
     goodput = math.fsum(carried) if len(carried) == len(ways) else None
-    used = throughput / goodput if goodput else None
+    arrived = math.fsum(each.grown(ARRIVED) for each in measured.intervals)
+    carried_bps = 8 * arrived / (end - start) if measured.intervals and end > start else throughput
+    used = carried_bps / goodput if goodput else None
     if len(ways) == 1:
         used = _used(ways[0], start, end, used)
     waits = [wait for link in ways if (wait := link.wait(start, end)) is not None]
