@@ -42,8 +42,8 @@ def sysctl(host: Host, name: str, value: str | None = None) -> str:
         if value is None:
             raise LabError(f"{name} cannot be read on {host.name}: {error.strerror}") from error
         raise UsageError(
-            f"the kernel refuses {name} = {value} ({error.strerror}): `sysctl {name}` in `tcptutor shell h1` shows what it"
-            " has"
+            f"the kernel refuses {name} = {value} ({error.strerror}):"
+            f" `sysctl {name}` in `tcptutor shell h1` shows what it has"
         ) from error
 
 

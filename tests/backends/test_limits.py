@@ -84,7 +84,7 @@ async def test_a_setting_that_the_kernel_refuses_is_the_users(guest: GuestBacken
     [
         {"qdisc": "red", "queue": "15 MB"},
         {"queue": "1 GiB", "loss": "1e-7 %"},
-        {"udp_streams": "48", "udp_rate": "20 kbit/s", "delay": "50 ms"},
+        {"udp_streams": "24", "udp_rate": "20 kbit/s", "delay": "100 ms", "window": "16 KiB"},
         {"delay": "2 s", "duration": "8 s"},
     ],
     ids=["red with a large queue", "a queue of 1 GiB", "many UDP flows", "a path of 2 s"],

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from tcptutor import places
-from tcptutor.backends.guest import sizes
+from tcptutor.backends.guest.sizes import ORDINARY
 from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
 from tcptutor.journal import Journal
 from tests.benchmarks.blocking import longest_blocks
@@ -154,7 +154,7 @@ def disk_and_memory() -> None:
     guest = Snapshots()
     on_disk = guest.image.size() + sum(guest.size(clock) for clock in CLOCKS)
     _line("guest image and snapshots on disk", on_disk / 1e6, 350, " MB")
-    _line("guest memory", sizes.ORDINARY, 512, " MiB")
+    _line("guest memory", ORDINARY, 512, " MiB")
 
 
 def build() -> None:

@@ -16,7 +16,7 @@ SIZES = (ORDINARY, 1024, 4096, 16384)
 _QEMU_MIB = 100
 """What QEMU itself needs beside the guest's memory."""
 _SYSTEM, _PAGES = 210 << 20, 0.03
-"""What the guest's own system takes, measured: bytes, and a share of the memory for what the kernel knows of each page."""
+"""What the guest's own system takes, measured: bytes, and a share of the memory, for what is known of each page."""
 _MEMINFO = Path("/proc/meminfo")
 
 
