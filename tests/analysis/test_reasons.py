@@ -95,7 +95,7 @@ def test_a_window_that_the_kernel_made_larger() -> None:
 
 
 def test_a_window_holds_whole_segments() -> None:
-    """Of the sixteen that fit into 24 KiB fifteen go each round trip; smaller windows are counted in segments anyway."""
+    """Of the sixteen that fit into 24 KiB fifteen go each round trip; smaller ones are counted in segments."""
     run = run_of(experiment(window="24 KiB"), 8 * 15 * 1448 / 0.0501, snd_wnd=24576)
     assert compared(run, "window").reason == (
         "16 whole segments fit into 24 KiB, and the ACK of the last one may wait for another"

@@ -35,16 +35,18 @@ def test_no_line_is_wider_than_its_place(file: Path) -> None:
 def test_each_model_has_prediction_difference_and_tolerance() -> None:
     head, first, *_, last = rows("four-lossy-streams")
     assert head.endswith("predicted  measured 36.7 Mbit/s is")
-    assert first == "4 × Mathis              38.3 Mbit/s   4 % below  ✓ within ±13 %"
+    assert first == "4 × Reno                37.2 Mbit/s   1 % below  ✓ within ±15 %"
     assert last == "link                    95.6 Mbit/s  62 % below  not the limit"
 
 
 def test_the_binding_model_s_reason_stands_under_it_and_is_said_once() -> None:
     lines = rows("timeouts")
     why = "waiting for timeouts took 77 % of the time, which this model leaves out"
-    assert lines[1].endswith("✗ beyond ±49 %")
-    assert lines[2] == f"  {why}"
-    assert sum(why in line for line in lines) == 1
+    # At 40 % loss its model is too unsure to be right or wrong, and one run has hardly a loss that is no timeout.
+    assert lines[1].endswith("±100 %")
+    assert lines[2].startswith("  too few losses")
+    assert sum("too few losses" in line for line in lines) == 1
+    assert not any(why in line for line in lines)
     # Where the note is that reason, it does not stand again below.
     run = load(RUNS / "slow-start.tcprun")
     whole = analysis.report(run)
@@ -59,14 +61,14 @@ def test_models_that_differ_for_the_same_reason_have_it_once() -> None:
     assert lines.count(why) == 1
     before = lines[: lines.index(why)]
     assert [line.split("  ")[0] for line in before[-4:]] == [
-        "Mathis, manual C=1", "Padhye", "Mathis, periodic", "Mathis",
+        "Padhye", "Reno", "Mathis, periodic", "Mathis",
     ]  # fmt: skip
 
 
 def test_words_give_way_before_names_do() -> None:
     wide, narrow = rows("four-lossy-streams", 64), rows("four-lossy-streams", 53)
-    assert "4 × Mathis, manual C=1  29.2 Mbit/s  25 % above  ✓ within ±39 %" in wide
-    assert "4 × Mathis, manual…  29.2 Mbit/s  25 % above  ✓ ±39 %" in narrow
+    assert "4 × Mathis, manual C=1  29.2 Mbit/s  25 % above  ✗ beyond ±17 %" in wide
+    assert "4 × Mathis, manual…  29.2 Mbit/s  25 % above  ✗ ±17 %" in narrow
     assert narrow[-1].endswith("62 % below  –")
 
 
@@ -79,9 +81,9 @@ def test_a_number_and_its_unit_stay_on_one_line() -> None:
 
 def test_a_small_terminal_has_the_binding_model_and_its_reason() -> None:
     text = comparison.line(report("timeouts"), OwnPrediction("1 Mbit/s", 1e6), 78).plain.split("\n")
-    assert text[0] == "measured 91.3 kbit/s   Mathis 479 kbit/s (−81 %, ±49 %) ✗"
-    assert text[1] == "you 1 Mbit/s (−91 %)"
-    assert text[2].startswith("  waiting for timeouts took 77 % of the time")
+    assert text[0].startswith("measured 91.3 kbit/s   Reno 78 kbit/s (+17 %, ±100 %)")
+    assert text[0].endswith("you 1 Mbit/s (−91 %)")
+    assert text[1].startswith("  too few losses")
 
 
 def test_where_lines_are_few_the_last_models_are_only_counted() -> None:

@@ -165,7 +165,7 @@ def timed_out(it: Difference) -> str:
     if it.model is ThroughputModel.PADHYE:
         fewer = it.ratio > 1 and share > 0.1 and it.ratio <= 1.5 / (1 - share)
         return "Linux avoids most of Padhye's timeouts: RACK and tail loss probes" if fewer else ""
-    if it.ratio >= 1 or max(share / 2, stalled) < 0.1:
+    if it.ratio >= 1 or it.model.has_timeouts or max(share / 2, stalled) < 0.1:
         return ""
     if stalled >= 0.1:
         took = units.percent(stalled, 2)

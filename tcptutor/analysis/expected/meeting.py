@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from tcptutor import theory, units
-from tcptutor.analysis.case import Case
+from tcptutor.analysis.case import MIN_RTO, Case
 from tcptutor.analysis.expected.loss import law_error, spread_of
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.analysis.models import LimitedBy, ThroughputModel
@@ -72,7 +72,7 @@ def is_known(case: Case) -> bool:
 
 def bursts_error(case: Case) -> float:
     """What a short queue may drop of the bursts that come after a repair, relative; less the more of them fits."""
-    return _BURSTS_ERROR * min(1.0, _BURST * case.frame / case.queue) ** 1.5
+    return _BURSTS_ERROR * math.pow(min(1.0, _BURST * case.frame / case.queue), 1.5)
 
 
 def _rates(case: Case) -> tuple[float, ...]:
@@ -83,8 +83,7 @@ def _rates(case: Case) -> tuple[float, ...]:
             algorithm=flow.algorithm,
             rtt=flow.rtt,
             loss=case.loss_rate,
-            # A timeout is never shorter than the round trip that it waits for, whatever a damaged run says.
-            rto=max(flow.rtt, case.rto + flow.rtt - case.rtt),
+            rto=flow.rtt + MIN_RTO,
             window=math.inf if case.in_flight is None else max(1.0, case.in_flight / case.mss),
             pace=math.inf if case.paced_rate is None else case.paced_rate / bits,
         )
