@@ -71,8 +71,21 @@ def is_known(case: Case) -> bool:
 
 
 def bursts_error(case: Case) -> float:
-    """What a short queue may drop of the bursts that come after a repair, relative; less the more of them fits."""
-    return _BURSTS_ERROR * math.pow(min(1.0, _BURST * case.frame / case.queue), 1.5)
+    """What a short queue may drop of the bursts that come after a repair, relative; less the more of them fits.
+
+    Random losses keep most windows below those whose bursts count.
+    """
+    error = _BURSTS_ERROR * math.pow(min(1.0, _BURST * case.frame / case.queue), 1.5)
+    return error / 2 if case.loss_rate > 0 else error
+
+
+def _phase(case: Case, total: float) -> float:
+    """What it matters where in its sawtooth the measured time begins: what is unused, less the more teeth there are."""
+    if case.room is None or total >= case.room:
+        return 0.0
+    window = case.room * case.rtt / 8 / case.mss / case.number
+    teeth = case.seconds / (case.rtt * window / 2)
+    return (1 - total / case.room) / math.sqrt(max(1.0, teeth))
 
 
 def _rates(case: Case) -> tuple[float, ...]:
@@ -136,6 +149,8 @@ def _sure(case: Case, total: float, least: Candidate, others: Sequence[Candidate
         sure["limit"] = least.sure.get("model", 0.0)
     if case.bursts_overflow:
         sure["bursts"] = bursts_error(case)
+    if not lossy:
+        sure["sawtooth"] = _phase(case, total)
     if lossy:
         spread = max(spread_of(flow.algorithm, case.loss_rate, flow.rtt) for flow, _ in case.kinds)
         flat = min((one.throughput for one in others), default=math.inf)
