@@ -22,6 +22,8 @@ _BURSTS_ERROR, _BURST = 0.48, 3
 
 _NAMES = {"reno": "Reno", "cubic": "CUBIC", "htcp": "H-TCP", "highspeed": "HighSpeed", "bbr": "BBR"}
 
+_LABEL = 24
+
 _PARTS: dict[LimitedBy, str] = {
     "receive-window": "window",
     "send-buffer": "buffer",
@@ -46,7 +48,7 @@ def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | 
         return None
     return Candidate(
         model=ThroughputModel.MEETING,
-        label=f"{case.times}{_label(case, lossy, others)}",
+        label=_label(case, lossy, others),
         throughput=total,
         formula=_formula(lossy, others),
         sure=_sure(case, total, least, others),
@@ -120,10 +122,16 @@ def _bbr(case: Case) -> tuple[float, ...]:
 
 
 def _label(case: Case, lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
+    """What meets, in 24 characters at most."""
     who = _NAMES.get(case.algorithm, "flows")
     nearest = min(others, key=lambda one: one.throughput)
     part = _PARTS.get(nearest.limited_by, "limit")
-    return f"{who} and {part}" if lossy else f"{who}, {'short queue' if part == 'link' else part}"
+    told = f"{who} and {part}"
+    if not lossy:
+        part = "short queue" if part == "link" else part
+        told = f"{who}, {part}"
+    label = f"{case.times}{told}"
+    return label if len(label) <= _LABEL else f"{case.times}{part}"
 
 
 def _formula(lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
