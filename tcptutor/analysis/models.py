@@ -115,6 +115,11 @@ class ThroughputModel(StrEnum):
         return self.is_of_loss or self.limited_by in ("receive-window", "send-buffer")
 
     @property
+    def has_timeouts(self) -> bool:
+        """Whether it counts what timeouts take."""
+        return self.constant is None and self is not ThroughputModel.CUBIC_PERIODIC
+
+    @property
     def has_start(self) -> bool:
         """Whether it counts what the flows' start takes."""
         return self is ThroughputModel.COMPLETION

@@ -146,7 +146,11 @@ class _HTCPEpoch:
         `htcp_cong_avoid` counts window / alpha of them, rounded up to an ACK, so half an ACK more on average; and the
         ACK at which it finds the count full starts a new count without being counted.
         """
-        alpha = 2 * (1 - self.beta) * max(1.0, rtt_scale(self.rtt) * speed_up((before.seconds + after.seconds) / 2))
+        alpha = (
+            2
+            * (1 - self.beta)
+            * max(1.0, rtt_scale(self.rtt) * speed_up((before.seconds + after.seconds) / 2))
+        )
         rounds, lost = after.rounds - before.rounds, 1.5 * self.acked
         middle = line + rounds / 2 * line / (line / alpha + lost)
         return line + rounds * middle / (middle / alpha + lost)

@@ -62,9 +62,7 @@ class LimitedFlow:
         return self.loss == 0 and math.isinf(self.window) and math.isinf(self.pace)
 
     def limits(self, rate: float = math.inf, queue: float = math.inf) -> Limits:
-        return Limits(
-            rtt=self.rtt, window=self.window, pace=self.pace, rate=rate, queue=queue, rto=self.rto
-        )
+        return Limits(rtt=self.rtt, window=self.window, pace=self.pace, rate=rate, queue=queue, rto=self.rto)
 
 
 def limited_rates(
@@ -72,10 +70,10 @@ def limited_rates(
 ) -> tuple[float, ...]:
     """Segments a second that arrive of each of `flows`, on average; infinite where nothing limits them.
 
-    rate: segments a second that the link carries which they share, above 0; queue: segments that wait before it at most, 0
-    or above; both infinite for no link. Never more than window, pace or link allow. Source: `theory.renewal` for a flow that
-    is alone or does not feel the others, `theory.together` for those that share a link; the senders are those of
-    net/ipv4. Raises ParameterError outside the domain.
+    rate: segments a second that the link carries which they share, above 0; queue: segments that wait before it at
+    most, 0 or above; both infinite for no link. Never more than window, pace or link allow. Source: `theory.renewal`
+    for a flow that is alone or does not feel the others, `theory.together` for those that share a link; the senders
+    are those of net/ipv4. Raises ParameterError outside the domain.
     """
     require(bool(flows), "flows", "none", "at least one", "without a flow there is no rate")
     require(rate > 0, "rate", rate, "above 0", "a link without a rate carries nothing")

@@ -6,9 +6,9 @@ is a Markov chain, and its stationary distribution gives what an epoch, from one
 in segments and in seconds. The one over the other is the mean rate. Nothing is drawn by chance here, and no
 constant stands for randomness: Reno's 1.31 comes out.
 
-A second limit is a bound of that course. Up to a window or a rate of pacing the course rises, and then it is flat. On a
-link the round trip grows with the queue, and the course ends where the queue is full. So where two limits meet the chain
-gives less than either alone.
+A second limit is a bound of that course. Up to a window or a rate of pacing the course rises, and then it is flat. On
+a link the round trip grows with the queue, and the course ends where the queue is full. So where two limits meet the
+chain gives less than either alone.
 """
 
 from __future__ import annotations
@@ -120,9 +120,9 @@ class Limits:
     def waiting(self, flight: float, others: float = 0.0) -> float:
         """Segments that wait at the receiver for another, on average, before they are acknowledged.
 
-        A flight of segments that neither link nor pacing spreads arrives at once, and of an odd number the last waits for
-        the next flight, or for ACK_DELAY; on average every second flight is odd. others: segments of other flows that
-        the link has under way.
+        A flight of segments that neither link nor pacing spreads arrives at once, and of an odd number the last waits
+        for the next flight, or for ACK_DELAY; on average every second flight is odd. others: segments of other flows
+        that the link has under way.
         """
         gap = self.rtt - (flight + others) / self.rate
         if self.rto <= 0 or gap <= 0 or self.pace < math.inf:
@@ -132,8 +132,8 @@ class Limits:
     def timeout(self, loss: float, flight: float) -> float:
         """Seconds that timeouts take on average after a round trip with `flight` segments.
 
-        With SACK and RACK a loss is found as soon as anything that was sent after it arrives. So only where nothing of a
-        round trip arrives a timeout is needed, which doubles as long as nothing does.
+        With SACK and RACK a loss is found as soon as anything that was sent after it arrives. So only where nothing of
+        a round trip arrives a timeout is needed, which doubles as long as nothing does.
         """
         return loss**flight * self.rto * backoff(loss) / (1 - loss) if loss < 1 else math.inf
 
@@ -146,7 +146,7 @@ class _Ending:
     seconds: float
     """What the piece adds to the epoch on average, whether or not it ends there."""
     segments: float
-    """The same, of what is sent."""
+    """Sent in the piece on average, whether or not the epoch ends there."""
     lost: float
     """The window when the segment is lost, segments."""
     found: float
@@ -174,8 +174,8 @@ def mean(sender: Sender, loss: float, limits: Limits) -> Mean:
     """What one flow does within `limits` when each segment is lost by chance.
 
     An epoch is, as in Linux: the round trip in which the last loss is repaired and the window stands still; growth
-    until a segment is lost, or until the queue is full; the round trip until that is found, whose other losses belong to
-    the same event (the recovery point of RFC 6675, section 5). A receiver's window moves on only when the repair
+    until a segment is lost, or until the queue is full; the round trip until that is found, whose other losses belong
+    to the same event (the recovery point of RFC 6675, section 5). A receiver's window moves on only when the repair
     arrives: of it the repair gets what the flight of the loss has left.
 
     loss: share of segments, from 0 to 1. The caller has checked it. Source: the renewal-reward theorem; the chain of
@@ -218,8 +218,8 @@ def mean(sender: Sender, loss: float, limits: Limits) -> Mean:
             seconds.append(lasts)
             segments.append(sent)
     share = _stationary(rows)
-    rate: float = sum(map(mul, share, segments)) / sum(map(mul, share, seconds))
-    return Mean(rate * (1 - loss), rate * limits.rtt)
+    sent_a_second: float = sum(map(mul, share, segments)) / sum(map(mul, share, seconds))
+    return Mean(sent_a_second * (1 - loss), sent_a_second * limits.rtt)
 
 
 def _repair(start: float, window: float, loss: float, limits: Limits) -> tuple[_Ending, float]:

@@ -1,4 +1,4 @@
-"""Reno's and HighSpeed's senders of Linux as `theory.renewal` takes them; CUBIC's and H-TCP's stand beside their laws."""
+"""Linux's senders of Reno and HighSpeed as `theory.renewal` takes them; CUBIC's and H-TCP's are beside their laws."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ class LinuxHighSpeed:
 def reno_random_window(loss: float) -> float:
     """Mean congestion window of Linux's Reno, segments, when each segment is lost by chance.
 
-    About 1.31 / sqrt(loss) where windows are large, less where they are small: cwnd is in whole segments, a loss is found
-    a round trip later and repaired in another, and what is lost meanwhile belongs to it. Without timeouts. loss: share
-    of segments, above 0 and at most 1. Source: net/ipv4/tcp_cong.c, and `theory.renewal` for the mean over the losses.
-    Raises ParameterError outside the domain.
+    About 1.31 / sqrt(loss) where windows are large, less where they are small: cwnd is in whole segments, a loss is
+    found a round trip later and repaired in another, and what is lost meanwhile belongs to it. Without timeouts.
+    loss: share of segments, above 0 and at most 1. Source: net/ipv4/tcp_cong.c, and `theory.renewal` for the mean over
+    the losses. Raises ParameterError outside the domain.
     """
     loss_rate(loss)
     return mean_window(LinuxReno(), loss, _ANY_RTT)
@@ -81,8 +81,8 @@ def reno_random_window(loss: float) -> float:
 def highspeed_random_window(loss: float) -> float:
     """Mean congestion window of Linux's HighSpeed TCP, segments, when each segment is lost by chance.
 
-    Below RFC 3649's `highspeed_window`, since Linux counts an ACK of two segments as one. loss: share of segments, above
-    0 and at most 1. Source: net/ipv4/tcp_highspeed.c, and `theory.renewal` for the mean over the losses. Raises
+    Below RFC 3649's `highspeed_window`, since Linux counts an ACK of two segments as one. loss: share of segments,
+    above 0 and at most 1. Source: net/ipv4/tcp_highspeed.c, and `theory.renewal` for the mean over the losses. Raises
     ParameterError outside the domain.
     """
     loss_rate(loss)

@@ -5,8 +5,8 @@ queue, so their senders are played side by side, a round trip at a time. Chance 
 flows lose are the quantiles of their distribution, in an order that is always the same, so that a short play gives the
 mean and the same one each time.
 
-When the queue is full, what is more than the link carries is dropped, of each flow its share, until the first flows have
-found their losses and halved: so several flows lose together, how many follows from how fast they all grow.
+When the queue is full, what is more than the link carries is dropped, of each flow its share, until the first flows
+have found their losses and halved: so several flows lose together, how many follows from how fast they all grow.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _drawn(flows: Sequence[_Flow], number: int) -> _Flow:
 
 
 def _delay(flows: Sequence[_Flow], rate: float, before: float, longest: float) -> tuple[float, float]:
-    """The queue's delay, seconds, that solves sum of flight / (base + delay) = rate; and the share that it lets through."""
+    """The queue's delay, seconds: sum of flight / (base + delay) = rate; and the share that it lets through."""
     if sum([flow.flight / flow.base for flow in flows]) <= rate:
         return 0.0, 1.0
     delay = before

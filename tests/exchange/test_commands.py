@@ -88,7 +88,7 @@ def test_import_keeps_the_run_and_prints_its_path(without_state: Path, tmp_path:
     )  # fmt: skip
     out = json.loads(whole.stdout)
     assert out["file"] == str(tmp_path / "x.tcprun")
-    assert out["predictions"][0]["model"] == "mathis"
+    assert out["predictions"][0]["model"] == "reno"
     assert out["predictions"][0]["ratio"] == pytest.approx(1, abs=0.1)
 
 

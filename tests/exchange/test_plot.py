@@ -58,7 +58,7 @@ def test_the_panels_show_what_was_measured(run: Run) -> None:
     assert [sum(each) for each in zip(*flows, strict=True)] == pytest.approx(
         line(throughput, "together").get_ydata()
     )
-    assert line(throughput, "expected (4 × Mathis)").get_ydata()[0] == pytest.approx(38.3, rel=0.01)
+    assert line(throughput, "expected (4 × Reno)").get_ydata()[0] == pytest.approx(37.2, rel=0.01)
     assert line(panel(drawn, "Payload"), "together").get_ydata()[-1] == pytest.approx(
         sum(row.bytes_acked for row in list(run.samples)[-4:]) / 1e6, rel=1e-3
     )

@@ -39,7 +39,7 @@ async def test_a_run_is_shown_as_it_stood_beside_its_page(run: Run, size: tuple[
             "parallel-streams/random-loss  Reno on a path with random loss",
             "fidelity valid",
             "cwnd, segments",
-            "4 × Mathis",
+            "4 × Reno",
             "measured 36.7 Mbit/s",
             "q quit",
         ):

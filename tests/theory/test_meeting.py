@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -46,7 +47,7 @@ def test_a_larger_window_is_never_slower_and_a_very_large_one_is_none(algorithm:
     windows = [4, 6, 10, 15, 25, 40, 80, 400]
     got = [alone(flow(algorithm, window=window)) for window in windows]
     # The chain tells so many windows apart, and less does not show.
-    assert all(more > 0.99 * less for less, more in zip(got, got[1:], strict=False))
+    assert all(more > 0.99 * less for less, more in pairwise(got))
     assert got[-1] == pytest.approx(alone(flow(algorithm)), rel=0.02)
 
 
@@ -58,7 +59,9 @@ def test_fewer_losses_are_faster_until_only_the_window_limits(algorithm: str) ->
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize(("rate", "queue", "loss"), [(400, 20, 5e-3), (400, 20, 0), (5000, 10, 3e-3), (900, 40, 2e-3)])
+@pytest.mark.parametrize(
+    ("rate", "queue", "loss"), [(400, 20, 5e-3), (400, 20, 0), (5000, 10, 3e-3), (900, 40, 2e-3)]
+)
 def test_the_chain_and_the_play_agree_on_one_flow(
     algorithm: str, rate: float, queue: float, loss: float
 ) -> None:

@@ -282,4 +282,6 @@ def draw(name: str, seed: int, count: int) -> Iterator[Drawn]:
         chance = random.Random(f"{name} {seed} {number}")
         settings = make(_Draw(chance))
         table = {"title": kind, "parameters": settings}
-        yield Drawn(kind, spec.build(f"validation/{name}-{seed}-{number}", table, seed=chance.getrandbits(32)))
+        yield Drawn(
+            kind, spec.build(f"validation/{name}-{seed}-{number}", table, seed=chance.getrandbits(32))
+        )

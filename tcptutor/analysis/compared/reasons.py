@@ -214,7 +214,7 @@ def timed_out(it: Difference) -> str:
             return ""
         took, said = units.percent(it.stalled, 2), units.percent(share, 2)
         return f"timeouts took {took} of the time, Padhye has {said}: Linux has RACK and tail loss probes"
-    if not it.explained(1 - it.stalled):
+    if it.model.has_timeouts or not it.explained(1 - it.stalled):
         return ""
     took = units.percent(it.stalled, 2)
     return f"waiting for timeouts took {took} of the time, which this model leaves out"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tcptutor import theory, units
-from tcptutor.analysis.case import Case, FlowCase
+from tcptutor.analysis.case import MIN_RTO, Case, FlowCase
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.analysis.models import MODELLED, ThroughputModel
 
@@ -24,7 +24,8 @@ PADHYE_ERROR = 0.1
 LAW_ERRORS = {"reno": 0.05, "cubic": 0.06, "htcp": 0.18, "highspeed": 0.2}
 """Of the senders derived from Linux's code.
 
-H-TCP and HighSpeed count ACKs. A host sends one for 2 to 5 segments, not always ACK_STRETCHED: √(3/2) is 1.22, √(3/5) 0.77.
+H-TCP and HighSpeed count ACKs, and a host sends one for 2 to 5 segments, not always for ACK_STRETCHED: √(3/2) is 1.22,
+√(3/5) is 0.77.
 """
 
 UNMODELLED_ERROR = 0.5
@@ -34,7 +35,7 @@ CORRELATED_ERROR = 1.0
 """netem's correlated losses are much rarer than their rate says, and no formula has them."""
 
 RENO_SPREAD = 0.57
-"""Relative standard deviation of Reno's throughput times the square root of its losses. From simulation, as the others."""
+"""Relative standard deviation of Reno's throughput times the square root of its losses; all are from simulation."""
 
 CUBIC_SPREAD = 1.1
 """Of CUBIC on its curve, which is as steep as HighSpeed's; Reno's where the Reno-friendly window is above it."""
@@ -56,7 +57,6 @@ TIMEOUTS_COUNT = 1 / 3
 
 ACKS_MATTER = 0.01
 """Chance that all acknowledgements of a window are lost from which on it counts."""
-
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,10 @@ class LossyFlow:
     @property
     def arriving(self) -> float:
         """Segments that arrive in a round trip of the empty path, by the sender's own law."""
-        flow = theory.LimitedFlow(algorithm=self.algorithm, rtt=self.rtt, loss=self.loss, rto=self.rto)
+        # A timeout as it is measured has backoff in it, which the law has by itself.
+        flow = theory.LimitedFlow(
+            algorithm=self.algorithm, rtt=self.rtt, loss=self.loss, rto=self.rtt + MIN_RTO
+        )
         return theory.limited_rates([flow])[0] * self.rtt
 
     @property
@@ -194,7 +197,7 @@ def estimates(flow: LossyFlow) -> tuple[LossEstimate, ...]:
 
 
 def law_error(algorithm: str, loss: float) -> float:
-    """How far the derived sender of `algorithm` may be off at `loss`, relative: more where windows are a few segments."""
+    """How far the derived sender of `algorithm` may be off at `loss`, relative: more where windows are small."""
     return 1.0 if loss > MOST_LOSS else LAW_ERRORS[algorithm] + 1.5 * loss
 
 

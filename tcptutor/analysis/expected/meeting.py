@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from tcptutor import theory, units
-from tcptutor.analysis.case import Case
+from tcptutor.analysis.case import MIN_RTO, Case
 from tcptutor.analysis.expected.loss import law_error, spread_of
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.analysis.models import LimitedBy, ThroughputModel
@@ -21,6 +21,8 @@ _BURSTS_ERROR, _BURST = 0.48, 3
 """Of a queue of so many frames: one that is shorter than the bursts of repairs drops a part of them."""
 
 _NAMES = {"reno": "Reno", "cubic": "CUBIC", "htcp": "H-TCP", "highspeed": "HighSpeed", "bbr": "BBR"}
+
+_LABEL = 24
 
 _PARTS: dict[LimitedBy, str] = {
     "receive-window": "window",
@@ -46,7 +48,7 @@ def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | 
         return None
     return Candidate(
         model=ThroughputModel.MEETING,
-        label=f"{case.times}{_label(case, lossy, others)}",
+        label=_label(case, lossy, others),
         throughput=total,
         formula=_formula(lossy, others),
         sure=_sure(case, total, least, others),
@@ -71,9 +73,21 @@ def is_known(case: Case) -> bool:
 
 
 def bursts_error(case: Case) -> float:
-    """What a short queue may drop of the bursts that come after a repair, relative; less the more of them fits."""
-    fits = min(1.0, _BURST * case.frame / case.queue)
-    return _BURSTS_ERROR * fits * math.sqrt(fits)
+    """What a short queue may drop of the bursts that come after a repair, relative; less the more of them fits.
+
+    Random losses keep most windows below those whose bursts count.
+    """
+    error = _BURSTS_ERROR * math.pow(min(1.0, _BURST * case.frame / case.queue), 1.5)
+    return error / 2 if case.loss_rate > 0 else error
+
+
+def _phase(case: Case, total: float) -> float:
+    """What it matters where in its sawtooth the measured time begins: what is unused, less the more teeth there are."""
+    if case.room is None or total >= case.room:
+        return 0.0
+    window = case.room * case.rtt / 8 / case.mss / case.number
+    teeth = case.seconds / (case.rtt * window / 2)
+    return (1 - total / case.room) / math.sqrt(max(1.0, teeth))
 
 
 def _rates(case: Case) -> tuple[float, ...]:
@@ -84,8 +98,7 @@ def _rates(case: Case) -> tuple[float, ...]:
             algorithm=flow.algorithm,
             rtt=flow.rtt,
             loss=case.loss_rate,
-            # A timeout is never shorter than the round trip that it waits for, whatever a damaged run says.
-            rto=max(flow.rtt, case.rto + flow.rtt - case.rtt),
+            rto=flow.rtt + MIN_RTO,
             window=math.inf if case.in_flight is None else max(1.0, case.in_flight / case.mss),
             pace=math.inf if case.paced_rate is None else case.paced_rate / bits,
         )
@@ -109,10 +122,16 @@ def _bbr(case: Case) -> tuple[float, ...]:
 
 
 def _label(case: Case, lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
+    """What meets, in 24 characters at most."""
     who = _NAMES.get(case.algorithm, "flows")
     nearest = min(others, key=lambda one: one.throughput)
     part = _PARTS.get(nearest.limited_by, "limit")
-    return f"{who} and {part}" if lossy else f"{who}, {'short queue' if part == 'link' else part}"
+    told = f"{who} and {part}"
+    if not lossy:
+        part = "short queue" if part == "link" else part
+        told = f"{who}, {part}"
+    label = f"{case.times}{told}"
+    return label if len(label) <= _LABEL else f"{case.times}{part}"
 
 
 def _formula(lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
@@ -138,6 +157,8 @@ def _sure(case: Case, total: float, least: Candidate, others: Sequence[Candidate
         sure["limit"] = least.sure.get("model", 0.0)
     if case.bursts_overflow:
         sure["bursts"] = bursts_error(case)
+    if not lossy:
+        sure["sawtooth"] = _phase(case, total)
     if lossy:
         spread = max(spread_of(flow.algorithm, case.loss_rate, flow.rtt) for flow, _ in case.kinds)
         flat = min((one.throughput for one in others), default=math.inf)

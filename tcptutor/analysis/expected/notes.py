@@ -67,9 +67,8 @@ def _losses(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
 
 
 def _of_limits(case: Case, binding: Candidate, near: Sequence[Candidate]) -> Iterator[str]:
-    if binding.limited_by == "bottleneck" and case.bursts_overflow:
-        if not is_known(case):
-            yield f"a queue of {case.queue // case.frame} frames drops TCP's own bursts: expect less"
+    if binding.limited_by == "bottleneck" and case.bursts_overflow and not is_known(case):
+        yield f"a queue of {case.queue // case.frame} frames drops TCP's own bursts: expect less"
     if binding.model is ThroughputModel.MEETING:
         yield "two limits meet here: together they leave less than either alone"
     if not near:

@@ -24,10 +24,9 @@ _BESIDE_THE_WINDOW = frozenset({"receive-window", "send-buffer", "pacing", "appl
 
 def mean_window(case: Case, binding: Candidate, near: list[Candidate]) -> float | None:
     """Segments of one flow: given by loss models, by a sawtooth over a full link, and by BBR; None elsewhere."""
-    if not case.flows or case.down or len(case.kinds) > 1:
+    queued = binding.model is ThroughputModel.MEETING and case.room is not None
+    if not case.flows or case.down or len(case.kinds) > 1 or queued:
         return None
-    if binding.model is ThroughputModel.MEETING and case.room is not None:
-        return None  # the queue is a part of it
     if binding.is_lossy:
         return binding.throughput * case.rtt / (8 * case.mss * case.number)
     beside = any(one.limited_by in _BESIDE_THE_WINDOW for one in near)
