@@ -186,7 +186,7 @@ async def test_udp_by_hand_is_a_run_of_its_own(backend: Backend, build: Build) -
     assert (run.experiment.flows.streams, run.experiment.flows.udp_streams) == (0, 2)
     assert run.experiment.flows.udp_rate == pytest.approx(1.5e6, rel=0.15 * patience.busy())
     assert run.experiment.flows.length == 1448
-    # Its greetings are two datagrams more, and of what is lost after the last that arrives iperf3's receiver is not told.
+    # Its greetings are two more, and of what is lost after the last that arrives iperf3's receiver is not told.
     assert udp.datagrams == pytest.approx(datagrams, abs=16)
     assert udp.lost == pytest.approx(lost, abs=16)
     assert udp.received_bps == pytest.approx(rate * 1e6, rel=0.15 * patience.busy())
