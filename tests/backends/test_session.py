@@ -174,24 +174,24 @@ async def test_what_is_sent_by_hand_is_a_run_like_any_other(backend: Backend, bu
 
 async def test_udp_by_hand_is_a_run_of_its_own(backend: Backend, build: Build) -> None:
     """Counted by the hosts' kernels: what was sent and read, not how evenly."""
-    lossy = {"loss": "5 %", "delay": "10 ms"} if isinstance(backend, GuestBackend) else {}
-    async with hands(backend, build(rate="8 Mbit/s", **lossy)) as lab:
+    # More than the link carries. A path that loses at random may lose iperf3's greeting, which it sends once.
+    async with hands(backend, build(rate="2 Mbit/s")) as lab:
         shell = lab.shell()
-        said = await lab.type(shell, f"{SERVER}; iperf3 -u -c h2 -b 3M -t 3 -P 2", "iperf Done")
+        said = await lab.type(shell, f"{SERVER}; iperf3 -u -c h2 -b 1.5M -t 3 -P 2", "iperf Done")
         run = await lab.run()
     sums = re.findall(r"\[SUM\].* (\S+) Mbits/sec .* (\d+)/(\d+) .*receiver", said)
     (rate, lost, datagrams) = map(float, sums[0])
     (udp,) = run.udp
     assert (run.flows, run.complete, udp.flows) == ([], True, 2)
     assert (run.experiment.flows.streams, run.experiment.flows.udp_streams) == (0, 2)
-    assert run.experiment.flows.udp_rate == pytest.approx(3e6, rel=0.15 * patience.busy())
+    assert run.experiment.flows.udp_rate == pytest.approx(1.5e6, rel=0.15 * patience.busy())
     assert run.experiment.flows.length == 1448
-    # iperf3 counts from the first datagram to the last as well; its greetings are two datagrams more.
-    assert udp.datagrams == pytest.approx(datagrams, abs=4)
-    assert udp.lost == pytest.approx(lost, abs=4)
+    # Its greetings are two more, and of what is lost after the last that arrives iperf3's receiver is not told.
+    assert udp.datagrams == pytest.approx(datagrams, abs=16)
+    assert udp.lost == pytest.approx(lost, abs=16)
     assert udp.received_bps == pytest.approx(rate * 1e6, rel=0.15 * patience.busy())
     assert (udp.jitter_s, udp.out_of_order) == (None, None)
-    assert run.udp_samples[-1].lost == udp.lost
+    assert run.udp_samples[-1].lost == udp.lost > 100
     assert all(row.jitter is None for row in run.udp_samples)
 
 
