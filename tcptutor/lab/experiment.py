@@ -14,7 +14,7 @@ from tcptutor.lab.fidelity import Watch
 from tcptutor.lab.hosts import Setup
 from tcptutor.lab.load import Load
 from tcptutor.lab.netlink import QueueLength
-from tcptutor.lab.network import Interface, Network
+from tcptutor.lab.network import Host, Interface, Network
 from tcptutor.lab.plan import Chain, Qdisc
 from tcptutor.lab.protocol import Phase, Samples
 from tcptutor.lab.results import finished
@@ -50,6 +50,17 @@ def chains(network: Network, experiment: Experiment) -> dict[Interface, Chain]:
     return {interface: chain for interface, chain in wanted.items() if chain}
 
 
+def _ways(network: Network, experiment: Experiment) -> Iterator[tuple[Host, Host]]:
+    """Who sends to whom: each pair of hosts once for each direction of its flows, forward where it has none."""
+    for pair, hosts in enumerate(zip(network.senders, network.receivers, strict=True)):
+        first = pair * experiment.flows.streams
+        ways = {experiment.reversed(flow) for flow in range(first, first + experiment.flows.streams)}
+        if ways != {True}:
+            yield hosts
+        if True in ways:
+            yield hosts[1], hosts[0]
+
+
 @contextmanager
 def set_up(network: Network, experiment: Experiment) -> Iterator[tuple[Setup, dict[Interface, Chain]]]:
     """Hosts and path as `experiment` has them, for the length of the block. Raises LabError or KernelLacks."""
@@ -57,7 +68,7 @@ def set_up(network: Network, experiment: Experiment) -> Iterator[tuple[Setup, di
     try:
         setup.start()
         if experiment.hosts.window is not None:
-            for sender, receiver in zip(network.senders, network.receivers, strict=True):
+            for sender, receiver in _ways(network, experiment):
                 window.bound(sender, receiver, experiment.hosts.window)
         for interface, chain in wanted.items():
             shaping.apply(interface, chain)

@@ -31,6 +31,7 @@ _CAUSES: dict[LimitedBy, tuple[str, str]] = {
     "growing": ("growing", "g"),
     "reordering": ("reordering", "o"),
     "timeout": ("timeout", "t"),
+    "unexplained": ("not explained", "?"),
 }
 """Name and mark."""
 
@@ -44,7 +45,6 @@ _PHASES: dict[PhaseName, tuple[str, str]] = {
 """Name and mark; of two in one column the first is shown. No letter of a cause is among them."""
 
 _BLANK = ("", " ")
-_UNKNOWN = ("not explained", "?")
 _RULE = "─"
 """Fills what is left of a cause that is written out."""
 
@@ -148,7 +148,7 @@ def _cause_stretches(live: Live, columns: int) -> list[_Stretch]:
             for column in _between(live, columns, second.start, second.end):
                 by_column[column][second.limited_by] += 1
     return _stretches(
-        [_CAUSES.get(found.most_common(1)[0][0], _UNKNOWN) if found else _BLANK for found in by_column]
+        [_CAUSES[found.most_common(1)[0][0]] if found else _BLANK for found in by_column]
     )
 
 
