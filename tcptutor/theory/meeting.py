@@ -30,6 +30,10 @@ _FELT = 0.4
 """Share of the link from which on its flows feel it: a queue now and then, and flights that it spreads."""
 
 
+_PLAYED = 16
+"""Flows that are alike and more than that are played as so many on their part of the link."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitedFlow:
     """One flow, and what limits it alone."""
@@ -89,6 +93,9 @@ def _rates(flows: tuple[LimitedFlow, ...], rate: float, queue: float) -> tuple[f
         return free
     if len(flows) == 1:
         return (min(rate, free[0], _alone(flows[0], rate, queue)),)
+    if len(flows) > _PLAYED and len(set(flows)) == 1:
+        part = _PLAYED / len(flows)
+        return _rates(flows[:_PLAYED], part * rate, part * queue)[:1] * len(flows)
     members = [
         Member(_SENDERS[flow.algorithm](flow.rtt, ACK_EVERY), flow.limits(rate, queue), flow.loss)
         for flow in flows

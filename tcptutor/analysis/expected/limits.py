@@ -119,7 +119,8 @@ def _way_back(case: Case) -> Iterator[Candidate]:
         return
     rate = acks * ACK_EVERY * 8 * case.mss
     formula = f"{ACK_EVERY} × {case.mss} B for each of {acks:.3g} ACKs a second"
-    yield Candidate.of(case, ThroughputModel.WAY_BACK, rate, formula, {"model": ACKS_ERROR})
+    model = ThroughputModel.WAY_BACK
+    yield Candidate(model, model.label, rate, formula, {"model": ACKS_ERROR}, "bottleneck")
 
 
 def _short_buffer(case: Case, room: float, x: float, used: float, sure: dict[str, float]) -> Candidate:
