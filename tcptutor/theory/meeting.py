@@ -50,6 +50,8 @@ class LimitedFlow:
     """Segments that the receiver lets be under way, 1 or above."""
     pace: float = math.inf
     """Segments a second that it paces at, above 0."""
+    spread: bool = False
+    """Whether its segments are spread by pacing that is no limit: then each ACK is for two of them, not for a burst."""
 
     def __post_init__(self) -> None:
         known = ", ".join(sorted(LIMITED))
@@ -119,6 +121,6 @@ def _evened(
 def _alone(flow: LimitedFlow, rate: float, queue: float) -> float:
     if flow.is_free and math.isinf(rate):
         return math.inf
-    spread = rate < math.inf or flow.pace < math.inf
+    spread = flow.spread or rate < math.inf or flow.pace < math.inf
     sender = _SENDERS[flow.algorithm](flow.rtt, ACK_EVERY if spread else ACK_STRETCHED)
     return mean(sender, flow.loss, flow.limits(rate, queue)).rate

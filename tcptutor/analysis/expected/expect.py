@@ -47,7 +47,7 @@ def expect(experiment: Experiment, mss: int | None = None, rto: float | None = N
     ]
     return Expectation(
         predictions=(
-            replace(binding, sure=_settling(case, binding)).prediction(link),
+            replace(binding, sure=_sure(case, binding, whole.believed)).prediction(link),
             *sorted(others, key=lambda one: one.throughput_bps),
         ),
         cwnd_segments=mean_window(case, binding, near) if alone else None,
@@ -108,6 +108,15 @@ def _settling(case: Case, one: Candidate) -> dict[str, float]:
     """The candidate's own errors, and what the flows' start takes of the mean; losses end slow start early."""
     share = 0.0 if one.is_lossy or one.model.has_start else unsettled(case, one.throughput)
     return {**one.sure, "slow start": share} if share > 0 else dict(one.sure)
+
+
+def _sure(case: Case, binding: Candidate, believed: Sequence[Candidate]) -> dict[str, float]:
+    """The binding candidate's errors; wider where a window near it, in whole segments, may be the lesser one."""
+    sure = _settling(case, binding)
+    windows = [one for one in believed if one.model is ThroughputModel.WINDOW and one is not binding]
+    lowest = min((one.throughput * (1 - one.tolerance) for one in windows), default=math.inf)
+    below = 1 - lowest / binding.throughput
+    return {**sure, "a window near": below} if below > binding.tolerance else sure
 
 
 def _nothing(experiment: Experiment) -> Expectation:

@@ -164,8 +164,9 @@ def _windows(case: Case) -> Iterator[Candidate]:
 
 def _receive_window(case: Case, window: int) -> Candidate:
     """A window of few segments is used in whole ones, and of an odd number the last waits for another or ACK_DELAY."""
-    # Only full segments are sent, so up to one may find no room.
-    error, whole = WINDOW_ERROR + min(0.5, case.mss / window), window // case.mss
+    # Only full segments are sent, so up to one finds no room; and where an odd number does, the last one waits.
+    error, whole = max(WINDOW_ERROR + case.mss / window, 2 * case.mss / window), window // case.mss
+    error = min(0.5, error)
     if not 1 <= whole < FEW_SEGMENTS:
         return _by_window(case, ThroughputModel.WINDOW, window, error)
     waits = min(1.0, ACK_DELAY / case.rtt) if whole % 2 and whole > 1 else 0.0

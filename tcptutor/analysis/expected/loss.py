@@ -88,13 +88,19 @@ class LossyFlow:
     rtt_text: str
     window: int | None
     """The receiver's, bytes; None for no limit."""
+    paced: bool = False
+    """Whether its segments are spread, be it at a rate that does not limit it."""
 
     @property
     def arriving(self) -> float:
         """Segments that arrive in a round trip of the empty path, by the sender's own law."""
         # A timeout as it is measured has backoff in it, which the law has by itself.
         flow = theory.LimitedFlow(
-            algorithm=self.algorithm, rtt=self.rtt, loss=self.loss, rto=self.rtt + MIN_RTO
+            algorithm=self.algorithm,
+            rtt=self.rtt,
+            loss=self.loss,
+            rto=self.rtt + MIN_RTO,
+            spread=self.paced,
         )
         return theory.limited_rates([flow])[0] * self.rtt
 
@@ -140,7 +146,14 @@ def _lossy(case: Case, flow: FlowCase) -> LossyFlow:
     # A timeout is never shorter than the round trip that it waits for, whatever a damaged run says.
     rto = max(flow.rtt, case.rto + flow.rtt - case.rtt)
     return LossyFlow(
-        flow.algorithm, case.mss, flow.rtt, rto, case.loss_rate, case.rtt_text(flow.rtt), case.receive_window
+        flow.algorithm,
+        case.mss,
+        flow.rtt,
+        rto,
+        case.loss_rate,
+        case.rtt_text(flow.rtt),
+        case.receive_window,
+        paced=case.paced_rate is not None,
     )
 
 

@@ -147,9 +147,7 @@ def _cause_stretches(live: Live, columns: int) -> list[_Stretch]:
         for second in flow.seconds:
             for column in _between(live, columns, second.start, second.end):
                 by_column[column][second.limited_by] += 1
-    return _stretches(
-        [_CAUSES[found.most_common(1)[0][0]] if found else _BLANK for found in by_column]
-    )
+    return _stretches([_CAUSES[found.most_common(1)[0][0]] if found else _BLANK for found in by_column])
 
 
 def _phase_stretches(live: Live, columns: int) -> list[_Stretch]:
