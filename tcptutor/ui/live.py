@@ -49,6 +49,9 @@ class Live:
     problem: str = ""
     """Why it ended before its time, one line; empty for a whole run and for one that the student stopped."""
 
+    formula: str = ""
+    """The model that the page is about, which leads the others; empty for none."""
+
     before: tuple[RunBefore, ...] = ()
     """The page's runs before this one, the oldest first."""
 

@@ -19,7 +19,7 @@ from tcptutor.analysis.compared import udp
 from tcptutor.analysis.compared.clauses import LINK_USED, UNEXPLAINED, clause
 from tcptutor.analysis.compared.findings import Findings
 from tcptutor.analysis.compared.rules import cause
-from tcptutor.analysis.compared.scene import Scene
+from tcptutor.analysis.compared.run_findings import RunFindings
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second, converged, fairness, seconds
 from tcptutor.analysis.models import CAUSE_NAMES, LimitedBy
 from tcptutor.analysis.observed.evidence import Evidence, Measured, measure, path_known
@@ -87,16 +87,18 @@ def explain(run: Run) -> Verdict:
 def verdict(measured: Measured) -> Verdict:
     """What limited a run that has been measured already."""
     run, experiment = measured.run, measured.run.experiment
-    scene = Scene.of(measured)
-    by_second = seconds(measured, scene)
+    gathered = RunFindings.of(measured)
+    by_second = seconds(measured, gathered)
     flows = []
     for trace in measured.traces:
         if not (mine := by_second[trace.flow]):
             continue
         parts = [each for each in measured.intervals if each.flow == trace.flow]
-        whole = scene.flow(*(parts or [Interval(trace, 0, len(trace))]))
+        whole = gathered.flow(*(parts or [Interval(trace, 0, len(trace))]))
         shares = _shares(experiment, mine)
-        limited_by, reason = _told(whole, shares, _stretches([mine], experiment), scene.flow_between(trace))
+        limited_by, reason = _told(
+            whole, shares, _stretches([mine], experiment), gathered.flow_between(trace)
+        )
         flows.append(
             FlowVerdict(
                 flow=trace.flow,
@@ -108,7 +110,7 @@ def verdict(measured: Measured) -> Verdict:
             )
         )
     evenly = fairness(by_second)
-    found = scene.all(measured)
+    found = gathered.all(measured)
     if found is None and (datagrams := udp.udp_losses(run)) is not None and (said := udp.alone(run)):
         return Verdict(limited_by=udp.limited_by(datagrams), sentence=said, evidence=None)
     if found is None:
@@ -118,7 +120,7 @@ def verdict(measured: Measured) -> Verdict:
         )
     shares = _ranked(share for flow in flows for share in flow.shares.items())
     stretches = _stretches([flow.seconds for flow in flows], experiment)
-    limited_by, reason = _told(found, shares, stretches, scene.all_between)
+    limited_by, reason = _told(found, shares, stretches, gathered.all_between)
     return Verdict(
         limited_by=limited_by,
         sentence=_with_udp(run, sentence(limited_by, reason or _unexplained(run), found, flows)),

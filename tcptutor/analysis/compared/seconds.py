@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from tcptutor.analysis.compared.findings import Findings
 from tcptutor.analysis.compared.rules import cause
-from tcptutor.analysis.compared.scene import Scene
+from tcptutor.analysis.compared.run_findings import RunFindings
 from tcptutor.analysis.models import LimitedBy
 from tcptutor.analysis.observed.evidence import Evidence, Measured, evidence_of, path_known
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace
@@ -64,7 +64,7 @@ class FairnessSecond(msgspec.Struct, frozen=True, kw_only=True):
     """By flow number, of the throughput of all that were there."""
 
 
-def seconds(measured: Measured, scene: Scene) -> dict[int, tuple[Second, ...]]:
+def seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[Second, ...]]:
     """By flow number, of the whole run, warm-up included; nothing for a flow that was hardly seen."""
     experiment = measured.run.experiment
     ends = measured.spans if experiment.flows.bytes is not None else {}
@@ -78,8 +78,8 @@ def seconds(measured: Measured, scene: Scene) -> dict[int, tuple[Second, ...]]:
     loads = {key: _load(intervals) for key, intervals in beside.items()}
     found = {}
     for flow, intervals in parts.items():
-        case, known = scene.case_of(flow), path_known(measured.run)
-        link, events = scene.links[case.backward], scene.events[flow]
+        case, known = gathered.case_of(flow), path_known(measured.run)
+        link, events = gathered.links[case.backward], gathered.events[flow]
         mine = []
         for each in intervals:
             flows, throughput = loads[case.backward, _number(each)]

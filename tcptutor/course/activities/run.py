@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import msgspec
 
+from tcptutor.analysis.models import ThroughputModel
 from tcptutor.course.activity import (
     NO_RUN,
     Activity,
@@ -13,6 +15,7 @@ from tcptutor.course.activity import (
     Mark,
     MarkContext,
     NamedExperiment,
+    Problem,
     Reference,
     Setting,
     Stage,
@@ -33,6 +36,14 @@ class RunActivity(Activity, frozen=True, kw_only=True):
     """With the step's overrides in it."""
     beside: str = ""
     """Another step of the module whose run stands beside this one's; empty for none."""
+    formula: str = ""
+    """The model that the page is about, by its name in `analysis.ThroughputModel`: it leads the others."""
+
+    def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
+        yield from super().problems(experiment)
+        names = [model.value for model in ThroughputModel]
+        if self.formula and self.formula not in names:
+            yield "formula", f"no model {self.formula!r}: take one of {', '.join(names)}"
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:
         return Reference(right=() if context.run else None, empty=())
@@ -46,7 +57,7 @@ class RunActivity(Activity, frozen=True, kw_only=True):
 
 
 class ExperimentTable(ActivityTable, frozen=True, kw_only=True):
-    """`[experiment]`: which one, what is different here, and which page's run it is to be compared with."""
+    """`[experiment]`: which one, what is different here, which page's run stands beside, and which model leads."""
 
     table: ClassVar[str] = RunActivity.table
     stage: ClassVar[Stage] = RunActivity.stage
@@ -54,10 +65,11 @@ class ExperimentTable(ActivityTable, frozen=True, kw_only=True):
     name: str
     set: dict[str, Setting] = msgspec.field(default_factory=dict)
     beside: str = ""
+    formula: str = ""
 
     def activity(self, experiment: NamedExperiment) -> Activity:
         name, built = experiment(self.name, self.set)
-        return RunActivity(name=name, experiment=built, beside=self.beside)
+        return RunActivity(name=name, experiment=built, beside=self.beside, formula=self.formula)
 
 
 TABLES = (ExperimentTable,)

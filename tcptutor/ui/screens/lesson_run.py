@@ -170,6 +170,7 @@ class RunSide(Side):
 
     def _show(self, live: Live) -> None:
         self._shown = live
+        live.formula = self.activity.formula
         self.widget.show(live, self._own())
 
     def _show_after(self, live: Live, scroll: bool) -> None:

@@ -59,7 +59,7 @@ def picture(
 ) -> list[Line]:
     """Exactly the lines that there is room for. Called in a thread."""
     if view == "models" and live.report is not None:
-        return models.table(live.report, live.run.experiment, own, width, height)
+        return models.table(live.report, live.run.experiment, own, width, height, live.formula)
     if view == "flows" and (history.flows or live.run.udp):
         return flows.table(live, history, width, height)
     return _with_chart(live, history, own, said, width, height)
@@ -143,7 +143,7 @@ def _take_ruler(
 ) -> None:
     if live.report is None or not live.report.throughput_bps:
         return
-    drawn = ruler.ruler(live.report, own, live.before, width, lines)
+    drawn = ruler.ruler(live.report, own, live.before, width, lines, live.formula)
     more = len(drawn) - len(room.parts.get("ruler", ()))
     if room.left - more >= least:
         room.left -= more

@@ -18,10 +18,15 @@ _NOT_THE_LIMIT = "not the limit"
 
 
 def table(
-    report: Report, experiment: Experiment, own: OwnPrediction | None, width: int, room: int
+    report: Report,
+    experiment: Experiment,
+    own: OwnPrediction | None,
+    width: int,
+    room: int,
+    formula: str = "",
 ) -> list[Line]:
     """The page's formula first. Where all does not fit in `room` lines the formulas of the last ones give way."""
-    models = leading(report.compared)
+    models = leading(report.compared, formula)
     names = [each.prediction.label for each in models]
     name = min(max([len("measured"), *map(len, names)]), max(10, width - 42))
     head = Line.of(

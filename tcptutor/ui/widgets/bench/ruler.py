@@ -48,8 +48,10 @@ class RulerRow:
     """The style of the last character."""
 
 
-def leading(compared: Sequence[Compared]) -> list[Compared]:
-    """The page's own formula first, which gives each flow its rate, where the link caps it; then as they are."""
+def leading(compared: Sequence[Compared], formula: str = "") -> list[Compared]:
+    """The page's own `formula` first, else what gives each flow its rate where the link caps it; then as they are."""
+    if named := [one for one in compared if one.prediction.model == formula]:
+        return [*named, *(one for one in compared if one is not named[0])]
     each = [
         one
         for one in compared
@@ -67,13 +69,19 @@ def figure(value: float) -> str:
 
 
 def ruler(
-    report: Report, own: OwnPrediction | None, before: Sequence[RunBefore], width: int, room: int
+    report: Report,
+    own: OwnPrediction | None,
+    before: Sequence[RunBefore],
+    width: int,
+    room: int,
+    formula: str = "",
 ) -> list[Line]:
     """At most `room` lines; the models that do not fit are left out, the last ones first."""
     others = [*_you(own, report.throughput_bps), *_earlier(before)]
     left = max(1, room - 1 - len(others))
-    # One alone is the one that binds.
-    ordered = leading(report.compared) if left > 1 else report.compared[:1]
+    ordered = leading(report.compared, formula)
+    if left == 1 and ordered and ordered[0].prediction.limited_by != report.compared[0].prediction.limited_by:
+        ordered = list(report.compared[:1])  # one alone is of what binds
     models = [_model(one, report.throughput_bps, one is report.compared[0]) for one in ordered]
     if not models and not others:
         return [_measured(report)]

@@ -16,7 +16,7 @@ from tcptutor.run import Run
 
 
 @dataclass(frozen=True)
-class Scene:
+class RunFindings:
     """A run's case, its path over time, and each flow's losses."""
 
     measured: Measured
@@ -25,7 +25,7 @@ class Scene:
     events: Events
 
     @classmethod
-    def of(cls, measured: Measured) -> Scene:
+    def of(cls, measured: Measured) -> RunFindings:
         run, links = measured.run, directions(measured.run)
         events = {
             trace.flow: loss_events(run, trace, links[run.experiment.reversed(trace.flow)])
