@@ -60,7 +60,7 @@ def test_a_known_mistake_is_named_with_its_factor_and_what_binds(
     ("run", "predicted", "told"),
     [
         # An eighth is one flow's share, and bytes for bits: either may be what was meant.
-        (EIGHT_WINDOWS, 4.78e6, "perhaps one flow's share of the link, or the models' 38.1 Mbit/s over 8"),
+        (EIGHT_WINDOWS, 4.78e6, "perhaps one flow's share of the link, or the models' 38.3 Mbit/s over 8"),
         (
             FOUR_LOSSY,
             17.9e6,

@@ -22,7 +22,8 @@ def lines(run: Run, result: Report, *, all_flows: bool = False) -> list[str]:
 
 def flow_rows(told: list[str]) -> list[list[str]]:
     """The cells of the lines of flows, which begin with their number."""
-    return [line.split() for line in told if line.startswith("    ") and line.split()[0].isdigit()]
+    rows = [line.split() for line in told if line.startswith("    ")]
+    return [row for row in rows if row[0].isdigit() and row[1] != "×"]
 
 
 def test_each_flow_has_its_rate_share_spread_and_losses() -> None:

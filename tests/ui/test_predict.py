@@ -100,6 +100,8 @@ async def test_the_answer_is_in_view_in_a_small_terminal(make_app) -> None:
         await pilot.press("n", *keys("99"), "enter")
         await until_text(pilot, "99 Mbit/s  (locked)")
         await pilot.press("r")
+        await until_text(pilot, "measured 22.1 Mbit/s")
+        await pilot.press("c")
         await until_text(pilot, "99 Mbit/s: that is the link's rate, 4.5 times too much")
 
 

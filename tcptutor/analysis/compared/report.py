@@ -33,6 +33,11 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """Why they differ, where it is known; one short sentence or empty."""
 
     @property
+    def decides(self) -> bool:
+        """Whether the tolerance is narrow enough for the model to be right or wrong."""
+        return self.prediction.tolerance <= MOST
+
+    @property
     def difference(self) -> float:
         """Measured less predicted, over predicted."""
         return self.ratio - 1

@@ -14,7 +14,7 @@ from tcptutor.ui.widgets.bench.scales import rate_unit
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
 _INDENT = "  "
-_NOT_THE_LIMIT = "not the limit"
+_NOT_THE_LIMIT, _TOO_WIDE = "not the limit", "cannot tell"
 
 
 def table(
@@ -59,6 +59,8 @@ def _row(each: Compared, judged: bool, name: int) -> Line:
     tolerance = words.tolerance(prediction.tolerance)
     if each.within:
         told = ((WITHIN, GOOD), (f" {tolerance}", TEXT))
+    elif not each.decides:
+        told = ((_TOO_WIDE, MUTED), ("", TEXT))
     elif each.ratio < 1 and not judged:
         told = ((_NOT_THE_LIMIT, MUTED), ("", TEXT))
     else:

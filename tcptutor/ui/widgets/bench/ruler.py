@@ -103,6 +103,8 @@ def _model(one: Compared, measured: float, binding: bool) -> RulerRow:
     mark = (value, _CENTRE, "model")
     if one.within:
         return RulerRow(prediction.label, (mark,), f"{number} {WITHIN}", band, judged=GOOD)
+    if not one.decides:
+        return RulerRow(prediction.label, (mark,), f"{number} –", style=MUTED, judged=MUTED)
     if one.ratio < 1 and not binding:
         # A model that would allow more is not wrong: something else was the limit.
         return RulerRow(prediction.label, (mark,), f"{number} –", band, MUTED, MUTED)
