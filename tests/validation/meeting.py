@@ -121,6 +121,11 @@ class Score(msgspec.Struct, frozen=True):
         return self.run.throughput_bps / self.expectation.binding.throughput_bps
 
     @property
+    def withdrawn(self) -> bool:
+        """Whether nothing is promised: a tolerance of 100 %, and a note that says why."""
+        return self.expectation.binding.tolerance >= 1
+
+    @property
     def within(self) -> bool:
         tolerance = self.expectation.binding.tolerance
         return abs(self.ratio - 1) <= tolerance <= MOST_TOLERANCE
@@ -133,7 +138,7 @@ def score(one: Kept) -> Score:
 def line(one: Kept) -> str:
     scored = score(one)
     binding = scored.expectation.binding
-    told = "" if scored.within else "  MISSED"
+    told = "" if scored.within else "  withdrawn" if scored.withdrawn else "  MISSED"
     return (
         f"{one.kind}: {one.settings}: {one.throughput_bps / 1e6:.3f} Mbit/s, {binding.model} "
         f"{binding.throughput_bps / 1e6:.3f} ±{binding.tolerance:.0%}, {scored.ratio - 1:+.1%}, "
@@ -146,8 +151,8 @@ def table(scores: Sequence[Score]) -> Iterator[str]:
     valid = [one for one in scores if one.run.fidelity == "valid" and one.run.throughput_bps > 0]
     kinds = {f"kind: {one.run.kind}" for one in valid}
     algorithms = {f"algorithm: {_algorithm(one.run)}" for one in valid}
-    yield "| | within | of | median error | median tolerance | bias |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    yield "| | within | of | of them withdrawn | median error | median tolerance | bias |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for name in [*sorted(kinds), *sorted(algorithms), "all"]:
         mine = [
             one
@@ -158,7 +163,11 @@ def table(scores: Sequence[Score]) -> Iterator[str]:
         sure = statistics.median(one.expectation.binding.tolerance for one in mine)
         bias = math.exp(statistics.median(math.log(one.ratio) for one in mine)) - 1
         inside = sum(one.within for one in mine)
-        yield f"| {name} | {inside} | {len(mine)} | {statistics.median(errors):.1%} | {sure:.0%} | {bias:+.1%} |"
+        withdrawn = sum(one.withdrawn for one in mine)
+        yield (
+            f"| {name} | {inside} | {len(mine)} | {withdrawn} | {statistics.median(errors):.1%} | {sure:.0%} "
+            f"| {bias:+.1%} |"
+        )
 
 
 def _algorithm(one: Kept) -> str:
