@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tcptutor import units
@@ -51,7 +51,8 @@ def build(
         raise ParameterError(
             f"{unknown[0]!r} is not a key of an experiment: the keys are {', '.join(sorted(_KEYS))}"
         )
-    text = {**_parameters(table, "parameters"), **_paper(name, table, scale), **(overrides or {})}
+    layers = (_parameters(table, "parameters"), _paper(name, table, scale), overrides or {})
+    text = {**layers[0], **layers[1], **layers[2], **_from_the_start(layers)}
     path, hosts, flows, given = _parts(text)
     pairs = given.get("pairs", table.get("pairs", 1))
     if not isinstance(pairs, int) or not 1 <= pairs <= 4:
@@ -75,6 +76,14 @@ def build(
     )
     _check(experiment)
     return experiment
+
+
+def _from_the_start(layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """No warm-up where `layers` fix the bytes and give none with them or after: all could be sent in the warm-up."""
+    fixed = [number for number, layer in enumerate(layers) if "bytes" in layer]
+    if not fixed or str(layers[fixed[-1]]["bytes"]).strip().lower() == "none":
+        return {}
+    return {} if any("warmup" in layer for layer in layers[fixed[0] :]) else {"warmup": 0}
 
 
 def _parameters(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
