@@ -201,8 +201,8 @@ def _quoted(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
-_DECIMAL = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
-_BINARY = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "bytes"))
+_DECIMAL = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
+_BINARY = ((1024.0**4, "TiB"), (1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "bytes"))
 
 
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:
@@ -220,7 +220,7 @@ def rate(bps: float, digits: int = 3) -> str:
 
 def seconds(value: float, digits: int = 3) -> str:
     """Seconds written like "20 ms"."""
-    return _scaled(value, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), digits)
+    return _scaled(value, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), digits) if value else "0 s"
 
 
 def size(value: float, digits: int = 3) -> str:

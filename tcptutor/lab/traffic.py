@@ -94,7 +94,8 @@ def groups(network: Network, experiment: Experiment, first_port: int) -> list[Gr
     remedy = Group.remedy
     if experiment.flows.duration < _ROUND_TRIPS * longest:
         # iperf3's own messages before and after the data take several.
-        remedy = f"take a duration of {units.seconds(_ROUND_TRIPS * longest)} or more: it is less than {_ROUND_TRIPS} round trips"
+        trips = units.seconds(_ROUND_TRIPS * longest)
+        remedy = f"take a longer duration, {_ROUND_TRIPS} round trips ({trips}) or more"
     for (pair, backward, algorithm, start, _), flows in members.items():
         hosts = network.senders[pair], network.receivers[pair]
         sender, receiver = reversed(hosts) if backward else hosts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -124,9 +125,9 @@ def _parts(text: Mapping[str, Any]) -> tuple[Path, Hosts, Flows, dict[str, Any]]
     return Path(**path), hosts, Flows(**values["flows"]), values[""]
 
 
-def _bucket_most(rate: float, seconds: float) -> float:
+def _bucket_most(rate: float, seconds: float) -> int:
     """Bytes: a bucket that is larger lets all of a run of so many seconds through at once."""
-    return rate / 8 * min(seconds, _BUCKET_SECONDS)
+    return math.floor(rate / 8 * min(seconds, _BUCKET_SECONDS))
 
 
 def _check(experiment: Experiment) -> None:
@@ -156,7 +157,7 @@ def _check(experiment: Experiment) -> None:
         (
             path.rate is not None and (path.burst or 0) > _bucket_most(path.rate, experiment.seconds),
             f"burst: it holds as much as the link carries in the whole run, so that nothing limits: take"
-            f" {units.size(_bucket_most(path.rate or 0.0, experiment.seconds))} at most",
+            f" {units.write(_bucket_most(path.rate or 0.0, experiment.seconds), 'size')} at most",
         ),
         *(
             (

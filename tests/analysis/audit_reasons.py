@@ -194,7 +194,10 @@ REASONS: dict[str, tuple[tuple[str, Check], ...]] = {
         (r"RFC 9438 has a smooth window: .+ keep CUBIC (?P<less>[\d.]+) % below it", _less),
     ),
     "few_losses": (
-        (r"too few losses \((\d+)\)(: run for \d+ s|, and no run is long enough for more: .+)", _few),
+        (
+            r"too few losses \((\d+)\)(: run for \d+ s|: let the flows send more bytes|, and no run is long enough for more: .+)",
+            _few,
+        ),
     ),
     "udp_share": ((r"the UDP flows got (.+), not (.+)", _udp),),
     "short_buffer": (
