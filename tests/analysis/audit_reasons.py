@@ -195,7 +195,7 @@ REASONS: dict[str, tuple[tuple[str, Check], ...]] = {
     ),
     "few_losses": (
         (
-            r"too few losses \((\d+)\)(: run for \d+ s|: let the flows send more bytes|, and no run is long enough for more: .+)",
+            r"too few losses \((\d+)\)(: run for \d+ s|: let .+ more bytes|, and no run is long enough .+)",
             _few,
         ),
     ),
