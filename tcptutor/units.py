@@ -201,12 +201,15 @@ def _quoted(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
+_DECIMAL = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
+_BINARY = ((1024.0**4, "TiB"), (1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "bytes"))
+
+
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:
     for scale, unit in steps:
         # The smallest unit also takes what is below it, and 999.96 kbit/s to three digits is 1 Mbit/s.
         if abs(value) >= scale * (1 - 0.5 * 10**-digits) or scale == steps[-1][0]:
-            number = f"{value / scale:.{digits}g}"
-            return f"{f'{value / scale:.0f}' if 'e+' in number else number} {unit}"
+            return f"{number(value / scale, digits)} {unit}"
     raise AssertionError("steps is not empty")  # pragma: no cover
 
 
@@ -217,25 +220,43 @@ def rate(bps: float, digits: int = 3) -> str:
 
 def seconds(value: float, digits: int = 3) -> str:
     """Seconds written like "20 ms"."""
-    return _scaled(value, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), digits)
+    return _scaled(value, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), digits) if value else "0 s"
 
 
 def size(value: float, digits: int = 3) -> str:
-    """Bytes written like "64 KiB"."""
-    return _scaled(value, ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "bytes")), digits)
+    """Bytes written like "500 kB", or like "64 KiB" where only that is exact in so many digits."""
+    exact = _exact(value, digits)
+    return exact[0] if exact else _scaled(value, _DECIMAL, digits)
+
+
+def _exact(value: float, digits: int) -> list[str]:
+    """Bytes in decimal and in binary units, as far as nothing of them is lost in so many digits."""
+    value = float(f"{value:.15g}")
+    texts = [_scaled(value, steps, digits) for steps in (_DECIMAL, _BINARY)]
+    return [text for text in texts if parse(text, "size") == value]
 
 
 def _exact_size(value: float) -> str:
     """Bytes in the unit in which they are a short number: "64 KiB", "15 MB", "75001 bytes"."""
-    value = float(f"{value:.15g}")
-    decimal = _scaled(value, ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes")), 6)
-    exact = (text for text in (size(value, 6), decimal) if parse(text, "size") == value)
-    return next(exact, f"{value:.15g} bytes")
+    exact = _exact(value, 3)[:1] or sorted(_exact(value, 6), key=len)
+    return exact[0] if exact else f"{value:.15g} bytes"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A plain number; a power of ten only from a million on, and below 0.0001."""
+    text = f"{value:.{digits}g}"
+    whole = f"{value:.0f}"
+    return whole if "e+" in text and abs(float(whole)) < 1e6 else text
 
 
 def percent(value: float, digits: int = 3) -> str:
     """A probability written like "0.1 %"."""
-    return f"{value * 100:.{digits}g} %"
+    return f"{number(value * 100, digits)} %"
+
+
+def share(value: float) -> str:
+    """A part of a whole, or a spread relative to a mean, that was measured: "12 %"; a tiny one is "< 0.01 %"."""
+    return "< 0.01 %" if 0 < value < 1e-4 else percent(value, 2)
 
 
 def signed_percent(value: float) -> str:
@@ -257,6 +278,6 @@ def write(value: float, kind: str) -> str:
         case "size" | "window":
             return _exact_size(value)
         case "number":
-            return f"{value:.6g}"
+            return number(value, 6)
         case _:
             return f"{value:.0f}"

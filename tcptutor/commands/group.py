@@ -7,6 +7,7 @@ standard error that says what to do.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -47,6 +48,8 @@ _COLOR = click.Option(
     callback=lambda context, _option, asked: setattr(context, "color", colours(asked)),
     help="Colours: auto is on a terminal, unless NO_COLOR is set.",
 )
+_NO_INTEGER = re.compile(r"is not a valid integer( range)?")
+"""How click says it."""
 _SIGNALLED = 128
 """Added to a signal's number: the exit code of what the signal has ended, as shells have it."""
 
@@ -100,7 +103,7 @@ class _Group(click.Group):
 def _refuse(error: click.UsageError) -> NoReturn:
     """One line for words that cannot be understood."""
     command = error.ctx.command_path if error.ctx else "tcptutor"
-    said = error.format_message().rstrip(".")
+    said = _NO_INTEGER.sub("is not a whole number", error.format_message().rstrip("."))
     warn(f"{said[:1].lower()}{said[1:]} (`{command} --help` tells more)")
     raise click.exceptions.Exit(error.exit_code)
 
@@ -333,7 +336,8 @@ def lint(folder: Path | None, runs: int) -> None:
 
 
 @main.command()
-@click.option("--experiment", metavar="NAME", help="Of this experiment only.")
+@click.argument("name", metavar="[EXPERIMENT]", required=False)
+@click.option("--experiment", metavar="NAME", help="The same, as an option.")
 @click.option("--module", metavar="ID", help="Of this module only: of its experiments, and on its pages.")
 @click.option("--page", metavar="PAGE", help="On this page only, by its number or id.")
 @click.option(
@@ -345,11 +349,16 @@ def lint(folder: Path | None, runs: int) -> None:
     help="So many, the newest; 0 for all.",
 )
 @_JSON
-def runs(**given: Any) -> None:
-    """List the runs that are kept, newest first; show, plot and export take the id of a line, or `last`."""
+def runs(name: str | None, experiment: str | None, **given: Any) -> None:
+    """List the runs that are kept, of all experiments or one, newest first.
+
+    show, plot and export take the id of a line, or `last`.
+    """
+    if name is not None and experiment not in (None, name):
+        raise click.UsageError(f"{name!r} and {experiment!r}: name one experiment")
     from tcptutor.commands.runs import list_runs  # noqa: PLC0415
 
-    _end(list_runs, **given)
+    _end(list_runs, name or experiment, **given)
 
 
 @main.command()

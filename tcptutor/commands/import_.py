@@ -25,7 +25,7 @@ def import_file(file: Path, output: Path | None, path: Mapping[str, str], as_jso
         print_lines([str(kept)])
         if not run.complete:
             warn(f"{run.note}: what is whole is kept")
-        elif ";" in run.note:
+        elif run.note != run.environment.reason:  # where it is from, and no more
             warn(run.note)
     if as_json:
         print_json(documents if len(documents) > 1 else documents[0])

@@ -77,7 +77,7 @@ def _measured(result: Report) -> str:
             f" {count(result.loss_events, 'loss event')}, {count(result.retransmits, 'retransmission')}"
         )
         if len(result.flows) == 1 and (steady := result.flows[0].cov) is not None:
-            told.append(f"CoV {units.percent(steady, 2)} over the seconds")
+            told.append(f"CoV {units.share(steady)} over the seconds")
     if result.udp:
         total = sum(flow.received_bps for flow in result.udp)
         told.append(
@@ -90,9 +90,7 @@ def _together(result: Report) -> list[Row]:
     if len(result.flows) < 2:
         return []
     between = (
-        ""
-        if result.cov_between is None
-        else f", CoV {units.percent(result.cov_between, 2)} between the flows"
+        "" if result.cov_between is None else f", CoV {units.share(result.cov_between)} between the flows"
     )
     steady = any(flow.cov is not None for flow in result.flows)
     below = "; below, CoV is each flow's over the seconds" if steady else ""
@@ -143,7 +141,7 @@ def _udp(experiment: Experiment, flows: Sequence[UdpResult], all_flows: bool) ->
             f"{100 * flow.lost / flow.datagrams:.2f}" if flow.datagrams else "",
             f"{flow.lost} of {flow.datagrams}",
             f"{1e3 * flow.jitter_s:.2f}" if flow.jitter_s is not None else "",
-            str(flow.out_of_order),
+            "" if flow.out_of_order is None else str(flow.out_of_order),
         )
         for flow in flows
     ]

@@ -111,7 +111,7 @@ def run_experiment(
     if as_json and (file or not result.nothing):
         print_json(document(run, str(file) if file else None))
     if result.nothing:
-        problem = problem or LabError(f"nothing was measured: {result.verdict.sentence}")
+        problem = problem or LabError(f"nothing was measured: {run.unmeasured}")
     elif not as_json:
         print_report(run, result, file, all_flows)
     if problem is not None:

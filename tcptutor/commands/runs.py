@@ -20,8 +20,8 @@ from tcptutor.journal import Journal
 from tcptutor.run import Run, load
 from tcptutor.spec import Experiment, settings
 
-_FOLLOWING = ("queue", "reverse_queue", "window", "send_buffer", "buffer")
-"""They follow the rate and the delay where an experiment gives them in BDP."""
+_FOLLOWING = ("queue", "reverse_queue", "window", "send_buffer", "buffer", "warmup")
+"""They follow the rate and the delay where an experiment gives them in BDP, and the warm-up a fixed amount."""
 _PLACE = tuple[str, str]
 """Module and step of a page."""
 

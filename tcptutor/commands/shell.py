@@ -46,11 +46,13 @@ def open_shell(
     known = host_names(wanted.pairs)
     if host not in known:
         raise UsageError(f"there is no host {host!r}: take one of {', '.join(known)}")
-    store, runs = open_store(), list[GrowingRun]()
+    store, runs, began = open_store(), list[GrowingRun](), asyncio.Event()
     try:
-        run_until_signal(_session(wanted, host, backend, store, runs))
+        run_until_signal(_session(wanted, host, backend, store, runs, began))
     except asyncio.CancelledError:
-        pass  # a signal: what was measured is kept
+        if not began.is_set():
+            raise KeyboardInterrupt from None
+        # A signal in the session: what was measured is kept.
     finally:
         _tell(runs)
     return 0
@@ -65,12 +67,21 @@ def _tell(runs: Sequence[GrowingRun]) -> None:
 
 
 async def _session(
-    experiment: Experiment, host: str, backend: str, store: RunStore, runs: list[GrowingRun]
+    experiment: Experiment,
+    host: str,
+    backend: str,
+    store: RunStore,
+    runs: list[GrowingRun],
+    began: asyncio.Event,
 ) -> None:
-    """A shell on `host` until it ends; the session's runs go to `runs`. Raises TutorError when the lab has ended."""
+    """A shell on `host` until it ends; the session's runs go to `runs`, `began` is set once the lab is there.
+
+    Raises TutorError when the lab has ended.
+    """
     size = shutil.get_terminal_size()
     warn(f"starting the lab for a shell on {host} ...")
     async with Lab(backend).session(experiment) as (session, environment):
+        began.set()
         terminal = session.shell(host, size.lines, size.columns)
         conducted = ConductedSession(session, environment, store)
         following = asyncio.create_task(_follow(conducted))

@@ -5,7 +5,8 @@ A value that is known before the run is checked by its formula, a measured one a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from statistics import fmean
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -81,7 +82,7 @@ LIMITS = {
 FIGURES = {
     "throughput": MeasuredFigure("rate", lambda run: _report(run).throughput_bps),
     "rtt": MeasuredFigure(
-        "time", lambda run: _mean([flow.mean_rtt_s for flow in run.flows if flow.mean_rtt_s])
+        "time", lambda run: fmean([flow.mean_rtt_s for flow in run.flows if flow.mean_rtt_s] or [0.0])
     ),
     "used": MeasuredFigure("ratio", lambda run: _report(run).throughput_bps / link(run.experiment)),
     "idle": MeasuredFigure("ratio", lambda run: 1 - _report(run).throughput_bps / link(run.experiment)),
@@ -166,7 +167,3 @@ def _report(run: Run):  # type: ignore[no-untyped-def]
     from tcptutor.analysis import report  # noqa: PLC0415  # the course loads without the analysis
 
     return report(run)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 0.0

@@ -45,6 +45,8 @@ def find(name: str) -> Path:
 
     That is the run whose id or short id begins so; `last` is the newest, `last-1` the one before it and so on.
     """
+    if not name:
+        raise UsageError("an empty name means no run: give a file, an id as `tcptutor runs` has it, or last")
     path = Path(name)
     if path.is_dir():
         raise UsageError(f"{name} is a folder: give a run file in it")

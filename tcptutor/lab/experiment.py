@@ -159,9 +159,7 @@ class _Traffic:
             if group.ended:
                 group.result()
                 if not allowed:
-                    raise LabError(
-                        f"iperf3 on {group.sender.name} ended before its time: run the experiment again"
-                    )
+                    raise LabError(f"iperf3 on {group.sender.name} ended before its time: {group.remedy}")
 
     def _actions(self) -> list[tuple[float, Callable[[], None]]]:
         """What happens while the traffic runs: (when, what), in order of time."""

@@ -276,9 +276,9 @@ class Watch:
         """Are there loss events enough for a loss model?"""
         losses = sum(flow.losses for flow in flows)
         if self.experiment.path.loss and flows and losses < _ENOUGH_LOSSES:
-            self.suspect.append(
-                f"only {losses} loss events: their mean says little, take a longer duration or more loss"
-            )
+            fixed = self.experiment.flows.bytes is not None
+            more = "let the flows send more bytes" if fixed else "take a longer duration or more loss"
+            self.suspect.append(f"only {losses} loss events: their mean says little, {more}")
 
     def window(self, usual: int, mss: int) -> None:
         """Was the advertised window the one that was asked for?"""

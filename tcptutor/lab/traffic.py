@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from tcptutor import units
 from tcptutor.errors import LabError
 from tcptutor.lab.netlink import Address
 from tcptutor.lab.network import Host, Network
@@ -18,6 +19,8 @@ from tcptutor.spec import Experiment
 
 PORT = 5201
 """Of the first server; those of others follow it."""
+_ROUND_TRIPS = 10
+"""Round trips below which an iperf3 may fail for want of time."""
 COOKIE = 37
 """Bytes that iperf3 sends on each data connection before the data."""
 
@@ -38,6 +41,8 @@ class Group:
     first_port: int
     """Its flows' source ports are this one and those after it."""
     udp_streams: int = 0
+    remedy: str = "run the experiment again"
+    """What to do when iperf3 fails."""
     server: subprocess.Popen[bytes] | None = None
     client: subprocess.Popen[bytes] | None = None
     server_output: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
@@ -73,7 +78,7 @@ class Group:
         except ValueError:
             return {}
         if error := document.get("error"):
-            raise LabError(f"iperf3 on {self.sender.name}: {error}: run the experiment again")
+            raise LabError(f"iperf3 on {self.sender.name}: {error}: {self.remedy}")
         return document
 
 
@@ -85,16 +90,24 @@ def groups(network: Network, experiment: Experiment, first_port: int) -> list[Gr
         settings = (experiment.reversed(flow), experiment.algorithm(flow), experiment.start(flow), alone)
         members.setdefault((flow // experiment.flows.streams, *settings), []).append(flow)
     found: list[Group] = []
+    longest = max(map(experiment.pair_delay, range(experiment.pairs)))
+    remedy = Group.remedy
+    if experiment.flows.duration < _ROUND_TRIPS * longest:
+        # iperf3's own messages before and after the data take several.
+        trips = units.seconds(_ROUND_TRIPS * longest)
+        remedy = f"take a longer duration, {_ROUND_TRIPS} round trips ({trips}) or more"
     for (pair, backward, algorithm, start, _), flows in members.items():
         hosts = network.senders[pair], network.receivers[pair]
         sender, receiver = reversed(hosts) if backward else hosts
         port = first_port + flows[0]
-        found.append(Group(len(found), pair, sender, receiver, tuple(flows), algorithm, start, port))
+        found.append(
+            Group(len(found), pair, sender, receiver, tuple(flows), algorithm, start, port, remedy=remedy)
+        )
     for pair in range(experiment.pairs if experiment.flows.udp_streams else 0):
         sender, receiver = network.senders[pair], network.receivers[pair]
         streams = experiment.flows.udp_streams
         port = first_port + experiment.total_streams + pair * streams
-        found.append(Group(len(found), pair, sender, receiver, (), "", 0.0, port, streams))
+        found.append(Group(len(found), pair, sender, receiver, (), "", 0.0, port, streams, remedy))
     return found
 
 

@@ -114,6 +114,13 @@ class Run(msgspec.Struct, kw_only=True):
     format_version: int = FORMAT_VERSION
 
     @property
+    def unmeasured(self) -> str:
+        """Why no flow was measured: what cut the run short, else the first thing that the lab found wrong."""
+        wrong = next(iter(self.fidelity.reasons), "")
+        said = (wrong or self.note) if self.complete else (self.note or wrong)
+        return said.removeprefix("nothing was measured: ") or "no flow was seen"
+
+    @property
     def sampled_until(self) -> float:
         """When the last sample of a flow was taken, TCP or UDP, s; 0 without any."""
         return max(

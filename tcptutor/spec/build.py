@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tcptutor import units
@@ -51,7 +52,8 @@ def build(
         raise ParameterError(
             f"{unknown[0]!r} is not a key of an experiment: the keys are {', '.join(sorted(_KEYS))}"
         )
-    text = {**_parameters(table, "parameters"), **_paper(name, table, scale), **(overrides or {})}
+    layers = (_parameters(table, "parameters"), _paper(name, table, scale), overrides or {})
+    text = {**layers[0], **layers[1], **layers[2], **_from_the_start(layers)}
     path, hosts, flows, given = _parts(text)
     pairs = given.get("pairs", table.get("pairs", 1))
     if not isinstance(pairs, int) or not 1 <= pairs <= 4:
@@ -75,6 +77,14 @@ def build(
     )
     _check(experiment)
     return experiment
+
+
+def _from_the_start(layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """No warm-up where `layers` fix the bytes and give none with them or after: all could be sent in the warm-up."""
+    fixed = [number for number, layer in enumerate(layers) if "bytes" in layer]
+    if not fixed or str(layers[fixed[-1]]["bytes"]).strip().lower() == "none":
+        return {}
+    return {} if any("warmup" in layer for layer in layers[fixed[0] :]) else {"warmup": 0}
 
 
 def _parameters(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -115,9 +125,9 @@ def _parts(text: Mapping[str, Any]) -> tuple[Path, Hosts, Flows, dict[str, Any]]
     return Path(**path), hosts, Flows(**values["flows"]), values[""]
 
 
-def _bucket_most(rate: float, seconds: float) -> float:
+def _bucket_most(rate: float, seconds: float) -> int:
     """Bytes: a bucket that is larger lets all of a run of so many seconds through at once."""
-    return rate / 8 * min(seconds, _BUCKET_SECONDS)
+    return math.floor(rate / 8 * min(seconds, _BUCKET_SECONDS))
 
 
 def _check(experiment: Experiment) -> None:
@@ -147,7 +157,7 @@ def _check(experiment: Experiment) -> None:
         (
             path.rate is not None and (path.burst or 0) > _bucket_most(path.rate, experiment.seconds),
             f"burst: it holds as much as the link carries in the whole run, so that nothing limits: take"
-            f" {units.size(_bucket_most(path.rate or 0.0, experiment.seconds))} at most",
+            f" {units.write(_bucket_most(path.rate or 0.0, experiment.seconds), 'size')} at most",
         ),
         *(
             (

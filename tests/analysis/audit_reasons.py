@@ -193,7 +193,12 @@ REASONS: dict[str, tuple[tuple[str, Check], ...]] = {
         (r"RFC 9438 spaces losses evenly: .+ run (?P<more>[\d.]+) % above it", _constant),
         (r"RFC 9438 has a smooth window: .+ keep CUBIC (?P<less>[\d.]+) % below it", _less),
     ),
-    "few_losses": ((r"too few losses \((\d+)\): run for \d+ s", _few),),
+    "few_losses": (
+        (
+            r"too few losses \((\d+)\)(: run for \d+ s|: let .+ more bytes|, and no run is long enough .+)",
+            _few,
+        ),
+    ),
     "udp_share": ((r"the UDP flows got (.+), not (.+)", _udp),),
     "short_buffer": (
         (r"a queue of .+ BDP runs dry after each loss, and Reno leaves ([\d.]+) % of the link", _dry),

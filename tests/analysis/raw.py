@@ -156,9 +156,10 @@ def least(what: str, value: float, bound: float) -> str:
 
 
 def size_of(text: str) -> float:
-    found = re.search(r"([\d.]+) (B|KiB|MiB|GiB)", text)
+    found = re.search(r"([\d.]+) (bytes|B|kB|MB|GB|KiB|MiB|GiB)", text)
     assert found, text
-    return float(found[1]) * {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}[found[2]]
+    scales = {"bytes": 1, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+    return float(found[1]) * scales[found[2]]
 
 
 def rate(text: str) -> float:

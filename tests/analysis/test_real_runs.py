@@ -49,7 +49,7 @@ LIMITS: dict[str, tuple[LimitedBy, str]] = {
     "fq-four-pairs": ("pacing", "fq paces each flow at 1.18 Mbit/s"),
     "held-by-hand": ("pacing", "data waits in the sender 100 % of the time"),
     "reordering": ("reordering", "segments came out of order"),
-    "send-buffer": ("send-buffer", "the send buffer, 38 KiB, was full"),
+    "send-buffer": ("send-buffer", "the send buffer, 38.9 kB, was full"),
     "short-queue-seen": ("bottleneck", "the bottleneck's short queue overflows: 8 dropped, 8 sent again"),
     # What was held behind a gap when the warm-up ended would make it 105 %.
     "slow-link": ("bottleneck", "the bottleneck is full, its queue adds 1.1 s; the link is 100 % used"),
@@ -59,7 +59,7 @@ LIMITS: dict[str, tuple[LimitedBy, str]] = {
     "way-back": ("bottleneck", "the way back, 200 kbit/s, has no room for more acknowledgements"),
     "window-filled": (
         "receive-window",
-        "the receiver's window, 69.7 KiB, was full: 67.9 KiB of it were under way",
+        "the receiver's window, 71.4 kB, was full: 69.5 kB of it were under way",
     ),
 }
 """By file: what limited the run, and how the sentence begins that says so. Thinned, with the queue's samples."""

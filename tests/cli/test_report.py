@@ -11,7 +11,7 @@ import pytest
 
 from tcptutor.analysis import Report, report
 from tcptutor.commands.report import report_lines
-from tcptutor.run import Run, SampleTable, UdpResult, load, save
+from tcptutor.run import Fidelity, Run, SampleTable, UdpResult, load, save
 from tests.cli.places import FOUR, RUNS
 from tests.command import here
 
@@ -86,6 +86,8 @@ def test_udp_flows_have_rate_loss_jitter_and_order() -> None:
     assert any("UDP 1.9 Mbit/s" in line for line in told)
     head = next(place for place, line in enumerate(told) if line.split()[:1] == ["UDP"])
     assert told[head + 1].split() == ["1", "2.00", "1.90", "5.00", "5", "of", "100", "1.20", "3"]
+    run.udp = [msgspec.structs.replace(run.udp[0], out_of_order=None)]
+    assert "None" not in "\n".join(lines(run, report(run)))
 
 
 def test_the_binding_model_is_marked_and_comes_first() -> None:
@@ -117,6 +119,16 @@ def test_nothing_measured_is_one_line_and_no_figure(empty: Path, words: list[str
     else:
         assert done.stdout == ""
     assert done.stderr == f"tcptutor: nothing was measured in {empty}: the lab ended during it\n"
+
+
+def test_what_the_lab_found_wrong_is_why_nothing_was_measured(tmp_path: Path) -> None:
+    run = load(FOUR)
+    run.samples, run.flows = SampleTable(), []
+    run.fidelity = Fidelity(status="invalid", reasons=("they were over too soon: let them send more bytes",))
+    save(run, tmp_path / "over.tcprun")
+    done = here("show", tmp_path / "over.tcprun", "--text")
+    assert done.returncode == 1
+    assert done.stderr.endswith("over.tcprun: they were over too soon: let them send more bytes\n")
 
 
 def test_a_run_is_shown_in_a_pipe_as_it_was_told_when_it_ended() -> None:

@@ -120,6 +120,7 @@ def test_without_json_a_person_reads_it(mark: str, without_state: Path) -> None:
         (["run", "parallel-streams/random-loss", "--set", "loss=100%"], 2, "out of bounds"),
         (["run", "parallel-streams/random-loss", "--set", "streams"], 2, "NAME=VALUE"),
         (["run", "parallel-streams/random-loss", "--seed", "-1"], 2, "--seed"),
+        (["run", "parallel-streams/random-loss", "--seed", "x"], 2, "'x' is not a whole number"),
         (["run", "parallel-streams/random-loss", "--backend", "cloud"], 2, "--backend"),
         (
             ["run", "parallel-streams/random-loss", "--backend", "host", "--clock", "virtual"],

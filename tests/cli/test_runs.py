@@ -68,6 +68,7 @@ def test_newest_first_with_what_differs_from_the_experiment(kept: Path) -> None:
         ("-n 0", ["ccc333", "aab222", "aaa111"]),
         ("--experiment random-loss", ["aab222", "aaa111"]),
         ("--experiment random-loss -n 1", ["aab222"]),
+        ("random-loss", ["aab222", "aaa111"]),
         ("--module parallel-streams", ["aab222", "aaa111"]),
         ("--page 4", ["aab222"]),
         ("--page four-lossy-flows --module parallel-streams", ["aab222"]),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from tcptutor.commands import shell
 from tests import patience
 from tests.command import COMMAND, here
 
@@ -49,3 +53,25 @@ def test_a_key_that_ends_a_command_is_one_line(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("tcptutor.commands.lint.lint_course", stopped)
     done = here("lint")
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "tcptutor: stopped\n")
+
+
+class StartingLab:
+    """A lab that is interrupted while it starts."""
+
+    def __init__(self, backend: str) -> None:
+        self.backend = backend
+
+    @asynccontextmanager
+    async def session(self, experiment: object) -> AsyncIterator[None]:
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(patience.seconds(60))
+        yield
+
+
+def test_a_shell_that_is_interrupted_before_it_is_there_has_not_succeeded(
+    without_state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shell, "Lab", StartingLab)
+    done = here("shell")
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.endswith("tcptutor: stopped\n")

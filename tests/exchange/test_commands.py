@@ -70,6 +70,9 @@ def test_import_of_a_file_with_two_tests_makes_two_runs_and_says_so(
     assert done.stdout.split() == [str(tmp_path / "x-1.tcprun"), str(tmp_path / "x-2.tcprun")]
     assert "test 1 of 2 in the file" in done.stderr
     assert len({load(Path(path)).id for path in done.stdout.split()}) == 2
+    listed = json.loads(tcptutor("import", both, "-o", tmp_path / "y.tcprun", "--json").stdout)
+    assert [out["file"] for out in listed] == [str(tmp_path / f"y-{number}.tcprun") for number in (1, 2)]
+    assert [len(out["flows"]) for out in listed] == [2, 2]
 
 
 def test_import_keeps_the_run_and_prints_its_path(without_state: Path, tmp_path: Path) -> None:
@@ -108,6 +111,7 @@ def test_a_cut_file_is_kept_with_a_line_that_says_so(without_state: Path, tmp_pa
     ("arguments", "code", "says"),
     [
         (["show", "nothing"], 2, "no run file 'nothing'"),
+        (["show", ""], 2, "an empty name means no run"),
         (["show", "/nowhere/x.tcprun"], 2, "no run file"),
         (["show", "2026"], 2, "2 runs begin with '2026'"),
         (["show", str(RUNS)], 2, "is a folder"),

@@ -56,7 +56,7 @@ def test_the_guest_is_as_large_as_the_windows_are(
 
 
 def test_no_memory_is_told_in_one_line_before_anything_starts(build: Build, meminfo: Path) -> None:
-    with pytest.raises(KernelLacks, match=r"may take \S+ GiB, and the largest guest holds \S+ GiB: take a"):
+    with pytest.raises(KernelLacks, match=r"may take \S+ GB, and the largest guest holds \S+ GB: take a"):
         sizes.size(build(**FAST | {"delay": "1 s", "streams": "16", "queue": "0.01 BDP"}))
     meminfo.write_text(f"MemAvailable: {1000 << 10} kB\n")
     with pytest.raises(

@@ -24,6 +24,17 @@ def test_overrides_replace_what_the_file_says() -> None:
     assert (built.flows.streams, built.path.loss, built.hosts.window, built.seed) == (4, 0.01, 65536, 7)
 
 
+def test_a_fixed_amount_is_measured_from_its_first_byte_unless_a_warmup_is_given_with_it() -> None:
+    table = {"parameters": {**TABLE["parameters"], "warmup": "5 s"}}
+    assert spec.build("n", table).flows.warmup == 5
+    assert spec.build("n", table, {"bytes": "none"}).flows.warmup == 5
+    assert spec.build("n", table, {"bytes": "1 MB"}).flows.warmup == 0
+    assert spec.build("n", table, {"bytes": "1 MB", "warmup": "2 s"}).flows.warmup == 2
+    own = {"parameters": {**table["parameters"], "bytes": "1 MB"}}
+    assert spec.build("n", own).flows.warmup == 5
+    assert spec.build("n", own, {"loss": "1 %"}).flows.warmup == 5
+
+
 def test_a_queue_in_bdp_follows_the_rate_and_delay_that_apply() -> None:
     assert spec.build("n", TABLE, {"queue": "2 BDP"}).path.queue == 500_000
     assert spec.build("n", TABLE, {"queue": "2 BDP", "delay": "40 ms"}).path.queue == 1_000_000

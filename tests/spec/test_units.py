@@ -197,3 +197,30 @@ def test_differences_carry_their_sign() -> None:
     assert units.signed_percent(0.061) == "+6 %"
     assert units.signed_percent(-0.08) == "−8 %"
     assert units.signed_percent(0.001) == "±0 %"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["8 kB", "9 kB", "500 kB", "625 kB", "1.6 kB", "1 MB", "64 KiB", "16 KiB", "100 KiB", "1 GiB", "1 TiB"],
+)
+def test_a_size_is_shown_as_it_was_typed(text: str) -> None:
+    value = units.parse(text, "size")
+    assert units.size(value) == units.write(value, "size") == text
+
+
+def test_a_size_that_is_short_in_no_unit_is_decimal() -> None:
+    assert units.size(300_123) == "300 kB"
+    assert units.size(71_380.5) == "71.4 kB"
+    assert units.write(96_896, "size") == "96.896 kB"
+
+
+@given(st.floats(1e-4, 9.9e5), st.integers(1, 6))
+def test_no_power_of_ten_stands_on_the_screen(value: float, digits: int) -> None:
+    assert "e" not in units.number(value, digits)
+    assert "e" not in units.percent(value / 100 * 1.001, digits)
+
+
+def test_a_tiny_share_is_told_as_such() -> None:
+    assert units.share(7.1e-7) == "< 0.01 %"
+    assert units.share(0.0) == "0 %"
+    assert units.share(1.4) == "140 %"

@@ -19,6 +19,7 @@ from tcptutor.analysis.expected.prediction import Prediction
 from tcptutor.analysis.expected.window import start_seconds, unsettled
 from tcptutor.analysis.models import CAUSE_NAMES, LOSS_BLIND, MODELLED, LimitedBy, ThroughputModel
 from tcptutor.analysis.observed.evidence import Evidence, Measured, between
+from tcptutor.spec import PARAMETERS
 
 SMALL = 0.03
 """Relative difference that needs no reason."""
@@ -253,6 +254,10 @@ def few_losses(it: Difference) -> str:
     if abs(it.ratio - 1) > 1 / math.sqrt(max(events, 1)) + it.prediction.tolerance:
         return ""
     seconds = it.case.experiment.flows.duration * ENOUGH_LOSSES / max(events, 1)
+    if it.case.experiment.flows.bytes is not None:
+        return f"too few losses ({events}): let the flows send more bytes"
+    if seconds > PARAMETERS["duration"].high:
+        return f"too few losses ({events}), and no run is long enough for more: take more streams or a shorter delay"
     return f"too few losses ({events}): run for {5 * math.ceil(seconds / 5)} s"
 
 

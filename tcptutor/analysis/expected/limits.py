@@ -118,7 +118,7 @@ def _way_back(case: Case) -> Iterator[Candidate]:
     if acks is None:
         return
     rate = acks * ACK_EVERY * 8 * case.mss
-    formula = f"{ACK_EVERY} × {case.mss} B for each of {acks:.3g} ACKs a second"
+    formula = f"{ACK_EVERY} × {case.mss} B for each of {units.number(acks)} ACKs a second"
     model = ThroughputModel.WAY_BACK
     yield Candidate(model, model.label, rate, formula, {"model": ACKS_ERROR}, "bottleneck")
 

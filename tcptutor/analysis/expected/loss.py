@@ -250,7 +250,7 @@ def _cubic(flow: LossyFlow) -> Iterator[LossEstimate]:
     p = units.percent(flow.loss)
     if theory.cubic_region_window(flow.loss, flow.rtt) > theory.reno_window(flow.loss):
         constant = periodic / math.pow(flow.rtt / flow.loss, 0.75)
-        formula = f"× {constant:.3g} × ({flow.rtt:.3g} s / {p})^¾ / {flow.rtt_text}"
+        formula = f"× {units.number(constant)} × ({flow.rtt:.3g} s / {p})^¾ / {flow.rtt_text}"
     else:
         formula = f"× {periodic * math.sqrt(flow.loss):.3g} / ({flow.rtt_text} × √{p})"
     throughput = theory.window_limited(periodic * flow.mss, flow.rtt)
@@ -284,7 +284,7 @@ def _law(flow: LossyFlow, model: ThroughputModel, spread: float) -> LossEstimate
     """What the sender's own law gives, for which there is no short formula."""
     arriving = flow.arriving
     throughput = theory.window_limited(arriving * flow.mss, flow.rtt)
-    formula = f"× {arriving:.3g} (mean of a round trip) / {flow.rtt_text}"
+    formula = f"× {units.number(arriving)} (mean of a round trip) / {flow.rtt_text}"
     error = law_error(flow.algorithm, flow.loss)
     return LossEstimate(model, throughput, formula, error, spread, model.is_believed(flow.algorithm))
 

@@ -13,6 +13,7 @@ from tcptutor.analysis.expected.loss import MOST_LOSS, TIMEOUTS_COUNT, timeouts
 from tcptutor.analysis.expected.meeting import is_known
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.analysis.models import MODELLED, ThroughputModel
+from tcptutor.spec import PARAMETERS
 from tcptutor.theory import BBR_LOSS_LIMIT
 
 
@@ -56,7 +57,11 @@ def _losses(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
     if losses < ENOUGH_LOSSES and seconds > 0:
         duration = stretches[0].experiment.flows.duration
         needed = 5 * math.ceil(duration * ENOUGH_LOSSES / losses / 5)
-        yield f"too few losses ({math.floor(losses)} expected): run for {needed} s"
+        few = f"too few losses ({math.floor(losses)} expected)"
+        if needed > PARAMETERS["duration"].high:
+            yield f"{few}, and no run is long enough for more: take more streams or a shorter delay"
+        else:
+            yield f"{few}: run for {needed} s"
     unknown = sorted({name for case in stretches for name in case.algorithms} - MODELLED)
     if unknown:
         yield f"no model of {unknown[0]} under loss here: compared with Reno's"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -70,15 +70,6 @@ def spread(left: Line, right: Line, width: int) -> Line:
     """One at each end; the right one gives way where both do not fit."""
     gap = width - left.width - right.width
     return left.and_at(width - right.width, right) if gap >= 2 else left.fitted(min(width, left.width))
-
-
-def first_that_fits(choices: Iterable[Line], width: int) -> Line:
-    """The first of `choices` that is not wider, else the last one, cut."""
-    line = Line()
-    for line in choices:
-        if line.width <= width:
-            return line
-    return line.fitted(width)
 
 
 def paragraph(what: str, style: str, text: str, width: int, indent: str = "") -> list[Line]:
