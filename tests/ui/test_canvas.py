@@ -64,5 +64,10 @@ def test_eight_flows_have_eight_patterns() -> None:
     assert len(drawn) == 8
     for one, other in combinations(drawn, 2):
         assert one != other
+    glyphs = {pattern.glyph for pattern in chart._PATTERNS.values() if pattern.glyph}
+    assert len(glyphs) == 4, "level lines that were not measured"
+    assert tuple(layer("", flat, chart._PATTERNS["course"]).columns) not in drawn
     samples = {chart.sample(number) for number in range(8)}
     assert len(samples) == 8, "the pieces in the legend as well"
+    assert not samples & set(chart._SAMPLES.values()), "no flow looks like a limit or a mean"
+    assert len(set(chart._SAMPLES.values())) == len(chart._SAMPLES)

@@ -79,7 +79,7 @@ def test_limits_expectation_mean_and_own_prediction_have_their_lines_and_names()
     shown = scene(ended(ONE), OWN)
     assert {"expected", "mean", "you", "flow-1"} <= styles(shown)
     text = "\n".join(line.text for line in chart.drawn(shown, 78, 12, False))
-    for name in ("expected", "measured", "you"):
+    for name in ("expected", "you"):
         assert name in text
     title = chart.title(shown, 100).text
     assert "expected mean 40.2" in title
@@ -90,6 +90,44 @@ def test_limits_expectation_mean_and_own_prediction_have_their_lines_and_names()
     eight = [line.text for line in chart.drawn(scene(ended(EIGHT)), 78, 12, False)]
     assert any(line.startswith("BDP/8 25.8┤") for line in eight)
     assert any("+queue/8┤" in line for line in eight)
+
+
+def test_a_name_stands_at_its_own_line_or_only_in_the_title() -> None:
+    for name in (ONE, FOUR, WINDOW):
+        for width, height in ((78, 9), (78, 12), (63, 13), (110, 30)):
+            shown = scene(ended(name))
+            told = chart.title(shown, width).text
+            lines = chart.drawn(shown, width, height, False)[:height]
+            for kind, word in (("expected", "expected"), ("mean", "measured")):
+                found = shown.reference(kind)  # type: ignore[arg-type]
+                at = [
+                    row for row, line in enumerate(lines) if line.text[width - axes.MARGIN :].strip() == word
+                ]
+                if found and at:
+                    assert at == [height - 1 - chart._row(found.value, shown, height)]
+                elif found:
+                    assert found.name in told
+
+
+def test_shares_are_called_so() -> None:
+    lines = [line.text[78 - axes.MARGIN :] for line in chart.drawn(scene(ended(FOUR)), 78, 9, False)]
+    (head,) = [row for row, text in enumerate(lines) if text.strip() == "flow, share"]
+    assert lines[head + 1].rstrip().endswith(" %")
+
+
+def test_a_prediction_above_the_chart_is_told_as_such() -> None:
+    shown = scene(ended(ONE), OwnPrediction("99 Mbit/s", 99e6))
+    title = chart.title(shown, 160).text
+    assert "you 4" in title.partition("above:")[2]
+    assert "━ ━ you" not in title
+    assert "you" not in styles(shown)
+
+
+def test_a_course_of_many_teeth_is_left_out() -> None:
+    shown = scene(going(ONE, 20.0))
+    assert shown.reference("course")
+    assert not chart.readable(shown, 78, 12).reference("course")
+    assert chart.readable(shown, 600, 30).reference("course")
 
 
 def test_old_columns_never_move_and_only_new_cells_are_drawn() -> None:

@@ -45,6 +45,33 @@ async def test_a_terminal_that_grows_after_the_run_shows_all_models(make_app, pa
         await app.bench.close()
 
 
+async def test_no_cell_of_another_size_stays_on_the_panel(make_app) -> None:
+    app = make_app("many-flows")
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.press("r")
+        await until_text(pilot, "why: random loss")
+        await pilot.press("c")
+        await until(pilot, lambda: app.screen.query_one(Page).region.width == 0)
+        panel = app.screen.query_one(RunPanel)
+
+        def shown() -> list[str]:
+            at = panel.content_region
+            lines = text(app).split("\n")[at.y : at.bottom]
+            return [line.ljust(at.right)[at.x : at.right].rstrip() for line in lines]
+
+        def whole() -> bool:
+            return shown() == [line.rstrip() for line in panel.lines]
+
+        await until(pilot, whole)
+        for size in ((80, 24), (200, 50), (121, 36), (120, 36), (119, 36), (80, 24), (81, 24)):
+            await pilot.resize_terminal(*size)
+            await until(pilot, lambda: len(panel.lines) == panel.content_size.height)
+            await until(pilot, whole)
+            await pilot.pause(DRAW_S * 1.5)
+            assert whole(), size
+        await app.bench.close()
+
+
 async def test_a_run_is_usable_at_80_by_24(make_app) -> None:
     app = make_app("many-flows")
     async with app.run_test(size=(80, 24)) as pilot:

@@ -11,10 +11,11 @@ from tcptutor.analysis import Report, report
 from tcptutor.run import Run
 from tcptutor.ui.live import Live, RunBefore
 from tcptutor.ui.widgets.bench import axes, causes, strips
+from tcptutor.ui.widgets.bench import series as series_module
 from tcptutor.ui.widgets.bench.scene import Series
 
 from .fakes import recorded
-from .lives import EIGHT, ONE, ended, going, scene, screen
+from .lives import EIGHT, ONE, WINDOW, ended, going, scene, screen
 from .made import eight
 
 
@@ -39,17 +40,17 @@ def test_causes_are_written_out_where_they_fit(live: Live) -> None:
     wide = causes.causes(live, 152).text
     assert wide.startswith("limited by bottleneck ─")
     assert " random loss ─" in wide
-    assert wide.endswith(" 100 %")
+    assert wide.endswith(" 100 % of time")
     assert "bottleneck" not in causes.key(live, 152, full=True)
 
 
 def test_marks_that_stand_alone_are_explained(live: Live) -> None:
     narrow = causes.causes(live, 75).text
-    assert narrow.startswith("limited by bbbbb random loss (b bottleneck) ")
+    assert narrow.startswith("limited by bbbbb random loss (b: bottleneck) ")
     assert causes.key(live, 75, full=False) == ""
     slim = causes.causes(live, 51).text
     assert slim.startswith("limited by bbb random loss ─")
-    assert causes.key(live, 51, full=False) == "b bottleneck"
+    assert causes.key(live, 51, full=False) == "b: bottleneck"
 
 
 def test_a_cause_begins_where_it_does_on_the_chart(live: Live) -> None:
@@ -62,7 +63,7 @@ def test_phases_show_recoveries_that_are_shorter_than_a_column(live: Live) -> No
     line = causes.phases(live, 90).text
     assert line.startswith("of flow 1")
     assert line.count("v") >= 5
-    assert "v recovery" in causes.key(live, 90, full=True)
+    assert "v: recovery" in causes.key(live, 90, full=True)
 
 
 def test_no_mark_means_two_things() -> None:
@@ -86,6 +87,33 @@ def test_a_number_says_which_one_it_is() -> None:
     assert after["queue"].said.startswith("most ")
     assert after["losses"].said == after["resent"].said == "32 measured"
     assert before["resent"].said.endswith(" so far")
+
+
+def test_no_word_is_cut_however_large_its_number() -> None:
+    for number in (9, 148, 1480, 99_999):
+        said = series_module._counted(number)
+        line = strips.strip(scene(ended(ONE)), Series("losses", [0.0], 1.0, said, how="marks"), 78)[0]
+        assert line.text.endswith(f" {said}")
+        assert said.split()[1] in ("measured", "counted")
+        running = Series("sent again", [0.0], 1.0, f"{number} so far", how="sum")
+        assert strips.strip(scene(ended(ONE)), running, 78)[0].text.endswith(" so far")
+
+
+def test_the_warm_up_has_its_own_figures_and_the_others_are_without_it() -> None:
+    run, shown = ended(ONE).run, scene(ended(ONE))
+    warmup = run.experiment.flows.warmup
+    after = max(row.bytes for row in run.queue if row.t >= warmup)
+    assert shown.series["queue"].said == f"most {after / 1024:.3g}"
+    assert after < max(row.bytes for row in run.queue) / 100
+    (line,) = [line for line in screen(ended(ONE)) if line.startswith("warm-up")]
+    before = max(row.retransmits for row in run.samples) - 32
+    assert line.split(maxsplit=1)[1].rstrip() == f"{before} sent again, queue: 617 dropped, most 605 KiB"
+    assert not any(line.startswith("warm-up") for line in screen(ended(WINDOW)))
+
+
+def test_r_promises_new_losses_only_where_chance_makes_them() -> None:
+    assert "r draws new losses, R repeats" in "\n".join(screen(ended(ONE), 110, 47))
+    assert "r runs it again." in "\n".join(screen(ended(WINDOW), 110, 47))
 
 
 def test_rtt_stands_on_the_path_s_own_and_is_full_with_the_queue() -> None:

@@ -1,4 +1,4 @@
-"""The keys of the screen below, as they are bound now."""
+"""The keys of the screen below, as they are bound now, and the signs of a run."""
 
 from __future__ import annotations
 
@@ -13,6 +13,19 @@ from textual.widgets import Static
 
 from tcptutor.ui import keys
 from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.widgets.bench import strips
+from tcptutor.ui.widgets.bench.panel import RunPanel
+
+SIGNS = (
+    (strips.LOST, "losses: a sender slows because of one"),
+    (strips.DROPPED, "losses: the bottleneck's queue drops packets"),
+    ("▇", "full strip: throughput: the link, or twice the expected"),
+    ("", "RTT: the path's and a full queue's; queue: its buffer"),
+    ("┈ ═ ─", "chart: limits, expected mean, measured mean"),
+    ("━ ━", "chart: the window for the throughput that you predict"),
+    ("", "figures on the right, after a run: without the warm-up"),
+)
+"""(sign, what it means) of the run's side of the screen."""
 
 
 class HelpScreen(ModalScreen[None]):
@@ -26,6 +39,8 @@ class HelpScreen(ModalScreen[None]):
         super().__init__()
         rows = [(" ".join(key.keys), key.long) for key in keys.working(below).values()]
         rows = [row for row in rows if row[1]] + list(below.OTHER_KEYS)
+        if below.query(RunPanel):
+            rows += SIGNS
         width = max(len(key) for key, _ in rows)
         self._text = Content("\n").join(
             [Content.assemble((f"{key:>{width}}", "bold $primary"), f"  {what}") for key, what in rows]

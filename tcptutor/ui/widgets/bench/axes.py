@@ -13,7 +13,7 @@ from typing import Any
 GUTTER = 11
 """Columns left of all time axes, for scales and names; the last one is the axis itself, or a blank."""
 
-MARGIN = 12
+MARGIN = 14
 """Columns right of them, for what is told of each line."""
 
 _figure_in_use = threading.Lock()

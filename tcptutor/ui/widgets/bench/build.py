@@ -13,7 +13,7 @@ from tcptutor.ui.widgets.bench.history import STEPS, History, rates
 from tcptutor.ui.widgets.bench.references import references, top
 from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up
 from tcptutor.ui.widgets.bench.scene import FlowCurve, OwnPrediction, Scene
-from tcptutor.ui.widgets.bench.series import series
+from tcptutor.ui.widgets.bench.series import early, series
 
 MOST_CURVES = 8
 """Flows that are drawn one by one; of more a band and the first."""
@@ -50,6 +50,7 @@ def scene_of(live: Live, history: History, own: OwnPrediction | None) -> Scene:
         peak=peak,
         flows=max(experiment.total_streams, len(curves)),
         ended=not live.going_on,
+        early=early(live, history),
     )
 
 
@@ -116,6 +117,7 @@ def _by_rate(live: Live, history: History) -> Scene:
         series=dict(series(live, history)),
         flows=len(curves),
         ended=not live.going_on,
+        early=early(live, history),
     )
 
 

@@ -19,7 +19,7 @@ _RIGHT = (0x80, 0x20, 0x10, 0x08)
 _EMPTY = "\u2800"
 
 Cell = tuple[str, str]
-"""A braille character and the name of its style."""
+"""A braille character, or a glyph in its place, and the name of its style."""
 
 
 def _character(left: int, right: int) -> str:
@@ -30,14 +30,17 @@ def _character(left: int, right: int) -> str:
 
 _CHARACTERS = [[_character(left, right) for right in range(16)] for left in range(16)]
 _EVEN = sum(1 << bit for bit in range(0, 4096, 2))
+_FOURTH = sum(1 << bit for bit in range(0, 4096, 4))
 
 
 class Pattern:
     """How a line is broken, so that it can be told from others without colours."""
 
-    def __init__(self, name: str, keeps: Callable[[int], int], thick: bool = False) -> None:
+    def __init__(self, name: str, keeps: Callable[[int], int], thick: bool = False, glyph: str = "") -> None:
         self.name, self.keeps, self.thick = name, keeps, thick
         """`keeps` gives the bits of a column that are drawn."""
+        self.glyph = glyph
+        """Stands for the dots of a cell in which a line is level."""
 
 
 def _every(period: int, *kept: int) -> Callable[[int], int]:
@@ -54,9 +57,14 @@ DOTTED = Pattern("dotted", _checkered)
 DASH_DOT = Pattern("dash-dot", _every(6, 0, 1, 2, 4))
 GAPPED = Pattern("gapped", _every(6, 0, 1, 2, 3, 4))
 SPARSE = Pattern("sparse", _every(4, 0))
-FINE = Pattern("fine", _every(2, 0))
-BROKEN = Pattern("broken", _every(6, 0, 1, 2))
-LONG = Pattern("long", _every(12, *range(9)))
+SCATTERED = Pattern("scattered", lambda column: _FOURTH << column % 4)
+"""Loose dots on a level line and on a steep one."""
+
+# No flow is drawn with these characters. The two means leave cells to each other: both are seen where they meet.
+RULE = Pattern("rule", _every(1, 0), glyph="┈")
+DOUBLE = Pattern("double", _every(8, 0, 1, 2, 3), glyph="═")
+SINGLE = Pattern("single", _every(8, 4, 5, 6, 7), glyph="─")
+HEAVY = Pattern("heavy", _every(4, 0, 1), glyph="━")
 
 
 def thick(pattern: Pattern) -> Pattern:
@@ -154,4 +162,5 @@ def _cells(layers: Sequence[Layer], column: int, row: int) -> Iterator[Cell]:
     for layer in layers:
         left, right = layer.cell(column, row)
         if left or right:
-            yield _CHARACTERS[left][right], layer.style
+            level = left.bit_count() < 2 and right.bit_count() < 2
+            yield (layer.pattern.glyph if level else "") or _CHARACTERS[left][right], layer.style

@@ -3,7 +3,7 @@
 A stretch is written out where its name fits, so that no colour is needed. Where it does not, its mark stands, a letter
 for a cause and a sign for a phase, and the marks are explained beside a name or by `key`.
 
-    limited by g random loss (g growing) ───────────────────── 92 %
+    limited by g random loss (g: growing) ──────── 92 % of time
     flow 1 of 4//vv avoidance ·····················vv·······
 """
 
@@ -108,7 +108,7 @@ def _share(live: Live) -> str:
     """Of the measured time, that of the cause which the verdict names."""
     assert live.report is not None
     took = [flow.shares.get(live.report.verdict.limited_by, 0.0) for flow in _flows(live)]
-    return f"{100 * sum(took) / len(took):.0f} %"
+    return f"{100 * sum(took) / len(took):.0f} % of time"
 
 
 def _short(stretches: list[_Stretch]) -> list[_Kind]:
@@ -117,8 +117,8 @@ def _short(stretches: list[_Stretch]) -> list[_Kind]:
 
 
 def _marks(kinds: Iterable[_Kind]) -> str:
-    """ "g growing, t timeout"."""
-    return ", ".join(f"{mark} {word}" for word, mark in dict.fromkeys(kinds))
+    """ "g: growing, t: timeout"."""
+    return ", ".join(f"{mark}: {word}" for word, mark in dict.fromkeys(kinds))
 
 
 def _fits(word: str, length: int) -> bool:

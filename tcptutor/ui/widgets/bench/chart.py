@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from math import isnan
 
 from tcptutor.ui.widgets.bench import axes, canvas
@@ -24,15 +26,18 @@ FLOW_PATTERNS: tuple[Pattern, ...] = (
 """One for each flow; with its hue it says which one it is."""
 
 _PATTERNS: dict[Kind, Pattern] = {
-    "limit": canvas.FINE,
-    "course": canvas.SPARSE,
-    "expected": canvas.BROKEN,
-    "mean": canvas.LONG,
-    "you": canvas.DASH_DOT,
+    "limit": canvas.RULE,
+    "course": canvas.SCATTERED,
+    "expected": canvas.DOUBLE,
+    "mean": canvas.SINGLE,
+    "you": canvas.HEAVY,
 }
 """From the lowest layer to the highest."""
 
-_SAMPLES: dict[Kind, str] = {"limit": "⠒⠒", "course": "⠂⠂⠂", "expected": "⠤⠄⠠", "mean": "⠤⠤⠤", "you": "⠤⠄⠄"}
+_SAMPLES: dict[Kind, str] = {"limit": "┈┈", "course": "⠠ ⠠", "expected": "══", "mean": "──", "you": "━ ━"}
+
+_TOOTH = (12, 12)
+"""Columns of each tooth and lines of the chart from which on an expected course can be told from noise."""
 
 
 def flow_style(number: int) -> str:
@@ -47,7 +52,7 @@ def drawn(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
     flows = [_curve(curve, number, scene.top, across, height) for number, curve in enumerate(scene.curves)]
     cells = canvas.compose(layers, flows, across, height)
     frame = axes.frame(across, height, axes.times(scene.seconds, across), _names(scene, height), ruled)
-    beside = _beside(scene, height)
+    beside = _beside(scene, height, title(scene, width).text)
     lines = []
     for number, text in enumerate(frame):
         row = cells[number] if number < height else ()
@@ -63,17 +68,26 @@ def drawn(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
     return lines
 
 
+def readable(scene: Scene, width: int, height: int) -> Scene:
+    """Without the course that is expected where it would be a few loose dots."""
+    course = scene.reference("course")
+    falls = sum(later < value for (_, value), (_, later) in pairwise(course.points)) if course else 0
+    if height >= _TOOTH[1] and axes.columns(width) >= _TOOTH[0] * (falls + 1):
+        return scene
+    return replace(scene, references=tuple(each for each in scene.references if each.kind != "course"))
+
+
 def title(scene: Scene, width: int) -> Line:
     """What the axis is, which line is which, and what is cut off."""
     head: list[Piece] = [(scene.quantity, STRONG)]
     lines: list[list[Piece]] = []
-    for kind in ("expected", "mean", "course", "you"):
-        if found := scene.reference(kind):
+    for kind in ("expected", "mean", "you", "course"):
+        if (found := scene.reference(kind)) and (kind == "course" or found.value <= scene.top):
             lines.append([("   ", TEXT), (_SAMPLES[kind], kind), (f" {found.name}", TEXT)])
     above = [
         each.name + f" {each.value:.3g}"
         for each in scene.references
-        if each.kind == "limit" and each.value > scene.top
+        if each.kind in ("limit", "you") and each.value > scene.top
     ]
     peak: list[list[Piece]] = []
     if scene.peak:
@@ -121,7 +135,7 @@ def _under(scene: Scene, across: int, height: int) -> list[Layer]:
 
 def _in_dots(reference: GuideLine, scene: Scene, width: int, dots: int) -> list[tuple[float, float]]:
     return [
-        (t / scene.seconds * (width - 1), value / scene.top * (dots - 1)) for t, value in reference.points
+        (t / scene.seconds * (width - 1), value * ((dots - 1) / scene.top)) for t, value in reference.points
     ]
 
 
@@ -165,7 +179,7 @@ def _spans(curve: FlowCurve, top: float, width: int, dots: int) -> Iterator[tupl
 def _row(value: float, scene: Scene, height: int) -> int:
     """The line of a value, from the bottom."""
     dots = canvas.DOWN * height
-    return min(height - 1, round(value / scene.top * (dots - 1)) // canvas.DOWN)
+    return min(height - 1, round(value * ((dots - 1) / scene.top)) // canvas.DOWN)
 
 
 def _ticks(scene: Scene, height: int) -> list[tuple[int, str]]:
@@ -188,24 +202,43 @@ def _names(scene: Scene, height: int) -> axes.Ticks:
     return tuple(sorted([*named, *(tick for tick in _ticks(scene, height) if tick[0] not in taken)]))
 
 
-def _beside(scene: Scene, height: int) -> dict[int, Line]:
-    """Names right of the chart, by line from the top: flows where their lines end, then what was not measured."""
+def _beside(scene: Scene, height: int, told: str) -> dict[int, Line]:
+    """Names right of the chart, by line from the top: flows near the ends of their lines, then what was not measured.
+
+    A name that the title `told` has stands only at its own line: one line off, it would be read as another value.
+    """
+    flows = _flow_names(scene, height)
+    taken = dict(_placed(flows, height))
+    wanted = [each for kind in ("you", "expected", "mean") if (each := scene.reference(kind))]
+    for found in sorted(wanted, key=lambda each: each.name in told):
+        if found.value > scene.top:
+            continue
+        row = _row(found.value, scene, height)
+        rows = (row,) if found.name in told else (row, row + 1, row - 1)
+        free = next((at for at in rows if 0 <= at < height and at not in taken), None)
+        if free is not None:
+            taken[free] = [(f" {found.name.split()[0]}", found.kind)]
+    return {height - 1 - row: Line.of(*pieces) for row, pieces in taken.items()}
+
+
+def _flow_names(scene: Scene, height: int) -> list[tuple[int, list[Piece]]]:
+    """Wanted rows from the bottom; over those that have a share stands that word."""
+    if scene.flows < 2:
+        return []
     wanted: list[tuple[int, list[Piece]]] = []
-    if scene.flows > 1:
-        for number, curve in enumerate(scene.curves):
-            value = next((value for value in reversed(curve.last) if not isnan(value)), 0.0)
-            piece = sample(number)
-            fits = len(f" {piece} {curve.name} {curve.figure}") <= axes.MARGIN
-            figure = f" {curve.figure}" if curve.figure and fits else ""
-            # While a run goes on, names that follow their lines would be written again all the time.
-            row = _row(value, scene, height) if scene.ended else height - 1 - number
-            wanted.append((row, [(f" {piece} {curve.name}", flow_style(number)), (figure, TEXT)]))
-    for kind in ("expected", "mean", "you"):
-        found = scene.reference(kind)
-        # Beside many flows they would stand far from their lines; the title names them too.
-        if len(wanted) <= height // 2 and found is not None and found.value <= scene.top:
-            wanted.append((_row(found.value, scene, height), [(f" {found.name.split()[0]}", kind)]))
-    return {height - 1 - row: Line.of(*pieces) for row, pieces in _placed(wanted, height)}
+    shares = False
+    for number, curve in enumerate(scene.curves):
+        value = next((value for value in reversed(curve.last) if not isnan(value)), 0.0)
+        name = f" {sample(number)} {curve.name}"
+        figure = f" {curve.figure}" if curve.figure and len(f"{name} {curve.figure}") <= axes.MARGIN else ""
+        shares = shares or bool(figure)
+        # While a run goes on, names that follow their lines would be written again all the time.
+        row = _row(value, scene, height) if scene.ended else height - 1 - number
+        wanted.append((row, [(name, flow_style(number)), (figure, TEXT)]))
+    if shares and len(wanted) < height:
+        # Placed in order, it comes right above the highest of them.
+        wanted.append((max(row for row, _ in wanted) + 1, [(" flow, share", MUTED)]))
+    return wanted
 
 
 def sample(number: int) -> str:

@@ -12,10 +12,10 @@ from typing import Literal
 
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import causes, chart, flows, models, network, result, ruler, strips
+from tcptutor.ui.widgets.bench import axes, causes, chart, flows, models, network, result, ruler, strips
 from tcptutor.ui.widgets.bench.build import scene_of
 from tcptutor.ui.widgets.bench.history import History
-from tcptutor.ui.widgets.bench.lines import MUTED, TEXT, Line, spread
+from tcptutor.ui.widgets.bench.lines import MUTED, TEXT, Line, first_that_fits, spread
 from tcptutor.ui.widgets.bench.scene import OwnPrediction, Scene
 
 View = Literal["chart", "models", "flows"]
@@ -28,7 +28,7 @@ _TALL = 13
 
 _ORDER = (
     "setup", "network", "gap0", "title", "chart", "gap1", "throughput", "udp0", "udp1", "udp2", "udp3", "rtt", "queue",
-    "losses", "resent", "causes", "phases", "key", "status", "gap2", "ruler", "gap3", "why",
+    "losses", "resent", "early", "causes", "phases", "key", "status", "gap2", "ruler", "gap3", "why",
 )  # fmt: skip
 """From top to bottom."""
 
@@ -92,6 +92,10 @@ def _with_chart(
     cause = causes.causes(live, width)
     room.take("causes", [cause] if cause.text else [], least)
     _take_strip(room, scene, "resent", width, 1, least)
+    if scene.early:
+        parts = scene.early.split(", ")
+        told = [f"{'warm-up':{axes.GUTTER}}{', '.join(parts[:n])}" for n in range(len(parts), 0, -1)]
+        room.take("early", [first_that_fits([Line.of((text, MUTED)) for text in told], width)], least)
     if live.before:
         _take_strip(room, scene, "throughput", width, 2, least)
     if whole:
@@ -113,6 +117,8 @@ def _with_chart(
             _take_strip(room, scene, name, width, number, tall + 2 * number)
     tallest = max(2, room.left)
     ruled = ruled and tallest >= 4
+    scene = chart.readable(scene, width, tallest)
+    room.parts["title"] = [chart.title(scene, width)]
     room.parts["chart"] = _chart(scene, width, tallest, ruled)
     lines = [line for name in _ORDER for line in room.parts.get(name, ())]
     return lines[:height]

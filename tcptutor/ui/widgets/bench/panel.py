@@ -84,6 +84,8 @@ class RunPanel(Widget):
         self._due = self._drawing = False
         self._pace = Pace(self, DRAW_S, self._draw)
         self._slices = [Slice(self, number) for number in range(SLICES)]
+        self._cuts = [0] * (SLICES + 1)
+        """Where the slices begin, and the end: as they were last cut, which may be a moment after the size changed."""
 
     def compose(self) -> ComposeResult:
         yield from self._slices
@@ -174,25 +176,26 @@ class RunPanel(Widget):
 
     def _put(self, lines: list[Line]) -> None:
         before, self._lines = self._lines, lines
-        starts = _starts(self.content_size.width)
         for part in self._slices:
             if len(before) != len(lines):
                 part.refresh()
                 continue
-            start, end = starts[part.number], starts[part.number + 1]
+            start, end = self._cuts[part.number : part.number + 2]
             for y, line in enumerate(lines):
                 if changed := line.changed(before[y], start, end):
                     first, last = changed
                     part.refresh(Region(first - start, y, last - first, 1))
 
     def _cut(self) -> None:
-        starts = _starts(self.content_size.width)
-        for part, (start, end) in zip(self._slices, pairwise(starts), strict=True):
+        self._cuts = _starts(self.content_size.width)
+        for part, (start, end) in zip(self._slices, pairwise(self._cuts), strict=True):
             part.styles.width = end - start
+            # A slice that is as wide as before may show other columns, and Textual keeps what it drew.
+            part.refresh()
 
     def line_part(self, y: int, number: int) -> Strip:
         """What slice `number` shows of a line."""
-        start, end = _starts(self.content_size.width)[number : number + 2]
+        start, end = self._cuts[number : number + 2]
         if y >= len(self._lines):
             return Strip.blank(end - start, self.rich_style)
         style = self.get_component_rich_style

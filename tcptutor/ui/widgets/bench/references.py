@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Iterator, Sequence
 from math import isnan
@@ -13,6 +12,7 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.history import STEPS
 from tcptutor.ui.widgets.bench.scales import rounded_up
 from tcptutor.ui.widgets.bench.scene import FlowCurve, GuideLine, OwnPrediction, Points
+from tcptutor.ui.widgets.bench.series import warm_steps
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Expectation
@@ -102,7 +102,7 @@ def top(
     The overshoot of slow start in the warm-up may be twenty times the rest; it is cut off, at two times the
     expected mean, so that the part that counts can be seen. A limit just above what is measured is shown.
     """
-    start = math.ceil(experiment.flows.warmup / experiment.seconds * STEPS)
+    start = warm_steps(experiment)
     measured = max((v for each in curves for v in each.high[start:] if not isnan(v)), default=0.0)
     early = max((v for each in curves for v in each.high[:start] if not isnan(v)), default=0.0)
     expected = next((each.value for each in references if each.kind == "expected"), 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Piece, paragraph
@@ -19,7 +20,7 @@ def told(live: Live) -> list[Piece]:
     """A mark and what it means."""
     run, total = live.run, live.run.experiment.seconds
     recorded = words.recorded(run.environment)
-    again = f" r {'plays' if recorded else 'runs'} it again." if live.repeatable else ""
+    again = f" {_again(live.run.experiment, bool(recorded))}" if live.repeatable else ""
     if live.state == "starting" or (live.going_on and not live.measuring):
         return [("… ", STRONG), (live.phase, TEXT), ("   s stops", MUTED)]
     if live.going_on:
@@ -44,6 +45,22 @@ def told(live: Live) -> list[Piece]:
     elif run.environment.backend == "imported":
         done = f"{run.note}: {total:.4g} s."
     return [("✓ ", GOOD), (done, TEXT)]
+
+
+def _again(experiment: Experiment, recorded: bool) -> str:
+    """What the keys for another run do; where chance has no part, both give the same."""
+    if recorded:
+        return "r plays it again."
+    path = experiment.path
+    if (
+        path.loss
+        or path.reverse_loss
+        or any(change.name == "loss" and change.value for change in path.changes)
+    ):
+        return "r draws new losses, R repeats"
+    if path.jitter or path.reorder or path.duplicate or path.qdisc != "fifo":
+        return "r draws new chances, R repeats"
+    return "r runs it again."
 
 
 def why(live: Live, width: int) -> list[Line]:

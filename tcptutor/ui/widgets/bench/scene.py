@@ -86,6 +86,8 @@ class Scene:
     """The highest value where the axis cuts it off, else 0."""
     flows: int = 1
     ended: bool = False
+    early: str = ""
+    """What happened in the warm-up, which no figure counts; known once the run has ended."""
 
     def reference(self, kind: Kind) -> GuideLine | None:
         return next((each for each in self.references if each.kind == kind), None)

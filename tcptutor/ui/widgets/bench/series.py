@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 
 from tcptutor import units
+from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.history import STEPS, History, filled, rates
 from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up, size_unit
@@ -27,7 +28,10 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
         scale, unit = size_unit(path.queue)
         values = filled(history.queue)
         known = [value for value in values if not isnan(value)]
-        said = f"most {max(known) / scale:.3g}" if ended else f"now {known[-1] / scale:.3g}"
+        said = f"now {known[-1] / scale:.3g}"
+        if ended:
+            most = _most(history.queue[warm_steps(experiment) :])
+            said = "" if isnan(most) else f"most {most / scale:.3g}"
         yield (
             "queue",
             Series(
@@ -44,14 +48,43 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
             Series("losses", losses, 1.0, counted, how="marks", over=history.dropped if path.rate else ()),
         )
         # The overshoot of slow start may lose a hundred times as much as all the rest: it is cut off.
-        most = max(4.0, *together[math.ceil(experiment.flows.warmup / experiment.seconds * STEPS) :])
+        most = max(4.0, *together[warm_steps(experiment) :])
         counted = _counted(live.report.retransmits) if live.report else f"{resent} so far"
         yield "resent", Series("sent again", together, most, counted, how="sum", scale=f"{most:g} segments")
 
 
+def early(live: Live, history: History) -> str:
+    """What a run had in its warm-up, which no figure counts; empty where it lost nothing and its queue stayed empty."""
+    if live.report is None:
+        return ""
+    path, start = live.run.experiment.path, warm_steps(live.run.experiment)
+    resent = sum(flow.total_resent for flow in history.flows.values()) - live.report.retransmits
+    told = [f"{resent} sent again"] if resent > 0 else []
+    queue = []
+    if path.rate and path.queue:
+        most, after = _most(history.queue[:start]), _most(history.queue[start:])
+        if dropped := sum(history.dropped[:start]):
+            queue.append(f"{dropped:.0f} dropped")
+        if most > max(after, 0.01 * path.queue):
+            queue.append(f"most {units.size(most, 2)}")
+    if queue:
+        told.append(f"queue: {', '.join(queue)}")
+    return ", ".join(told)
+
+
+def warm_steps(experiment: Experiment) -> int:
+    """Steps before the measured time."""
+    return math.ceil(experiment.flows.warmup / experiment.seconds * STEPS)
+
+
+def _most(values: Sequence[float]) -> float:
+    """NaN where nothing was measured."""
+    return max((value for value in values if not isnan(value)), default=math.nan)
+
+
 def _counted(number: int) -> str:
-    """In the measured time; as much of that as there is room for."""
-    return f"{number} measured" if number < 1000 else f"{number} meas."
+    """In the measured time; the word is never cut."""
+    return f"{number} measured" if number < 10_000 else f"{number} counted"
 
 
 def _throughput(live: Live, history: History) -> Series:
