@@ -277,7 +277,8 @@ class Watch:
         losses = sum(flow.losses for flow in flows)
         if self.experiment.path.loss and flows and losses < _ENOUGH_LOSSES:
             self.suspect.append(
-                f"only {losses} loss events: their mean says little, take a longer duration or more loss"
+                f"only {losses} loss event{'' if losses == 1 else 's'}: their mean says little,"
+                " take a longer duration or more loss"
             )
 
     def window(self, usual: int, mss: int) -> None:
