@@ -44,8 +44,9 @@ def _of_time(
         size = units.size(case.experiment.flows.bytes or 0)
         yield f"{size} take {units.seconds(completion)}: not done after {seconds:g} s"
     if down := math.fsum(one.seconds for one in stretches if one.down and not one.backward):
-        cut = units.seconds(down)
-        yield f"the link is cut for {cut}, and the sender notices its return up to as long after it"
+        cut, last = units.seconds(down), stretches[-1].down
+        told = "to the end" if last else "and the sender notices its return up to as long after it"
+        yield f"the link is cut for {cut}, {told}"
     if len({(one.path.rate, one.path.delay, one.path.loss, one.path.queue) for one in stretches}) > 1:
         yield "the path changes while it runs: expected is the mean over the time, no constant"
 
