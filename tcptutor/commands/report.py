@@ -75,6 +75,7 @@ def _measured(result: Report) -> str:
         told.append(
             f"{units.rate(result.throughput_bps)}   {count(len(result.flows), 'flow')},"
             f" {count(result.loss_events, 'loss event')}, {count(result.retransmits, 'retransmission')}"
+            + (f", {count(result.mark_cuts, 'cut')} by marks" if result.mark_cuts else "")
         )
         if len(result.flows) == 1 and (steady := result.flows[0].cov) is not None:
             told.append(f"CoV {units.share(steady)} over the seconds")

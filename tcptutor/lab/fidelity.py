@@ -278,7 +278,8 @@ class Watch:
         if self.experiment.path.loss and flows and losses < _ENOUGH_LOSSES:
             fixed = self.experiment.flows.bytes is not None
             more = "let the flows send more bytes" if fixed else "take a longer duration or more loss"
-            self.suspect.append(f"only {losses} loss events: their mean says little, {more}")
+            events = "loss event" if losses == 1 else "loss events"
+            self.suspect.append(f"only {losses} {events}: their mean says little, {more}")
 
     def window(self, usual: int, mss: int) -> None:
         """Was the advertised window the one that was asked for?"""

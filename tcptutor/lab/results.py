@@ -12,7 +12,7 @@ from tcptutor.lab.fidelity import Watch, usual_window
 from tcptutor.lab.protocol import Finished
 from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.traffic import COOKIE
-from tcptutor.run import FlowResult, SampleTable, UdpResult, arrived_bytes, loss_events_at
+from tcptutor.run import FlowResult, SampleTable, UdpResult, arrived_bytes, cuts_at
 from tcptutor.spec import Experiment
 
 
@@ -35,9 +35,9 @@ class _FlowSamples:
         delivered = pick(samples.column("delivered"))
         self.arrived = arrived_bytes(self.bytes_acked, delivered, self.mss, self.ca_state)
 
-    def losses(self, first: int, last: int) -> int:
-        """Loss events between two samples."""
-        events = loss_events_at(
+    def cuts(self, first: int, last: int) -> tuple[int, int]:
+        """Loss events, and cuts by marks, between two samples."""
+        found = cuts_at(
             self.ca_state,
             self.ssthresh,
             self.retransmits,
@@ -45,7 +45,8 @@ class _FlowSamples:
             self.total_rto,
             self.bytes_acked,
         )
-        return sum(first < at <= last for at in events)
+        losses, marks = (sum(first < at <= last for at in each) for each in found)
+        return losses, marks
 
     def throughput(self, counted: Sequence[int], first: int, last: int) -> float:
         """Of what was `counted` between two samples, bit/s."""
@@ -73,12 +74,14 @@ def _result(flow: SampledFlow, samples: _FlowSamples, experiment: Experiment) ->
     if end - first < 2:
         return None
     last = end - 1
+    losses, mark_cuts = samples.cuts(first, last)
     return FlowResult(
         flow=flow.number,
         pair=flow.pair,
         throughput_bps=samples.throughput(samples.arrived, first, last),
         retransmits=samples.retransmits[last] - samples.retransmits[first],
-        losses=samples.losses(first, last),
+        losses=losses,
+        mark_cuts=mark_cuts,
         segments=samples.segs_out[last] - samples.segs_out[first],
         mean_rtt_s=sum(samples.rtt[first:end]) / (end - first),
         mean_cwnd_segments=sum(samples.cwnd[first:end]) / (end - first),

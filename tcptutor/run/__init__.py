@@ -14,13 +14,14 @@ from tcptutor.run.samples import (
     CA_STATES,
     SSTHRESH_INFINITE,
     AckSample,
+    Cuts,
     QueueSample,
     Sample,
     SenderSample,
     UdpSample,
     arrived_bytes,
+    cuts_at,
     hystart_exits,
-    loss_events_at,
 )
 from tcptutor.run.tables import AckTable, QueueTable, SampleTable, SenderTable, Table, UdpTable
 
@@ -30,6 +31,7 @@ __all__ = [
     "SSTHRESH_INFINITE",
     "AckSample",
     "AckTable",
+    "Cuts",
     "Environment",
     "Fidelity",
     "FlowResult",
@@ -46,8 +48,8 @@ __all__ = [
     "UdpSample",
     "UdpTable",
     "arrived_bytes",
+    "cuts_at",
     "hystart_exits",
     "load",
-    "loss_events_at",
     "save",
 ]

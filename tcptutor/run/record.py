@@ -40,7 +40,7 @@ class FlowResult(msgspec.Struct, frozen=True, kw_only=True):
     """Payload that arrived, with what waited behind a gap, bit/s."""
     retransmits: int
     losses: int
-    """Loss events: the sender's entries into recovery, loss or CWR."""
+    """Loss events: the sender's entries into recovery or loss."""
     segments: int
     """Data segments sent."""
     mean_rtt_s: float
@@ -49,6 +49,8 @@ class FlowResult(msgspec.Struct, frozen=True, kw_only=True):
     algorithm: str = ""
     receiver_bps: float | None = None
     """Payload that the receiver took in over the same time, bit/s, for comparison; None where nothing tells of it."""
+    mark_cuts: int = 0
+    """Times that ECN marks cut the window, with nothing lost."""
     completion_s: float | None = None
     """Time from the flow's start to the acknowledgement of its last byte, s; None unless it had an amount to send."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 
@@ -152,23 +153,34 @@ def hystart_exits(
     )
 
 
-def loss_events_at(
+class Cuts(NamedTuple):
+    """The samples of one flow at which an answer of its sender to the network had begun since the one before."""
+
+    losses: tuple[int, ...]
+    """Loss events, however many segments each of them took."""
+    marks: tuple[int, ...]
+    """Cuts of the window by ECN marks, with nothing lost."""
+
+
+def cuts_at(
     ca_state: Sequence[int],
     ssthresh: Sequence[int],
     retransmits: Sequence[int],
     delivered_ce: Sequence[int],
     total_rto: Sequence[int],
     bytes_acked: Sequence[int],
-) -> tuple[int, ...]:
-    """The samples of one flow at which a loss event had begun since the one before, however many segments it took.
+) -> Cuts:
+    """Where one flow lost segments, and where marks alone cut its window.
 
-    An event is an entry into recovery or loss, or into CWR by a mark; or a new one inside of it: ssthresh changes again
-    while segments are sent again, or a timeout comes after bytes were acknowledged since the last. A recovery that
-    was over between two samples is seen by its retransmissions. A change of ssthresh alone is none: HyStart, BBR, Vegas
-    and YeAH set it without a loss, Westwood when a recovery ends. Nor is CWR without a mark, which CDG enters for a
-    longer delay, and any flow when its own host's queue is full. Two events between two samples count as one.
+    A loss event is an entry into recovery or loss; or a new one inside of it: ssthresh changes again while segments are
+    sent again, or a timeout comes after bytes were acknowledged since the last. A recovery that was over between two
+    samples is seen by its retransmissions. A mark's cut is an entry into CWR by a mark, or another change of ssthresh
+    inside of it. A change of ssthresh alone is neither: HyStart, BBR, Vegas and YeAH set it without a loss, Westwood
+    when a recovery ends. Nor is CWR without a mark, which CDG enters for a longer delay, and any flow when its own
+    host's queue is full. Two of a kind between two samples count as one.
     """
-    found: list[int] = []
+    losses: list[int] = []
+    by_marks: list[int] = []
     marked = False  # whether the CWR that goes on was entered by a mark
     timed_out = -1  # bytes that were acknowledged at the last timeout
     columns = (ca_state, ssthresh, retransmits, delivered_ce, total_rto)
@@ -179,22 +191,24 @@ def loss_events_at(
         if now < _CWR > before and resent == sent and more == marks:
             continue
         cut = new_limit != limit
+        lost = by_mark = False
         if now >= _LOSS:
-            begins = before < _LOSS or (again > timeouts and bytes_acked[at] > timed_out)
+            lost = before < _LOSS or (again > timeouts and bytes_acked[at] > timed_out)
         elif now >= _RECOVERY:
-            begins = (before < _RECOVERY and not marked) or (cut and resent > sent)
+            lost = before < _RECOVERY or (cut and resent > sent)
         elif now >= _CWR:
-            begins = more > marks and (before != _CWR or cut)
-        else:
-            begins = (before < _CWR or (before == _CWR and not marked)) and (
-                resent > sent or (cut and more > marks)
-            )
+            by_mark = more > marks and (before != _CWR or cut)
+        elif before < _RECOVERY:
+            lost = resent > sent
+            by_mark = not lost and not marked and cut and more > marks
         if again > timeouts or (now >= _LOSS > before):
             timed_out = bytes_acked[at]
-        marked = now == _CWR and (begins or marked)
-        if begins:
-            found.append(at)
-    return tuple(found)
+        marked = now == _CWR and (by_mark or marked)
+        if lost:
+            losses.append(at)
+        if by_mark:
+            by_marks.append(at)
+    return Cuts(tuple(losses), tuple(by_marks))
 
 
 def arrived_bytes(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tcptutor.analysis import Report
-from tcptutor.analysis.compared.clauses import CLAUSES, LINK_USED, UNEXPLAINED
+from tcptutor.analysis.compared.clauses import CLAUSES, LINK_USED, LINK_USED_THEN, UNEXPLAINED
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
@@ -31,7 +31,7 @@ def near(text: str, value: float, slack: float = 0.02) -> str:
 
 
 def _busy(raw: Raw, said: Mapping[str, str]) -> str:
-    share = raw.busy() / raw.seconds()
+    share = raw.busy() / raw.connected()
     return together(near(said["busy"], share), must(share < 0.805, f"busy {share:.2f} of the time"))
 
 
@@ -332,8 +332,10 @@ _PATTERNS = [
 ]
 """Those with the most words first: "{window} was full" is said of the send buffer in other words."""
 _LINK = re.compile(_pattern(LINK_USED.text).pattern + r"\Z")
+_LINK_THEN = re.compile(_pattern(LINK_USED_THEN.text).pattern + r"\Z")
 _STRETCH = re.compile(r"from ([\d.e-]+) to ([\d.e+-]+) s ")
-_CHANGED = re.compile(r"at ([\d.]+ \w+) (?:the \w+ (?:became|came|went) [^:]+): ")
+_CHANGED = re.compile(r"at ([\d.]+ \w+) (?:the \w+ (?:became|came) [^:]+): ")
+_CUT = re.compile(r"the link was cut from ([\d.]+) to ([\d.]+) s; ")
 _TURNS = re.compile(r" \(first (.+)\)\Z")
 _OTHERS = re.compile(r"; (?:flow \d+|\d+ of \d+ flows): [^;]+\Z")
 _UDP_BESIDE = re.compile(r"; UDP lost (?P<lost>[\d.e-]+ %|\d+ of \d+)(?P<where> in [^;]+| on the path)?\Z")
@@ -375,6 +377,13 @@ def sentence(run: Run, text: str, flows: Sequence[int]) -> str:
     if changed := _CHANGED.match(rest):
         rest = rest[changed.end() :]
         wrong.append(_changes(run.experiment, changed[0]))
+    if cut := _CUT.match(rest):
+        rest = rest[cut.end() :]
+        wrong.append(_was_cut(run.experiment, float(cut[1]), float(cut[2])))
+    then = _LINK_THEN.search(rest)
+    if then:
+        rest = rest[: then.start()]
+        wrong.append(must(bool(_STRETCH.match(rest)), "then is no stretch of time"))
     if link := _LINK.search(rest):
         rest = rest[: link.start()]
         wrong.append(_said_used(whole, link.groupdict()) if whole.columns else "")
@@ -389,6 +398,7 @@ def sentence(run: Run, text: str, flows: Sequence[int]) -> str:
         since, until = float(stretch[1]), float(stretch[2])
         wrong.append(must(start - 0.06 <= since < until <= end, "another time than the measured one"))
         whole = Raw(run, flows, since, until)
+        wrong.append(_said_used(whole, then.groupdict()) if then and whole.columns else "")
     if rest.startswith(_WITHOUT):
         return together(*wrong)
     if not whole.columns:
@@ -416,6 +426,14 @@ def _datagrams(run: Run, said: Mapping[str, str | None]) -> str:
         ),
         must("buffer" not in where or any(flow.overruns for flow in run.udp), "no buffer was full"),
     )
+
+
+def _was_cut(experiment: Experiment, start: float, end: float) -> str:
+    """Down at one moment, and up again at the other, or at the end."""
+    changes = [(one.at, bool(one.value)) for one in experiment.path.changes if one.name == "link"]
+    down = any(abs(at - start) < 0.01 and not up for at, up in changes)
+    ends = [at for at, up in changes if up] + [experiment.seconds]
+    return must(down and any(abs(at - end) < 0.01 for at in ends), f"the link changes at {changes}")
 
 
 def _changes(experiment: Experiment, text: str) -> str:

@@ -17,7 +17,7 @@ Check = Callable[[Raw, "re.Match[str]", Compared, Report], str]
 def _nearer(one: Compared, factor: float) -> str:
     """A reason makes the difference clearly smaller than it is."""
     before, after = abs(math.log(one.ratio)), abs(math.log(one.ratio / factor))
-    return must(after < 0.75 * before, f"measured is {one.ratio:.3g} of it, the reason makes it {factor:.3g}")
+    return must(after < 0.4 * before, f"measured is {one.ratio:.3g} of it, the reason makes it {factor:.3g}")
 
 
 def _offloads(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
@@ -60,6 +60,8 @@ def _segments(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> s
     return together(
         must(abs(number(said[3]) - most) <= 0.02 * most, f"{most:.3g} were under way"),
         must(most <= int(said[1]) + 0.15, "more than fit were under way"),
+        must(int(said[1]) >= 16, "so few are in the formula as whole ones"),
+        must(report.verdict.limited_by == "receive-window", f"limited by {report.verdict.limited_by}"),
         must(one.ratio < 1, "more was measured"),
     )
 
@@ -120,7 +122,9 @@ def _dry(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
     names = {raw.experiment.algorithm(flow) for flow in range(raw.experiment.total_streams)}
     return together(
         must(names == {"reno"}, f"{names} send"),
-        must(raw.grown("retransmits") > 0 or raw.grown("delivered_ce") > 0, "nothing was lost"),
+        must("after each mark" in said[0] or raw.grown("retransmits") > 0, "nothing was lost"),
+        must("after each loss" in said[0] or raw.grown("delivered_ce") > 0, "nothing was marked"),
+        must(("allows" in said[0]) == (raw.experiment.path.qdisc != "fifo"), raw.experiment.path.qdisc),
         must(not raw.queue or any(row.bytes == 0 for row in raw.queue), "the queue was never empty"),
         _nearer(one, 1 - number(said[1]) / 100),
     )
@@ -202,6 +206,10 @@ REASONS: dict[str, tuple[tuple[str, Check], ...]] = {
     "udp_share": ((r"the UDP flows got (.+), not (.+)", _udp),),
     "short_buffer": (
         (r"a queue of .+ BDP runs dry after each loss, and Reno leaves ([\d.]+) % of the link", _dry),
+        (
+            r".+ allows a queue of .+ BDP: it runs dry after each \w+, and Reno leaves ([\d.]+) % of the link",
+            _dry,
+        ),
     ),
     "framing": (
         (r"a real wire spends 38 bytes on a frame, not 14: .+ of it is payload", _payload),

@@ -58,6 +58,15 @@ class Raw:
     def seconds(self) -> float:
         return sum(one["t"][-1] - one["t"][0] for one in self.columns.values())
 
+    def connected(self) -> float:
+        """Seconds without those in which a SYN was under way: nothing was sent, one is not acknowledged, no RTT."""
+        waited = 0.0
+        for one in self.columns.values():
+            rows = zip(one["segs_out"], one["unacked"], one["rtt"], strict=True)
+            open_at = [at for at, (sent, unacked, rtt) in enumerate(rows) if sent or not unacked or rtt > 0]
+            waited += one["t"][open_at[0] if open_at else -1] - one["t"][0]
+        return max(1e-9, self.seconds() - waited)
+
     def busy(self) -> float:
         return self.grown("busy")
 

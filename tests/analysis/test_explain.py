@@ -98,6 +98,51 @@ def test_a_way_back_without_room_for_acknowledgements() -> None:
     verdict = explain(with_queue(run))
     assert verdict.limited_by == "bottleneck"
     assert verdict.sentence.startswith("the way back, 200 kbit/s, has no room for more acknowledgements")
+    # The window fills with what is not acknowledged: that is no cause of its own.
+    full = run_of(experiment(reverse_rate="200 kbit/s"), 9e6, rtt=0.2, rwnd_limited=lambda t: 0.65 * t)
+    assert explain(with_queue(full)).sentence == verdict.sentence
+
+
+def test_a_connection_that_is_not_made_yet_waits_for_timeouts() -> None:
+    """The SYN was lost, and the next one too: the application has nothing to do with it."""
+    made = experiment(loss="50 %", rate="10 Mbit/s", delay="20 ms", duration="4 s", warmup="0 s")
+    run = run_of(
+        made,
+        lambda t: 8e5 * max(0.0, t - 3),
+        rtt=lambda t: 0 if t < 3 else 0.02,
+        min_rtt=lambda t: 0 if t < 3 else 0.02,
+        unacked=lambda t: 1 if t < 3 else 10,
+        cwnd=lambda t: 10 if t < 1 else 1,
+        busy=lambda t: max(0.0, t - 3),
+        app_limited=1,
+        ca_state=lambda t: 4 if 1 <= t < 3 else 0,
+        total_rto=lambda t: 0 if t < 1 else 1 if t < 3 else 2,
+        delivered=lambda t: 0 if t < 3 else 10,
+    )
+    verdict = explain(run)
+    assert verdict.limited_by == "timeout"
+    assert verdict.sentence.startswith("waiting for timeouts (2 of them) took 7")
+    assert [second.limited_by for second in verdict.flows[0].seconds[:3]] == ["timeout"] * 3
+    assert numbers(verdict).busy == pytest.approx(1.0, abs=0.06)
+
+
+def test_a_cut_link_is_told_from_when_to_when() -> None:
+    made = experiment(changes="4 s link=down; 8 s link=up", duration="10 s", warmup="0 s")
+    sent: Value = lambda t: LINK * (min(t, 4) + max(0.0, t - 8))  # noqa: E731
+    sentence = explain(with_queue(run_of(made, sent, rtt=0.075), waiting=200_000)).sentence
+    assert sentence.startswith("the link was cut from 4 to 8 s; ")
+    open_end = experiment(changes="4 s link=down", duration="10 s", warmup="0 s")
+    lost = explain(run_of(open_end, lambda t: LINK * min(t, 4), rtt=0.075)).sentence
+    assert lost.startswith("the link was cut from 4 to 10 s; ")
+
+
+def test_of_a_stretch_the_use_of_the_link_is_that_of_the_stretch() -> None:
+    """Half of the time the application has nothing to send; then the link is full, and that is what is told."""
+    sent: Value = lambda t: LINK * max(0.0, t - 5)  # noqa: E731
+    waiting: Value = lambda t: 200_000 if t > 5 else 0  # noqa: E731
+    run = with_queue(run_of(experiment(warmup="0 s"), sent, rtt=0.06), waiting=waiting)
+    sentence = explain(run).sentence
+    assert sentence.startswith("from ") and sentence.endswith("the link is then 100 % used")
 
 
 def test_many_lossy_flows_that_fill_the_link_are_limited_by_it() -> None:

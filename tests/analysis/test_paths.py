@@ -85,6 +85,18 @@ def test_a_cut_link_is_told() -> None:
     assert expectation.binding.tolerance_from["changes"] == pytest.approx(5.25 / 20, rel=0.01)
 
 
+def test_nothing_is_expected_of_a_link_that_is_cut() -> None:
+    back = expect(experiment(changes="4 s link=down; 8 s link=up"))
+    assert back.binding.formula == "0.2 × 95.6 Mbit/s + 0.4 × 0 bit/s + 0.4 × 95.6 Mbit/s"
+    assert expect(experiment(changes="4 s link=down")).note == "the link is cut for 8 s, to the end"
+
+
+def test_a_queue_that_is_too_short_is_no_meeting_of_two_limits() -> None:
+    short = expect(experiment(queue="10 kB", algorithm="cubic"))
+    assert short.binding.model == "meeting"
+    assert short.note == "the queue of 0.016 BDP is too short to keep the link full after each loss"
+
+
 def test_a_change_in_the_warm_up_is_no_change() -> None:
     before = expect(experiment(warmup="5 s", changes="1 s rate=50 Mbit/s"))
     assert before.binding.throughput_bps == pytest.approx(LINK / 2)

@@ -8,10 +8,11 @@ import msgspec
 import pytest
 
 from tcptutor.analysis import Compared, report, together
+from tcptutor.analysis.case import case_of
 from tcptutor.analysis.compared.reasons import RULES
 from tcptutor.run import Run, SampleTable, UdpResult, load
 
-from .synthetic import Value, at_different_times, experiment, losing, run_of, samples
+from .synthetic import Value, at_different_times, experiment, losing, run_of, samples, with_queue
 
 RUNS = Path(__file__).parent / "runs"
 LINK = 100e6 * 1448 / 1514
@@ -41,7 +42,7 @@ def test_super_packets() -> None:
     run = lossy(30e6, offloads="on")
     assert "offloads" not in compared(run, "mathis").reason  # a segment a loss
     made = experiment(loss="0.1 %", duration="60 s", offloads="on")
-    run = run_of(made, 30e6, **(losing(1.3) | {"retransmits": lambda t: 31 * int(t / 1.3)}))
+    run = run_of(made, 50e6, **(losing(1.3) | {"retransmits": lambda t: 31 * int(t / 1.3)}))
     assert compared(run, "mathis").reason.startswith("offloads: one loss takes a packet of 31 segments")
     assert "offloads" not in compared(run, "link").reason
 
@@ -101,14 +102,26 @@ def test_a_window_that_the_kernel_made_larger() -> None:
 def test_a_window_holds_whole_segments() -> None:
     """Of the sixteen that fit into 24 KiB fifteen go each round trip."""
     bps = 8 * 15 * 1448 / 0.0501
-    run = run_of(experiment(window="24 KiB"), bps, snd_wnd=24576, unacked=15)
+    filled = {"snd_wnd": 24576, "rwnd_limited": lambda t: 0.9 * t}
+    run = run_of(experiment(window="24 KiB"), bps, unacked=15, **filled)
     assert compared(run, "window").reason == (
         "16 whole segments fit into 24 KiB, and 15 were under way on average"
     )
-    full = run_of(experiment(window="24 KiB"), bps, snd_wnd=24576, unacked=18)
+    full = run_of(experiment(window="24 KiB"), bps, unacked=18, **filled)
     assert "whole segments" not in compared(full, "window").reason
     half = run_of(experiment(window="64 KiB"), 4 * 65536 / 0.0501, snd_wnd=65536)
     assert "whole segments" not in compared(half, "window").reason
+    # Nor where it is not the window that stops the flow.
+    other = run_of(experiment(window="24 KiB"), bps, snd_wnd=24576, unacked=15, busy=lambda t: 0.5 * t)
+    assert compared(other, "window").reason == "not the limit: that was the application"
+
+
+def test_a_reason_leaves_at_most_a_third_of_the_difference() -> None:
+    """What the receiver rounded off is 1.6 %, and 4 % are missing."""
+    run = run_of(experiment(window="50 kB"), 0.96 * 8 * 50000 / 0.05, snd_wnd=49152)
+    assert "advertised" not in compared(run, "window").reason
+    run = run_of(experiment(window="50 kB"), 0.9 * 8 * 50000 / 0.05, snd_wnd=45500)
+    assert compared(run, "window").reason == "the receiver advertised 44.4 KiB, not 48.8 KiB"
 
 
 def test_too_few_losses() -> None:
@@ -163,6 +176,21 @@ def test_a_short_buffer() -> None:
         "a queue of 0.25 BDP runs dry after each loss, and Reno leaves 11 % of the link"
     )
     assert compared(run, "sawtooth").reason == ""
+
+
+def test_a_discipline_that_keeps_its_queue_short_is_not_a_short_queue() -> None:
+    """CoDel with room for many BDPs, and marks: nothing is lost, and it is not its size that empties it."""
+    made = experiment(rate="20 Mbit/s", delay="100 ms", qdisc="codel", ecn="on", queue="5 BDP")
+    used = case_of(made).sawtooth_use(case_of(made).buffer_ratio or 0.0)
+    marked: dict[str, Value] = {
+        "delivered_ce": lambda t: int(t / 2), "ssthresh": lambda t: 80 + int(t / 2) % 2, "rtt": 0.1, "min_rtt": 0.1,
+    }  # fmt: skip
+    run = with_queue(run_of(made, used * 20e6 * 1448 / 1514, **marked))
+    reason = compared(run, "link").reason
+    assert reason.startswith("CoDel allows a queue of ")
+    assert "it runs dry after each mark, and Reno leaves" in reason
+    result = report(run)
+    assert (result.loss_events, result.mark_cuts, result.retransmits) == (0, 5, 0)
 
 
 def test_another_limit() -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tcptutor.lab.netlink import Address
 from tcptutor.lab.results import flow_results
 from tcptutor.lab.sampler import SampledFlow
-from tcptutor.run import FlowResult, Run, Sample, arrived_bytes, load, loss_events_at
+from tcptutor.run import FlowResult, Run, Sample, arrived_bytes, cuts_at, load
 
 RUNS = sorted((Path(__file__).parents[1] / "analysis" / "runs").glob("*.tcprun"))
 COOKIE = 37
@@ -36,7 +36,7 @@ def _by_hand(number: int, run: Run) -> FlowResult | None:
         return None
     first, last = measured[0], measured[-1]
     names = ("ca_state", "ssthresh", "retransmits", "delivered_ce", "total_rto", "bytes_acked")
-    events = loss_events_at(*([getattr(sample, name) for sample in mine] for name in names))
+    losses, marks = cuts_at(*([getattr(sample, name) for sample in mine] for name in names))
     told = [sample for sample in measured[1:] if sample.bytes_received]
     received = told[-1].bytes_received - first.bytes_received if told else 0
     arrived = arrived_bytes(*([getattr(sample, name) for sample in mine] for name in ARRIVED))
@@ -46,7 +46,8 @@ def _by_hand(number: int, run: Run) -> FlowResult | None:
         pair=0,
         throughput_bps=8 * (arrived[until] - arrived[at]) / (last.t - first.t),
         retransmits=last.retransmits - first.retransmits,
-        losses=sum(first.t < mine[at].t <= last.t for at in events),
+        losses=sum(first.t < mine[at].t <= last.t for at in losses),
+        mark_cuts=sum(first.t < mine[at].t <= last.t for at in marks),
         segments=last.segs_out - first.segs_out,
         mean_rtt_s=sum(sample.rtt for sample in measured) / len(measured),
         mean_cwnd_segments=sum(sample.cwnd for sample in measured) / len(measured),

@@ -1,10 +1,10 @@
-"""What counts as a loss event, by what the kernel reports of a flow between two samples."""
+"""What counts as a loss event, and what as a cut by marks, by what the kernel reports of a flow between two samples."""
 
 from __future__ import annotations
 
 import pytest
 
-from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, loss_events_at
+from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, cuts_at
 
 NEVER = SSTHRESH_INFINITE
 
@@ -12,7 +12,13 @@ NEVER = SSTHRESH_INFINITE
 def events(*rows: tuple[str, int, int, int, int, int]) -> list[int]:
     """`rows`: state, ssthresh, retransmissions, marks, timeouts, acknowledged kB."""
     states, *counts = zip(*rows, strict=True)
-    return list(loss_events_at([CA_STATES.index(state) for state in states], *counts))
+    return list(cuts_at([CA_STATES.index(state) for state in states], *counts).losses)
+
+
+def mark_cuts(*rows: tuple[str, int, int, int, int, int]) -> list[int]:
+    """Of `rows` as `events` takes them."""
+    states, *counts = zip(*rows, strict=True)
+    return list(cuts_at([CA_STATES.index(state) for state in states], *counts).marks)
 
 
 def test_an_entry_into_recovery_is_one_event_however_long_it_takes() -> None:
@@ -63,18 +69,21 @@ def test_a_recovery_that_is_undone_is_one_event() -> None:
     ) == [1]  # fmt: skip
 
 
-def test_marks_are_events_once_a_window() -> None:
+def test_marks_cut_once_a_window_and_are_no_losses() -> None:
     # As DCTCP or ECN have it: CWR for a round trip, and again.
-    assert events(
+    rows = [
         ("open", 40, 0, 0, 0, 0), ("cwr", 34, 0, 3, 0, 10), ("cwr", 34, 0, 5, 0, 20), ("cwr", 30, 0, 8, 0, 30),
         ("open", 30, 0, 8, 0, 40), ("cwr", 27, 0, 9, 0, 50),
-    ) == [1, 3, 5]  # fmt: skip
+    ]  # fmt: skip
+    assert mark_cuts(*rows) == [1, 3, 5]
+    assert events(*rows) == []
 
 
-def test_a_loss_after_a_mark_belongs_to_its_event_and_one_after_a_full_host_queue_is_an_event() -> None:
+def test_a_loss_after_a_mark_or_after_a_full_host_queue_is_an_event() -> None:
     by_mark = [("open", 40, 0, 0, 0, 0), ("cwr", 20, 0, 1, 0, 10), ("recovery", 20, 1, 1, 0, 20)]
     by_host = [("open", 40, 0, 0, 0, 0), ("cwr", 20, 0, 0, 0, 10), ("recovery", 20, 1, 0, 0, 20)]
-    assert events(*by_mark) == [1]
+    assert events(*by_mark) == [2]
+    assert mark_cuts(*by_mark) == [1]
     assert events(*by_host) == [2]
 
 

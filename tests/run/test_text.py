@@ -163,9 +163,11 @@ def test_what_the_version_before_has_written_is_written_again_as_it_was(tmp_path
 
 
 def _as_before(now: Any, before: Any) -> Any:
-    """`now` without the settings that there were not yet."""
+    """`now` without the settings and figures that there were not yet."""
     if isinstance(before, dict):
         return {name: _as_before(now[name], value) for name, value in before.items()}
+    if isinstance(before, list) and any(isinstance(each, dict) for each in before):
+        return [_as_before(*both) for both in zip(now, before, strict=True)]
     return now
 
 

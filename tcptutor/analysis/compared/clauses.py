@@ -29,6 +29,9 @@ class Clause:
 LINK_USED = Clause("; the link is {used} used", lambda it: it.known and it.evidence.link_used is not None)
 """How full the link is, after what limited a run."""
 
+LINK_USED_THEN = Clause("; the link is then {used} used", LINK_USED.holds)
+"""The same of a stretch, after what limited a run in it."""
+
 
 def _full(it: Findings) -> bool:
     return it.used >= FULL
@@ -91,6 +94,7 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
             lambda it: _full(it) and _sheds(it),
         ),
         Clause("the bottleneck is full", _full),
+        Clause("the way back, {back}, has no room for more acknowledgements", lambda it: it.full_of_acks),
         Clause(
             "{qdisc} marks {marked} to keep the bottleneck's queue short",
             lambda it: it.case.qdisc in KEEP_SHORT and it.evidence.marks > 0,
@@ -113,7 +117,6 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
             lambda it: it.overflowed,
         ),
         Clause("BBR sends at the rate that it measures", lambda it: it.blind),
-        Clause("the way back, {back}, has no room for more acknowledgements", lambda it: it.full_of_acks),
         Clause(
             "{retransmits} segments were sent again: a queue overflowed, for the path loses none",
             lambda it: (

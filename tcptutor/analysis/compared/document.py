@@ -12,7 +12,8 @@ from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.run import Run, UdpResult
 
 _FLOW = (
-    "flow", "pair", "throughput_bps", "share", "retransmits", "losses", "mean_rtt_s", "mean_cwnd_segments", "cov",
+    "flow", "pair", "throughput_bps", "share", "retransmits", "losses", "mark_cuts", "mean_rtt_s",
+    "mean_cwnd_segments", "cov",
 )  # fmt: skip
 
 _UDP = (
@@ -76,7 +77,7 @@ def document(run: Run, file: str | None) -> dict[str, object]:
 
 def _aggregate(result: Report) -> dict[str, object]:
     """Of all flows together; where nothing was measured None, which is not zero."""
-    whole = _named(result, "throughput_bps", "jain_index", "loss_rate", "retransmits")
+    whole = _named(result, "throughput_bps", "jain_index", "loss_rate", "retransmits", "mark_cuts")
     whole |= {"losses": result.loss_events, "cov": result.cov_between}
     return dict.fromkeys(whole) if result.nothing else whole
 

@@ -16,7 +16,7 @@ import msgspec
 
 from tcptutor import units
 from tcptutor.analysis.compared import udp
-from tcptutor.analysis.compared.clauses import LINK_USED, UNEXPLAINED, clause
+from tcptutor.analysis.compared.clauses import LINK_USED, LINK_USED_THEN, UNEXPLAINED, clause
 from tcptutor.analysis.compared.findings import Findings
 from tcptutor.analysis.compared.rules import cause
 from tcptutor.analysis.compared.run_findings import RunFindings
@@ -96,7 +96,7 @@ def verdict(measured: Measured) -> Verdict:
         parts = [each for each in measured.intervals if each.flow == trace.flow]
         whole = gathered.flow(*(parts or [Interval(trace, 0, len(trace))]))
         shares = _shares(experiment, mine)
-        limited_by, reason = _told(
+        limited_by, reason, _ = _told(
             whole, shares, _stretches([mine], experiment), gathered.flow_between(trace)
         )
         flows.append(
@@ -120,10 +120,12 @@ def verdict(measured: Measured) -> Verdict:
         )
     shares = _ranked(share for flow in flows for share in flow.shares.items())
     stretches = _stretches([flow.seconds for flow in flows], experiment)
-    limited_by, reason = _told(found, shares, stretches, gathered.all_between)
+    limited_by, reason, shown = _told(found, shares, stretches, gathered.all_between)
+    link = (LINK_USED if shown is found else LINK_USED_THEN).said(shown)
+    said = sentence(limited_by, reason or _unexplained(run), link, experiment, flows)
     return Verdict(
         limited_by=limited_by,
-        sentence=_with_udp(run, sentence(limited_by, reason or _unexplained(run), found, flows)),
+        sentence=_with_udp(run, said),
         evidence=found.evidence,
         flows=tuple(flows),
         fairness=evenly,
@@ -140,8 +142,10 @@ def _told(
     shares: Mapping[LimitedBy, float],
     stretches: Sequence[Stretch],
     between: Callable[[float, float], Findings | None],
-) -> tuple[LimitedBy, str]:
-    """The cause that took the most time and can be shown, and what is said of it; nothing where none can.
+) -> tuple[LimitedBy, str, Findings]:
+    """The cause that took the most time and can be shown, what is said of it, and what that is said of.
+
+    Nothing is said where none can be shown.
 
     Unless all the time together says what no second can. What does not show in all of the time is told of the longest
     stretch of it.
@@ -150,15 +154,15 @@ def _told(
     ranked = [name for name, share in shares.items() if share >= _ENOUGH or name == first]
     for name in (first, *ranked) if first in _WHOLE or not ranked else (*ranked, first):
         if said := clause(name, whole):
-            return name, said
+            return name, said, whole
         mine = [one for one in stretches if one[0] == name]
         if not mine:
             continue
         _, start, end = max(mine, key=lambda one: one[2] - one[1])
         part = between(start, end)
         if part is not None and (said := clause(name, part)):
-            return name, f"from {start:.3g} to {end:.3g} s {said}"
-    return "unexplained", ""
+            return name, f"from {start:.3g} to {end:.3g} s {said}", part
+    return "unexplained", "", whole
 
 
 def _unexplained(run: Run) -> str:
@@ -206,15 +210,16 @@ def _ranked(parts: Iterable[tuple[LimitedBy, float]]) -> dict[LimitedBy, float]:
     return {name: took[name] / total for name in ranked}
 
 
-def sentence(limited_by: LimitedBy, reason: str, found: Findings, flows: Sequence[FlowVerdict]) -> str:
-    """`reason`, how that changed over time or differs between the flows, and how full the link is."""
+def sentence(
+    limited_by: LimitedBy, reason: str, link: str, experiment: Experiment, flows: Sequence[FlowVerdict]
+) -> str:
+    """`reason`, how that changed over time or differs between the flows, and how full the link is: `link`."""
     if reason == _UNKNOWN_PATH:
         return reason
-    link = LINK_USED.said(found)
     # Who is told of a stretch of time knows that it was not so all the time.
-    turns = "" if reason.startswith("from ") else _over_time(found.experiment, flows)
+    turns = "" if reason.startswith("from ") else _over_time(experiment, flows)
     told = _others(limited_by, flows) or turns
-    changed = _changed(found.experiment)
+    changed = _changed(experiment)
     wordings = (
         f"{changed}{reason}{told}{link}",
         f"{changed}{reason}{told}",
@@ -254,15 +259,23 @@ def _over_time(experiment: Experiment, flows: Sequence[FlowVerdict]) -> str:
 
 
 def _changed(experiment: Experiment) -> str:
-    """The first change of the path in the measured time: "at 4 s the rate became 2 Mbit/s: "; empty without one."""
-    for change in experiment.path.changes:
+    """The first change of the path in the measured time: "at 4 s the rate became 2 Mbit/s: "; empty without one.
+
+    Of a cut how long it was: "the link was cut from 2 to 3 s; ".
+    """
+    changes = experiment.path.changes
+    for place, change in enumerate(changes):
         if change.at > experiment.flows.warmup:
+            if change.name == "link" and not change.value:
+                up = (one.at for one in changes[place + 1 :] if one.name == "link" and one.value)
+                until = min(next(up, experiment.seconds), experiment.seconds)
+                return f"the link was cut from {change.at:.3g} to {until:.3g} s; "
             return f"at {units.seconds(change.at)} {_change(change)}: "
     return ""
 
 
 def _change(change: Change) -> str:
     if change.name == "link":
-        return "the link came up" if change.value else "the link went down"
+        return "the link came up"
     told = {"rate": units.rate, "loss": units.percent, "queue": units.size}.get(change.name, units.seconds)
     return f"the {change.name} became {told(change.value)}"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from tcptutor import theory, units
 from tcptutor.analysis.case import ENOUGH_LOSSES, Case
 from tcptutor.analysis.compared.explain import Verdict
-from tcptutor.analysis.compared.findings import Findings
-from tcptutor.analysis.expected.limits import UDP_ERROR
+from tcptutor.analysis.compared.findings import KEEP_SHORT, Findings
+from tcptutor.analysis.expected.limits import FEW_SEGMENTS, UDP_ERROR
 from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeouts
 from tcptutor.analysis.expected.prediction import Prediction
 from tcptutor.analysis.expected.window import start_seconds, unsettled
@@ -24,7 +24,7 @@ from tcptutor.spec import PARAMETERS
 SMALL = 0.03
 """Relative difference that needs no reason."""
 
-_LEFT = 2 / 3
+_LEFT = 1 / 3
 """Share of a difference that may be left for a reason to explain it."""
 
 _SUPER_PACKET = 2
@@ -73,7 +73,7 @@ class Difference:
         return last > _LATER * first
 
     def explained(self, factor: float) -> bool:
-        """Whether the measurement is nearer to `factor` times the prediction than to the prediction."""
+        """Whether `factor` times the prediction leaves at most a third of the difference, by its logarithm."""
         if self.ratio <= 0 or factor <= 0:
             return False
         return abs(math.log(self.ratio / factor)) < _LEFT * abs(math.log(self.ratio))
@@ -154,6 +154,9 @@ def whole_segments(it: Difference) -> str:
     if it.model is not ThroughputModel.WINDOW or not window or it.ratio > 1 or not any(under_way):
         return ""
     whole, most = window // mss, max(under_way)
+    # The formula has whole segments already where they are few, and what limits must be the window.
+    if it.verdict.limited_by != "receive-window" or whole < FEW_SEGMENTS:
+        return ""
     # No more than these were under way, and what is missing of the window explains what is missing of the rate.
     if most > whole + 0.1 or not any(it.explained(max(1, fit) * mss / window) for fit in (whole, most)):
         return ""
@@ -277,7 +280,7 @@ def udp_share(it: Difference) -> str:
 
 
 def short_buffer(it: Difference) -> str:
-    """The link runs dry after each loss, as the queue does not hold what the window falls below the BDP."""
+    """The link runs dry after each cut, as the queue does not hold what the window falls below the BDP."""
     x, case = it.case.buffer_ratio, it.case
     if (
         it.model is not ThroughputModel.LINK
@@ -292,7 +295,16 @@ def short_buffer(it: Difference) -> str:
     cut = it.seen is not None and (it.seen.retransmits > 0 or it.seen.marks > 0)
     if not cut or (dry and not any(dry)) or not it.explained(used := case.sawtooth_use(x)):
         return ""
-    return f"a queue of {x:.2g} BDP runs dry after each loss, and Reno leaves {units.percent(1 - used, 2)} of the link"
+    left = units.percent(1 - used, 2)
+    if case.qdisc == "fifo":
+        return f"a queue of {x:.2g} BDP runs dry after each loss, and Reno leaves {left} of the link"
+    # Not the queue's size: what its discipline lets stand before it marks or drops.
+    name = KEEP_SHORT.get(case.qdisc, case.qdisc)
+    what = (
+        "cut" if it.measured.mark_cuts and it.measured.losses else "mark" if it.measured.mark_cuts else "loss"
+    )
+    queue = f"{name} allows a queue of {x:.2g} BDP"
+    return f"{queue}: it runs dry after each {what}, and Reno leaves {left} of the link"
 
 
 def framing(it: Difference) -> str:

@@ -53,6 +53,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Loss events per segment sent."""
     retransmits: int
     loss_events: int
+    mark_cuts: int
+    """Times that ECN marks cut a window, with nothing lost."""
     compared: tuple[Compared, ...]
     """The binding prediction first; empty where nothing was measured, the run is invalid or its path is not known."""
     verdict: Verdict
@@ -96,6 +98,7 @@ def report_of(measured: Measured) -> Report:
         loss_rate=measured.loss_rate,
         retransmits=measured.retransmits,
         loss_events=measured.losses,
+        mark_cuts=measured.mark_cuts,
         compared=tuple(compared),
         verdict=why,
         flows=figures(measured),

@@ -7,9 +7,11 @@ from tcptutor.analysis.models import LimitedBy
 
 RULES: tuple[tuple[LimitedBy, Condition], ...] = (
     # What keeps the sender from sending comes before what the network does to it.
-    ("application", lambda it: it.evidence.busy < BUSY),
     ("timeout", lambda it: it.evidence.stalled >= STALLED),
+    ("application", lambda it: it.evidence.busy < BUSY),
     ("pacing", lambda it: it.paced_by_application or it.paced_by_fq or it.held_by_host),
+    # No window lets more go than its acknowledgements do, however full it is.
+    ("bottleneck", lambda it: it.full_of_acks),
     ("receive-window", lambda it: it.alone and it.windowed),
     ("send-buffer", lambda it: it.alone and it.buffered),
     ("bottleneck", lambda it: it.gains_nothing),
@@ -18,7 +20,6 @@ RULES: tuple[tuple[LimitedBy, Condition], ...] = (
     ("send-buffer", lambda it: it.buffered),
     ("application", lambda it: it.evidence.app_limited >= MOSTLY),
     ("bottleneck", lambda it: it.blind),
-    ("bottleneck", lambda it: it.full_of_acks),
     ("reordering", lambda it: it.reordering),
     ("random-loss", lambda it: it.losses == "random-loss"),
     ("bottleneck", lambda it: it.losses == "bottleneck"),

@@ -52,9 +52,6 @@ HIGHSPEED_SPREAD = 0.84
 MOST_LOSS = 0.25
 """Loss above which most time goes into timeouts that double: no model here holds."""
 
-TIMEOUTS_COUNT = 1 / 3
-"""Share that Padhye's timeouts would take from Mathis from which on the student is told."""
-
 ACKS_MATTER = 0.01
 """Chance that all acknowledgements of a window are lost from which on it counts."""
 

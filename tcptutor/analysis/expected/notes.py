@@ -9,7 +9,7 @@ from itertools import chain
 from tcptutor import units
 from tcptutor.analysis.case import ENOUGH_LOSSES, Case
 from tcptutor.analysis.expected.limits import KERNEL_BUFFER_ERROR
-from tcptutor.analysis.expected.loss import MOST_LOSS, TIMEOUTS_COUNT, timeouts
+from tcptutor.analysis.expected.loss import MOST_LOSS
 from tcptutor.analysis.expected.meeting import is_known
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.analysis.models import MODELLED, ThroughputModel
@@ -45,8 +45,9 @@ def _of_time(
         size = units.size(case.experiment.flows.bytes or 0)
         yield f"{size} take {units.seconds(completion)}: not done after {seconds:g} s"
     if down := math.fsum(one.seconds for one in stretches if one.down and not one.backward):
-        cut = units.seconds(down)
-        yield f"the link is cut for {cut}, and the sender notices its return up to as long after it"
+        cut, last = units.seconds(down), stretches[-1].down
+        told = "to the end" if last else "and the sender notices its return up to as long after it"
+        yield f"the link is cut for {cut}, {told}"
     if len({(one.path.rate, one.path.delay, one.path.loss, one.path.queue) for one in stretches}) > 1:
         yield "the path changes while it runs: expected is the mean over the time, no constant"
 
@@ -67,14 +68,15 @@ def _losses(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
         yield f"no model of {unknown[0]} under loss here: compared with Reno's"
     if max(case.loss_rate for case in stretches) > MOST_LOSS:
         yield f"no model holds above {units.percent(MOST_LOSS)} loss: timeouts that double take most of the time"
-    if max(timeouts(case) for case in stretches) > TIMEOUTS_COUNT:
-        yield "timeouts count here: expect between Padhye and Mathis"
 
 
 def _of_limits(case: Case, binding: Candidate, near: Sequence[Candidate]) -> Iterator[str]:
     if binding.limited_by == "bottleneck" and case.bursts_overflow and not is_known(case):
         yield f"a queue of {case.queue // case.frame} frames drops TCP's own bursts: expect less"
-    if binding.model is ThroughputModel.MEETING:
+    if binding.model is ThroughputModel.MEETING and not binding.is_lossy and case.loss_rate <= 0:
+        size = "" if case.buffer_ratio is None else f" of {case.buffer_ratio:.2g} BDP"
+        yield f"the queue{size} is too short to keep the link full after each loss"
+    elif binding.model is ThroughputModel.MEETING:
         yield "two limits meet here: together they leave less than either alone"
     if not near:
         return

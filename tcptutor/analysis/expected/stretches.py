@@ -158,7 +158,9 @@ def _mean(
         sure["changes"] = changing
     formula = own.formula
     if len({one.formula for one in answers}) > 1 or not math.isclose(sum(weights), 1):
-        terms = [f"{weight:.3g} × {units.rate(one.throughput)}" for weight, one in weighted]
+        # A link that is cut has a hair above nothing, so that a measurement can be set beside it.
+        rates = [0.0 if part.case.down else one.throughput for part, one in zip(parts, answers, strict=True)]
+        terms = [f"{weight:.3g} × {units.rate(rate)}" for weight, rate in zip(weights, rates, strict=True)]
         formula = " + ".join(terms[:4]) + (" + …" if len(terms) > 4 else "")
     return replace(own, throughput=total, formula=formula, sure=sure, each=())
 

@@ -94,6 +94,11 @@ class Measured:
         return sum(flow.losses for flow in self.flows)
 
     @property
+    def mark_cuts(self) -> int:
+        """Cuts of all flows by ECN marks."""
+        return sum(flow.mark_cuts for flow in self.flows)
+
+    @property
     def loss_rate(self) -> float:
         """Loss events per segment sent."""
         segments = sum(flow.segments for flow in self.flows)
@@ -161,6 +166,7 @@ def _result(run: Run, interval: Interval) -> FlowResult:
         throughput_bps=interval.throughput,
         retransmits=round(interval.grown("retransmits")),
         losses=interval.loss_events,
+        mark_cuts=interval.mark_cuts,
         segments=round(interval.grown("segs_out")),
         mean_rtt_s=interval.mean("rtt"),
         mean_cwnd_segments=interval.mean("cwnd"),
@@ -179,10 +185,12 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     loss_rate: float
     """Loss events per segment sent."""
     mean_rtt_s: float
+    mark_cuts: int = 0
+    """Times that marks cut a window, with nothing lost."""
     min_rtt_s: float = 0.0
     """Of the flow with the least."""
     busy: float = 1.0
-    """With data to send."""
+    """With data to send, of the time since there was a connection."""
     rwnd_limited: float = 0.0
     """Share of the busy time that the receiver's window was full."""
     sndbuf_limited: float = 0.0
@@ -231,8 +239,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def lossy(self) -> bool:
-        """Whether anything was lost."""
-        return self.loss_events > 0 or self.retransmits > 0
+        """Whether anything was lost, or cut a window as a loss does."""
+        return self.loss_events > 0 or self.mark_cuts > 0 or self.retransmits > 0
 
 
 def gather(measured: Measured, links: Directions) -> Evidence | None:
@@ -255,6 +263,7 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
         throughput_bps=throughput,
         link_used=used,
         loss_events=measured.losses,
+        mark_cuts=measured.mark_cuts,
         retransmits=measured.retransmits,
         loss_rate=measured.loss_rate,
         mean_rtt_s=_mean(flow.mean_rtt_s for flow in flows),
@@ -301,6 +310,7 @@ def evidence_of(run: Run, interval: Interval, link: Direction, together: float |
         throughput_bps=throughput,
         link_used=used,
         loss_events=events,
+        mark_cuts=interval.mark_cuts,
         retransmits=round(interval.grown("retransmits")),
         loss_rate=events / segments if segments else 0.0,
         mean_rtt_s=interval.mean("rtt"),
@@ -315,6 +325,7 @@ def evidence_of(run: Run, interval: Interval, link: Direction, together: float |
 def _sampled(known: Evidence, found: Sequence[Interval], duplicates: bool) -> Evidence:
     """`known` with what only samples tell. `duplicates`: whether the path itself makes some."""
     seconds = math.fsum(each.seconds for each in found)
+    connected = math.fsum(each.connected_seconds for each in found)
     busy = math.fsum(each.grown("busy") for each in found)
     minima = [rtt for each in found if (rtt := min(each.column("min_rtt"))) > 0]
 
@@ -328,7 +339,7 @@ def _sampled(known: Evidence, found: Sequence[Interval], duplicates: bool) -> Ev
         known,
         min_rtt_s=min(minima, default=0.0),
         # Bytes that were acknowledged had to be sent: without busy time the kernel does not count it.
-        busy=min(1.0, busy / seconds) if busy > 0 or known.flow_bps == 0 else 1.0,
+        busy=min(1.0, busy / connected) if connected and (busy > 0 or known.flow_bps == 0) else 1.0,
         rwnd_limited=of_busy("rwnd_limited"),
         sndbuf_limited=of_busy("sndbuf_limited"),
         app_limited=_mean(each.starved for each in found),

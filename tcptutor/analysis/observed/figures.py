@@ -30,6 +30,8 @@ class FlowFigures(msgspec.Struct, frozen=True, kw_only=True):
     retransmits: int
     losses: int
     """Loss events."""
+    mark_cuts: int
+    """Times that ECN marks cut the window, with nothing lost."""
     mean_rtt_s: float
     mean_cwnd_segments: float
     cov: float | None
@@ -48,6 +50,7 @@ def figures(measured: Measured) -> tuple[FlowFigures, ...]:
             share=flow.throughput_bps / total if total > 0 else 0.0,
             retransmits=flow.retransmits,
             losses=flow.losses,
+            mark_cuts=flow.mark_cuts,
             mean_rtt_s=flow.mean_rtt_s,
             mean_cwnd_segments=flow.mean_cwnd_segments,
             cov=_variation(_rates(intervals[flow.flow]), _ENOUGH_STEPS) if flow.flow in intervals else None,

@@ -19,11 +19,12 @@ import msgspec
 from tcptutor.run import (
     CA_STATES,
     SSTHRESH_INFINITE,
+    Cuts,
     Run,
     SampleTable,
     arrived_bytes,
+    cuts_at,
     hystart_exits,
-    loss_events_at,
 )
 
 OPEN, DISORDER, CWR, RECOVERY, LOSS = range(len(CA_STATES))
@@ -81,10 +82,10 @@ class Trace:
         return self._columns[name]
 
     @cached_property
-    def loss_events(self) -> tuple[int, ...]:
-        """The samples at which a loss event had begun, as the lab counts them."""
+    def cuts(self) -> Cuts:
+        """The samples at which a loss event or a cut by marks had begun, as the lab counts them."""
         names = ("ca_state", "ssthresh", "retransmits", "delivered_ce", "total_rto", "bytes_acked")
-        return loss_events_at(*map(self.column, names))
+        return cuts_at(*map(self.column, names))
 
     @cached_property
     def hystart_exits(self) -> tuple[int, ...]:
@@ -92,6 +93,13 @@ class Trace:
         return hystart_exits(
             *(self.column(name) for name in ("ssthresh", "ca_state", "retransmits", "delivered_ce"))
         )
+
+    @cached_property
+    def connected(self) -> float:
+        """When the connection was there, s: until then a SYN is under way, and no RTT is known; infinite if never."""
+        columns = (self.column(name) for name in ("t", "segs_out", "unacked", "rtt"))
+        rows = zip(*columns, strict=True)
+        return next((t for t, sent, unacked, rtt in rows if sent or not unacked or rtt > 0), math.inf)
 
     @cached_property
     def starved(self) -> tuple[bool, ...]:
@@ -102,10 +110,10 @@ class Trace:
         flags = self.column("app_limited")
         if not any(flags):
             return (False,) * len(self)
-        columns = (self.column(name) for name in ("notsent", "mss", "unacked", "cwnd"))
+        columns = (self.column(name) for name in ("t", "notsent", "mss", "unacked", "cwnd"))
         return tuple(
-            bool(flag) and waiting < max(1, mss) and unacked < max(1, cwnd)
-            for flag, waiting, mss, unacked, cwnd in zip(flags, *columns, strict=True)
+            bool(flag) and t >= self.connected and waiting < max(1, mss) and unacked < max(1, cwnd)
+            for flag, t, waiting, mss, unacked, cwnd in zip(flags, *columns, strict=True)
         )
 
     @cached_property
@@ -126,8 +134,8 @@ class Trace:
     def stalls(self) -> tuple[tuple[float, float], ...]:
         """Start and end of the times in the loss state, or waiting for a timeout longer than a round trip.
 
-        Only with data under way, and where a timeout ended it: a flow that has nothing to send does not wait for one,
-        and a slow path is no timeout.
+        Only with data or a SYN under way, and where a timeout ended it: a flow that has nothing to send does not wait
+        for one, and a slow path is no timeout.
         """
         times, acked, states, busy = (self.column(name) for name in ("t", "bytes_acked", "ca_state", "busy"))
         rtts, last = self.column("rtt"), len(times) - 1
@@ -148,7 +156,8 @@ class Trace:
         joined: list[tuple[float, float]] = []
         for start, end, least in sorted(spans):
             took = times[end] - times[start]
-            idle = busy[last] > 0 and busy[end] - busy[start] <= 0.5 * took
+            connecting = times[end] < self.connected
+            idle = not connecting and busy[last] > 0 and busy[end] - busy[start] <= 0.5 * took
             if took <= least or idle:
                 continue
             lost = LOSS in states[start : min(end, last - 1) + 2]
@@ -171,6 +180,11 @@ class Interval:
         self.until: float = times[end - 1]
         """When its last sample came, s."""
         self.seconds: float = self.until - self.start
+
+    @property
+    def connected_seconds(self) -> float:
+        """The part of its seconds in which there was a connection."""
+        return max(0.0, self.until - max(self.start, self.trace.connected))
 
     def column(self, name: str) -> Sequence[Any]:
         return self.trace.column(name)[self.first : self.end]
@@ -198,8 +212,15 @@ class Interval:
 
     @property
     def loss_events(self) -> int:
-        """Of `Trace.loss_events`, those within."""
-        events = self.trace.loss_events
+        """Of the loss events of `Trace.cuts`, those within."""
+        return self._within(self.trace.cuts.losses)
+
+    @property
+    def mark_cuts(self) -> int:
+        """Of the cuts by marks of `Trace.cuts`, those within."""
+        return self._within(self.trace.cuts.marks)
+
+    def _within(self, events: Sequence[int]) -> int:
         return bisect_left(events, self.end) - bisect_left(events, self.first + 1)
 
     @property

@@ -135,7 +135,10 @@ def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
             return "reordering"
         return None if link.has_queue or not known else "bottleneck"
 
-    return [LossEvent(times[at], kind(at), cwnds[at - 1]) for at in trace.loss_events]
+    return [
+        LossEvent(times[at], kind(at), cwnds[at - 1])
+        for at in sorted({*trace.cuts.losses, *trace.cuts.marks})
+    ]
 
 
 def holding_loss(
