@@ -80,7 +80,9 @@ def _with_chart(
         room.take("network", [network.living(live, history, width)], least)
     else:
         room.take("why", result.why(live, width), min(least, 3))
-        _take_ruler(room, live, own, width, ruler.LEAST + bool(live.before), least)
+        if live.report:
+            ruled = ruler.least(live.report, live.formula) + bool(live.before)
+            _take_ruler(room, live, own, width, ruled, least)
     for name in (
         "throughput",
         *(each for each in scene.series if each.startswith("udp")),
