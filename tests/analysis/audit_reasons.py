@@ -223,7 +223,7 @@ def problems(run: Run, report: Report) -> Iterator[str]:
     """What is given as the reason of a difference, and false."""
     raw = None
     for one in report.compared:
-        if one.within and (one.prediction.tolerance > 0.5 or abs(one.difference) > one.prediction.tolerance):
+        if one.within and (one.prediction.tolerance > 0.4 or abs(one.difference) > one.prediction.tolerance):
             yield f"a tick for {one.prediction.label}, {one.difference:+.2f} of ±{one.prediction.tolerance}"
         if not one.reason:
             continue
