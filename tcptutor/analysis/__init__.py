@@ -7,7 +7,7 @@
 from tcptutor.analysis.compared.answered import answered
 from tcptutor.analysis.compared.document import document
 from tcptutor.analysis.compared.explain import FlowVerdict, Verdict, explain
-from tcptutor.analysis.compared.report import Compared, Report, report, report_of
+from tcptutor.analysis.compared.report import Compared, Judgement, Report, report, report_of
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.mistakes import Mistake, candidates
@@ -27,6 +27,7 @@ __all__ = [
     "FlowFigures",
     "FlowPhase",
     "FlowVerdict",
+    "Judgement",
     "LimitedBy",
     "Mistake",
     "PhaseName",

@@ -55,8 +55,8 @@ class ThroughputModel(StrEnum):
     PACING = "pacing", "pacing", "pacing"
     FQ = "fq", "fq maxrate", "pacing"
     RENO = "reno", "Reno", "random-loss", "reno"
-    MATHIS = "mathis", "Mathis", "random-loss", "reno", theory.MATHIS_RANDOM
-    MATHIS_PERIODIC = "mathis-periodic", "Mathis, periodic", "random-loss", "reno", theory.MATHIS_PERIODIC
+    MATHIS = "mathis", "Mathis, C=1.31", "random-loss", "reno", theory.MATHIS_RANDOM
+    MATHIS_PERIODIC = "mathis-periodic", "Mathis", "random-loss", "reno", theory.MATHIS_PERIODIC
     MATHIS_MANUAL = "mathis-manual", "Mathis, manual C=1", "random-loss", "reno", theory.MATHIS_MANUAL
     PADHYE = "padhye", "Padhye", "random-loss", "reno"
     CUBIC = "cubic", "CUBIC", "random-loss", "cubic"

@@ -186,7 +186,7 @@ def _models(compared: Sequence[Compared]) -> list[str]:
             ("▸" if place == 0 else " ") + (toned("✓", "good") if each.within else " "),
             each.prediction.label,
             units.rate(each.prediction.throughput_bps),
-            f"{units.signed_percent(each.difference)} (±{100 * each.prediction.tolerance:.0f} %)",
+            _how_far(each),
         )
         for place, each in enumerate(compared)
     ]
@@ -201,6 +201,12 @@ def _models(compared: Sequence[Compared]) -> list[str]:
         if each.reason and (after is None or after.reason != each.reason):
             told += _below(each.reason)
     return told
+
+
+def _how_far(each: Compared) -> str:
+    if each.judgement == "capped":
+        return "capped by the link"
+    return f"{units.signed_percent(each.difference)} (±{100 * each.prediction.tolerance:.0f} %)"
 
 
 def _below(text: str) -> list[str]:

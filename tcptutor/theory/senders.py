@@ -81,9 +81,10 @@ def reno_random_window(loss: float) -> float:
 def highspeed_random_window(loss: float) -> float:
     """Mean congestion window of Linux's HighSpeed TCP, segments, when each segment is lost by chance.
 
-    Below RFC 3649's `highspeed_window`, since Linux counts an ACK of two segments as one. loss: share of segments,
-    above 0 and at most 1. Source: net/ipv4/tcp_highspeed.c, and `theory.renewal` for the mean over the losses. Raises
-    ParameterError outside the domain.
+    Below RFC 3649's `highspeed_window`, since Linux counts ACKs and not segments: each is for ACK_EVERY of them here
+    (RFC 1122), for ACK_STRETCHED in the lab. loss: share of segments, above 0 and at most 1. Source:
+    net/ipv4/tcp_highspeed.c, and `theory.renewal` for the mean over the losses. Raises ParameterError outside the
+    domain.
     """
     loss_rate(loss)
     return mean_window(LinuxHighSpeed(), loss, _ANY_RTT)

@@ -13,10 +13,15 @@ _ACRONYMS = ("cubic", "bbr", "bic", "dctcp")
 """Algorithms that are written in capitals."""
 
 
+def algorithm(name: str) -> str:
+    """ "Reno" for "reno", "BBR" for "bbr"."""
+    return name.upper() if name in _ACRONYMS else name.capitalize()
+
+
 def experiment_line(experiment: Experiment) -> str:
     """What is set up, in one line: "reno · 100 Mbit/s · 20 ms · loss 0.1 % · buffer 244 KiB"."""
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
-    parts = [hosts.algorithm.upper() if hosts.algorithm in _ACRONYMS else hosts.algorithm.capitalize()]
+    parts = [algorithm(hosts.algorithm)]
     parts.append(units.rate(path.rate) if path.rate else "no rate limit")
     if path.delay:
         jitter = f" ± {units.seconds(path.jitter)}" if path.jitter else ""

@@ -175,6 +175,7 @@ REASONS: dict[str, tuple[tuple[str, Check], ...]] = {
         (r"\w+ does not take a loss for congestion: this is what Reno would get", _algorithm),
         (r"there is no model of \w+ here: this is what Reno would get", _algorithm),
         (r"this is what Reno would get, and \w+ has a model of its own", _algorithm),
+        (r"this is what Reno would get, not \w+", _algorithm),
     ),
     "other_window": ((r"the receiver advertised (.+), not (.+)", _advertised),),
     "whole_segments": (
@@ -192,7 +193,10 @@ REASONS: dict[str, tuple[tuple[str, Check], ...]] = {
         (r"waiting for timeouts took (?P<took>[\d.]+) % of the time, which this model leaves out", _waited),
         (r"timeouts took (?P<took>[\d.]+) % of the time, Padhye has .+", _waited),
     ),
-    "loss_constant": ((r"C .+: for random ones it is [\d.]+, (?P<more>[\d.]+) % more", _constant),),
+    "loss_constant": (
+        (r"C .+: Reno as in Linux has [\d.]+ here, (?P<more>[\d.]+) % more", _constant),
+        (r"C .+: Reno as in Linux has [\d.]+ here, (?P<less>[\d.]+) % less", _less),
+    ),
     "cubic_random": (
         (r"RFC 9438 spaces losses evenly: .+ run (?P<more>[\d.]+) % above it", _constant),
         (r"RFC 9438 has a smooth window: .+ keep CUBIC (?P<less>[\d.]+) % below it", _less),
@@ -232,7 +236,7 @@ def problems(run: Run, report: Report) -> Iterator[str]:
     """What is given as the reason of a difference, and false."""
     raw = None
     for one in report.compared:
-        if one.within and (one.prediction.tolerance > 0.5 or abs(one.difference) > one.prediction.tolerance):
+        if one.within and (one.prediction.tolerance > 0.4 or abs(one.difference) > one.prediction.tolerance):
             yield f"a tick for {one.prediction.label}, {one.difference:+.2f} of ±{one.prediction.tolerance}"
         if not one.reason:
             continue

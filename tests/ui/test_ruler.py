@@ -83,10 +83,37 @@ def test_you_are_told_how_far_off() -> None:
 
 def test_the_table_leads_with_the_page_s_formula_and_says_what_was_capped() -> None:
     lines = table(EIGHT, formula="mathis-periodic")
-    assert lines[1].startswith("8 × Mathis, periodic ")
+    assert lines[1].startswith("8 × Mathis  ")
+    assert lines[1].endswith("47.8 Mbit/s  capped by the link")
     assert lines[2] == "  8 × 8.96 = 71.6 Mbit/s, the link carries 47.8"
     assert table(ONE, formula="mathis-periodic")[2] == "  1448 B × 1.22 / (50 ms × √0.1 %)"
     assert table(ONE)[1].startswith("Reno ")
+
+
+def test_a_capped_formula_and_the_link_are_two_rows_and_only_the_link_has_a_tick() -> None:
+    told = report(EIGHT)
+    room = ruler.least(told, "mathis-periodic")
+    for width in WIDTHS:
+        lines = [line.text for line in ruler.ruler(told, OWN, (), width, room, "mathis-periodic")]
+        assert lines[0].startswith("8 × Mathis ")
+        assert lines[0].endswith("8 × 8.96 = 71.6, capped by the link")
+        assert lines[1].startswith("link ")
+        assert lines[1].endswith("47.8 ±2 % ✓")
+    ticks = [line for line in drawn(EIGHT, room=12) if line.endswith(ruler.WITHIN)]
+    assert [tick[:5] for tick in ticks] == ["link "]
+    assert drawn(EIGHT, room=3)[0].startswith("link "), "alone it is what binds"
+    assert ruler.least(report(ONE), "mathis-periodic") == ruler.LEAST, "it is no more than what binds"
+
+
+def test_the_table_judges_you_as_the_ruler_does() -> None:
+    run, own = stored(ONE), OwnPrediction("12,0 Mbit/s", 12e6)
+    line = models.table(report(ONE), run.experiment, own, 78, 40)[-1].text
+    assert line.split() == ["you", "12", "Mbit/s", "33", "%", "too", "high"]
+
+
+def test_a_model_of_another_algorithm_is_named_so() -> None:
+    assert sum(line.endswith(" for Reno") for line in table("bbr-loss")) == 5
+    assert not any(line.startswith("Reno") and "✓" in line for line in drawn("bbr-loss"))
 
 
 def test_each_model_has_prediction_difference_and_tolerance() -> None:

@@ -48,7 +48,7 @@ async def test_a_run_ends_with_measured_models_own_and_why(make_app, journal) ->
         assert "mean 22.1" in screen
         await pilot.press("v")
         await until_text(pilot, "77 % below  not the limit")
-        await until_text(pilot, "10 Mbit/s  121 % above")
+        await until_text(pilot, "10 Mbit/s  55 % too low")
         await pilot.press("v")
         await until_text(pilot, "losses  RTT ms   CoV")
         await pilot.press("v")

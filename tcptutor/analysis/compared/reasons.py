@@ -15,7 +15,7 @@ from tcptutor.analysis.compared.explain import Verdict
 from tcptutor.analysis.compared.findings import KEEP_SHORT, Findings
 from tcptutor.analysis.expected.limits import FEW_SEGMENTS, UDP_ERROR
 from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeouts
-from tcptutor.analysis.expected.prediction import Prediction
+from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.expected.window import start_seconds, unsettled
 from tcptutor.analysis.models import CAUSE_NAMES, LOSS_BLIND, MODELLED, LimitedBy, ThroughputModel
 from tcptutor.analysis.observed.evidence import Evidence, Measured, between
@@ -30,6 +30,9 @@ _LEFT = 1 / 3
 _SUPER_PACKET = 2
 """Segments sent again for each loss from which on an offload makes a difference."""
 
+_OTHER_CONSTANT = 0.1
+"""Relative difference of two constants that is worth a sentence."""
+
 _LATER = 1.05
 """How much faster the end is than the beginning where the beginning is a start."""
 
@@ -39,8 +42,8 @@ class Difference:
     """One prediction and what a run showed: all that a reason may look at."""
 
     prediction: Prediction
-    binding: ThroughputModel
-    """The model that was expected to bind."""
+    expectation: Expectation
+    """All predictions, the binding one first."""
     measured: Measured
     case: Case
     verdict: Verdict
@@ -53,6 +56,23 @@ class Difference:
     def ratio(self) -> float:
         """Measured over predicted."""
         return self.measured.throughput / self.prediction.throughput_bps
+
+    @property
+    def binds(self) -> bool:
+        """Whether this is the prediction that was expected to bind."""
+        return self.prediction is self.expectation.binding
+
+    @property
+    def capped(self) -> bool:
+        """Whether this is the link's rate in place of what the formula gives, beside the link's own."""
+        return self.prediction.uncapped_bps is not None and not self.binds
+
+    @property
+    def of_others(self) -> bool:
+        """Whether it is a model of another algorithm than that of all flows, and not believed for these either."""
+        return (
+            bool(self.model.algorithm) and not self.binds and self.case.algorithms != {self.model.algorithm}
+        )
 
     @property
     def seen(self) -> Evidence | None:
@@ -86,8 +106,8 @@ def was(limited_by: LimitedBy) -> str:
 
 
 def reason(it: Difference) -> str:
-    """The first reason that explains the difference; empty when it is small or none is known."""
-    if it.measured.throughput <= 0 or abs(it.ratio - 1) <= SMALL:
+    """The first reason that explains the difference; empty when it is small, the link's, or none is known."""
+    if it.measured.throughput <= 0 or abs(it.ratio - 1) <= SMALL or it.capped:
         return ""
     return next((said for rule in RULES if (said := rule(it))), "")
 
@@ -127,14 +147,15 @@ def other_times(it: Difference) -> str:
 def not_modelled(it: Difference) -> str:
     """Reno's model beside flows that are not Reno."""
     others = it.case.algorithms - {"reno"}
-    if not it.model.is_renos or not others:
+    if it.model.algorithm != "reno" or not others:
         return ""
     name = min(others)
     if name in LOSS_BLIND:
         return f"{name} does not take a loss for congestion: this is what Reno would get"
     if name not in MODELLED:
         return f"there is no model of {name} here: this is what Reno would get"
-    return f"this is what Reno would get, and {name} has a model of its own"
+    own = f", and {name} has a model of its own" if it.model.is_of_loss else f", not {name}"
+    return f"this is what Reno would get{own}"
 
 
 def other_window(it: Difference) -> str:
@@ -225,15 +246,17 @@ def timed_out(it: Difference) -> str:
 
 
 def loss_constant(it: Difference) -> str:
-    """Mathis's constant is another for another pattern of loss."""
-    c, right = it.model.constant, ThroughputModel.MATHIS.constant
-    if c is None or right is None or c == right or not it.case.algorithms <= {"reno", "cubic"}:
+    """Mathis's constant beside that which Linux's Reno has at this loss rate, by its own law."""
+    c = it.model.constant
+    law = next((one for one in it.expectation.predictions if one.model is ThroughputModel.RENO), None)
+    if c is None or law is None:
         return ""
-    if not it.explained(right / c):
+    factor = (law.uncapped_bps or law.throughput_bps) / it.prediction.throughput_bps
+    if abs(factor - 1) < _OTHER_CONSTANT or not it.explained(factor):
         return ""
-    even = it.model is ThroughputModel.MATHIS_PERIODIC
-    what = f"C = {c:.3g} is for evenly spaced losses" if even else "C is left out"
-    return f"{what}: for random ones it is {right:.3g}, {units.percent(right / c - 1, 2)} more"
+    what = "C is left out" if c == theory.MATHIS_MANUAL else f"C = {c:.3g} is for large windows"
+    more = f"{units.percent(abs(factor - 1), 2)} {'more' if factor > 1 else 'less'}"
+    return f"{what}: Reno as in Linux has {c * factor:.3g} here, {more}"
 
 
 def cubic_random(it: Difference) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import msgspec
 
@@ -17,8 +18,15 @@ from tcptutor.analysis.observed.udp import udp_results
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
 
-MOST = 0.5
-"""The largest tolerance inside which a model explains a run: a wider one would take nearly any."""
+MOST = 0.4
+"""The largest tolerance inside which a model explains a run: a wider one takes rates of 1 to 2.3 and more."""
+
+Judgement = Literal["explains", "misses", "undecided", "not-the-limit", "capped", "of-others"]
+"""What a run says of a model.
+
+`undecided`: it cannot tell, by chance or since the tolerance is wide. `not-the-limit`: more was allowed, and something
+else was the limit. `capped`: the link's rate, whatever the formula gives. `of-others`: not these flows' algorithm.
+"""
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,15 +35,14 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     prediction: Prediction
     ratio: float
     """Measured over predicted."""
-    within: bool
-    """Whether the difference is inside a tolerance that says something: at most `MOST`."""
+    judgement: Judgement
     reason: str = ""
     """Why they differ, where it is known; one short sentence or empty."""
 
     @property
-    def decides(self) -> bool:
-        """Whether the tolerance is narrow enough for the model to be right or wrong."""
-        return self.prediction.tolerance <= MOST
+    def within(self) -> bool:
+        """Whether the model explains the run: a tick."""
+        return self.judgement == "explains"
 
     @property
     def difference(self) -> float:
@@ -86,10 +93,9 @@ def report_of(measured: Measured) -> Report:
     why = verdict(measured)
     compared = []
     for prediction in expectation.predictions if _comparable(measured) else ():
-        difference = Difference(prediction, expectation.binding.model, measured, case, why)
-        within = abs(difference.ratio - 1) <= prediction.tolerance <= MOST
+        it = Difference(prediction, expectation, measured, case, why)
         compared.append(
-            Compared(prediction=prediction, ratio=difference.ratio, within=within, reason=reason(difference))
+            Compared(prediction=prediction, ratio=it.ratio, judgement=judged(it), reason=reason(it))
         )
     return Report(
         throughput_bps=throughput,
@@ -106,6 +112,40 @@ def report_of(measured: Measured) -> Report:
         udp=tuple(udp_results(run)),
         note=_note(run, expectation, compared, why) if flows or udp_results(run) else why.sentence,
     )
+
+
+def judged(it: Difference) -> Judgement:
+    """What the run says of one prediction: the one place where a tick is given."""
+    prediction = it.prediction
+    if it.capped:
+        return "capped"
+    if it.of_others:
+        return "of-others"
+    limit = "random-loss" if it.verdict.limited_by == "timeout" else it.verdict.limited_by
+    within = abs(it.ratio - 1) <= prediction.tolerance
+    if it.ratio < 1 and not (within or it.binds) and limit not in (prediction.limited_by, "unexplained"):
+        return "not-the-limit"
+    if prediction.tolerance > MOST or (within and not _speaks_for(it)):
+        return "undecided"
+    return "explains" if within else "misses"
+
+
+def _speaks_for(it: Difference) -> bool:
+    """Whether a run inside its tolerance speaks for this prediction.
+
+    Not for a loss model in a run that the lab calls suspect, as it does where losses are too few. Chance is the same for all models of one limit: it is no reason to believe in one
+    that says clearly something else than the one that binds.
+    """
+    prediction, binding = it.prediction, it.expectation.binding
+    if prediction.limited_by == "random-loss" and it.measured.run.fidelity.status != "valid":
+        return False
+    apart = abs(prediction.throughput_bps / binding.throughput_bps - 1)
+    return prediction.limited_by != binding.limited_by or apart <= _sure(binding)
+
+
+def _sure(prediction: Prediction) -> float:
+    """The tolerance without chance, relative."""
+    return math.hypot(*(value for name, value in prediction.tolerance_from.items() if name != "losses"))
 
 
 def _comparable(measured: Measured) -> bool:

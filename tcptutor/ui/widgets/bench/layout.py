@@ -81,6 +81,9 @@ def _with_chart(
     else:
         room.take("why", result.why(live, width), min(least, 3))
         _take_ruler(room, live, own, width, ruler.LEAST + bool(live.before), least)
+        if live.report:
+            asked = ruler.least(live.report, live.formula) + bool(live.before)
+            _take_ruler(room, live, own, width, asked, least)
     for name in (
         "throughput",
         *(each for each in scene.series if each.startswith("udp")),
@@ -105,7 +108,7 @@ def _with_chart(
     tall = _TALL + ruled
     if live.report:
         models_in_all = len(live.report.compared) + ruler.LEAST - 1 + bool(live.before)
-        for number in range(ruler.LEAST + 1, models_in_all + 1):
+        for number in range(len(room.parts.get("ruler", ())) + 1, models_in_all + 1):
             _take_ruler(room, live, own, width, number, tall)
     for name in ("gap3", "gap2", "gap1", "gap0") if not live.going_on else ("gap1", "gap0"):
         room.take(name, [Line()], tall)

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tcptutor import units
-from tcptutor.analysis import Compared, Report
+from tcptutor.analysis import Compared, Judgement, Report
 from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
-from tcptutor.ui.widgets.bench.ruler import BEYOND, WITHIN, figure, leading
+from tcptutor.ui.widgets.bench.ruler import BEYOND, WITHIN, figure, leading, uncapped_sum
 from tcptutor.ui.widgets.bench.scales import rate_unit
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
 _INDENT = "  "
-_NOT_THE_LIMIT, _TOO_WIDE = "not the limit", "cannot tell"
+_NOT_THE_LIMIT = "not the limit"
+_TOLD: dict[Judgement, str] = {
+    "not-the-limit": _NOT_THE_LIMIT,
+    "undecided": "cannot tell",
+    "capped": "capped by the link",
+}
 
 
 def table(
@@ -55,16 +60,21 @@ def table(
 def _row(each: Compared, judged: bool, name: int) -> Line:
     prediction = each.prediction
     label = prediction.label if len(prediction.label) <= name else f"{prediction.label[: name - 1]}…"
-    where = f"  {units.rate(prediction.throughput_bps):>12}  {words.above_or_below(each.ratio):>11}  "
+    off = "" if each.judgement == "capped" else words.above_or_below(each.ratio)
+    where = f"  {units.rate(prediction.throughput_bps):>12}  {off:>11}  "
     tolerance = words.tolerance(prediction.tolerance)
-    if each.within:
-        told = ((WITHIN, GOOD), (f" {tolerance}", TEXT))
-    elif not each.decides:
-        told = ((_TOO_WIDE, MUTED), ("", TEXT))
-    elif each.ratio < 1 and not judged:
-        told = ((_NOT_THE_LIMIT, MUTED), ("", TEXT))
-    else:
-        told = ((BEYOND, BAD), (f" {tolerance}", TEXT))
+    told: tuple[tuple[str, str], ...]
+    match each.judgement:
+        case "explains":
+            told = ((WITHIN, GOOD), (f" {tolerance}", TEXT))
+        case "misses":
+            told = ((BEYOND, BAD), (f" {tolerance}", TEXT))
+        case "capped":
+            where, told = where[:16], ((_TOLD["capped"], MUTED),)
+        case "of-others":
+            told = ((f"for {words.algorithm(prediction.model.algorithm)}", MUTED),)
+        case _:
+            told = ((_TOLD[each.judgement], MUTED),)
     return Line.of((label.ljust(name), STRONG if judged else TEXT), (where, TEXT), *told)
 
 
@@ -81,9 +91,8 @@ def capped(each: Compared, experiment: Experiment) -> str:
     if uncapped is None:
         return ""
     scale, unit = rate_unit(uncapped)
-    times = f"{flows} × {figure(uncapped / flows / scale)} = " if flows > 1 else ""
     carried = figure(each.prediction.throughput_bps / scale)
-    return f"{times}{figure(uncapped / scale)} {unit}, the link carries {carried}"
+    return f"{uncapped_sum(uncapped, flows, scale)} {unit}, the link carries {carried}"
 
 
 def _muted(text: str, width: int) -> Iterator[Line]:
@@ -93,5 +102,6 @@ def _muted(text: str, width: int) -> Iterator[Line]:
 
 def _you(report: Report, own: OwnPrediction | None, name: int) -> Iterator[Line]:
     if own is not None:
-        off = words.above_or_below(report.throughput_bps / own.bps) if own.bps else ""
-        yield Line.of(("you".ljust(name), "you"), (f"  {own.text:>12}  {off:>11}", TEXT))
+        measured = report.throughput_bps
+        off = words.too_high_or_low(own.bps / measured) if measured else ""
+        yield Line.of(("you".ljust(name), "you"), (f"  {units.rate(own.bps):>12}  {off:>11}".rstrip(), TEXT))

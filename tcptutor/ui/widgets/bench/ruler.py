@@ -2,7 +2,7 @@
 
 Everything stands on one axis. The heavy line is the measurement; a model explains the run where it crosses its band.
 
-    Mathis          ├──────────╂┼──────────┤            9.58 ±18 % ✓
+    Mathis          ├──────────╂┼──────────┤            8.96 ±21 % ✓
     you                        ┃          ◆       12 33 % too high
     Mbit/s          7.5        ▲ measured 9           15
 """
@@ -46,21 +46,20 @@ class RulerRow:
     style: str = TEXT
     judged: str = ""
     """The style of the last character."""
+    said: str = ""
+    """A sentence in place of marks and numbers."""
 
 
 def leading(compared: Sequence[Compared], formula: str = "") -> list[Compared]:
-    """The page's own `formula` first, else what gives each flow its rate where the link caps it; then as they are."""
-    if named := [one for one in compared if one.prediction.model == formula]:
-        return [*named, *(one for one in compared if one is not named[0])]
-    each = [
-        one
-        for one in compared
-        if one.prediction.uncapped_bps is not None
-        or one.prediction.model.limited_by in ("receive-window", "pacing")
-    ]
-    first = compared[0] if compared else None
-    capped = first is not None and first.prediction.model.limited_by == "bottleneck" and each
-    return [each[0], *(one for one in compared if one is not each[0])] if capped else list(compared)
+    """The page's own `formula` first, then the others as they are: the binding one first."""
+    named = [one for one in compared if one.prediction.model == formula]
+    return [*named, *(one for one in compared if one not in named)]
+
+
+def least(report: Report, formula: str = "") -> int:
+    """Lines that it asks for: one more where the page's `formula` allows what something else takes, the binding one."""
+    named = next((one for one in report.compared if one.prediction.model == formula), None)
+    return LEAST + (named is not None and named.judgement in ("capped", "not-the-limit"))
 
 
 def figure(value: float) -> str:
@@ -80,9 +79,9 @@ def ruler(
     others = [*_you(own, report.throughput_bps), *_earlier(before)]
     left = max(1, room - 1 - len(others))
     ordered = leading(report.compared, formula)
-    if left == 1 and ordered and ordered[0].prediction.limited_by != report.compared[0].prediction.limited_by:
-        ordered = list(report.compared[:1])  # one alone is of what binds
-    models = [_model(one, report.throughput_bps, one is report.compared[0]) for one in ordered]
+    if left == 1 and ordered and ordered[0].judgement in ("capped", "not-the-limit"):
+        ordered = list(report.compared[:1])  # one alone is what binds
+    models = [_model(one, report) for one in ordered]
     if not models and not others:
         return [_measured(report)]
     rows = [*models[:left], *others][: max(1, room - 1)]
@@ -94,21 +93,30 @@ def _measured(report: Report) -> Line:
     return Line.of(("measured ", TEXT), (f"{report.throughput_bps / scale:.3g} {unit}", STRONG))
 
 
-def _model(one: Compared, measured: float, binding: bool) -> RulerRow:
+def uncapped_sum(uncapped: float, flows: int, scale: float) -> str:
+    """ "8 × 8.96 = 71.6": what a formula gives to each of `flows`, and together, by `scale` bit/s."""
+    times = f"{flows} × {figure(uncapped / flows / scale)} = " if flows > 1 else ""
+    return f"{times}{figure(uncapped / scale)}"
+
+
+def _model(one: Compared, report: Report) -> RulerRow:
     prediction = one.prediction
     value, tolerance = prediction.throughput_bps, prediction.tolerance
     band = value * max(0.0, 1 - tolerance), value * (1 + tolerance)
-    scale, _ = rate_unit(measured)
+    scale, _ = rate_unit(report.throughput_bps)
+    if one.judgement == "capped":
+        uncapped = uncapped_sum(prediction.uncapped_bps or value, len(report.flows), scale)
+        return RulerRow(prediction.label, (), "", style=MUTED, said=f"{uncapped}, capped by the link")
     number = f"{figure(value / scale)} {words.tolerance(tolerance)}"
-    mark = (value, _CENTRE, "model")
-    if one.within:
-        return RulerRow(prediction.label, (mark,), f"{number} {WITHIN}", band, judged=GOOD)
-    if not one.decides:
-        return RulerRow(prediction.label, (mark,), f"{number} –", style=MUTED, judged=MUTED)
-    if one.ratio < 1 and not binding:
-        # A model that would allow more is not wrong: something else was the limit.
-        return RulerRow(prediction.label, (mark,), f"{number} –", band, MUTED, MUTED)
-    return RulerRow(prediction.label, (mark,), f"{number} {BEYOND}", band, judged=BAD)
+    marks = ((value, _CENTRE, "model"),)
+    match one.judgement:
+        case "explains":
+            return RulerRow(prediction.label, marks, f"{number} {WITHIN}", band, judged=GOOD)
+        case "misses":
+            return RulerRow(prediction.label, marks, f"{number} {BEYOND}", band, judged=BAD)
+        case "not-the-limit" | "of-others":
+            return RulerRow(prediction.label, marks, f"{number} –", band, MUTED, MUTED)
+    return RulerRow(prediction.label, marks, f"{number} –", style=MUTED, judged=MUTED)
 
 
 def _you(own: OwnPrediction | None, measured: float) -> Iterator[RulerRow]:
@@ -190,7 +198,12 @@ def _drawn(rows: Sequence[RulerRow], measured: float, width: int) -> list[Line]:
     ]
     axis = _Axis.of(near, columns)
     here = axis.at(measured) if measured > 0 else -1
-    lines = [_row(row, axis, here, name).and_at(name + columns, _told(row, told)) for row in rows]
+    lines = [
+        _sentence(row, here, name, columns + told)
+        if row.said
+        else _row(row, axis, here, name).and_at(name + columns, _told(row, told))
+        for row in rows
+    ]
     return [*lines, _scale(axis, here, measured, name, told)]
 
 
@@ -215,8 +228,21 @@ def _row(row: RulerRow, axis: _Axis, here: int, name: int) -> Line:
         sign = cells[here][0]
         if sign in crossed:
             cells[here] = (crossed[sign], STRONG)
+    return Line.of((_named(row, name), row.style), *cells)
+
+
+def _named(row: RulerRow, name: int) -> str:
     text = row.name if len(row.name) < name else f"{row.name[: name - 2]}…"
-    return Line.of((text.ljust(name), row.style), *cells)
+    return text.ljust(name)
+
+
+def _sentence(row: RulerRow, here: int, name: int, room: int) -> Line:
+    """To the right, with the heavy line where that leaves it room."""
+    text = row.said[:room].rjust(room)
+    style = row.style
+    if 0 <= here < room - len(row.said) - 1:
+        return Line.of((_named(row, name) + text[:here], style), ("┃", STRONG), (text[here + 1 :], style))
+    return Line.of((_named(row, name) + text, style))
 
 
 def _told(row: RulerRow, width: int) -> Line:
