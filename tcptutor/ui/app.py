@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import ClassVar
 
 from textual import on
-from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
@@ -27,6 +26,7 @@ from tcptutor.ui.screens.home import HomeScreen
 class TutorApp(Frame):
     """tcptutor."""
 
+    COMMANDS: ClassVar = {palette.CommandFinder}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "ctrl+p",
@@ -84,18 +84,14 @@ class TutorApp(Frame):
         else:
             self.open_step(found, step)
 
-    def open_step(self, module: Module, step: Step) -> None:
+    def open_step(self, module: Module, step: Step) -> Awaitable[object]:
         """Show a page, in place of the page that is shown."""
         from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
 
         lesson = LessonScreen(module, step, self._sitting)
         if isinstance(self.screen, LessonScreen):
-            self.switch_screen(lesson)
-        else:
-            self.push_screen(lesson)
-
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        yield from palette.commands(screen, self)
+            return self.switch_screen(lesson)
+        return self.push_screen(lesson)
 
     # Facts from below
 

@@ -84,7 +84,7 @@ class Live:
         this, seed = self.report.throughput_bps, self.run.experiment.seed
         others = [run.throughput_bps for run in self.before if run.seed != seed]
         if not others:
-            return f"seed {seed} again: {units.rate(self.before[-1].throughput_bps)} the time before"
+            return f"the same run again: {units.rate(self.before[-1].throughput_bps)} the time before"
         low, high = units.rate(min(this, *others)), units.rate(max(this, *others))
         number = f"{len(others) + 1} runs"
         if low == high:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from textual.message import Message
 
 from tcptutor.course.activity import Activity
-from tcptutor.course.record import Given
 from tcptutor.ui.lab import LabState
 from tcptutor.ui.live import Live
 
@@ -34,16 +33,6 @@ class LiveEnded(Message):
 
     def __init__(self, live: Live) -> None:
         self.live = live
-        super().__init__()
-
-
-class ResponseGiven(Message):
-    """The student gave a response to an activity of the page; `sure` where it was asked about and given again."""
-
-    def __init__(self, activity: Activity, given: Given, sure: bool = False) -> None:
-        self.activity = activity
-        self.given = given
-        self.sure = sure
         super().__init__()
 
 

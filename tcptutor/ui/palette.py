@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from textual.app import SystemCommand
+from textual.command import DiscoveryHit, Hit, Provider
 from textual.screen import Screen
+from textual.widgets import Input
 
 from tcptutor.course.glossary import glossary
 from tcptutor.course.model import Course, Module
@@ -16,27 +18,65 @@ from tcptutor.ui.screens.base import Tutor
 from tcptutor.ui.themes import DARK, LIGHT
 
 
-def commands(screen: Screen[Any], tutor: Tutor) -> Iterator[SystemCommand]:
-    """All that can be found while `screen` is in front."""
-    yield from _keys(screen)
-    for module in tutor.course.modules:
-        yield from _pages(module, tutor)
-    yield from _terms(tutor.course, tutor)
-    for theme in (DARK, LIGHT):
-        name = "Dark" if theme.dark else "Light"
-        use = partial(setattr, screen.app, "theme", theme.name)
-        yield SystemCommand(f"{name} colours", "high contrast", use)
+class CommandFinder(Provider):
+    """What acts is found only by the beginnings of the words of its name, since Enter does it at once.
+
+    Where it only leads somewhere, letters of the name in their order will do.
+    """
+
+    async def discover(self) -> AsyncIterator[DiscoveryHit]:
+        both = [*_acting(self.screen), *_leading(self._tutor)]
+        for name, text, run, discovered in sorted(both, key=lambda command: command.title):
+            if discovered:
+                yield DiscoveryHit(name, run, help=text)
+
+    async def search(self, query: str) -> AsyncIterator[Hit]:
+        matcher = self.matcher(query)
+        for name, text, run, _ in _acting(self.screen):
+            if _begins(query, name):
+                yield Hit(max(matcher.match(name), 1), matcher.highlight(name), run, help=text)
+        for name, text, run, _ in _leading(self._tutor):
+            if score := matcher.match(name):
+                yield Hit(score, matcher.highlight(name), run, help=text)
+
+    @property
+    def _tutor(self) -> Tutor:
+        return cast("Tutor", self.app)
 
 
-def _keys(screen: Screen[Any]) -> Iterator[SystemCommand]:
+def _begins(query: str, name: str) -> bool:
+    """Whether each word of the query is the beginning of one of the name's."""
+    words = name.casefold().split()
+    return all(any(word.startswith(wanted) for word in words) for wanted in query.casefold().split())
+
+
+def _acting(screen: Screen[Any]) -> Iterator[SystemCommand]:
+    """What can be done while `screen` is in front."""
     app, working = screen.app, keys.working(screen)
     actions = {active.binding.id: active.binding.action for active in screen.active_bindings.values()}
     for key in working.values():
         if key.id.startswith(("lesson.", "app.")) and key.id not in ("app.commands", "app.quit-anywhere"):
-            run = partial(
-                screen.run_action if key.id.startswith("lesson.") else app.run_action, actions[key.id]
-            )
+            ours = key.id.startswith("lesson.")
+            run = partial(_act, screen, actions[key.id]) if ours else partial(app.run_action, actions[key.id])
             yield SystemCommand(key.short.capitalize(), f"{key.long} ({' or '.join(key.keys)})", run)
+    for theme in (DARK, LIGHT):
+        name = "Dark" if theme.dark else "Light"
+        use = partial(setattr, app, "theme", theme.name)
+        yield SystemCommand(f"{name} colours, theme", "high contrast", use)
+
+
+async def _act(screen: Screen[Any], action: str) -> None:
+    """As its key does, which is a letter in a field."""
+    if isinstance(screen.focused, Input):
+        screen.set_focus(None)
+    await screen.run_action(action)
+
+
+def _leading(tutor: Tutor) -> Iterator[SystemCommand]:
+    """Where one can go: modules, pages, experiments, terms."""
+    for module in tutor.course.modules:
+        yield from _pages(module, tutor)
+    yield from _terms(tutor.course, tutor)
 
 
 def _pages(module: Module, tutor: Tutor) -> Iterator[SystemCommand]:

@@ -18,8 +18,11 @@ def algorithm(name: str) -> str:
     return name.upper() if name in _ACRONYMS else name.capitalize()
 
 
-def experiment_line(experiment: Experiment) -> str:
-    """What is set up, in one line: "reno · 100 Mbit/s · 20 ms · loss 0.1 % · buffer 244 KiB"."""
+def experiment_line(experiment: Experiment, width: int | None = None) -> str:
+    """What is set up, in one line: "Reno · 100 Mbit/s · 20 ms · loss 0.1 % · buffer 244 KiB".
+
+    Where it would be longer than `width`, the last things are left out: the buffer, which every path has, is the first.
+    """
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
     parts = [algorithm(hosts.algorithm)]
     parts.append(units.rate(path.rate) if path.rate else "no rate limit")
@@ -28,8 +31,6 @@ def experiment_line(experiment: Experiment) -> str:
         parts.append(f"{units.seconds(path.delay)}{jitter}")
     if path.loss:
         parts.append(f"loss {units.percent(path.loss)}")
-    if path.rate:
-        parts.append(f"buffer {units.size(path.queue)}")
     if hosts.window:
         parts.append(f"window {units.size(hosts.window)}")
     if flows.pacing:
@@ -38,6 +39,10 @@ def experiment_line(experiment: Experiment) -> str:
         parts.append(f"fq maxrate {units.rate(hosts.maxrate)}")
     if hosts.mtu != 1500:
         parts.append(f"MTU {hosts.mtu}")
+    if path.rate:
+        parts.append(f"buffer {units.size(path.queue)}")
+    while width is not None and len(" · ".join(parts)) > width and len(parts) > 1:
+        parts.pop()
     return " · ".join(parts)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 
@@ -12,6 +13,8 @@ from tests import patience
 
 # On a busy machine it takes longer than Textual waits for a screen to be drawn.
 Pilot._wait_for_screen.__defaults__ = (600.0,)
+
+CHARACTERS = {"space": " ", "slash": "/", "full_stop": "."}
 
 
 def text(app: App[Any]) -> str:
@@ -32,7 +35,13 @@ async def until_text(pilot: Pilot[Any], wanted: str, seconds: float = 10) -> Non
     await until(pilot, lambda: wanted in text(pilot.app), seconds)
 
 
+def press_at_once(app: App[Any], *names: str) -> None:
+    """Keys that are all there before the first is handled: over a slow line, from a script, or by a quick hand."""
+    for name in names:
+        app.post_message(events.Key(name, CHARACTERS.get(name, name if len(name) == 1 else None)))
+
+
 def keys(words: str) -> list[str]:
     """The keys that type `words`."""
-    names = {" ": "space", "/": "slash", ".": "full_stop"}
+    names = {character: name for name, character in CHARACTERS.items()}
     return [names.get(letter, letter) for letter in words]

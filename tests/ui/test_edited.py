@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from textual.widgets import Input
 
 from tcptutor.course.activities.choice import Alternative, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
@@ -13,7 +12,7 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.record import Response
 
 from .made import MODULE, STEP, lossy, one_page
-from .screen import keys, text, until, until_text
+from .screen import keys, press_at_once, text, until, until_text
 
 EVENTS = tuple(OrderedEvent(text=each, feedback=f"Why {each}.") for each in ("loss", "ACKs", "half", "again"))
 ORDER = Order(id="q", ask="What happens?", events=EVENTS[:3], explanation="So it is.")
@@ -65,10 +64,20 @@ async def test_enter_twice_leaves_the_prediction_as_it_was_locked(make_app, jour
     app = make_app(MODULE, of=one_page(Predict(ask="What throughput?"), lossy()))
     async with app.run_test(size=(120, 40)) as pilot:
         await until_text(pilot, "What throughput?")
-        field = app.screen.query_one(Input)
-        for _ in range(2):
-            field.post_message(Input.Submitted(field, "70 Mbit/s"))
+        press_at_once(app, *keys("70 Mbit/s"), "enter", "enter")
         await until_text(pilot, "70 Mbit/s  (locked)")
         await pilot.pause(0.2)
         assert "70 Mbit/s  (locked)" in text(app)
     assert journal.page(MODULE, STEP).activity("predict").attempts == 1
+
+
+async def test_another_number_after_a_wrong_one_takes_its_place(make_app, journal) -> None:
+    app = make_app(MODULE, of=one_page(NUMBER))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until_text(pilot, "How many?")
+        await pilot.press(*keys("41"), "enter")
+        await until_text(pilot, "✗ Not yet. 41: Count again.")
+        await pilot.press(*keys("39"), "enter")
+        await until_text(pilot, "✗ Not yet. 39: Count again.")
+        press_at_once(app, "5", "enter")
+        await until_text(pilot, "✓ Right.")

@@ -143,6 +143,29 @@ async def test_the_palette_finds_pages_terms_and_experiments(make_app) -> None:
             await until_text(pilot, found)
 
 
+async def test_what_the_palette_starts_is_found_by_its_name_alone(make_app, journal, lab) -> None:
+    async with make_app("one-flow").run_test(size=(100, 30)) as pilot:
+        await pilot.press("n", *keys("20"), "enter", "r")
+        await until_text(pilot, "✓ done")
+        dark = pilot.app.theme
+        await pilot.press("ctrl+p", *keys("theme"))
+        await until_text(pilot, "Light colours, theme")
+        assert "Run the same" not in text(pilot.app)
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: pilot.app.theme != dark)
+        assert lab.runs == 1
+
+
+async def test_the_palette_does_what_is_found_also_from_a_field(make_app) -> None:
+    async with make_app("one-flow").run_test(size=(100, 30)) as pilot:
+        await pilot.press("n", "r")
+        await until_text(pilot, "First your prediction")
+        await pilot.press("ctrl+p", *keys("previous"))
+        await until_text(pilot, "the page before")
+        await pilot.press("enter")
+        await until_text(pilot, "1/2")
+
+
 async def test_squares_say_which_pages_are_done_and_which_is_open(make_app) -> None:
     async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "1/2  [■]□")

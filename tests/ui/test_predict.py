@@ -13,7 +13,7 @@ from tcptutor.journal import Journal
 from tcptutor.ui.app import TutorApp
 from tests.journal.conftest import answers
 
-from .screen import keys, text, until, until_text
+from .screen import keys, press_at_once, text, until, until_text
 
 
 def record(journal: Journal) -> ActivityRecord:
@@ -142,11 +142,33 @@ async def test_keys_that_come_all_at_once_are_one_prediction(page, focused) -> N
     """Over a slow line, from a script, or by a quick hand: the next key is there before the field has the focus."""
     page.app.set_focus(page.app.screen.query_one(focused) if focused else None)
     typed = "9.5 Mbit/s"
-    for key, character in zip(keys(typed), typed, strict=True):
-        page.app.post_message(events.Key(key, character))
+    press_at_once(page.app, *keys(typed))
     await until(page, lambda: page.app.screen.query_one(Input).value == typed)
     await page.press("enter")
     await until_text(page, "9.5 Mbit/s  (locked)")
+
+
+@pytest.mark.parametrize("field", [False, True])
+async def test_all_keys_from_the_page_turn_on_at_once_predict_and_run(make_app, journal, lab, field) -> None:
+    async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
+        press_at_once(pilot.app, "n", *(["r"] if field else []), *keys("71,8"), "enter", "r")
+        await until_text(pilot, "measured 22.1 Mbit/s")
+    assert lab.runs == 1
+    assert record(journal).first.given == "71,8"
+
+
+async def test_keys_after_a_question_about_the_prediction_are_still_for_the_field(page, journal, lab) -> None:
+    press_at_once(page.app, *keys("2000"), "enter", *keys("20"), "enter", "r")
+    await until_text(page, "✓ done")
+    assert lab.runs == 1
+    assert record(journal).first.given == "20"
+
+
+async def test_keys_all_at_once_answer_and_turn_the_page(page, journal) -> None:
+    press_at_once(page.app, *keys("20"), "enter", "2", "enter", "n")
+    await until(page, lambda: "What throughput will this flow" not in text(page.app))
+    assert record(journal).first.given == "20"
+    assert answers(journal, "one-flow", "one-lossy-flow") != []
 
 
 async def test_a_number_that_is_pasted_is_the_prediction(page) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import ClassVar, Protocol, cast
 
 from textual import events
@@ -32,8 +33,8 @@ class Tutor(Protocol):
     def open_module(self, module: str) -> None:
         """Where the student left it."""
 
-    def open_step(self, module: Module, step: Step) -> None:
-        """In place of the page that is shown."""
+    def open_step(self, module: Module, step: Step) -> Awaitable[object]:
+        """In place of the page that is shown; who waits for it, waits until it is there."""
 
 
 class TutorScreen(Screen[None]):
@@ -43,10 +44,8 @@ class TutorScreen(Screen[None]):
     """(ids of bindings, word) for the line at the bottom."""
 
     OTHER_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("Tab", "to the next thing to fill in; Shift+Tab back"),
         ("↑ ↓", "scroll the text, or move among the choices of a question"),
         ("Enter", "answer the question, or lock the prediction"),
-        ("Esc", "leave the field you type in"),
     )
     """(key, what it does) for the list of keys, of those that are Textual's own."""
 

@@ -15,11 +15,11 @@ from tcptutor.ui.widgets.bars import KeyBar
 
 
 class ConfirmScreen(ModalScreen[bool]):
-    """y is yes; Esc and n are no. Enter is neither: it is pressed without reading."""
+    """y is yes; Esc, n and Enter are no: Enter is pressed without reading."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "dismiss(True)", "yes", id="confirm.yes"),
-        Binding("escape,n", "dismiss(False)", "no", id="confirm.no"),
+        Binding("escape,n,enter", "dismiss(False)", "no", id="confirm.no"),
     ]
 
     def __init__(self, question: str, reason: str, yes: str) -> None:
@@ -32,6 +32,9 @@ class ConfirmScreen(ModalScreen[bool]):
             yield Static(self._reason, markup=False)
             answers = KeyBar()
             answers.show_keys(
-                (FooterKey((("y", "y"),), self._yes), FooterKey((("Esc", "escape"),), "goes back"))
+                (
+                    FooterKey((("y", "y"),), self._yes),
+                    FooterKey((("Esc", "escape"), ("Enter", "enter")), "go back"),
+                )
             )
             yield answers

@@ -26,6 +26,7 @@ class HomeScreen(TutorScreen):
     """Enter goes on where you were."""
 
     FOOTER = (("app.keys", "keys"), ("app.commands", "find"), ("app.quit", "quit"))
+    OTHER_KEYS = (("↑ ↓", "choose a module"), ("Enter", "open it where you left it"))
 
     def compose(self) -> ComposeResult:
         yield TopBar()
@@ -60,9 +61,8 @@ class HomeScreen(TutorScreen):
     def show_lab(self) -> None:
         super().show_lab()
         state = self.tutor.bench.state
-        text = Content.assemble(
-            ("Lab  ", "bold"), state.headline, f": {state.reason}" if state.reason else ""
-        )
+        lines = [state.headline, *([state.reason] if state.reason else [])]
+        text = Content.assemble(("Lab  ", "bold"), "\n     ".join(lines))
         self.query_one("#lab", Static).update(text)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:

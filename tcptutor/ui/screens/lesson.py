@@ -11,12 +11,14 @@ from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from tcptutor.course.activity import Activity
 from tcptutor.course.model import Module, Step
+from tcptutor.course.record import Given
 from tcptutor.course.sitting import Sitting
 from tcptutor.ui import keys, pages
 from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.live import Live
-from tcptutor.ui.messages import HintWanted, ResponseGiven
+from tcptutor.ui.messages import HintWanted
 from tcptutor.ui.screens.activities import BOXES, SIDES
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.confirm import ConfirmScreen
@@ -31,50 +33,55 @@ TYPING = (
     FooterKey((("Esc", "escape"),), "leaves the field"),
 )
 """Beside what Enter does."""
+TYPED = ("go", "run", "run_unpredicted", "stop", "hint", "view", "turn", "digit")
+"""Their keys are letters, digits or arrows in a field."""
 CHART, TEXT = "-chart-only", "-text-only"
 VIEWS = ("", CHART, TEXT)
 """In two columns; in one, either the chart or the text has the room."""
+
+
+def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
+    return Binding(keys, action, word, priority=True, id=id, tooltip=tooltip)
 
 
 class LessonScreen(TutorScreen):
     """One step; another step is another screen in its place."""
 
     AUTO_FOCUS = None
+    # What a letter or an arrow does here comes before the widgets, so that keys which are typed fast keep their
+    # order; in a field they are letters.
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,p", "go(-1)", "previous page", id="lesson.previous", tooltip="the page before"),
-        Binding("right,n", "go(1)", "next page", id="lesson.next", tooltip="the next page"),
-        Binding(
-            "r", "run", "run", id="lesson.run", tooltip="run the experiment; again: with new random losses"
-        ),
-        Binding(
-            "R",
-            "run(True)",
-            "run the same",
-            id="lesson.repeat",
-            tooltip="repeat the run with the same random losses",
-        ),
-        Binding("s", "stop", "stop", id="lesson.stop", tooltip="stop the run; what arrived is kept"),
-        Binding(
+        _key("left,p", "go(-1)", "previous page", "lesson.previous", "the page before"),
+        _key("right,n", "go(1)", "next page", "lesson.next", "the next page"),
+        _key("r", "run", "run", "lesson.run", "run the experiment; again: with new random losses"),
+        _key("R", "run(True)", "run the same", "lesson.repeat", "repeat the run with the same random losses"),
+        _key("s", "stop", "stop", "lesson.stop", "stop the run; what arrived is kept"),
+        _key(
             "x",
             "run_unpredicted",
             "run without prediction",
-            id="lesson.skip",
-            tooltip="run without a prediction, after a question",
+            "lesson.skip",
+            "run without a prediction, after a question",
         ),
-        Binding("h", "hint", "hint", id="lesson.hint", tooltip="one more hint"),
-        Binding(
-            "c",
-            "view",
-            "chart",
-            id="lesson.chart",
-            tooltip="the chart or the text; where both fit, both as well",
-        ),
+        _key("h", "hint", "hint", "lesson.hint", "one more hint"),
+        _key("c", "view", "chart", "lesson.chart", "the chart or the text; where both fit, both as well"),
         # Where the chart has the room, what reads the text brings it back.
-        Binding("tab", "field", "answer", id="lesson.field", tooltip="to the next thing to fill in"),
+        Binding(
+            "tab",
+            "field",
+            "answer",
+            id="lesson.field",
+            tooltip="to the next thing to fill in; Shift+Tab back",
+        ),
         Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),
-        Binding("v", "turn", "view", id="lesson.turn", tooltip="the chart, all models, each flow by itself"),
-        Binding("escape", "back", "home", id="lesson.home", tooltip="the list of modules"),
-        # Before the widgets: what is typed fast after the digit must find the prediction's field with the focus.
+        _key("v", "turn", "view", "lesson.turn", "the chart, all models, each flow by itself"),
+        Binding(
+            "escape",
+            "back",
+            "home",
+            id="lesson.home",
+            tooltip="the list of modules; out of the field you type in",
+        ),
         *(
             Binding(f"{n}", f"digit('{n}')", show=False, priority=True, id=f"lesson.choice-{n}")
             for n in range(10)
@@ -110,6 +117,8 @@ class LessonScreen(TutorScreen):
         activities = self.step.activities
         self._study = Study(self.module, self.step, self.tutor.journal, self.sitting)
         boxes = [BOXES[type(each)](each) for each in activities if type(each) in BOXES]
+        for box in boxes:
+            box.responded = self._respond
         page = Page(self.step, boxes, pages.onward(self.tutor.course, self.module, self.step))
         self._answers = Answers(self._study, page)
         self._sides = {
@@ -134,7 +143,7 @@ class LessonScreen(TutorScreen):
         self._use(next(iter(self._sides), ""))
         self._answers.restore()
         self._changed()
-        self.query_one(Page).focus()
+        self._to_page()
 
     def fit(self, wide: bool, tall: bool) -> None:
         super().fit(wide, tall)
@@ -144,11 +153,18 @@ class LessonScreen(TutorScreen):
 
     @property
     def _typing(self) -> bool:
-        return isinstance(self.focused, Input)
+        # Not while the palette or the help is in front: what they offer is found before the field is left.
+        return self.is_current and isinstance(self.focused, Input)
+
+    def _to_page(self) -> None:
+        """The focus goes there at once: by `focus` it would after the keys that are there already, if they moved it."""
+        self.set_focus(self.query_one(Page), scroll_visible=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that would do nothing are not offered."""
         bench, side = self.tutor.bench, self._side
+        if self._typing and action in TYPED:
+            return False
         match action:
             case "run":
                 works = side is not None and not side.going_on and (not parameters or side.can_repeat)
@@ -161,12 +177,8 @@ class LessonScreen(TutorScreen):
                 works = bool(self.query(Page)) and self._answers.has_hints
             case "view" | "turn":
                 works = side is not None
-            case "field":
-                works = True
             case "text":
                 works = self.has_class(CHART)
-            case "digit":
-                works = not self._typing
             case _:
                 works = True
         return works
@@ -186,12 +198,13 @@ class LessonScreen(TutorScreen):
         there = {"chart": "text"} if self.has_class(CHART) else {}
         return tuple((ids, there.get(word, word)) for ids, word in self.FOOTER)
 
-    def action_go(self, by: int) -> None:
+    async def action_go(self, by: int) -> None:
         there = pages.neighbour(self.tutor.course, self.module, self.step, by)
         if there is None:
             self.notify("That is the last page of the course." if by > 0 else "That is the first page.")
         else:
-            self.tutor.open_step(*there)
+            # The keys after it wait until the page is there: they mean that page.
+            await self.tutor.open_step(*there)
 
     def action_run(self, same: bool = False) -> None:
         if self._side:
@@ -266,7 +279,7 @@ class LessonScreen(TutorScreen):
         self.update_classes({CHART: view == CHART, TEXT: view == TEXT})
         self.call_after_refresh(self.show_keys)
         if view != CHART and self.focused is None:
-            self.query_one(Page).focus(scroll_visible=False)
+            self._to_page()
         self._say_beside()
 
     def _say_beside(self) -> None:
@@ -284,7 +297,7 @@ class LessonScreen(TutorScreen):
 
     def action_back(self) -> None:
         if self._typing:
-            self.query_one(Page).focus()
+            self._to_page()
         else:
             self.dismiss()
 
@@ -298,10 +311,10 @@ class LessonScreen(TutorScreen):
                 self._use(box.activity.id)
         self.show_keys()
 
-    def on_response_given(self, message: ResponseGiven) -> None:
-        if self._answers.respond(message.activity, message.given, message.sure):
-            if message.activity.locked:
-                self.query_one(Page).focus()
+    def _respond(self, activity: Activity, given: Given, sure: bool) -> None:
+        if self._answers.respond(activity, given, sure):
+            if activity.locked or (self._typing and self.query_one(Page).box(activity).final):
+                self._to_page()
             for side in self._sides.values():
                 side.responded()
         self._changed()

@@ -55,8 +55,10 @@ class RunSide(Side):
         """What would be run; how far it is; what came out."""
         live = self._shown
         if live is None:
-            first = "Predict, then r runs" if self.study.due_before_run else "r runs"
-            return Content(f"{first}: {words.experiment_line(self.activity.experiment)}")
+            experiment = self.activity.experiment
+            first = "Predict, then r: " if self.study.due_before_run else "r runs "
+            first += f"{experiment.total_streams} × " if experiment.total_streams > 1 else ""
+            return Content(first + words.experiment_line(experiment))
         run = live.run
         if live.going_on:
             stands = (
@@ -190,8 +192,11 @@ class RunSide(Side):
             number = steps.index(self.activity.beside) + 1
             other = self.bench.history.latest(self.study.module.id, self.activity.beside)
             rows.append((f"page {number}", other.figures if other else None))
-        rows += [(f"seed {run.seed}", run) for run in live.before]
-        rows.append((f"seed {this.figures.seed}", this.figures))
+        # Each draw has the next seed after the experiment's own: the first is run 1.
+        own = self.activity.experiment.seed
+        rows += [(f"run {run.seed - own + 1}", run) for run in live.before]
+        again = " again" if this.figures.seed in (run.seed for run in live.before) else ""
+        rows.append((f"this: run {this.figures.seed - own + 1}{again}", this.figures))
         self.page.show_runs(rows, live.spread)
 
     def _mark_against(self, run: Run) -> None:

@@ -130,7 +130,7 @@ def _with_chart(
 def _setup(live: Live, width: int) -> Line:
     experiment = live.run.experiment
     who = Line.of((words.flows_line(experiment), MUTED))
-    return spread(Line.of((words.experiment_line(experiment)[:width], MUTED)), who, width)
+    return spread(Line.of((words.experiment_line(experiment, width), MUTED)), who, width)
 
 
 def _chart(scene: Scene, width: int, lines: int, ruled: bool) -> list[Line]:

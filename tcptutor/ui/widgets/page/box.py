@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
 from textual.actions import SkipAction
@@ -10,20 +11,22 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Input, Static
+from textual.widget import Widget
+from textual.widgets import Static
 
 from tcptutor.course.activity import Activity
 from tcptutor.course.record import Given
 from tcptutor.run import Run
-from tcptutor.ui.messages import HintWanted, ResponseGiven
+from tcptutor.ui.messages import HintWanted
 from tcptutor.ui.study import MarkedResponse
+from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.page.text import Feedback, Hints, Offers, paragraphs
 
 A = TypeVar("A", bound=Activity)
 
 
 class ActivityBox(Vertical, Generic[A]):
-    """One activity. Posts `ResponseGiven`; is told what became of it. Knows nothing of the journal."""
+    """One activity. Hands on what is given; is told what became of it. Knows nothing of the journal."""
 
     TITLE: ClassVar[str] = "Question"
     HOW: ClassVar[str] = "Enter answers"
@@ -39,6 +42,8 @@ class ActivityBox(Vertical, Generic[A]):
     def __init__(self, activity: A) -> None:
         super().__init__(classes="box")
         self.activity = activity
+        self.responded: Callable[[A, Given, bool], None] = lambda _activity, _given, _sure: None
+        """Called with a response; True where it was asked about and given again. The page's screen sets it."""
         self.final = False
         """What was given stays as it is."""
         self._hint = 0
@@ -57,7 +62,8 @@ class ActivityBox(Vertical, Generic[A]):
 
     def enter(self) -> None:
         """Take the focus."""
-        self.focus()
+        # At once, not with the next message: the next key may be there already.
+        self.screen.set_focus(self)
 
     def begin(self, text: str) -> bool:  # noqa: ARG002
         """`text` was typed or pasted without having gone here; whether it is the beginning of a response."""
@@ -91,7 +97,8 @@ class ActivityBox(Vertical, Generic[A]):
         return self.has_focus or self.has_focus_within
 
     def respond(self, given: Given, sure: bool = False) -> None:
-        self.post_message(ResponseGiven(self.activity, given, sure))
+        # No message: the key after Enter may be there already, and means the page after the answer.
+        self.responded(self.activity, given, sure)
 
     def reveal(self, revealed: bool) -> None:
         """Whether it is asked yet; until then it says what comes first."""
@@ -203,8 +210,6 @@ class EntryBox(ActivityBox[A]):
     """One whose response is typed into a field."""
 
     LABEL: ClassVar[str] = "Your answer "
-    _submitted = ""
-    """What stood in the field when it was answered last."""
 
     def placeholder(self) -> str:
         """What stands in the empty field: never a value that might be the page's."""
@@ -217,41 +222,37 @@ class EntryBox(ActivityBox[A]):
     def compose_entry(self) -> ComposeResult:
         with Horizontal(classes="entry"):
             yield Static(self.LABEL, classes="label")
-            # With a selection the second digit of what is typed would replace the first.
-            entry = Input(placeholder=self.placeholder(), select_on_focus=False, compact=True)
-            # A blinking cursor writes to the terminal all day.
-            entry.cursor_blink = False
-            yield entry
+            yield Entry(self.placeholder(), self._enter_pressed, self.leave)
             if self.unit():
                 yield Static(f" {self.unit()}", classes="unit", markup=False)
 
     def enter(self) -> None:
         if not self.final:
-            self.query_one(Input).focus()
+            self.screen.set_focus(self.query_one(Entry))
 
     def begin(self, text: str) -> bool:
         """A number, or its first digit."""
         if self.final:
             return False
-        entry = self.query_one(Input)
-        if entry.value == self._submitted:  # another try begins anew
-            entry.clear()
-        # At once, not with the next message: the next key may be there already.
+        entry = self.query_one(Entry)
         self.screen.set_focus(entry)
         entry.insert_text_at_cursor(text)
         return True
 
     def answer(self) -> None:
-        self.submit(self.query_one(Input).value.strip())
+        self.query_one(Entry).enter()
 
     def show_given(self, given: Given) -> None:  # noqa: ARG002  # it stands in what is told
         self.query_one(".entry").display = not self.final
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        if not self.final:  # Enter may come twice before the first was handled
-            self._submitted = event.value
-            self.submit(event.value.strip())
+    def leave(self) -> None:
+        """Esc was pressed in the field."""
+        around = (each for each in self.ancestors if isinstance(each, Widget) and each.focusable)
+        self.screen.set_focus(next(around, None), scroll_visible=False)
+
+    def _enter_pressed(self) -> None:
+        if not self.final:
+            self.submit(self.query_one(Entry).value.strip())
 
     def submit(self, text: str) -> None:
         """Enter was pressed in the field."""
@@ -263,10 +264,11 @@ class ListBox(ActivityBox[A], can_focus=True):
     """One with a list of entries: arrows move a cursor, Space and the numbers take what is there, Enter answers."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "up", show=False, id="question.up"),
-        Binding("down", "move(1)", "down", show=False, id="question.down"),
-        Binding("space", "pick_here", "choose", show=False, id="question.choose"),
-        Binding("enter", "submit", "answer", show=False, id="question.answer"),
+        # All with priority, as the screen's are: keys that are typed fast keep their order.
+        Binding("up", "move(-1)", "up", show=False, priority=True, id="question.up"),
+        Binding("down", "move(1)", "down", show=False, priority=True, id="question.down"),
+        Binding("space", "pick_here", "choose", show=False, priority=True, id="question.choose"),
+        Binding("enter", "submit", "answer", show=False, priority=True, id="question.answer"),
     ]
 
     def __init__(self, activity: A) -> None:

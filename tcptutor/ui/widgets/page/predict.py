@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.actions import SkipAction
-from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import Input
 
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.record import Given
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.box import EntryBox
+from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.page.text import paragraphs
 
 
@@ -21,9 +19,6 @@ class PredictBox(EntryBox[Predict]):
 
     TITLE: ClassVar[str] = "Predict"
     LABEL: ClassVar[str] = "Your prediction "
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "go_back", "go back", show=False, id="predict.go-back")
-    ]
 
     def __init__(self, activity: Predict) -> None:
         super().__init__(activity)
@@ -59,21 +54,23 @@ class PredictBox(EntryBox[Predict]):
         self.say(Content("First your prediction: type it, Enter locks it. (Esc, then x, runs without one.)"))
 
     def complain(self, reason: str) -> None:
-        self.query_one(Input).focus()
+        super().enter()
         super().complain(reason)
 
     def wonder(self, given: Given, doubt: str) -> None:
         self._doubted = str(given)
-        self.query_one(Input).focus()
+        super().enter()
         self.say(Content.assemble(("? ", "$warning bold"), doubt, " Enter locks it as it is, Esc goes back."))
 
-    def action_go_back(self) -> None:
-        if not self._doubted:
-            raise SkipAction  # out of the field
-        self._forget()
+    def leave(self) -> None:
+        if self._doubted:
+            self._forget()
+        else:
+            super().leave()
 
     def on_input_changed(self) -> None:
-        if self._doubted:
+        # Of what was typed before Enter it may be told only now.
+        if self._doubted and self.query_one(Entry).value.strip() != self._doubted:
             self._forget()
 
     def submit(self, text: str) -> None:
