@@ -15,7 +15,7 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench import axes, causes, chart, flows, models, network, result, ruler, strips
 from tcptutor.ui.widgets.bench.build import scene_of
 from tcptutor.ui.widgets.bench.history import History
-from tcptutor.ui.widgets.bench.lines import MUTED, TEXT, Line, first_that_fits, spread
+from tcptutor.ui.widgets.bench.lines import MUTED, TEXT, Line, spread
 from tcptutor.ui.widgets.bench.scene import OwnPrediction, Scene
 
 View = Literal["chart", "models", "flows"]
@@ -95,10 +95,7 @@ def _with_chart(
     cause = causes.causes(live, width)
     room.take("causes", [cause] if cause.text else [], least)
     _take_strip(room, scene, "resent", width, 1, least)
-    if scene.early:
-        parts = scene.early.split(", ")
-        told = [f"{'warm-up':{axes.GUTTER}}{', '.join(parts[:n])}" for n in range(len(parts), 0, -1)]
-        room.take("early", [first_that_fits([Line.of((text, MUTED)) for text in told], width)], least)
+    room.take("early", _early(scene, width), least)
     if live.before:
         _take_strip(room, scene, "throughput", width, 2, least)
     if whole:
@@ -125,6 +122,15 @@ def _with_chart(
     room.parts["chart"] = _chart(scene, width, tallest, ruled)
     lines = [line for name in _ORDER for line in room.parts.get(name, ())]
     return lines[:height]
+
+
+def _early(scene: Scene, width: int) -> list[Line]:
+    """What the warm-up had more of, as much as fits; nothing where it had not."""
+    if not scene.early:
+        return []
+    parts = scene.early.split(", ")
+    told = [f"{'warm-up':{axes.GUTTER}}{', '.join(parts[:n])}" for n in range(len(parts), 0, -1)]
+    return [next((Line.of((text, MUTED)) for text in told if len(text) <= width), Line())]
 
 
 def _setup(live: Live, width: int) -> Line:
