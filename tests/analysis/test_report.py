@@ -24,7 +24,7 @@ CONTRACT: dict[str, set[str]] = {
     "verdict": {"limited_by", "evidence"},
     "fidelity": {"status", "reasons"},
 }
-FLOW = {"throughput_bps", "retransmits", "mean_rtt_s", "mean_cwnd_segments", "losses"}
+FLOW = {"throughput_bps", "retransmits", "mean_rtt_s", "mean_cwnd_segments", "losses", "mark_cuts"}
 KEYS = {"experiment", "parameters", "flows", "predictions", "wall_s", "experiment_s", "file", *CONTRACT}
 
 

@@ -35,7 +35,7 @@ async def test_a_run_without_fault_is_valid_and_says_what_it_looked_at(
 async def test_too_few_losses(guest: GuestBackend, build: Build) -> None:
     run = await play(guest, build(**BASE, loss="0.1 %"))
     assert run.fidelity.status == "suspect"
-    doubt(run, "loss events")
+    doubt(run, "loss event")
 
 
 async def test_super_packets(guest: GuestBackend, build: Build) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tcptutor.backends import host, tools
 from tcptutor.lab.fidelity import Watch
-from tcptutor.run import QueueSample
+from tcptutor.run import FlowResult, QueueSample
 from tests import patience
 from tests.conftest import Build
 
@@ -65,3 +65,14 @@ def test_frames_that_leave_whole_are_no_wrong_rate(build: Build, rate: float, to
     watch.rate(queue)
     assert watch.checks["rate of the full bottleneck"] == pytest.approx(rate, rel=0.05)
     assert [told in reason for reason in watch.suspect] == [True] * bool(told)
+
+
+@pytest.mark.parametrize(("losses", "told"), [(1, "only 1 loss event: "), (2, "only 2 loss events: ")])
+def test_too_few_losses_are_counted_in_words(build: Build, losses: int, told: str) -> None:
+    watch = Watch(build(loss="0.1 %"))
+    few = FlowResult(
+        flow=0, pair=0, throughput_bps=1e6, retransmits=losses, losses=losses, segments=900,
+        mean_rtt_s=0.02, mean_cwnd_segments=20, mss=1448,
+    )  # fmt: skip
+    watch.enough_losses([few])
+    assert watch.suspect[0].startswith(told)

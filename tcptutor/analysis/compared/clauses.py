@@ -30,7 +30,7 @@ LINK_USED = Clause("; the link is {used} used", lambda it: it.known and it.evide
 """How full the link is, after what limited a run."""
 
 LINK_USED_THEN = Clause("; the link is then {used} used", LINK_USED.holds)
-"""The same of a stretch, after what limited a run in it."""
+"""How full the link is in a stretch of time, after what limited a run in it."""
 
 
 def _full(it: Findings) -> bool:
