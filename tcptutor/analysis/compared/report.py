@@ -134,7 +134,7 @@ def _speaks_for(it: Difference) -> bool:
     """Whether a run inside its tolerance speaks for this prediction.
 
     Not for a loss model in a run that the lab calls suspect, as it does where losses are too few. Chance is the same
-    for all models of one limit: no reason to believe in one that says clearly something else than the one that binds.
+    for all models of one limit: it is no reason to believe in one that says clearly something else than what binds.
     """
     prediction, binding = it.prediction, it.expectation.binding
     if prediction.limited_by == "random-loss" and it.measured.run.fidelity.status != "valid":
