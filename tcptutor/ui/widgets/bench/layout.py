@@ -106,7 +106,8 @@ def _with_chart(
     if live.report:
         models_in_all = len(live.report.compared) + ruler.LEAST - 1 + bool(live.before)
         for number in range(len(room.parts.get("ruler", ())) + 1, models_in_all + 1):
-            _take_ruler(room, live, own, width, number, tall)
+            # What the warm-up had takes no model's line.
+            _take_ruler(room, live, own, width, number, tall - ("early" in room.parts))
     for name in ("gap3", "gap2", "gap1", "gap0") if not live.going_on else ("gap1", "gap0"):
         room.take(name, [Line()], tall)
     phases = causes.phases(live, width)
