@@ -88,7 +88,9 @@ class Live:
         low, high = units.rate(min(this, *others)), units.rate(max(this, *others))
         number = f"{len(others) + 1} runs"
         if low == high:
-            return f"{number}, each {low}"
+            path = self.run.experiment.path
+            chance = path.loss or path.reverse_loss or path.jitter or path.reorder or path.duplicate
+            return f"{number}, each {low}" + ("" if chance or path.changes else ": no chance on this path")
         return f"{number}: {_beside(low, high)} to {high}, this one {_beside(units.rate(this), high)}"
 
     def is_of(self, module: str, step: str) -> bool:

@@ -9,7 +9,6 @@ from typing import Any, cast
 from textual.app import SystemCommand
 from textual.command import DiscoveryHit, Hit, Provider
 from textual.screen import Screen
-from textual.widgets import Input
 
 from tcptutor.course.glossary import glossary
 from tcptutor.course.model import Course, Module
@@ -65,11 +64,10 @@ def _acting(screen: Screen[Any]) -> Iterator[SystemCommand]:
         yield SystemCommand(f"{name} colours, theme", "high contrast", use)
 
 
-async def _act(screen: Screen[Any], action: str) -> None:
-    """As its key does, which is a letter in a field."""
-    if isinstance(screen.focused, Input):
-        screen.set_focus(None)
-    await screen.run_action(action)
+def _act(screen: Screen[Any], action: str) -> None:
+    """As its key does."""
+    # Not in the task of that screen, which calls this: it would wait for its own end, should a page be turned.
+    screen.app.run_worker(screen.run_action(action))
 
 
 def _leading(tutor: Tutor) -> Iterator[SystemCommand]:

@@ -65,8 +65,8 @@ async def test_the_runs_stand_beside_each_other_on_the_page(make_app, journal) -
         await run(pilot, "r")
         assert "Your runs" not in text(pilot.app), "one run is no comparison"
         await run(pilot, "r")
-        await until_text(pilot, "seed 2       22.1 Mbit/s    20.3 ms        39")
-        assert "seed 1       22.1 Mbit/s" in text(pilot.app)
+        await until_text(pilot, "this run     22.1 Mbit/s    20.3 ms        39")
+        assert "run 1        22.1 Mbit/s" in text(pilot.app)
         assert "2 runs, each 22.1 Mbit/s" in text(pilot.app)
 
 
@@ -78,7 +78,7 @@ async def test_after_a_restart_r_goes_on_with_the_next_draw_beside_the_runs_that
         await run(pilot, "r")
     assert journal.page(*STEP).last_seed == 2
     async with make_app("one-flow").run_test(size=(120, 50)) as pilot:
-        await until_text(pilot, "seed 2 ")
+        await until_text(pilot, "this run ")
         await until_text(pilot, "virtual clock · ready")
         third = await run(pilot, "r")
         assert third.run.experiment.seed == 3
@@ -119,7 +119,7 @@ async def test_a_replay_has_one_recording_and_plays_it_again(make_app, journal, 
         await run(pilot, "r")
         again = await run(pilot, "r")
         assert again.run.experiment.seed == 1
-        assert again.spread == "seed 1 again: 22.1 Mbit/s the time before"
+        assert again.spread == "the same run again: 22.1 Mbit/s the time before"
         await pilot.app.bench.close()
 
 

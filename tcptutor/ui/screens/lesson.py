@@ -53,8 +53,20 @@ class LessonScreen(TutorScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         _key("left,p", "go(-1)", "previous page", "lesson.previous", "the page before"),
         _key("right,n", "go(1)", "next page", "lesson.next", "the next page"),
-        _key("r", "run", "run", "lesson.run", "run the experiment; again: with new random losses"),
-        _key("R", "run(True)", "run the same", "lesson.repeat", "repeat the run with the same random losses"),
+        _key(
+            "r",
+            "run",
+            "run",
+            "lesson.run",
+            "run the experiment; again: with new random losses, if the path has any",
+        ),
+        _key(
+            "R",
+            "run(True)",
+            "run the same",
+            "lesson.repeat",
+            "repeat the run with the same random losses",
+        ),
         _key("s", "stop", "stop", "lesson.stop", "stop the run; what arrived is kept"),
         _key(
             "x",
@@ -153,8 +165,7 @@ class LessonScreen(TutorScreen):
 
     @property
     def _typing(self) -> bool:
-        # Not while the palette or the help is in front: what they offer is found before the field is left.
-        return self.is_current and isinstance(self.focused, Input)
+        return isinstance(self.focused, Input)
 
     def _to_page(self) -> None:
         """The focus goes there at once: by `focus` it would after the keys that are there already, if they moved it."""

@@ -195,8 +195,7 @@ class RunSide(Side):
         # Each draw has the next seed after the experiment's own: the first is run 1.
         own = self.activity.experiment.seed
         rows += [(f"run {run.seed - own + 1}", run) for run in live.before]
-        again = " again" if this.figures.seed in (run.seed for run in live.before) else ""
-        rows.append((f"this: run {this.figures.seed - own + 1}{again}", this.figures))
+        rows.append(("this run", this.figures))
         self.page.show_runs(rows, live.spread)
 
     def _mark_against(self, run: Run) -> None:
