@@ -73,9 +73,9 @@ async def test_a_run_without_prediction_is_asked_about(make_app, lab, journal) -
     async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
         await pilot.press("n", "x")
         await until_text(pilot, "Run without a prediction?")
-        await pilot.press("x", "enter", "r")
+        await pilot.press("x", "r")
         assert isinstance(pilot.app.screen, ConfirmScreen)
-        await pilot.press("escape")
+        await pilot.press("enter")
         await until(pilot, lambda: not isinstance(pilot.app.screen, ConfirmScreen))
         assert lab.runs == 0
         assert journal.page(*STEP).activities == {}
