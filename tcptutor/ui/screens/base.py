@@ -63,11 +63,12 @@ class TutorScreen(Screen[None]):
         self.query_one(KeyBar).show_keys(keys.line(self, self.FOOTER))
 
     def show_lab(self) -> None:
-        """The lab has changed."""
-        self.query_one(TopBar).show_lab(self._lab_line())
+        """The lab has changed; a screen that is being closed has nothing to show it on."""
+        for bar in self.query(TopBar):
+            bar.show_lab(self._lab_line())
 
     def run_moved(self, live: Live) -> None:  # noqa: ARG002  # for subclasses
-        self.query_one(TopBar).show_lab(self._lab_line())
+        self.show_lab()
 
     def run_ended(self, live: Live) -> None:  # noqa: ARG002
         self.show_lab()
