@@ -68,7 +68,9 @@ class RunHistory:
         return runs[-1] if runs else None
 
     def _in_order(self, module: str, step: str) -> list[PageRun]:
-        return sorted(self._pages.get((module, step), {}).values(), key=lambda run: run.started)
+        return sorted(
+            self._pages.get((module, step), {}).values(), key=lambda run: (run.started, run.figures.seed)
+        )
 
 
 def _settings(experiment: Experiment) -> Experiment:

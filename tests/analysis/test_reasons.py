@@ -53,7 +53,6 @@ def test_the_constant() -> None:
     assert compared(run, "mathis-periodic").reason == "", "4 % are no reason"
     heavy = load(RUNS / "heavy-loss.tcprun")
     small = "is for large windows: Reno as in Linux has 1.06 here"
-    assert compared(heavy, "mathis-periodic").reason == f"C = 1.22 {small}, 13 % less"
     assert compared(heavy, "mathis").reason == f"C = 1.31 {small}, 19 % less"
     # What the link carries has no constant in it.
     slow = load(RUNS.parent / "limits" / "slow-link.tcprun")
@@ -126,7 +125,7 @@ def test_a_reason_leaves_at_most_a_third_of_the_difference() -> None:
     run = run_of(experiment(window="50 kB"), 0.96 * 8 * 50000 / 0.05, snd_wnd=49152)
     assert "advertised" not in compared(run, "window").reason
     run = run_of(experiment(window="50 kB"), 0.9 * 8 * 50000 / 0.05, snd_wnd=45500)
-    assert compared(run, "window").reason == "the receiver advertised 44.4 KiB, not 48.8 KiB"
+    assert compared(run, "window").reason == "the receiver advertised 45.5 kB, not 50 kB"
 
 
 def test_too_few_losses() -> None:
