@@ -97,7 +97,7 @@ def test_a_wrong_prediction_that_is_no_known_mistake_is_told_how_far_off_it_is()
 def test_a_right_prediction_stands_beside_model_and_run() -> None:
     said = answered(9e6, recorded(ONE_LOSSY), TOLERANCE)
     assert said.startswith("9 Mbit/s is right within ±10 %: the models say ")
-    assert said.endswith("the run had 9 Mbit/s.")
+    assert said.endswith("the run had 9.03 Mbit/s.")
 
 
 def test_the_links_rate_for_its_goodput_is_told_though_it_is_right() -> None:

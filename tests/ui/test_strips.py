@@ -119,7 +119,7 @@ def test_r_promises_new_losses_only_where_chance_makes_them() -> None:
 def test_rtt_stands_on_the_path_s_own_and_is_full_with_the_queue() -> None:
     rtt = scene(ended(EIGHT)).series["rtt"]
     assert rtt.base == pytest.approx(0.05, abs=2e-3)
-    assert rtt.full == pytest.approx(0.1, abs=2e-3), "50 ms, and 305 KiB at 50 Mbit/s"
+    assert rtt.full == pytest.approx(0.1, abs=2e-3), "50 ms, and 312 kB at 50 Mbit/s"
     empty = content(strips.strip(scene(ended(ONE)), scene(ended(ONE)).series["rtt"], 90)[0].text, 90)
     assert set(empty[5:]) == {"▁"}, "nothing waits"
 

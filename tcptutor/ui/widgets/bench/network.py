@@ -68,7 +68,7 @@ def _path(experiment: Experiment) -> list[str]:
 def living(live: Live, history: History, width: int) -> Line:
     """In one line: who sends, how full the queue is, what it dropped, and the path.
 
-    ▶h1 s1 ▕███▌        ▏312 KiB ▼617 ══ 50 Mbit/s · 50 ms · loss 0.1 % ══▶ s2 h2
+    ▶h1 s1 ▕███▌        ▏312 kB ▼617  ══ 50 Mbit/s · 50 ms · loss 0.1 % ══▶ s2 h2
     """
     experiment = live.run.experiment
     path = experiment.path

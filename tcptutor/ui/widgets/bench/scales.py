@@ -18,4 +18,4 @@ def rate_unit(bps: float) -> tuple[float, str]:
 
 
 def size_unit(size: float) -> tuple[float, str]:
-    return (1024.0**2, "MiB") if size >= 10 * 1024**2 else (1024.0, "KiB")
+    return (1e6, "MB") if size >= 10e6 else (1e3, "kB")
