@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from statistics import median_low
 
 from tcptutor.lab import counters, hosts, ping, shaping
 from tcptutor.lab.load import Busy
@@ -281,15 +280,15 @@ class Watch:
             events = "loss event" if losses == 1 else "loss events"
             self.suspect.append(f"only {losses} {events}: their mean says little, {more}")
 
-    def window(self, usual: int, mss: int) -> None:
+    def window(self, largest: int, mss: int) -> None:
         """Was the advertised window the one that was asked for?"""
         asked = self.experiment.hosts.window
-        if asked is None or usual == 0:
+        if asked is None or largest == 0:
             return
-        self.checks["advertised window"] = usual
+        self.checks["advertised window"] = largest
         # A window is used in whole segments.
-        if abs(usual - asked) > max(0.02 * asked, mss):
-            self.suspect.append(f"the receiver advertised {usual} bytes, not {asked}")
+        if abs(largest - asked) > max(0.02 * asked, mss):
+            self.suspect.append(f"the receiver advertised {largest} bytes, not {asked}")
 
     def sampling(self, timing: Timing) -> None:
         """Were the samples there, and in time?"""
@@ -333,10 +332,6 @@ class Watch:
         return Fidelity(status=status, reasons=(*self.invalid, *self.suspect), checks=self.checks)
 
 
-def usual_window(samples: SampleTable) -> int:
-    """The window that the receivers advertised, the median in bytes; 0 where the kernel does not tell.
-
-    Not the largest one: a small buffer has now more and now less room.
-    """
-    told = [window for window in samples.column("snd_wnd") if window]
-    return median_low(told) if told else 0
+def largest_window(samples: SampleTable) -> int:
+    """The largest window that a receiver advertised, bytes; 0 where the kernel does not tell."""
+    return max(samples.column("snd_wnd"), default=0)

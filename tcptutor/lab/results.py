@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from tcptutor.lab.fidelity import Watch, usual_window
+from tcptutor.lab.fidelity import Watch, largest_window
 from tcptutor.lab.protocol import Finished
 from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.traffic import COOKIE
@@ -128,7 +128,7 @@ def finished(
     watch.super_packets(flows)
     watch.rate(sampler.queue)
     if flows and planned:
-        watch.window(usual_window(samples), flows[0].mss)
+        watch.window(largest_window(samples), flows[0].mss)
     watch.sampling(sampler.timing)
     if sampler.trace is not None:
         watch.trace(sampler.trace.lost)

@@ -108,7 +108,7 @@ async def test_with_ecn_a_full_queue_marks_and_does_not_drop(
     run = await play(guest, build(**BASE, qdisc=qdisc, ecn="on", queue="300 kB"))
     assert run.samples[-1].delivered_ce > 0
     assert run.flows[0].retransmits == 0
-    assert run.flows[0].losses > 0
+    assert run.flows[0].mark_cuts > 0
 
 
 async def test_the_way_back_has_its_own_rate_delay_and_loss(guest: GuestBackend, build: Build) -> None:
@@ -248,7 +248,7 @@ async def test_a_bucket_of_the_bottleneck_lets_that_much_go_at_once(
 ) -> None:
     """A bucket that holds the whole queue never lets one build up for long."""
     run = await play(guest, build(**BASE | {"burst": "200 kB", "duration": "1 s", "warmup": "0"}))
-    assert run.fidelity.status == "valid", run.fidelity.reasons
+    assert any("its bucket lets too much go at once" in reason for reason in run.fidelity.reasons)
     start = [row for row in run.samples if row.t <= 0.25]
     assert start[-1].bytes_acked > 10e6 / 8 * 0.25
 
