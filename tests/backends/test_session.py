@@ -189,7 +189,8 @@ async def test_udp_by_hand_is_a_run_of_its_own(backend: Backend, build: Build) -
     # Its greetings are two more, and of what is lost after the last that arrives iperf3's receiver is not told.
     assert udp.datagrams == pytest.approx(datagrams, abs=16)
     assert udp.lost == pytest.approx(lost, abs=16)
-    assert udp.received_bps == pytest.approx(rate * 1e6, rel=0.15 * patience.busy())
+    # Some versions of iperf3 take the mean over a longer time than that in which anything arrived.
+    assert 0.85 * rate * 1e6 < udp.received_bps < 2e6
     assert (udp.jitter_s, udp.out_of_order) == (None, None)
     assert run.udp_samples[-1].lost == udp.lost > 100
     assert all(row.jitter is None for row in run.udp_samples)
