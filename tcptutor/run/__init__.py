@@ -1,5 +1,6 @@
 """What came out of one run, and its file."""
 
+from tcptutor.run.cuts import Cut, CutFinder, Cuts, cuts_at
 from tcptutor.run.files import load, save
 from tcptutor.run.record import (
     FORMAT_VERSION,
@@ -14,13 +15,11 @@ from tcptutor.run.samples import (
     CA_STATES,
     SSTHRESH_INFINITE,
     AckSample,
-    Cuts,
     QueueSample,
     Sample,
     SenderSample,
     UdpSample,
     arrived_bytes,
-    cuts_at,
     hystart_exits,
 )
 from tcptutor.run.tables import AckTable, QueueTable, SampleTable, SenderTable, Table, UdpTable
@@ -31,6 +30,8 @@ __all__ = [
     "SSTHRESH_INFINITE",
     "AckSample",
     "AckTable",
+    "Cut",
+    "CutFinder",
     "Cuts",
     "Environment",
     "Fidelity",

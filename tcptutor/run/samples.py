@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import msgspec
 
@@ -17,7 +16,7 @@ SSTHRESH_INFINITE = 0x7FFFFFFF
 CA_STATES = ("open", "disorder", "cwr", "recovery", "loss")
 """Names of `Sample.ca_state`, the kernel's congestion-avoidance states."""
 
-_CWR, _RECOVERY, _LOSS = (CA_STATES.index(name) for name in ("cwr", "recovery", "loss"))
+_CWR = CA_STATES.index("cwr")
 
 
 class Sample(msgspec.Struct, frozen=True, array_like=True):
@@ -151,64 +150,6 @@ def hystart_exits(
         and retransmits[at] == retransmits[at - 1]
         and delivered_ce[at] == delivered_ce[at - 1]
     )
-
-
-class Cuts(NamedTuple):
-    """The samples of one flow at which an answer of its sender to the network had begun since the one before."""
-
-    losses: tuple[int, ...]
-    """Loss events, however many segments each of them took."""
-    marks: tuple[int, ...]
-    """Cuts of the window by ECN marks, with nothing lost."""
-
-
-def cuts_at(
-    ca_state: Sequence[int],
-    ssthresh: Sequence[int],
-    retransmits: Sequence[int],
-    delivered_ce: Sequence[int],
-    total_rto: Sequence[int],
-    bytes_acked: Sequence[int],
-) -> Cuts:
-    """Where one flow lost segments, and where marks alone cut its window.
-
-    A loss event is an entry into recovery or loss; or a new one inside of it: ssthresh changes again while segments are
-    sent again, or a timeout comes after bytes were acknowledged since the last. A recovery that was over between two
-    samples is seen by its retransmissions. A mark's cut is an entry into CWR by a mark, or another change of ssthresh
-    inside of it. A change of ssthresh alone is neither: HyStart, BBR, Vegas and YeAH set it without a loss, Westwood
-    when a recovery ends. Nor is CWR without a mark, which CDG enters for a longer delay, and any flow when its own
-    host's queue is full. Two of a kind between two samples count as one.
-    """
-    losses: list[int] = []
-    by_marks: list[int] = []
-    marked = False  # whether the CWR that goes on was entered by a mark
-    timed_out = -1  # bytes that were acknowledged at the last timeout
-    columns = (ca_state, ssthresh, retransmits, delivered_ce, total_rto)
-    rows = pairwise(zip(*columns, strict=True))
-    for at, ((before, limit, sent, marks, timeouts), (now, new_limit, resent, more, again)) in enumerate(
-        rows, start=1
-    ):
-        if now < _CWR > before and resent == sent and more == marks:
-            continue
-        cut = new_limit != limit
-        lost = by_mark = False
-        if now >= _LOSS:
-            lost = before < _LOSS or (again > timeouts and bytes_acked[at] > timed_out)
-        elif now >= _RECOVERY:
-            lost = before < _RECOVERY or (cut and resent > sent)
-        elif now >= _CWR:
-            by_mark = more > marks and (before != _CWR or cut)
-        elif before < _RECOVERY:
-            lost = resent > sent
-            by_mark = not lost and not marked and cut and more > marks
-        if again > timeouts or (now >= _LOSS > before):
-            timed_out = bytes_acked[at]
-        marked = now == _CWR and (by_mark or marked)
-        if lost:
-            losses.append(at)
-        if by_mark:
-            by_marks.append(at)
-    return Cuts(tuple(losses), tuple(by_marks))
 
 
 def arrived_bytes(

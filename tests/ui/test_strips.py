@@ -5,17 +5,18 @@ from __future__ import annotations
 import random
 from functools import cache
 
+import msgspec
 import pytest
 
 from tcptutor.analysis import Report, report
-from tcptutor.run import Run
+from tcptutor.run import CA_STATES, Run, SampleTable
 from tcptutor.ui.live import Live, RunBefore
 from tcptutor.ui.widgets.bench import axes, causes, strips
 from tcptutor.ui.widgets.bench import series as series_module
 from tcptutor.ui.widgets.bench.scene import Series
 
 from .fakes import recorded
-from .lives import EIGHT, ONE, WINDOW, ended, going, scene, screen
+from .lives import EIGHT, ONE, WINDOW, ended, going, live_of, scene, screen
 from .made import eight
 
 
@@ -68,7 +69,7 @@ def test_phases_show_recoveries_that_are_shorter_than_a_column(live: Live) -> No
 
 def test_no_mark_means_two_things() -> None:
     marks = [mark for _, mark in (*causes._CAUSES.values(), *causes._PHASES.values())]
-    marks += [strips.LOST, strips.DROPPED]
+    marks += [strips.LOST, strips.MARKED, strips.DROPPED]
     assert len(set(marks)) == len(marks)
 
 
@@ -92,7 +93,7 @@ def test_a_number_says_which_one_it_is() -> None:
 def test_no_word_is_cut_however_large_its_number() -> None:
     for number in (9, 148, 1480, 99_999):
         said = series_module._counted(number)
-        line = strips.strip(scene(ended(ONE)), Series("losses", [0.0], 1.0, said, how="marks"), 78)[0]
+        line = strips.strip(scene(ended(ONE)), Series("losses", [0.0], 1.0, said, how="signs"), 78)[0]
         assert line.text.endswith(f" {said}")
         assert said.split()[1] in ("measured", "counted")
         running = Series("sent again", [0.0], 1.0, f"{number} so far", how="sum")
@@ -135,6 +136,33 @@ def test_marks_stand_where_it_happened() -> None:
     for t in rises:
         at = int(t / 45 * columns)
         assert set(line[max(0, at - 1) : at + 2]) & {strips.LOST, strips.DROPPED}
+
+
+def test_a_mark_is_no_loss() -> None:
+    """The run as a queue that marks would have it: the sender enters CWR where it entered recovery."""
+    whole = ended(ONE).run
+    cwr, open_ = CA_STATES.index("cwr"), CA_STATES.index("open")
+    samples = [
+        msgspec.structs.replace(
+            row,
+            ca_state=cwr if row.ca_state > open_ else open_,
+            retransmits=0,
+            delivered_ce=row.retransmits,
+            total_rto=0,
+        )
+        for row in whole.samples
+    ]
+    flows = [
+        msgspec.structs.replace(flow, losses=0, retransmits=0, mark_cuts=flow.losses) for flow in whole.flows
+    ]
+    marked = live_of(msgspec.structs.replace(whole, samples=SampleTable(samples), flows=flows))
+    series = scene(marked).series["losses"]
+    line = content(strips.strip(scene(marked), series, 90)[0].text, 90)
+    assert line.count(strips.MARKED) >= 20
+    assert strips.LOST not in line
+    assert series.said == "0, 32"
+    assert f"{strips.MARKED} by a mark" in strips.key([series])
+    assert strips.MARKED not in strips.key([scene(ended(ONE)).series["losses"]])
 
 
 def test_what_was_not_measured_yet_is_blank() -> None:

@@ -18,6 +18,7 @@ from tcptutor.ui.widgets.bench.panel import RunPanel
 
 SIGNS = (
     (strips.LOST, "losses: a sender slows because of one"),
+    (strips.MARKED, "losses: a sender slows because of an ECN mark"),
     (strips.DROPPED, "losses: the bottleneck's queue drops packets"),
     ("▇", "full strip: throughput: the link, or twice the expected"),
     ("", "RTT: the path's and a full queue's; queue: its buffer"),

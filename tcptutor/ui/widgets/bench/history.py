@@ -10,14 +10,15 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isnan
+from typing import TypeAlias
 
-from tcptutor.run import CA_STATES, Run, Table
+from tcptutor.run import Cut, CutFinder, Run, Table
 
 STEPS = 960
 """Steps of a run's time: a terminal of 480 columns has as many dots."""
 
-_CUT = CA_STATES.index("cwr")
-"""From this state of the kernel on a sender answers a loss."""
+
+_Row: TypeAlias = tuple[int, float, float, int, int, int, int, int, int, int]
 
 
 def _unknown() -> array[float]:
@@ -43,17 +44,19 @@ class FlowHistory:
     resent: array[float] = field(default_factory=_none)
     """Segments sent again in the step."""
     losses: array[float] = field(default_factory=_none)
-    """Times that the sender began to answer a loss in the step."""
+    """Loss events in the step."""
+    marked: array[float] = field(default_factory=_none)
+    """Cuts of the window by marks alone in the step."""
     total_resent: int = 0
     mss: int = 0
     base_rtt: float = math.inf
     until: float = 0.0
     """Time of the latest sample that brought progress, s."""
-    _state: int = 0
+    _cuts: CutFinder = field(default_factory=CutFinder)
     _bytes: int = 0
 
-    def add(self, step: int, t: float, row: tuple[int, float, float, int, int, int, int]) -> None:
-        cwnd, rtt, min_rtt, acked, resent, state, mss = row
+    def add(self, step: int, t: float, row: _Row) -> None:
+        cwnd, rtt, min_rtt, acked, resent, state, ssthresh, marks, timeouts, mss = row
         low = self.low[step]
         if isnan(low):  # the first of its step
             self.low[step] = self.high[step] = cwnd
@@ -72,8 +75,10 @@ class FlowHistory:
         if resent > self.total_resent:
             self.resent[step] += resent - self.total_resent
             self.total_resent = resent
-        self.losses[step] += self._state < _CUT <= state
-        self._state, self.mss = state, max(mss, self.mss)
+        cut = self._cuts.at(state, ssthresh, resent, marks, timeouts, acked)
+        self.losses[step] += cut is Cut.LOSS
+        self.marked[step] += cut is Cut.MARK
+        self.mss = max(mss, self.mss)
 
 
 @dataclass
@@ -118,7 +123,7 @@ class History:
     def _samples(self, run: Run) -> None:
         for flow, t, *row in self._new(
             run.samples, "samples", "bytes_received", "flow", "t", "cwnd", "rtt", "min_rtt", "bytes_acked",
-            "retransmits", "ca_state", "mss",
+            "retransmits", "ca_state", "ssthresh", "delivered_ce", "total_rto", "mss",
         ):  # fmt: skip
             if (mine := self.flows.get(flow)) is None:
                 mine = self.flows[flow] = FlowHistory()

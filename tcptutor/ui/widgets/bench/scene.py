@@ -57,9 +57,11 @@ class Series:
     """One number, and which one: "mean 9.02", "now 8.7"."""
     base: float = 0.0
     """What leaves it empty."""
-    how: Literal["mean", "most", "sum", "marks"] = "mean"
+    how: Literal["mean", "most", "sum", "signs"] = "mean"
     over: Sequence[float] = ()
-    """Marks that are stronger: what a queue dropped, beside what senders lost."""
+    """Signs that are stronger: what a queue dropped, beside what senders lost."""
+    marked: Sequence[float] = ()
+    """Signs that are weaker: windows cut by ECN marks, with nothing lost."""
     before: tuple[Points, ...] = ()
     """What earlier runs had in its place, in the unit of `values`."""
     scale: str = ""

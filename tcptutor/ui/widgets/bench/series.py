@@ -41,16 +41,29 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
     if history.flows:
         resent = sum(flow.total_resent for flow in history.flows.values())
         together = [sum(step) for step in zip(*(flow.resent for flow in history.flows.values()), strict=True)]
-        losses = [sum(step) for step in zip(*(flow.losses for flow in history.flows.values()), strict=True)]
-        counted = _counted(live.report.loss_events) if live.report else ""
-        yield (
-            "losses",
-            Series("losses", losses, 1.0, counted, how="marks", over=history.dropped if path.rate else ()),
-        )
+        yield "losses", _answered(live, history)
         # The overshoot of slow start may lose a hundred times as much as all the rest: it is cut off.
         most = max(4.0, *together[warm_steps(experiment) :])
         counted = _counted(live.report.retransmits) if live.report else f"{resent} so far"
         yield "resent", Series("sent again", together, most, counted, how="sum", scale=f"{most:g} segments")
+
+
+def _answered(live: Live, history: History) -> Series:
+    """What senders answered: losses, marks where there are any, and what the queue dropped."""
+    flows = history.flows.values()
+    losses, marked = (
+        [sum(step) for step in zip(*each, strict=True)]
+        for each in ([flow.losses for flow in flows], [flow.marked for flow in flows])
+    )
+    counted, name = "", "losses"
+    if any(marked):
+        name = "loss, mark"
+    if live.report:
+        counted = _counted(live.report.loss_events)
+        if any(marked):
+            counted = f"{live.report.loss_events}, {live.report.mark_cuts}"
+    dropped = history.dropped if live.run.experiment.path.rate else ()
+    return Series(name, losses, 1.0, counted, how="signs", over=dropped, marked=marked if any(marked) else ())
 
 
 def early(live: Live, history: History) -> str:

@@ -14,11 +14,8 @@ from tcptutor.ui.widgets.bench.lines import STRONG, TEXT, Line, Piece
 from tcptutor.ui.widgets.bench.scene import Scene, Series
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
-_TOUCHING = "▇"
-"""The fullest in the upper line: a whole block would touch the strip above."""
-
-LOST, DROPPED = "×", "▼"
-"""A sender answered a loss; the queue dropped packets."""
+LOST, MARKED, DROPPED = "×", "◇", "▼"
+"""A sender answered a loss; a mark; the queue dropped packets."""
 
 BLOCK, MARK, BEFORE = "block", "mark", "before"
 
@@ -26,8 +23,8 @@ BLOCK, MARK, BEFORE = "block", "mark", "before"
 def strip(scene: Scene, series: Series, width: int, height: int = 1) -> list[Line]:
     """In `height` lines."""
     across = axes.columns(width)
-    if series.how == "marks":
-        rows = [_marks(series, across)]
+    if series.how == "signs":
+        rows = [_signs(series, across)]
     elif series.before and height > 1:
         rows = _over_runs_before(scene, series, across, height)
     else:
@@ -83,12 +80,14 @@ def _block(level: int, ground: bool) -> str:
     return BLOCKS[max(0 if level < 0 or not ground else 1, min(level, 8))]
 
 
-def _marks(series: Series, across: int) -> list[Piece]:
-    losses = by_column(series, across)
-    strong = by_column(Series("", series.over, 1.0, "", how="sum"), across) if series.over else [0.0] * across
+def _signs(series: Series, across: int) -> list[Piece]:
+    losses, dropped, marked = (
+        by_column(Series("", values, 1.0, "", how="sum"), across) if values else [0.0] * across
+        for values in (series.values, series.over, series.marked)
+    )
     return [
-        (DROPPED, "bad") if drops > 0 else (LOST, MARK) if lost > 0 else (" ", MARK)
-        for lost, drops in zip(losses, strong, strict=True)
+        (DROPPED, "bad") if drops > 0 else (LOST, MARK) if lost > 0 else (MARKED if marks > 0 else " ", MARK)
+        for lost, drops, marks in zip(losses, dropped, marked, strict=True)
     ]
 
 
@@ -116,6 +115,9 @@ def key(series: Sequence[Series]) -> str:
     """What the strips' full height stands for, and the marks."""
     full = ", ".join(each.scale for each in series if each.scale)
     told = [f"full strips: {full}"] if full else []
-    if any(each.how == "marks" for each in series):
-        told.append(f"{LOST} a sender slows, {DROPPED} the queue drops")
+    if any(each.how == "signs" for each in series):
+        slows = f"{LOST} a sender slows" + (
+            f" ({MARKED} by a mark)" if any(each.marked for each in series) else ""
+        )
+        told.append(f"{slows}, {DROPPED} the queue drops")
     return "   ".join(told)
