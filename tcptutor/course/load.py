@@ -58,7 +58,7 @@ class _Reader:
                 if id_ not in self.folders:
                     raise file.problem(f"no folder NN-{id_} for the module {id_!r}", "modules")
                 modules.append(self._module(id_, self.folders[id_]))
-        return Course(title=title, modules=tuple(modules))
+        return Course(title=title, modules=tuple(modules), root=self.root)
 
     @contextmanager
     def _keep_going(self) -> Iterator[None]:
@@ -118,7 +118,7 @@ class _Reader:
                 reason = f"{activity.id!r} is the id of another {activity.table} on this page"
                 raise file.problem(reason, f"{key}.id")
             ids.add(activity.id)
-            wrong = activity.contradiction()
+            wrong = table.contradiction() or activity.contradiction()
             if wrong:
                 raise file.problem(wrong[1], f"{key}.{wrong[0]}")
             yield activity

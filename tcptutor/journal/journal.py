@@ -119,6 +119,12 @@ class Journal:
         """What was done on that page."""
         return self.record.page(module, step)
 
+    @property
+    def identity(self) -> str:
+        """What tells this student's journal from others': of its first event, in hexadecimal; empty before that."""
+        with store.errors(self._path):
+            return store.first_hash(self._connection).hex()
+
     def position(self) -> tuple[str, str] | None:
         """Module and step of the latest visit; None for a student who has just begun."""
         return self.record.position

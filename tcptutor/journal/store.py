@@ -70,6 +70,12 @@ def runs_back(connection: sqlite3.Connection) -> list[bytes]:
     return [data for (data,) in rows]
 
 
+def first_hash(connection: sqlite3.Connection) -> bytes:
+    """That of the first event; nothing where there is none."""
+    row = connection.execute("SELECT hash FROM events WHERE serial = 1").fetchone()
+    return bytes(row[0]) if row else b""
+
+
 def add_event(connection: sqlite3.Connection, stored: StoredEvent) -> None:
     connection.execute(schema.ADD_EVENT, stored)
 

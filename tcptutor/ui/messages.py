@@ -44,5 +44,13 @@ class HintWanted(Message):
         super().__init__()
 
 
+class OtherNumbersWanted(Message):
+    """The student asked for an activity once more, with other numbers."""
+
+    def __init__(self, activity: Activity) -> None:
+        self.activity = activity
+        super().__init__()
+
+
 class RunRecalled(Message):
     """The page's latest whole run is there: it can be marked against."""

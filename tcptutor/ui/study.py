@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
@@ -33,6 +34,8 @@ class MarkedResponse:
     """Empty while there is none to show."""
     final: bool
     """Whether it stays as it is."""
+    again: bool = False
+    """Whether it may be asked once more, with other numbers."""
 
 
 class Study:
@@ -55,13 +58,70 @@ class Study:
         self.ended = False
         """Whether the sitting is over."""
         self.record: PageRecord = self._store(lambda: self._journal.page(*self._key)) or PageRecord()
+        earlier = self.record
         if sitting.afresh:
             self.record = msgspec.structs.replace(self.record, activities={})
         self._store(lambda: self._journal.visit(*self._key))
+        self._draws: dict[str, dict[str, str]] = {}
+        """The numbers that activities are asked with, by their ids, of those that draw any."""
+        self._levels: dict[str, int] = {}
+        """Levels of hints that were shown with these numbers, of the same."""
+        for activity in step.activities:
+            if activity.drawn(""):
+                before = earlier.activity(activity.id)
+                self._draws[activity.id] = self._draw(activity, before)
+                self._levels[activity.id] = 0 if before.right or sitting.afresh else before.hints
 
     def record_of(self, activity: Activity) -> ActivityRecord:
         """What was done of it."""
         return self.record.activity(activity.id)
+
+    # Drawn numbers
+
+    def posed(self, activity: Activity) -> Activity:
+        """As it is asked now: with the numbers that were drawn for it."""
+        return activity.posed(self._draws.get(activity.id, {}))
+
+    def draw_again(self, activity: Activity) -> Activity:
+        """Ask it with other numbers; as it is asked then."""
+        asked = next(each for each in self.step.activities if each.id == activity.id)
+        before = self._draws[activity.id]
+        self._levels[activity.id] = 0
+        attempts = self.record_of(activity).attempts
+        # Numbers that differ, where a few draws find any.
+        for more in range(10):
+            self._draws[activity.id] = asked.drawn(self._seed(activity, attempts, more))
+            if self._draws[activity.id] != before:
+                break
+        return self.posed(asked)
+
+    def may_draw_again(self, activity: Activity) -> bool:
+        """Whether it was answered and can be asked with other numbers."""
+        response = self.response(activity) if activity.id in self._draws else None
+        return response is not None and response.again
+
+    def was_right(self, activity: Activity) -> bool:
+        """Whether it was answered with other numbers than it is asked with now."""
+        right = self.record_of(activity).right
+        return activity.id in self._draws and right is not None and self.response(activity) is None
+
+    def _draw(self, activity: Activity, earlier: ActivityRecord) -> dict[str, str]:
+        """The same as before until it is right, so that a mistake can be found; then others."""
+        latest = earlier.latest
+        if latest is not None and not latest.correct and not self.sitting.afresh:
+            with contextlib.suppress(UsageError):  # of a lesson that has been edited since
+                activity.posed(latest.draw)
+                return latest.draw
+        return activity.drawn(self._seed(activity, earlier.attempts))
+
+    def _seed(self, activity: Activity, attempts: int, more: int = 0) -> str:
+        """The same while nothing is answered, whoever turns pages meanwhile; each student has others."""
+        identity = self._store(lambda: self._journal.identity) or ""
+        return "/".join(
+            [identity, *self._key, activity.id, str(attempts), *(["again", str(more)] if more else [])]
+        )
+
+    # What is asked
 
     def reveals(self, activity: Activity) -> bool:
         """Whether it is asked yet."""
@@ -88,7 +148,8 @@ class Study:
         if activity.against_run and self.run is None and self.reading:
             raise UsageError("your run is still being read: press Enter again in a moment")
         mark = activity.mark(given, MarkContext(run=self.run))
-        response = Response(given, mark.correct, value=mark.value)
+        draw = self._draws.get(activity.id, {})
+        response = Response(given, mark.correct, value=mark.value, draw=draw)
         record = self.record_of(activity).responded(response)
         self._change(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
 
@@ -105,6 +166,9 @@ class Study:
         """The response that counts, with what is told of it now."""
         record = self.record_of(activity)
         response = self.sitting.counting(activity, record)
+        drawn = self._draws.get(activity.id)
+        if drawn is not None:
+            response = record.latest if record.latest and record.latest.draw == drawn else None
         if response is None:
             return None
         mark = self._marked(activity, response)
@@ -120,6 +184,7 @@ class Study:
             mark=mark if tells else None,
             explanation=activity.explanation if explains else "",
             final=not accepts or bool(tells and self.sitting.retries and mark.correct),
+            again=drawn is not None and self.sitting.retries and bool(mark.correct),
         )
 
     def _marked(self, activity: Activity, response: Response) -> Mark:
@@ -138,12 +203,18 @@ class Study:
 
     def hints_left(self, activity: Activity) -> bool:
         """Whether a level is left to show."""
-        shown = self.record_of(activity).hints
+        shown = self.hints_shown(activity)
         return self.sitting.hints and self.reveals(activity) and shown < len(activity.hints)
+
+    def hints_shown(self, activity: Activity) -> int:
+        """The level that was shown last, from 1; with other numbers they begin again. 0 for none."""
+        return self._levels.get(activity.id, self.record_of(activity).hints)
 
     def hint(self, activity: Activity) -> None:
         """Show one level more."""
-        level = self.record_of(activity).hints + 1
+        level = self.hints_shown(activity) + 1
+        if activity.id in self._levels:
+            self._levels[activity.id] = level
         record = self.record_of(activity).hinted(level)
         self._change(activity, record, lambda: self._journal.hint(*self._key, activity.id, level))
 

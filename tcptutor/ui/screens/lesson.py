@@ -18,7 +18,7 @@ from tcptutor.course.sitting import Sitting
 from tcptutor.ui import keys, pages
 from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.live import Live
-from tcptutor.ui.messages import HintWanted
+from tcptutor.ui.messages import HintWanted, OtherNumbersWanted
 from tcptutor.ui.screens.activities import BOXES, SIDES
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.confirm import ConfirmScreen
@@ -33,7 +33,7 @@ TYPING = (
     FooterKey((("Esc", "escape"),), "leaves the field"),
 )
 """Beside what Enter does."""
-TYPED = ("go", "run", "run_unpredicted", "stop", "hint", "view", "turn", "digit")
+TYPED = ("go", "run", "run_unpredicted", "stop", "hint", "again", "view", "turn", "digit")
 """Their keys are letters, digits or arrows in a field."""
 CHART, TEXT = "-chart-only", "-text-only"
 VIEWS = ("", CHART, TEXT)
@@ -76,6 +76,7 @@ class LessonScreen(TutorScreen):
             "run without a prediction, after a question",
         ),
         _key("h", "hint", "hint", "lesson.hint", "one more hint"),
+        _key("a", "again", "again", "lesson.again", "a question once more, with other numbers"),
         _key("c", "view", "chart", "lesson.chart", "the chart or the text; where both fit, both as well"),
         # Where the chart has the room, what reads the text brings it back.
         Binding(
@@ -106,6 +107,7 @@ class LessonScreen(TutorScreen):
         ("lesson.repeat", "same"),
         ("lesson.stop", "stop"),
         ("lesson.hint", "hint"),
+        ("lesson.again", "again"),
         ("lesson.chart", "chart"),
         ("lesson.turn", "view"),
         ("app.keys", "keys"),
@@ -128,7 +130,8 @@ class LessonScreen(TutorScreen):
     def compose(self) -> ComposeResult:
         activities = self.step.activities
         self._study = Study(self.module, self.step, self.tutor.journal, self.sitting)
-        boxes = [BOXES[type(each)](each) for each in activities if type(each) in BOXES]
+        asked = [self._study.posed(each) for each in activities if type(each) in BOXES]
+        boxes = [BOXES[type(each)](each) for each in asked]
         for box in boxes:
             box.responded = self._respond
         page = Page(self.step, boxes, pages.onward(self.tutor.course, self.module, self.step))
@@ -186,6 +189,8 @@ class LessonScreen(TutorScreen):
             case "hint":
                 # Keys may be asked for before the screen has anything.
                 works = bool(self.query(Page)) and self._answers.has_hints
+            case "again":
+                works = bool(self.query(Page)) and self._answers.can_draw_again
             case "view" | "turn":
                 works = side is not None
             case "text":
@@ -244,6 +249,11 @@ class LessonScreen(TutorScreen):
         self._face_chart(False)
         if not self._answers.hint():
             self.notify("There is no further hint.")
+        self._changed()
+
+    def action_again(self) -> None:
+        self._face_chart(False)
+        self._answers.draw_again()
         self._changed()
 
     def action_digit(self, digit: str) -> None:
@@ -332,6 +342,10 @@ class LessonScreen(TutorScreen):
 
     def on_hint_wanted(self, message: HintWanted) -> None:
         self._answers.hint(message.activity)
+        self._changed()
+
+    def on_other_numbers_wanted(self, message: OtherNumbersWanted) -> None:
+        self._answers.draw_again(message.activity)
         self._changed()
 
     def on_run_recalled(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textual.content import Content
+
 from tcptutor.course.activity import Activity
 from tcptutor.course.record import Given
 from tcptutor.errors import UsageError
@@ -9,13 +11,22 @@ from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.page import Page
 
+WAS_RIGHT = Content.assemble(
+    ("✓ ", "$success bold"), "You had it right. These are other numbers: answer again, if you like."
+)
+
 
 class Answers:
     """Between the page's boxes and the study."""
 
     def __init__(self, study: Study, page: Page) -> None:
         self._study, self._page = study, page
-        self._activities = tuple(box.activity for box in page.boxes)
+        self._last: Activity | None = None
+        """What was responded to last."""
+
+    @property
+    def _activities(self) -> tuple[Activity, ...]:
+        return tuple(box.activity for box in self._page.boxes)
 
     @property
     def has_hints(self) -> bool:
@@ -27,7 +38,9 @@ class Answers:
         self.reveal()
         for activity in self._activities:
             self._show(activity, just_now=False)
-            self._page.box(activity).show_hints(self._study.record_of(activity).hints)
+            if self._study.was_right(activity):
+                self._page.box(activity).say(WAS_RIGHT, go_there=False)
+            self._page.box(activity).show_hints(self._study.hints_shown(activity))
             self._offer_hint(activity)
 
     def mark_again(self) -> None:
@@ -54,8 +67,30 @@ class Answers:
             # What is final already says what it is.
             self._show(activity, just_now=False) if box.final else box.complain(str(error))
             return False
+        self._last = activity
         self._show(activity, just_now=True)
         return True
+
+    @property
+    def can_draw_again(self) -> bool:
+        """Whether something was answered that can be asked with other numbers."""
+        return self._next_again() is not None
+
+    def draw_again(self, of: Activity | None = None) -> None:
+        """Ask it with other numbers: that activity, or what was answered last."""
+        activity = of or self._next_again()
+        if activity is not None:
+            box = self._page.box(activity)
+            box.pose(self._study.draw_again(activity))
+            self._offer_hint(box.activity)
+            box.enter()
+
+    def _next_again(self) -> Activity | None:
+        """What `a` speaks about: what was answered last, else the first on the screen."""
+        able = [each for each in self._activities if self._study.may_draw_again(each)]
+        last = [each for each in able if self._last and each.id == self._last.id]
+        seen = [each for each in able if self._page.shows(self._page.box(each))]
+        return next(iter([*last, *seen, *able]), None)
 
     def skip_before_run(self) -> None:
         """What is due before the run is left out, for good."""
@@ -93,12 +128,12 @@ class Answers:
         if activity is None or not self._study.hints_left(activity):
             return False
         self._study.hint(activity)
-        self._page.box(activity).show_hints(self._study.record_of(activity).hints, just_now=True)
+        self._page.box(activity).show_hints(self._study.hints_shown(activity), just_now=True)
         self._offer_hint(activity)
         return True
 
     def _offer_hint(self, activity: Activity) -> None:
-        level = self._study.record_of(activity).hints + 1
+        level = self._study.hints_shown(activity) + 1
         self._page.box(activity).offer_hint(level if self._study.hints_left(activity) else 0)
 
     def _show(self, activity: Activity, just_now: bool) -> None:

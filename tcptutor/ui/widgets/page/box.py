@@ -17,7 +17,7 @@ from textual.widgets import Static
 from tcptutor.course.activity import Activity
 from tcptutor.course.record import Given
 from tcptutor.run import Run
-from tcptutor.ui.messages import HintWanted
+from tcptutor.ui.messages import HintWanted, OtherNumbersWanted
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.page.text import Feedback, Hints, Offers, paragraphs
@@ -47,6 +47,8 @@ class ActivityBox(Vertical, Generic[A]):
         self.final = False
         """What was given stays as it is."""
         self._hint = 0
+        self._again = False
+        """Whether it may be asked once more, with other numbers."""
         self._said = False
         """Whether something new stands at its end."""
 
@@ -75,6 +77,9 @@ class ActivityBox(Vertical, Generic[A]):
     def show_given(self, given: Given) -> None:
         """A response, just now or from the journal; `final` says if it may be changed."""
 
+    def clear(self) -> None:
+        """Open it for another response."""
+
     def saw_run(self, run: Run) -> None:
         """The latest whole run of the page."""
 
@@ -82,13 +87,28 @@ class ActivityBox(Vertical, Generic[A]):
 
     def compose(self) -> ComposeResult:
         yield Static("", classes="later", markup=False)
-        yield Static(Content.assemble((f"{self.TITLE}  ", "bold $primary"), self.ask()))
+        yield Static(self._asked, classes="ask")
         yield from self.compose_entry()
         yield Feedback()
         yield Hints(self.activity.hints)
         yield Offers()
 
     def on_mount(self) -> None:
+        self._offer()
+
+    @property
+    def _asked(self) -> Content:
+        return Content.assemble((f"{self.TITLE}  ", "bold $primary"), self.ask())
+
+    def pose(self, activity: A) -> None:
+        """Ask it with other numbers, as if it had never been answered."""
+        self.activity, self.final, self._again = activity, False, False
+        self.query_one(".ask", Static).update(self._asked)
+        hints = self.query_one(Hints)
+        hints.texts = activity.hints
+        hints.show(0)
+        self.query_one(Feedback).display = False
+        self.clear()
         self._offer()
 
     @property
@@ -109,7 +129,7 @@ class ActivityBox(Vertical, Generic[A]):
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
         """A response and what it is told."""
-        self.final = response.final
+        self.final, self._again = response.final, response.again
         self.show_given(response.given)
         self.say(self.told(response), go_there=just_now)
         self._offer()
@@ -152,10 +172,14 @@ class ActivityBox(Vertical, Generic[A]):
         hint = f"{key}: hint {self._hint} of {len(self.activity.hints)}" if self._hint else ""
         how = "Enter locks it in" if self.activity.locked else self.HOW
         answer = how if self.at_hand else ""
-        self.query_one(Offers).show("" if self.final else answer, "" if self.final else hint)
+        again = "a: once more, with other numbers" if self.final and self._again else ""
+        self.query_one(Offers).show("" if self.final else answer, "" if self.final else hint, again)
 
     def on_offers_chosen(self, event: Offers.Chosen) -> None:
         event.stop()
+        if event.offer == "again":
+            self.post_message(OtherNumbersWanted(self.activity))
+            return
         self.enter()
         if event.offer == "answer":
             self.answer()
@@ -244,6 +268,10 @@ class EntryBox(ActivityBox[A]):
 
     def show_given(self, given: Given) -> None:  # noqa: ARG002  # it stands in what is told
         self.query_one(".entry").display = not self.final
+
+    def clear(self) -> None:
+        self.query_one(Entry).clear()
+        self.query_one(".entry").display = True
 
     def leave(self) -> None:
         """Esc was pressed in the field."""

@@ -48,7 +48,7 @@ class Offers(Static):
     """What can be done with an open entry: how it is answered, and the next hint. A click does it."""
 
     class Chosen(Message):
-        """An offer was clicked: "answer" or "hint"."""
+        """An offer was clicked: "answer", "hint" or "again"."""
 
         def __init__(self, offer: str) -> None:
             self.offer = offer
@@ -57,10 +57,10 @@ class Offers(Static):
     def __init__(self) -> None:
         super().__init__(classes="offers", markup=False)
 
-    def show(self, answer: str, hint: str) -> None:
-        """The words of both; an empty one is not offered."""
+    def show(self, answer: str, hint: str, again: str = "") -> None:
+        """The words of each; an empty one is not offered."""
         # The hint first, and so in its place when a click gives the focus and the other appears.
-        offers = [("hint", hint), ("answer", answer)]
+        offers = [("hint", hint), ("answer", answer), ("again", again)]
         parts = [
             Content.styled(words, Style.from_meta({"@click": f"offer('{offer}')"}))
             for offer, words in offers
@@ -78,15 +78,15 @@ class Hints(Static):
 
     def __init__(self, hints: tuple[str, ...]) -> None:
         super().__init__(classes="hints", markup=False)
-        self._hints = hints
+        self.texts = hints
         self.display = False
 
     def show(self, level: int) -> None:
         """The first `level` hints."""
-        total = len(self._hints)
+        total = len(self.texts)
         shown = [
             Content.assemble((f"hint {number} of {total}: ", "bold"), paragraphs(text))
-            for number, text in enumerate(self._hints[:level], start=1)
+            for number, text in enumerate(self.texts[:level], start=1)
         ]
         self.display = bool(shown)
         self.update(Content("\n").join(shown))
