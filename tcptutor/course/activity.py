@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
-from typing import ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import msgspec
 
 from tcptutor.course import prose
+from tcptutor.course.curve import MeasuredCurve
 from tcptutor.course.record import Given, PageRecord
 from tcptutor.errors import UsageError
 from tcptutor.run import Run
@@ -29,17 +30,6 @@ NamedExperiment: TypeAlias = Callable[[str, Mapping[str, Setting]], tuple[str, E
 
 Raises ContentError, which names the lesson file and the key.
 """
-
-
-@runtime_checkable
-class NamesExperiment(Protocol):
-    """A table of a step's front matter by which the page runs something."""
-
-    name: str
-    """The experiment's, short or full."""
-    set: dict[str, Setting]
-    """What the page sets over it."""
-
 
 MIN_HINTS = 2
 """A nudge and a method at least; the last level may nearly give the answer."""
@@ -68,6 +58,8 @@ class MarkContext(msgspec.Struct, frozen=True, kw_only=True):
 
     run: Run | None = None
     """The student's latest whole run of the page."""
+    curve: MeasuredCurve | None = None
+    """What the page's sweep measured, once all of it is there."""
 
 
 NO_RUN = MarkContext()
