@@ -1,4 +1,4 @@
-"""The claims of a course against runs in the lab: those that are not kept yet are made, the pages told in their order."""
+"""The claims of a course against runs: those that are not kept yet are made, the pages are told in their order."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
+from tcptutor import spec
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.columns import table
 from tcptutor.commands.bar import Bar
-from tcptutor.commands.output import print_lines, remark, toned
+from tcptutor.commands.output import print_lines, remark, toned, width
 from tcptutor.commands.words import count, duration
 from tcptutor.course.claimed import PageClaim
 from tcptutor.course.claims import Judgement, MeasuredRun, is_measured, judge
@@ -42,6 +43,14 @@ class ClaimResult(NamedTuple):
         return told if is_measured(self.of.claim) else f"the formula: {told}"
 
     @property
+    def stated(self) -> str:
+        """What the page says, with its tolerance: "90 % within 5 %"."""
+        claim = self.of.claim
+        within = f" within {claim.within}" if claim.within else ""
+        relation = f"{claim.relation} " if claim.relation != "about" else ""
+        return f"{relation}{' '.join((claim.value or claim.text).split())}{within}"
+
+    @property
     def document(self) -> dict[str, object]:
         """It as plain JSON."""
         claim, first = self.of.claim, self.of.compared[0]
@@ -55,7 +64,8 @@ class ClaimResult(NamedTuple):
             "within": claim.within,
             "relation": claim.relation,
             "experiment": first.of.name if first.of else None,
-            "seeds": [one.of.seed for one in self.of.compared if one.of],
+            "settings": spec.settings(first.of) if first.of else {},
+            "seeds": [one.of.seed for one in self.of.compared if one.of and is_measured(claim)],
             "measured": [each.value for each in self.judgements],
             "found": [each.found for each in self.judgements],
             "holds": self.holds,
@@ -193,18 +203,24 @@ class ClaimCheck:
 
 
 def lines(results: Sequence[ClaimResult]) -> list[str]:
-    """A line for each claim: file, line, claim, measured, verdict."""
+    """A line for each claim of a page: file, line, claim, measured, verdict. On a terminal the file stands above."""
+    heads = [str(each.of.file) for each in results[:1]] if width() is not None else []
     rows = [
-        (f"{each.of.file}:{each.of.line}:", f'"{_short(each.of.claim.text)}"', each.found) for each in results
+        (
+            f"  {each.of.line}" if heads else f"{each.of.file}:{each.of.line}:",
+            f'"{_short(each.of.claim.text)}"',
+            each.found,
+        )
+        for each in results
     ]
-    told = table(rows, indent=0)
-    return [
-        f"{line}  {toned('holds', 'good') if each.holds else toned('DOES NOT HOLD', 'bad')}"
-        for line, each in zip(told, results, strict=True)
+    return heads + [
+        f"{line}  {toned('holds', 'good') if each.holds else toned(f'DOES NOT HOLD: {each.stated}', 'bad')}"
+        for line, each in zip(table(rows, indent=0), results, strict=True)
     ]
 
 
-_SHORT = 48
+_SHORT = 44
+"""Characters of a claim's words that are shown."""
 
 
 def _short(text: str) -> str:
