@@ -13,6 +13,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import msgspec
 
 from tcptutor.course import prose
+from tcptutor.course.curve import MeasuredCurve
 from tcptutor.course.draws import Draw
 from tcptutor.course.record import Given, PageRecord
 from tcptutor.errors import UsageError
@@ -58,11 +59,13 @@ class MarkContext(msgspec.Struct, frozen=True, kw_only=True):
 
     run: Run | None = None
     """The student's latest whole run of the page."""
+    curve: MeasuredCurve | None = None
+    """What the page's sweep measured, once all of it is there."""
 
     @property
     def measured(self) -> bool:
         """Whether the page's experiment has been done, and what was predicted can be told of."""
-        return self.run is not None
+        return self.run is not None or self.curve is not None
 
 
 NO_RUN = MarkContext()
