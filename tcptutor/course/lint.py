@@ -13,13 +13,15 @@ from pathlib import Path
 
 from tcptutor import places
 from tcptutor.course import claims, prose
+from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.experiments import Catalogue, module_folders
 from tcptutor.course.files import LessonFile
-from tcptutor.course.glossary import bold
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.published import unresolved
 from tcptutor.course.spoilers import all_texts, spoilers, texts_after
+from tcptutor.course.wording import wording
 from tcptutor.errors import UsageError
 from tcptutor.spec import Experiment
 
@@ -38,11 +40,11 @@ def lint(folder: Path | None = None) -> list[str]:
         if id_ not in listed and not any(path.name in line for line in problems):
             problems.append(say(f"does not list the module {id_!r}, which has a folder", "modules"))
     steps = [step for module in course.modules for step in module.steps]
-    used = {step.experiment.name for step in steps if step.experiment}
+    used = {ran.name for step in steps if (ran := step.experiment or step.sweep)}
     for module in course.modules:
         problems += _module(module, folders[module.id], root, catalogue)
         problems += _experiments(module, used, folders[module.id], root)
-    problems += _terms(course, root)
+    problems += wording(course, root, _files(course, folders))
     return problems
 
 
@@ -115,7 +117,8 @@ def _claims(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator
         return
     with suppress(UsageError):
         built.append(claims.claim_run(OWN, module, step.setup, catalogue.build).of)
-    settings = list(claims.settings_of(filter(None, built), step.setup.values))
+    values = [str(value) for column in step.setup.columns.values() for value in column]
+    settings = list(claims.settings_of(filter(None, built), values))
     for key, text in later:
         if key.endswith(STATES):
             for written in claims.unclaimed(text, step.claims, settings):
@@ -128,18 +131,29 @@ OWN = claims.Claim(text="", of="link")
 """Stands for a claim of what the page itself runs."""
 
 
-def _terms(course: Course, root: Path) -> Iterator[str]:
-    """What stands in bold is a term at its first use: the palette leads there."""
-    known: dict[str, str] = {}
-    for module in course.modules:
-        for step in module.steps:
-            for word, _ in bold(step.prose):
-                first = known.setdefault(word.lower(), step.id)
-                where = f"{root.name}: {module.id}: {step.id}: prose: **{word}**"
-                if any(letter.isdigit() for letter in word):
-                    yield f"{where} is no term: bold is for terms where they are first used"
-                elif first != step.id:
-                    yield f"{where} is explained on {first!r} already: bold is for its first use"
+def _files(course: Course, folders: dict[str, Path]) -> dict[tuple[str, str], Path]:
+    """The pages' files by module and step."""
+    return {
+        (module.id, path.stem[3:]): path
+        for module in course.modules
+        # Backwards: of two files with one id the first was read.
+        for path in sorted(folders[module.id].glob("[0-9][0-9]-*.md"), reverse=True)
+    }
+
+
+def _of_sweep(step: Step) -> Iterator[tuple[str, str]]:
+    """What does not go with the sweep of the page."""
+    for predict in step.of(Predict):
+        if step.sweep is not None:
+            yield from ((f"predict.{key}", reason) for key, reason in step.sweep.prediction_problems(predict))
+        elif predict.of:
+            yield "predict.of", "there is no sweep on this page: leave it out"
+    if step.sweep is not None:
+        for asked in step.of(ReadOff):
+            yield (
+                f"question {asked.id}: kind",
+                "a sweep has no one run to read off: ask for a value of the curve",
+            )
 
 
 def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[str]:
@@ -147,13 +161,14 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
         yield say("is empty", "title")
     for reason in prose.problems(step.prose, step.title, prose.MAX_WORDS):
         yield say(reason, "prose")
-    if step.experiment:
+    if step.experiments:
         for reason in prose.problems(step.after, step.title, prose.MAX_WORDS_AFTER):
             yield say(reason, "after")
     elif step.after:
         yield say("there is no experiment on this page, so it is never used", "after")
-    experiment = step.experiment.experiment if step.experiment else None
+    experiment = next(iter(step.experiments), None)
     yield from (say(reason, key) for key, reason in spoilers(step))
+    yield from (say(reason, key) for key, reason in _of_sweep(step))
     yield from _claims(step, module, catalogue, say)
     for activity in step.activities:
         where = f"{activity.table} {activity.id}: " if activity.many else f"{activity.table}."
