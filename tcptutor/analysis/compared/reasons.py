@@ -18,7 +18,8 @@ from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeouts
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.expected.window import start_seconds, unsettled
 from tcptutor.analysis.models import CAUSE_NAMES, LOSS_BLIND, MODELLED, LimitedBy, ThroughputModel
-from tcptutor.analysis.observed.evidence import Evidence, Measured, between
+from tcptutor.analysis.observed.evidence import Evidence
+from tcptutor.analysis.observed.measured import Measured, between
 from tcptutor.spec import PARAMETERS
 
 SMALL = 0.03
