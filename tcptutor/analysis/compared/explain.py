@@ -124,8 +124,8 @@ def verdict(measured: Measured) -> Verdict:
     limited_by, reason, shown = _told(found, shares, stretches, gathered.all_between)
     link = (LINK_USED if shown is found else LINK_USED_THEN).said(shown)
     said = sentence(limited_by, reason or _unexplained(run), link, experiment, flows)
-    if datagrams is not None and len(whole := said + udp.beside(datagrams)) <= LONGEST:
-        said = whole
+    if datagrams is not None and len(longer := said + udp.beside(datagrams)) <= LONGEST:
+        said = longer
     return Verdict(
         limited_by=limited_by,
         sentence=said,

@@ -8,8 +8,9 @@ from typing import Literal
 import msgspec
 
 from tcptutor.analysis.case import ENOUGH_LOSSES, case_of
+from tcptutor.analysis.compared.difference import Difference
 from tcptutor.analysis.compared.explain import Verdict, verdict
-from tcptutor.analysis.compared.reasons import Difference, reason, was
+from tcptutor.analysis.compared.reasons import reason, was
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.figures import FlowFigures, cov_between, figures
