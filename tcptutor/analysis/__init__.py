@@ -18,7 +18,7 @@ from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.figures import FlowFigures
 from tcptutor.analysis.observed.flow import FlowPhase, PhaseName
 from tcptutor.analysis.observed.measured import flow_results, measure, path_known, together
-from tcptutor.analysis.observed.series import Points, Throughput, throughput_series
+from tcptutor.analysis.observed.series import Points, Throughput
 
 __all__ = [
     "Compared",
@@ -50,7 +50,6 @@ __all__ = [
     "path_known",
     "report",
     "report_of",
-    "throughput_series",
     "together",
     "window_courses",
 ]

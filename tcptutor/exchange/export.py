@@ -14,8 +14,6 @@ from tcptutor import files
 from tcptutor.analysis import document
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, Table, UdpSample
 
-FORMATS = ("csv", "json")
-
 UNITS: dict[str, str] = {
     "t": "s",
     "cwnd": "segments",
