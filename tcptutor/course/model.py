@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
-from tcptutor.course.claims import Claim
+from tcptutor.course.claims import Claim, PageSetup
 from tcptutor.course.record import PageRecord
 from tcptutor.spec import Experiment
 
@@ -28,7 +30,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     after: str = ""
     """Markdown shown when the run is finished: what was to be seen, beside the published figure."""
     claims: tuple[Claim, ...] = ()
-    """What the numbers are of that it then states."""
+    """What the numbers are of that it states of runs."""
+    setup: PageSetup | None = None
+    """What the page runs, and what it sets for that; None for a page without a run."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -43,6 +47,18 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     def experiment(self) -> RunActivity | None:
         """What is run here."""
         return next(iter(self.of(RunActivity)), None)
+
+    @property
+    def sweep(self) -> SweepActivity | None:
+        """What is swept here; a page runs an experiment or sweeps one."""
+        return next(iter(self.of(SweepActivity)), None)
+
+    @property
+    def experiments(self) -> tuple[Experiment, ...]:
+        """All that is run here: one, those of a sweep by the values of its axis, or none."""
+        if self.sweep is not None:
+            return self.sweep.experiments
+        return (self.experiment.experiment,) if self.experiment else ()
 
     def is_done(self, page: PageRecord) -> bool:
         """Whether the page was on the screen and nothing is left to do of any activity."""
@@ -71,3 +87,5 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     modules: tuple[Module, ...]
+    root: Path | None = None
+    """Its folder; None for a course that was not read from one."""

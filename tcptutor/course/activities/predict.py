@@ -7,12 +7,16 @@ import math
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+import msgspec
+
 from tcptutor import units
+from tcptutor.course.activities.shape import Shape, ShapePrediction
 from tcptutor.course.activity import (
     NO_RUN,
     Activity,
     Mark,
     MarkContext,
+    NamedExperiment,
     Problem,
     Reference,
     Stage,
@@ -44,13 +48,23 @@ class Predict(Activity, frozen=True, kw_only=True):
     against_run: ClassVar[bool] = True
 
     ask: str
-    unit: Literal["rate", "time", "ratio", "size"] = "rate"
+    unit: Literal["rate", "time", "ratio", "size", "count", "number"] = "rate"
     """The kind of quantity; a rate is compared with the measured aggregate throughput."""
     plain: str = ""
     """The unit of a number without one, which the field shows; by default Mbit/s, ms, % or kB."""
     tolerance: float = 0.1
     """Relative difference from model or run up to which it is called right."""
     hints: tuple[str, ...] = ()
+    of: Literal["", "knee", "at"] = ""
+    """On the page of a sweep: its knee, or what is measured at the value `at`."""
+    at: str = ""
+    shapes: tuple[Shape, ...] = msgspec.field(default=(), name="shape")
+    """Where it is no number, but one of some drawings."""
+
+    def activity(self, experiment: NamedExperiment) -> Activity:
+        if self.shapes:
+            return ShapePrediction(ask=self.ask, shapes=self.shapes, hints=self.hints)
+        return super().activity(experiment)
 
     @property
     def plain_unit(self) -> str:
@@ -58,12 +72,16 @@ class Predict(Activity, frozen=True, kw_only=True):
         return self.plain or units.FIELD_UNITS[self.unit]
 
     def contradiction(self) -> Problem | None:
+        if self.shapes and (self.unit != "rate" or self.plain):
+            return "shape", "is chosen, not typed: leave out `unit` and `plain`"
         if not 0 < self.tolerance <= 0.25:
             return "tolerance", f"{self.tolerance:g} is out of bounds: a relative difference, above 0 to 0.25"
         try:
             units.parse(f"1 {self.plain_unit}", self.unit)
         except UnitError as error:
             return "plain", str(error)
+        if bool(self.at) != (self.of == "at"):
+            return "at", 'belongs to of = "at": the value of the sweep\'s axis that is asked about'
         return None
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
@@ -123,6 +141,8 @@ class Predict(Activity, frozen=True, kw_only=True):
         return Mark(correct=None, value=value, feedback=self._answered(value, context))
 
     def _answered(self, value: float, context: MarkContext) -> str:
+        if self.of:
+            return context.curve.answer(value, self.at, self.tolerance) if context.curve else ""
         if context.run is None or self.unit != "rate":
             return ""
         # Only once there is a run: the models are not needed to read a course.
