@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tcptutor import places
-from tcptutor.course.activity import Activity, Setting
+from tcptutor.course.activity import Activity, NamesExperiment, Setting
+from tcptutor.course.claims import PageSetup
 from tcptutor.course.experiments import Catalogue, module_folders
 from tcptutor.course.files import FORMAT_VERSION, CourseFile, LessonFile, ModuleFile, StepText, numbered
 from tcptutor.course.model import Course, Module, Step
@@ -103,6 +104,7 @@ class _Reader:
             activities=activities,
             after=text.after,
             claims=text.claims,
+            setup=_setup(module, text),
         )
 
     def _activities(self, module: str, file: LessonFile, text: StepText) -> Iterator[Activity]:
@@ -133,3 +135,15 @@ class _Reader:
             raise file.problem(str(error), f"{key}.set") from None
         except UsageError as error:
             raise file.problem(str(error), f"{key}.name") from None
+
+
+def _setup(module: str, text: StepText) -> PageSetup | None:
+    """What the page runs, by the table that names it."""
+    for _, table in text.tables:
+        if isinstance(table, NamesExperiment):
+            name = table.name if "/" in table.name else f"{module}/{table.name}"
+            # A sweep also says which values its axis takes, and what goes along with them.
+            along = getattr(table, "with_", {}).values()
+            values = (*getattr(table, "values", ()), *(value for column in along for value in column))
+            return PageSetup(name, table.set, tuple(map(str, values)))
+    return None
