@@ -13,7 +13,7 @@ from tcptutor.errors import ContentError, ParameterError, UsageError
 from .conftest import EXPERIMENT, MODULE, STEP, Edit
 
 CHOICES = f"{MODULE}/01-what-a-stream-is.md"
-NUMBER = f"{MODULE}/06-up-to-the-knee.md"
+NUMBER = f"{MODULE}/10-up-to-the-knee.md"
 PREDICT_LINE = (places.lessons() / STEP).read_text(encoding="utf-8").split("\n").index("[predict]") + 1
 
 CASES = {
