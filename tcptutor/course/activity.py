@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
-from typing import ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -31,17 +31,6 @@ NamedExperiment: TypeAlias = Callable[[str, Mapping[str, Setting]], tuple[str, E
 
 Raises ContentError, which names the lesson file and the key.
 """
-
-
-@runtime_checkable
-class NamesExperiment(Protocol):
-    """A table of a step's front matter by which the page runs something."""
-
-    name: str
-    """The experiment's, short or full."""
-    set: dict[str, Setting]
-    """What the page sets over it."""
-
 
 MIN_HINTS = 2
 """A nudge and a method at least; the last level may nearly give the answer."""

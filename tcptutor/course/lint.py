@@ -117,7 +117,8 @@ def _claims(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator
         return
     with suppress(UsageError):
         built.append(claims.claim_run(OWN, module, step.setup, catalogue.build).of)
-    settings = list(claims.settings_of(filter(None, built), step.setup.values))
+    values = [str(value) for column in step.setup.columns.values() for value in column]
+    settings = list(claims.settings_of(filter(None, built), values))
     for key, text in later:
         if key.endswith(STATES):
             for written in claims.unclaimed(text, step.claims, settings):

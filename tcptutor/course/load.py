@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tcptutor import places
-from tcptutor.course.activity import Activity, NamesExperiment, Setting, Stage
+from tcptutor.course.activities.run import ExperimentTable
+from tcptutor.course.activities.sweep import SweepFrontMatter
+from tcptutor.course.activity import Activity, Setting, Stage
 from tcptutor.course.claims import PageSetup
 from tcptutor.course.experiments import Catalogue, module_folders
 from tcptutor.course.files import FORMAT_VERSION, CourseFile, LessonFile, ModuleFile, StepText, numbered
@@ -142,12 +144,11 @@ class _Reader:
 
 
 def _setup(module: str, text: StepText) -> PageSetup | None:
-    """What the page runs, by the table that names it."""
+    """What the page runs, by the table that says so."""
     for _, table in text.tables:
-        if isinstance(table, NamesExperiment):
+        if isinstance(table, ExperimentTable | SweepFrontMatter):
             name = table.name if "/" in table.name else f"{module}/{table.name}"
-            # A sweep also says which values its axis takes, and what goes along with them.
-            along = getattr(table, "along", {}).values()
-            values = (*getattr(table, "values", ()), *(value for column in along for value in column))
-            return PageSetup(name, table.set, tuple(map(str, values)))
+            if isinstance(table, ExperimentTable):
+                return PageSetup(name, table.set)
+            return PageSetup(name, table.set, {table.axis: table.values, **table.along})
     return None

@@ -20,8 +20,18 @@ class PageSetup(NamedTuple):
     """Full name of the experiment."""
     settings: Mapping[str, Setting]
     """What the page sets over it."""
-    values: tuple[str, ...] = ()
-    """What a sweep's axes take in turn."""
+    columns: Mapping[str, tuple[Setting, ...]] = {}
+    """Of a sweep: the values of its axis, and those of the parameters that go along with it, n-th with n-th."""
+
+    def over(self, settings: Mapping[str, Setting]) -> dict[str, Setting]:
+        """All that is set where `settings` come over the page's. A value of a sweep's axis brings along what goes with
+        it."""
+        along: dict[str, Setting] = {}
+        axis = next(iter(self.columns), "")
+        values = [str(value) for value in self.columns.get(axis, ())]
+        if (at := str(settings.get(axis, ""))) in values:
+            along = {name: column[values.index(at)] for name, column in self.columns.items()}
+        return {**self.settings, **along, **settings}
 
 
 class BuildExperiment(Protocol):
@@ -50,19 +60,29 @@ def claim_run(claim: Claim, module: str, page: PageSetup | None, build: BuildExp
     if not name:
         if page is None:
             raise UsageError("this page runs nothing: name an experiment")
-        name, settings = page.name, {**page.settings, **settings}
+        name, settings = page.name, page.over(settings)
     of = build(name, _texts(settings))
     if claim.per is None:
         return ClaimRun(of)
-    other = _named(module, claim.per.experiment)
-    base = {} if other else settings
-    return ClaimRun(of, build(other or name, _texts({**base, **claim.per.set})))
+    other, over = _named(module, claim.per.experiment), dict(claim.per.set)
+    if not other:
+        over = {**claim.set, **over}
+        over = over if claim.experiment or page is None else page.over(over)
+    return ClaimRun(of, build(other or name, _texts(over)))
 
 
 def seeds(claim: Claim, first: ClaimRun) -> Iterator[ClaimRun]:
-    """What is compared with each of the claim's seeds; once where nothing has to run."""
-    for more in range(claim.seeds if is_measured(claim) else 1):
+    """What is compared with each of the claim's seeds; once where nothing has to run, or where all runs are equal."""
+    by_chance = is_measured(claim) and any(each is not None and _draws(each) for each in first)
+    for more in range(claim.seeds if by_chance else 1):
         yield ClaimRun(*(each and replace(each, seed=each.seed + more) for each in first))
+
+
+def _draws(experiment: Experiment) -> bool:
+    """Whether the path draws random numbers: without any, runs with different seeds are the same run."""
+    path = experiment.path
+    drawn = (path.loss, path.jitter, path.duplicate, path.reorder, path.reverse_loss)
+    return any(drawn) or any(change.name in ("loss", "jitter") for change in path.changes)
 
 
 def is_measured(claim: Claim) -> bool:
