@@ -14,7 +14,7 @@ from .conftest import MODULE, Edit
 
 GLOSSARY = "glossary.toml"
 FIRST = f"{MODULE}/01-what-a-stream-is.md"
-KNEE = f"{MODULE}/06-up-to-the-knee.md"
+KNEE = f"{MODULE}/10-up-to-the-knee.md"
 ENTRY = """
 [[term]]
 word = "slow start"

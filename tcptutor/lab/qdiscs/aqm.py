@@ -83,6 +83,7 @@ class Red:
     """
 
     _ECN = 1
+    _CELL_LOG = 10
 
     class options(nla):  # type: ignore[misc]
         nla_map = (
@@ -118,14 +119,14 @@ class Red:
             "qth_max": high,
             "Wlog": weight,
             "Plog": max(1, round(math.log2((high - low) / probability))),
-            "Scell_log": 10,
+            "Scell_log": Red._CELL_LOG,
             "flags": Red._ECN if values["ecn"] else 0,
         }
-        # How much an idle time of so many cells lowers the average, as powers of two (tc_core.c).
-        cell = 1024 / values["rate"] * 1e6
+        # By how many powers of two an idle time of so many cells of 2^Scell_log us lowers the average (tc_core.c); the
+        # kernel takes none of 32 or more.
         packet = values["frame"] / values["rate"] * 1e6
         decay = -math.log2(1 - 2.0**-weight)
-        table = bytes(min(255, round(n * cell / packet * decay)) for n in range(255)) + b"\x1f"
+        table = bytes(min(31, int(cell * 2**Red._CELL_LOG / packet * decay)) for cell in range(255)) + b"\x1f"
         return {
             "attrs": [
                 ["TCA_RED_PARMS", parms],
