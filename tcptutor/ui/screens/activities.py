@@ -10,6 +10,7 @@ from tcptutor.course.activities.order import Order
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.activities.shape import ShapePrediction
 from tcptutor.course.activity import Activity
 from tcptutor.ui.screens.lesson_run import RunSide
 from tcptutor.ui.screens.side import Side
@@ -19,9 +20,11 @@ from tcptutor.ui.widgets.page.numeric import NumericBox
 from tcptutor.ui.widgets.page.order import OrderBox
 from tcptutor.ui.widgets.page.predict import PredictBox
 from tcptutor.ui.widgets.page.read_off import ReadOffBox
+from tcptutor.ui.widgets.page.shape import ShapeBox
 
 BOXES: dict[type[Activity], type[ActivityBox[Any]]] = {
     Predict: PredictBox,
+    ShapePrediction: ShapeBox,
     SingleChoice: ChoiceBox,
     MultipleChoice: ChoiceBox,
     Numeric: NumericBox,

@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from textual.content import Content
 
 from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activity import Activity
 from tcptutor.course.record import Given
 from tcptutor.ui.study import MarkedResponse
-from tcptutor.ui.widgets.page.box import EntryBox
+from tcptutor.ui.widgets.page.box import ActivityBox, EntryBox
 from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.page.text import paragraphs
 
+A = TypeVar("A", bound=Activity)
 
-class PredictBox(EntryBox[Predict]):
+LEFT_OUT = Content("You ran this without a prediction.")
+
+
+class PredictionBox(ActivityBox[A]):
     """Asks until it is locked; then shows what was locked, and after the run what it is told."""
 
     TITLE: ClassVar[str] = "Predict"
+    _unanswered = False
+    """Whether it was locked just now, and no run has answered it yet."""
+
+    def show(self, response: MarkedResponse, just_now: bool) -> None:
+        answered = bool(response.mark and response.mark.feedback)
+        # A run that has just ended scrolls on to what belongs after it: its answer is to be seen first.
+        super().show(response, just_now=answered and self._unanswered)
+        self._unanswered = not answered and (just_now or self._unanswered)
+
+
+class PredictBox(PredictionBox[Predict], EntryBox[Predict]):
+    """The number is typed with its unit."""
+
     LABEL: ClassVar[str] = "Your prediction "
 
     def __init__(self, activity: Predict) -> None:
         super().__init__(activity)
         self._doubted = ""
         """What was asked about; Enter locks just that. Empty for nothing."""
-        self._unanswered = False
-        """Whether it was locked just now, and no run has answered it yet."""
 
     def ask(self) -> Content:
         return paragraphs(self.activity.ask)
@@ -35,14 +51,11 @@ class PredictBox(EntryBox[Predict]):
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
         self._doubted = ""
-        answered = bool(response.mark and response.mark.feedback)
-        # A run that has just ended scrolls on to what belongs after it: its answer is to be seen first.
-        super().show(response, just_now=answered and self._unanswered)
-        self._unanswered = not answered and (just_now or self._unanswered)
+        super().show(response, just_now)
 
     def told(self, response: MarkedResponse) -> Content:
         if not isinstance(response.given, str) or not response.given:
-            return Content("You ran this without a prediction.")
+            return LEFT_OUT
         written = self.activity.written(response.given)
         locked = Content.assemble("Your prediction  ", (written, "bold"), "  (locked)")
         feedback = response.mark.feedback if response.mark else ""

@@ -1,0 +1,161 @@
+"""The prediction of a shape: some small drawings to choose from, locked before the run and answered after it."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.message import Message
+from textual.style import Style
+from textual.widgets import Static
+
+from tcptutor.course.activities.shape import Shape, ShapePrediction
+from tcptutor.course.record import Given
+from tcptutor.ui.study import MarkedResponse
+from tcptutor.ui.widgets.page.box import ListBox
+from tcptutor.ui.widgets.page.choice import CHOSEN, FREE
+from tcptutor.ui.widgets.page.predict import LEFT_OUT, PredictionBox
+from tcptutor.ui.widgets.page.text import inline, paragraphs
+
+RIGHT = "✓"
+GAP = 3
+"""Columns between two drawings."""
+
+
+class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
+    """A digit chooses, Enter locks. What the drawing at the cursor says stands in words under them all."""
+
+    def __init__(self, activity: ShapePrediction) -> None:
+        super().__init__(activity)
+        self._chosen: int | None = None
+        self._told = False
+        """Whether the run has shown which is right."""
+
+    def ask(self) -> Content:
+        return paragraphs(self.activity.ask) + "  (a digit chooses, Enter locks it in)"
+
+    def compose_entry(self) -> ComposeResult:
+        yield Drawings(self.activity.shapes)
+        yield Static("", classes="caption", markup=False)
+
+    def lines(self) -> list[tuple[str, str, bool]]:
+        return [
+            (self._sign(at), shape.text, at == self._chosen) for at, shape in enumerate(self.activity.shapes)
+        ]
+
+    def _sign(self, at: int) -> str:
+        if self._told and at == self.activity.right:
+            return RIGHT
+        return CHOSEN if at == self._chosen else FREE
+
+    def draw(self) -> None:
+        at_cursor = self.cursor if self.has_focus and not self.final else None
+        self.query_one(Drawings).show([sign for sign, *_ in self.lines()], self._chosen, at_cursor)
+        caption = self.query_one(".caption", Static)
+        caption.display = at_cursor is not None
+        if at_cursor is not None:
+            shape = self.activity.shapes[at_cursor]
+            caption.update(Content.assemble((f"{at_cursor + 1}: ", "bold"), inline(shape.text)))
+
+    def on_drawings_clicked(self, event: Drawings.Clicked) -> None:
+        event.stop()
+        self.pick(event.number)
+
+    def enter(self) -> None:
+        """The run was asked for before the prediction."""
+        super().enter()
+        if not self.final:
+            self.say(Content("First your prediction. (x runs without one.)"))
+
+    def pick(self, number: int) -> None:
+        if not self.final and 1 <= number <= len(self.activity.shapes):
+            self.screen.set_focus(self)
+            self.move(number - 1)
+            self.take()
+            self.draw()
+
+    def take(self) -> None:
+        self._chosen = self.cursor
+
+    def submit(self) -> None:
+        if self._chosen is None:
+            self.say(Content("Choose with a digit or with Space, then press Enter."))
+        else:
+            self.respond((self._chosen,))
+
+    def show(self, response: MarkedResponse, just_now: bool) -> None:
+        self._told = bool(response.mark and response.mark.feedback)
+        super().show(response, just_now)
+
+    def show_given(self, given: Given) -> None:
+        self._chosen = next(
+            (at for at in given if isinstance(at, int) and at < len(self.activity.shapes)), None
+        )
+        self.draw()
+
+    def told(self, response: MarkedResponse) -> Content:
+        if self._chosen is None:
+            return LEFT_OUT
+        text = inline(self.activity.shapes[self._chosen].text)
+        number = f"{self._chosen + 1}"
+        locked = Content.assemble("Your prediction  ", (number, "bold"), "  (locked)  ", text)
+        feedback = response.mark.feedback if response.mark else ""
+        return Content("\n").join([locked, *([paragraphs(feedback)] if feedback else [])])
+
+
+class Drawings(Static):
+    """As many side by side as there is room for. A click chooses one."""
+
+    class Clicked(Message):
+        def __init__(self, number: int) -> None:
+            self.number = number
+            super().__init__()
+
+    def __init__(self, shapes: tuple[Shape, ...]) -> None:
+        super().__init__(classes="drawings", markup=False)
+        self._shapes = shapes
+        self._signs: list[str] = [FREE] * len(shapes)
+        self._chosen: int | None = None
+        self._cursor: int | None = None
+
+    def show(self, signs: list[str], chosen: int | None, cursor: int | None) -> None:
+        """A sign for each; which is chosen, and where the cursor is, both from 0."""
+        self._signs, self._chosen, self._cursor = signs, chosen, cursor
+        self._draw()
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def action_choose(self, number: int) -> None:
+        self.post_message(self.Clicked(number))
+
+    def _draw(self) -> None:
+        if not self.content_size.width:
+            return
+        width = max(len(row) for shape in self._shapes for row in ("› 1 ○", *shape.rows))
+        beside = side_by_side(len(self._shapes), width, self.content_size.width)
+        blocks = []
+        for first in range(0, len(self._shapes), beside):
+            numbers = range(first, min(first + beside, len(self._shapes)))
+            cards = [self._card(number, width) for number in numbers]
+            height = max(map(len, cards))
+            rows = zip(*(card + [Content(" " * width)] * (height - len(card)) for card in cards), strict=True)
+            blocks.append(Content("\n").join([Content(" " * GAP).join(row) for row in rows]))
+        self.update(Content("\n\n").join(blocks))
+
+    def _card(self, number: int, width: int) -> list[Content]:
+        """Its head and its rows, each of that width."""
+        cursor = "›" if number == self._cursor else " "
+        sign = self._signs[number]
+        head = Content.assemble((cursor, "bold $primary"), f" {number + 1} ", (sign, "bold"))
+        strong = "bold" if number == self._chosen else ""
+        click = Style.from_meta({"@click": f"choose({number + 1})"})
+        rows = [Content.styled(row.ljust(width), strong) for row in self._shapes[number].rows]
+        return [row.stylize(click) for row in (head + " " * (width - len(head.plain)), *rows)]
+
+
+def side_by_side(number: int, width: int, room: int) -> int:
+    """How many of `number` drawings, each `width` wide, stand side by side: four in pairs rather than three and one."""
+    fit = max((room + GAP) // (width + GAP), 1)
+    if fit >= number:
+        return number
+    return min(fit, -(-number // 2))
