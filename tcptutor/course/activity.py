@@ -13,6 +13,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import msgspec
 
 from tcptutor.course import prose
+from tcptutor.course.curve import MeasuredCurve
 from tcptutor.course.record import Given, PageRecord
 from tcptutor.errors import UsageError
 from tcptutor.run import Run
@@ -57,6 +58,8 @@ class MarkContext(msgspec.Struct, frozen=True, kw_only=True):
 
     run: Run | None = None
     """The student's latest whole run of the page."""
+    curve: MeasuredCurve | None = None
+    """What the page's sweep measured, once all of it is there."""
 
 
 NO_RUN = MarkContext()

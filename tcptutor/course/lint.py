@@ -12,6 +12,8 @@ from pathlib import Path
 
 from tcptutor import places
 from tcptutor.course import claims, prose
+from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.experiments import module_folders
 from tcptutor.course.files import LessonFile
 from tcptutor.course.glossary import bold
@@ -37,7 +39,7 @@ def lint(folder: Path | None = None) -> list[str]:
         if id_ not in listed and not any(path.name in line for line in problems):
             problems.append(say(f"does not list the module {id_!r}, which has a folder", "modules"))
     steps = [step for module in course.modules for step in module.steps]
-    used = {step.experiment.name for step in steps if step.experiment}
+    used = {ran.name for step in steps if (ran := step.experiment or step.sweep)}
     for module in course.modules:
         problems += _module(module, folders[module.id], root)
         problems += _experiments(module, used, folders[module.id], root)
@@ -145,18 +147,34 @@ def contradicted(step: Step, run: Run) -> list[str]:
     return [reason for claim in step.claims if (reason := claims.wrong_after(claim, run))]
 
 
+def _of_sweep(step: Step) -> Iterator[tuple[str, str]]:
+    """What does not go with the sweep of the page."""
+    for predict in step.of(Predict):
+        if step.sweep is not None:
+            yield from ((f"predict.{key}", reason) for key, reason in step.sweep.prediction_problems(predict))
+        elif predict.of:
+            yield "predict.of", "there is no sweep on this page: leave it out"
+    if step.sweep is not None:
+        for asked in step.of(ReadOff):
+            yield (
+                f"question {asked.id}: kind",
+                "a sweep has no one run to read off: ask for a value of the curve",
+            )
+
+
 def _step(step: Step, say: Say) -> Iterator[str]:
     if not step.title.strip():
         yield say("is empty", "title")
     for reason in prose.problems(step.prose, step.title, prose.MAX_WORDS):
         yield say(reason, "prose")
-    if step.experiment:
+    if step.experiments:
         for reason in prose.problems(step.after, step.title, prose.MAX_WORDS_AFTER):
             yield say(reason, "after")
     elif step.after:
         yield say("there is no experiment on this page, so it is never used", "after")
-    experiment = step.experiment.experiment if step.experiment else None
+    experiment = next(iter(step.experiments), None)
     yield from (say(reason, key) for key, reason in spoilers(step))
+    yield from (say(reason, key) for key, reason in _of_sweep(step))
     yield from _claims(step, experiment, say)
     for activity in step.activities:
         where = f"{activity.table} {activity.id}: " if activity.many else f"{activity.table}."

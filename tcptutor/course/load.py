@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tcptutor import places
-from tcptutor.course.activity import Activity, Setting
+from tcptutor.course.activity import Activity, Setting, Stage
 from tcptutor.course.experiments import Catalogue, module_folders
 from tcptutor.course.files import FORMAT_VERSION, CourseFile, LessonFile, ModuleFile, StepText, numbered
 from tcptutor.course.model import Course, Module, Step
@@ -108,6 +108,7 @@ class _Reader:
     def _activities(self, module: str, file: LessonFile, text: StepText) -> Iterator[Activity]:
         """Raises ContentError for one that cannot be marked, or whose id is used twice."""
         ids: set[str] = set()
+        ran = ""
         for key, table in text.tables:
 
             def named(name: str, overrides: Mapping[str, Setting], key: str = key) -> tuple[str, Experiment]:
@@ -118,6 +119,9 @@ class _Reader:
                 reason = f"{activity.id!r} is the id of another {activity.table} on this page"
                 raise file.problem(reason, f"{key}.id")
             ids.add(activity.id)
+            if activity.stage is Stage.RUN and ran:
+                raise file.problem(f"the page has [{ran}] already: it runs an experiment or sweeps one", key)
+            ran = activity.table if activity.stage is Stage.RUN else ran
             wrong = activity.contradiction()
             if wrong:
                 raise file.problem(wrong[1], f"{key}.{wrong[0]}")

@@ -7,6 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
 from tcptutor.course.claims import Claim
 from tcptutor.course.record import PageRecord
@@ -43,6 +44,18 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     def experiment(self) -> RunActivity | None:
         """What is run here."""
         return next(iter(self.of(RunActivity)), None)
+
+    @property
+    def sweep(self) -> SweepActivity | None:
+        """What is swept here; a page runs an experiment or sweeps one."""
+        return next(iter(self.of(SweepActivity)), None)
+
+    @property
+    def experiments(self) -> tuple[Experiment, ...]:
+        """All that is run here: one, those of a sweep by the values of its axis, or none."""
+        if self.sweep is not None:
+            return self.sweep.experiments
+        return (self.experiment.experiment,) if self.experiment else ()
 
     def is_done(self, page: PageRecord) -> bool:
         """Whether the page was on the screen and nothing is left to do of any activity."""

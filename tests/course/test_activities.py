@@ -20,9 +20,11 @@ from tcptutor.spec import build
 from .conftest import EXAMPLES, whole_run
 
 SHIPPED = [activity for module in load().modules for step in module.steps for activity in step.activities]
-EXAMPLE = load(EXAMPLES).modules[0].steps[0]
-EVERY = [*SHIPPED, *EXAMPLE.activities]
-RUN = MarkContext(run=whole_run())
+EXAMPLE, CURVE = (module.steps[0] for module in load(EXAMPLES).modules)
+EVERY = [*SHIPPED, *EXAMPLE.activities, *CURVE.activities]
+SWEEP = CURVE.sweep
+assert SWEEP is not None
+RUN = MarkContext(run=whole_run(), curve=SWEEP.curve([(1e6,), (2e6,), (3e6,), (3.7e6,), (3.8e6,), (3.8e6,)]))
 
 
 def named(activity: Activity) -> str:
@@ -64,7 +66,7 @@ def test_a_run_counts_when_it_is_whole_only() -> None:
 
 
 def test_a_page_asks_before_the_run_runs_and_asks_after_it() -> None:
-    assert [name for name, *_ in front_matter()][:3] == ["predict", "experiment", "question"]
+    assert [name for name, *_ in front_matter()][:4] == ["predict", "experiment", "sweep", "question"]
     for module in load().modules:
         for step in module.steps:
             places = [activity.stage for activity in step.activities]

@@ -44,13 +44,16 @@ class Predict(Activity, frozen=True, kw_only=True):
     against_run: ClassVar[bool] = True
 
     ask: str
-    unit: Literal["rate", "time", "ratio", "size"] = "rate"
+    unit: Literal["rate", "time", "ratio", "size", "count", "number"] = "rate"
     """The kind of quantity; a rate is compared with the measured aggregate throughput."""
     plain: str = ""
     """The unit of a number without one, which the field shows; by default Mbit/s, ms, % or kB."""
     tolerance: float = 0.1
     """Relative difference from model or run up to which it is called right."""
     hints: tuple[str, ...] = ()
+    of: Literal["", "knee", "at"] = ""
+    """On the page of a sweep: its knee, or what is measured at the value `at`."""
+    at: str = ""
 
     @property
     def plain_unit(self) -> str:
@@ -64,6 +67,8 @@ class Predict(Activity, frozen=True, kw_only=True):
             units.parse(f"1 {self.plain_unit}", self.unit)
         except UnitError as error:
             return "plain", str(error)
+        if bool(self.at) != (self.of == "at"):
+            return "at", 'belongs to of = "at": the value of the sweep\'s axis that is asked about'
         return None
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
@@ -123,6 +128,8 @@ class Predict(Activity, frozen=True, kw_only=True):
         return Mark(correct=None, value=value, feedback=self._answered(value, context))
 
     def _answered(self, value: float, context: MarkContext) -> str:
+        if self.of:
+            return context.curve.answer(value, self.at, self.tolerance) if context.curve else ""
         if context.run is None or self.unit != "rate":
             return ""
         # Only once there is a run: the models are not needed to read a course.

@@ -1,0 +1,265 @@
+"""Sweep: an experiment at several values of one parameter; what is measured is drawn against it.
+
+[sweep]
+name = "random-loss"
+axis = "streams"                 # one parameter
+values = ["1", "2", "4", "8"]    # at most 8, rising; names in any order
+seeds = 1                        # runs at each value
+measure = "throughput"           # or rtt loss-rate jain cov share1 udp-loss
+formula = "mathis-periodic"      # the model that leads
+set = { duration = "6 s" }
+with = { queue = ["1 BDP", …] }  # parameters that go along, n-th with n-th
+knee = "10 %"                    # what more of the axis has to add to be worth it
+[sweep.published]                # points of a document: course.published.PublishedCurve
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+from typing import ClassVar, Literal
+
+import msgspec
+
+from tcptutor import spec, units
+from tcptutor.analysis.models import ThroughputModel
+from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activity import (
+    NO_RUN,
+    Activity,
+    ActivityTable,
+    Mark,
+    MarkContext,
+    NamedExperiment,
+    Problem,
+    Reference,
+    Setting,
+    Stage,
+)
+from tcptutor.course.curve import MeasuredCurve
+from tcptutor.course.measures import MEASURES, MeasureName
+from tcptutor.course.published import PublishedCurve
+from tcptutor.course.record import Given, PageRecord
+from tcptutor.errors import UnitError
+from tcptutor.spec import Experiment
+
+MAX_VALUES = 8
+MAX_SEEDS = 5
+MAX_RUNS = 24
+"""Runs of a whole sweep: more take longer than a student waits."""
+_LINEAR_UP_TO = 20
+"""Of positive values, the ratio of the last to the first up to which equal steps of the chart are equal differences."""
+
+
+class SweepActivity(Activity, frozen=True, kw_only=True):
+    """A sweep to run on this page. The response is the whole sweep: nothing is given beside it."""
+
+    table: ClassVar[str] = "sweep"
+    stage: ClassVar[Stage] = Stage.RUN
+
+    name: str
+    """Full name, `module/experiment`."""
+    axis: str
+    values: tuple[str, ...]
+    """As the page writes them."""
+    experiments: tuple[Experiment, ...]
+    """One for each value, with the first seed."""
+    seeds: int = 1
+    measure: MeasureName = "throughput"
+    formula: str = ""
+    """The model that the page is about, by its name in `analysis.ThroughputModel`: it leads the others."""
+    settings: dict[str, str] = msgspec.field(default_factory=dict)
+    """What is set differently in all of them."""
+    along: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """What goes along with the axis, by parameter."""
+    knee: str = "10 %"
+    """What more of the axis has to add, relative, to be worth it: where it does not, there is the knee."""
+    spacing: Literal["linear", "log", "names"] = "linear"
+    published: PublishedCurve | None = None
+
+    @property
+    def kind(self) -> units.Kind:
+        """Of the axis' values: "number" where all are multiples of the BDP."""
+        return _kind(self.axis, self.values)
+
+    @property
+    def share(self) -> float:
+        """`knee`, read. Raises UnitError."""
+        return units.parse(self.knee, "ratio")
+
+    @property
+    def xs(self) -> tuple[float, ...]:
+        """The axis' values in base units; the numbers 0, 1 ... where they are names."""
+        return _positions(self.axis, self.values, self.experiments)
+
+    @property
+    def title(self) -> str:
+        """What is measured against what: "throughput against streams"."""
+        return f"{MEASURES[self.measure].label} against {self.axis.replace('_', ' ')}"
+
+    def cells(self, rounds: int = 1) -> tuple[tuple[int, Experiment], ...]:
+        """Each run of it with the index of its value, all values once before any comes again.
+
+        More than one of the `rounds` repeat the sweep, each run with its own random numbers.
+        """
+        return tuple(
+            (at, msgspec.structs.replace(experiment, seed=(experiment.seed + number) % 2**32))
+            for number in range(self.seeds * rounds)
+            for at, experiment in enumerate(self.experiments)
+        )
+
+    def curve(
+        self, measured: Sequence[Sequence[float]], expected: Sequence[float] = (), **more: object
+    ) -> MeasuredCurve:
+        """What was measured at each value, for those who mark predictions of it."""
+        return MeasuredCurve(
+            kind=self.kind,
+            values=self.values,
+            xs=self.xs,
+            measure=self.measure,
+            share=self.share,
+            measured=tuple(tuple(each) for each in measured),
+            expected=tuple(expected),
+            **more,  # type: ignore[arg-type]
+        )
+
+    def contradiction(self) -> Problem | None:
+        return next(self._contradictions(), None)
+
+    def _contradictions(self) -> Iterator[Problem]:
+        if not 2 <= len(self.values) <= MAX_VALUES:
+            yield "values", f"{len(self.values)} of them: a curve has 2 to {MAX_VALUES}"
+        for key, along in self.along.items():
+            if len(along) != len(self.values):
+                reason = f"{len(along)} values for the {len(self.values)} of the axis: n-th goes with n-th"
+                yield f"with.{key}", reason
+        if any(one == other for one, other in combinations(self.experiments, 2)):
+            yield "values", "two of them make the same experiment: leave one out"
+        if math.inf in self.xs:
+            yield "values", "none has no place on the axis: leave it out"
+        if self.spacing != "names" and any(after <= before for before, after in pairwise(self.xs)):
+            yield "values", "must rise from the first to the last"
+        if self.spacing == "log" and self.xs[0] <= 0:
+            yield "spacing", "a logarithmic axis has no 0: say linear, or leave the 0 out"
+        if not 1 <= self.seeds <= MAX_SEEDS or self.seeds * len(self.values) > MAX_RUNS:
+            runs = f"{self.seeds} at each of {len(self.values)} values"
+            yield "seeds", f"{runs}: 1 to {MAX_SEEDS}, {MAX_RUNS} runs in all"
+        try:
+            if not 0 < self.share < 1:
+                yield "knee", f"{self.knee} is out of bounds: a share, above 0 to below 100 %"
+        except UnitError as error:
+            yield "knee", str(error)
+
+    def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
+        yield from super().problems(experiment)
+        names = [model.value for model in ThroughputModel]
+        if self.formula and self.formula not in names:
+            yield "formula", f"no model {self.formula!r}: take one of {', '.join(names)}"
+        if self.published is not None:
+            yield from ((f"published.{key}", reason) for key, reason in self.published.problems())
+
+    def prediction_problems(self, predict: Predict) -> Iterator[Problem]:
+        """What is wrong with a prediction on the page of this sweep."""
+        measure = MEASURES[self.measure]
+        match predict.of:
+            case "knee":
+                if self.spacing == "names":
+                    yield "of", f"{self.axis} has no order, so no knee: say at"
+                elif predict.unit != self.kind:
+                    yield "unit", f"the knee is a value of {self.axis}: say {self.kind}"
+            case "at":
+                if predict.at not in self.values:
+                    yield "at", f"{predict.at!r} is not one of the sweep's values: {', '.join(self.values)}"
+                if predict.unit != measure.kind:
+                    yield "unit", f"{measure.label} is a {measure.kind}: say so"
+            case _:
+                yield "of", "on the page of a sweep say knee, or at with one of its values"
+
+    def reference(self, context: MarkContext = NO_RUN) -> Reference:
+        return Reference(right=() if context.curve else None, empty=())
+
+    def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
+        return Mark(correct=context.curve is not None)
+
+    def is_done(self, page: PageRecord) -> bool:
+        return page.activity(self.id).right is not None
+
+
+class SweepFrontMatter(ActivityTable, frozen=True, kw_only=True):
+    """`[sweep]`: an experiment, one axis with its values, and what of each run is drawn."""
+
+    table: ClassVar[str] = SweepActivity.table
+    stage: ClassVar[Stage] = SweepActivity.stage
+
+    name: str
+    axis: str
+    values: tuple[Setting, ...]
+    seeds: int = 1
+    measure: MeasureName = "throughput"
+    formula: str = ""
+    set: dict[str, Setting] = msgspec.field(default_factory=dict)
+    along: dict[str, tuple[Setting, ...]] = msgspec.field(default_factory=dict, name="with")
+    knee: str = "10 %"
+    spacing: Literal["", "linear", "log"] = ""
+    """By default logarithmic where the values reach over more than a factor of 20."""
+    published: PublishedCurve | None = None
+
+    def activity(self, experiment: NamedExperiment) -> Activity:
+        name, _ = experiment(self.name, {})
+        fits = all(len(along) == len(self.values) for along in self.along.values())
+        built = []
+        for number, value in enumerate(self.values):
+            along = {key: each[number] for key, each in self.along.items()} if fits else {}
+            built.append(experiment(self.name, {**self.set, **along, self.axis: value})[1])
+        values = tuple(map(str, self.values))
+        return SweepActivity(
+            name=name,
+            axis=self.axis,
+            values=values,
+            experiments=tuple(built),
+            seeds=self.seeds,
+            measure=self.measure,
+            formula=self.formula,
+            settings={key: str(value) for key, value in self.set.items()},
+            along={key: tuple(map(str, each)) for key, each in self.along.items()},
+            knee=self.knee,
+            spacing=_spacing(self.spacing, _kind(self.axis, values), _positions(self.axis, values, built)),
+            published=self.published,
+        )
+
+
+def _kind(axis: str, values: Sequence[str]) -> units.Kind:
+    """The unit of an axis; "name" for values that have no order."""
+    known = spec.PARAMETERS.get(axis)
+    if known is None:  # a sysctl
+        return "count" if all(value.isdigit() for value in values) else "name"
+    if known.many or known.kind in ("name", "changes"):
+        return "name"
+    if known.kind == "window":
+        return "number" if all(value.lower().endswith("bdp") for value in values) else "size"
+    return known.kind
+
+
+def _positions(axis: str, values: Sequence[str], experiments: Sequence[Experiment]) -> tuple[float, ...]:
+    """The values in the base unit of their kind; for "none" infinity, for names the numbers 0, 1 ..."""
+    match _kind(axis, values):
+        case "name":
+            return tuple(map(float, range(len(values))))
+        case "number" if spec.PARAMETERS[axis].kind == "window":
+            return tuple(units.split(value)[0] for value in values)
+    if axis not in spec.PARAMETERS:
+        return tuple(map(float, values))
+    found = (spec.PARAMETERS[axis].of(experiment) for experiment in experiments)
+    return tuple(math.inf if value is None else float(value) for value in found)
+
+
+def _spacing(wanted: str, kind: units.Kind, xs: Sequence[float]) -> Literal["linear", "log", "names"]:
+    if kind == "name":
+        return "names"
+    if wanted:
+        return "log" if wanted == "log" else "linear"
+    return "log" if xs and 0 < xs[0] * _LINEAR_UP_TO < xs[-1] else "linear"
+
+
+TABLES = (SweepFrontMatter,)

@@ -1,0 +1,71 @@
+"""The quantities that a sweep draws against its axis, each as one number of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import fmean
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from tcptutor import units
+from tcptutor.run import Run
+
+if TYPE_CHECKING:
+    from tcptutor.analysis import Report
+
+MeasureName = Literal["throughput", "rtt", "loss-rate", "jain", "cov", "share1", "udp-loss"]
+
+
+class Measure(NamedTuple):
+    """One of them."""
+
+    kind: Literal["rate", "time", "ratio", "number"]
+    label: str
+    """As it stands over the chart."""
+    of: Callable[[Report], float | None]
+    """In base units; None where the run does not have it."""
+    is_cost: bool = False
+    """Whether less of it is better, so that its knee is where it begins to rise."""
+
+    def written(self, value: float) -> str:
+        """With its unit."""
+        return units.write(float(f"{value:.3g}"), self.kind)
+
+
+def _rtt(report: Report) -> float | None:
+    return fmean(found) if (found := [flow.mean_rtt_s for flow in report.flows if flow.mean_rtt_s]) else None
+
+
+def _cov(report: Report) -> float | None:
+    return fmean(found) if (found := [flow.cov for flow in report.flows if flow.cov is not None]) else None
+
+
+def _udp_loss(report: Report) -> float | None:
+    sent = sum(flow.datagrams for flow in report.udp)
+    return sum(flow.lost for flow in report.udp) / sent if sent else None
+
+
+MEASURES: dict[MeasureName, Measure] = {
+    "throughput": Measure(
+        "rate", "throughput", lambda report: report.throughput_bps if report.flows else None
+    ),
+    "rtt": Measure("time", "mean RTT", _rtt, is_cost=True),
+    "loss-rate": Measure(
+        "ratio",
+        "loss events per segment",
+        lambda report: report.loss_rate if report.flows else None,
+        is_cost=True,
+    ),
+    "jain": Measure("number", "Jain's index", lambda report: report.jain_index if report.flows else None),
+    "cov": Measure("ratio", "variation of a flow's rate", _cov, is_cost=True),
+    "share1": Measure(
+        "ratio", "share of flow 1", lambda report: report.flows[0].share if report.flows else None
+    ),
+    "udp-loss": Measure("ratio", "lost datagrams", _udp_loss, is_cost=True),
+}
+
+
+def measured(name: MeasureName, run: Run) -> float | None:
+    """That quantity of `run`, in base units; None where the run does not have it."""
+    from tcptutor.analysis import report  # noqa: PLC0415  # the course loads without the analysis
+
+    return MEASURES[name].of(report(run))

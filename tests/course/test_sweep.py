@@ -1,0 +1,153 @@
+"""A sweep as a page has it: what is read, what is refused, where a knee is, and what a prediction of it is told."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tcptutor.course import MarkContext, lint, load
+from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.curve import knee
+from tcptutor.errors import ContentError
+
+from .conftest import EXAMPLES
+
+PAGE = "02-a-curve/01-window-and-link.md"
+
+
+def swept(root: Path = EXAMPLES) -> SweepActivity:
+    sweep = load(root).modules[1].steps[0].sweep
+    assert sweep is not None
+    return sweep
+
+
+def edited(tmp_path: Path, old: str, new: str) -> Path:
+    root = Path(shutil.copytree(EXAMPLES, tmp_path / "lessons"))
+    text = (root / PAGE).read_text(encoding="utf-8")
+    assert old in text
+    (root / PAGE).write_text(text.replace(old, new, 1), encoding="utf-8")
+    return root
+
+
+VALUES = 'values = ["5 kB", "10 kB", "15 kB", "20 kB", "30 kB", "40 kB"]'
+REFUSED = {
+    "no such parameter": ('axis = "window"', 'axis = "windw"', "did you mean window?"),
+    "a value out of bounds": ('"40 kB"]', '"40 bytes"]', "window: '40 bytes' is out of bounds"),
+    "a value alone": (VALUES, 'values = ["5 kB"]', "sweep.values: 1 of them: a curve has 2 to 8"),
+    "nine values": (VALUES, f"values = {[f'{n} kB' for n in range(5, 14)]}", "9 of them"),
+    "values that fall": ('"30 kB", "40 kB"', '"40 kB", "30 kB"', "must rise from the first to the last"),
+    "a value twice": ('"30 kB", "40 kB"', '"30 kB", "30000 B"', "two of them make the same experiment"),
+    "another number that goes along": (
+        'set = { duration = "3 s" }',
+        'set = { duration = "3 s" }\nwith = { delay = ["10 ms"] }',
+        "sweep.with.delay: 1 values for the 6 of the axis",
+    ),
+    "no such measure": ('measure = "throughput"', 'measure = "speed"', "sweep.measure"),
+    "too many runs": ("knee =", "seeds = 5\nknee =", "sweep.seeds: 5 at each of 6 values"),
+    "no share": ('knee = "10 %"', 'knee = "a tenth"', "sweep.knee"),
+    "an experiment as well": (
+        "[sweep]",
+        '[experiment]\nname = "small-window"\n[sweep]',
+        "sweep: the page has [experiment] already",
+    ),
+    "a value in doubt": ('of = "knee"', 'of = "at"', "predict.at"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "said"), REFUSED.values(), ids=REFUSED)
+def test_a_sweep_that_cannot_run_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    with pytest.raises(ContentError) as caught:
+        load(edited(tmp_path, old, new))
+    assert str(caught.value).startswith(f"lessons/{PAGE}: ")
+    assert said in str(caught.value)
+
+
+LINTED = {
+    "no such model": ('formula = "window"', 'formula = "windows"', "sweep.formula: no model"),
+    "no such table": (": experiment9", ": experiment7", "sweep.published.source: tcp_performance"),
+    "no such key": ('x = "window_kb"', 'x = "windows"', "has no key 'windows': its keys are window_kb"),
+    "scaled without a word": ("scaled = ", 'scaled = "" # ', "sweep.published.scaled: is missing"),
+    "a prediction of something else": ('of = "knee"', "", "predict.of: on the page of a sweep say knee"),
+    "a knee in another unit": (
+        'unit = "size"',
+        'unit = "rate"',
+        "predict.unit: the knee is a value of window",
+    ),
+    "a value that is not measured": (
+        'of = "knee"',
+        'of = "at"\nat = "25 kB"',
+        "predict.at: '25 kB' is not one of the sweep's values",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "said"), LINTED.values(), ids=LINTED)
+def test_a_sweep_that_does_not_teach_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
+    found = lint(edited(tmp_path, old, new))
+    assert any(line.startswith(f"lessons/{PAGE}: ") and said in line for line in found), found
+
+
+def test_every_value_runs_once_before_any_runs_again() -> None:
+    cells = swept().cells(rounds=2)
+    assert [at for at, _ in cells] == [0, 1, 2, 3, 4, 5] * 2
+    assert [experiment.seed for _, experiment in cells] == [1] * 6 + [2] * 6
+    assert [experiment.hosts.window for _, experiment in cells[:3]] == [5000, 10_000, 15_000]
+    assert {experiment.flows.duration for _, experiment in cells} == {3.0}
+
+
+def test_what_goes_along_goes_with_its_value(tmp_path: Path) -> None:
+    along = 'with = { delay = ["10 ms", "20 ms", "30 ms", "40 ms", "50 ms", "60 ms"] }\nknee ='
+    sweep = swept(edited(tmp_path, "knee =", along))
+    assert [round(experiment.path.delay, 3) for experiment in sweep.experiments] == [
+        0.01, 0.02, 0.03, 0.04, 0.05, 0.06,
+    ]  # fmt: skip
+
+
+def test_published_points_stand_scaled_beside_ours() -> None:
+    published = swept().published
+    assert published is not None
+    points = published.points()
+    assert len(points) == 8
+    assert points[-1] == pytest.approx((256 * 150, 95.6e6 * 0.04))
+
+
+@pytest.mark.parametrize(
+    ("values", "share", "cost", "at"),
+    [
+        ([9, 18, 36, 47, 47.8, 47.5], 0.1, False, 3),
+        ([9, 18, 36, 72], 0.1, False, 3),
+        ([47, 47.8, 47.5, 40], 0.1, False, 0),
+        # A dip that is made good is no knee.
+        ([9, 18, 17, 36], 0.1, False, 3),
+        ([0.001, 0.00101, 0.00095, 0.002, 0.01], 0.25, True, 2),
+        ([0.05, 0.05, 0.051], 0.1, True, 2),
+    ],
+)
+def test_the_knee_is_where_more_adds_no_more(values: list[float], share: float, cost: bool, at: int) -> None:
+    assert knee(values, share, cost) == at
+
+
+def told(given: str, expected: tuple[float, ...] = (1e6, 2e6, 3e6, 3.8e6, 3.8e6, 3.8e6)) -> str:
+    predict = load(EXAMPLES).modules[1].steps[0].of(Predict)[0]
+    curve = swept().curve([(1e6, 1.1e6), (2e6,), (3e6,), (3.7e6,), (3.8e6,), (3.8e6,)], expected)
+    return predict.mark(given, MarkContext(curve=curve)).feedback
+
+
+def test_a_predicted_knee_is_compared_with_runs_and_model() -> None:
+    assert told("20 kB") == "20 kB is right: your runs have the knee at 20 kB, and so has the model."
+    assert "17 kB is right" in told("17 kB"), "nothing was measured between 15 and 20 kB"
+    assert "20 kB is right: your runs have the knee at 20 kB." in told("20 kB", ())
+    assert "From 10 kB to 20 kB there was still +85 %" in told("10 kB")
+    assert "40 kB is too late" in told("40 kB") and "less than 10 %" in told("40 kB")
+    late = (1e6, 2e6, 3e6, 4e6, 5e6, 5e6)
+    assert "30 kB is what the model says: your runs have the knee at 20 kB, the model at 30 kB" in told(
+        "30 kB", late
+    )
+
+
+def test_without_a_sweep_a_prediction_is_told_nothing() -> None:
+    predict = load(EXAMPLES).modules[1].steps[0].of(Predict)[0]
+    assert predict.mark("20 kB").feedback == ""
