@@ -318,21 +318,11 @@ def doctor(as_json: bool) -> None:
 
 @main.command()
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option(
-    "--run",
-    "runs",
-    is_flag=False,
-    flag_value=1,
-    default=0,
-    type=click.IntRange(min=0),
-    metavar="[TIMES]",
-    help="Also run each page's experiment, once or so many times, and check what the page says of it.",
-)
-def lint(folder: Path | None, runs: int) -> None:
-    """Check the course's files: names, values, answers, feedback, and with --run its claims about runs."""
+def lint(folder: Path | None) -> None:
+    """Check the course's files: names, values, answers, feedback, and what its pages claim."""
     from tcptutor.commands.lint import lint_course  # noqa: PLC0415
 
-    _end(lint_course, folder, runs)
+    _end(lint_course, folder)
 
 
 @main.command()

@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tcptutor import places
+from tcptutor.course.activities.run import ExperimentTable
+from tcptutor.course.activities.sweep import SweepFrontMatter
 from tcptutor.course.activity import Activity, Setting, Stage
+from tcptutor.course.claims import PageSetup
 from tcptutor.course.experiments import Catalogue, module_folders
 from tcptutor.course.files import FORMAT_VERSION, CourseFile, LessonFile, ModuleFile, StepText, numbered
 from tcptutor.course.model import Course, Module, Step
@@ -103,6 +106,7 @@ class _Reader:
             activities=activities,
             after=text.after,
             claims=text.claims,
+            setup=_setup(module, text),
         )
 
     def _activities(self, module: str, file: LessonFile, text: StepText) -> Iterator[Activity]:
@@ -137,3 +141,14 @@ class _Reader:
             raise file.problem(str(error), f"{key}.set") from None
         except UsageError as error:
             raise file.problem(str(error), f"{key}.name") from None
+
+
+def _setup(module: str, text: StepText) -> PageSetup | None:
+    """What the page runs, by the table that says so."""
+    for _, table in text.tables:
+        if isinstance(table, ExperimentTable | SweepFrontMatter):
+            name = table.name if "/" in table.name else f"{module}/{table.name}"
+            if isinstance(table, ExperimentTable):
+                return PageSetup(name, table.set)
+            return PageSetup(name, table.set, {table.axis: table.values, **table.along})
+    return None
