@@ -17,11 +17,11 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.experiments import Catalogue, module_folders
 from tcptutor.course.files import LessonFile
-from tcptutor.course.glossary import bold
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.published import unresolved
 from tcptutor.course.spoilers import all_texts, spoilers, texts_after
+from tcptutor.course.wording import wording
 from tcptutor.errors import UsageError
 from tcptutor.spec import Experiment
 
@@ -44,7 +44,7 @@ def lint(folder: Path | None = None) -> list[str]:
     for module in course.modules:
         problems += _module(module, folders[module.id], root, catalogue)
         problems += _experiments(module, used, folders[module.id], root)
-    problems += _terms(course, root)
+    problems += wording(course, root, _files(course, folders))
     return problems
 
 
@@ -131,18 +131,14 @@ OWN = claims.Claim(text="", of="link")
 """Stands for a claim of what the page itself runs."""
 
 
-def _terms(course: Course, root: Path) -> Iterator[str]:
-    """What stands in bold is a term at its first use: the palette leads there."""
-    known: dict[str, str] = {}
-    for module in course.modules:
-        for step in module.steps:
-            for word, _ in bold(step.prose):
-                first = known.setdefault(word.lower(), step.id)
-                where = f"{root.name}: {module.id}: {step.id}: prose: **{word}**"
-                if any(letter.isdigit() for letter in word):
-                    yield f"{where} is no term: bold is for terms where they are first used"
-                elif first != step.id:
-                    yield f"{where} is explained on {first!r} already: bold is for its first use"
+def _files(course: Course, folders: dict[str, Path]) -> dict[tuple[str, str], Path]:
+    """The pages' files by module and step."""
+    return {
+        (module.id, path.stem[3:]): path
+        for module in course.modules
+        # Backwards: of two files with one id the first was read.
+        for path in sorted(folders[module.id].glob("[0-9][0-9]-*.md"), reverse=True)
+    }
 
 
 def _of_sweep(step: Step) -> Iterator[tuple[str, str]]:

@@ -61,7 +61,7 @@ class _Reader:
                 if id_ not in self.folders:
                     raise file.problem(f"no folder NN-{id_} for the module {id_!r}", "modules")
                 modules.append(self._module(id_, self.folders[id_]))
-        return Course(title=title, modules=tuple(modules))
+        return Course(title=title, modules=tuple(modules), root=self.root)
 
     @contextmanager
     def _keep_going(self) -> Iterator[None]:
@@ -126,7 +126,7 @@ class _Reader:
             if activity.stage is Stage.RUN and ran:
                 raise file.problem(f"the page has [{ran}] already: it runs an experiment or sweeps one", key)
             ran = activity.table if activity.stage is Stage.RUN else ran
-            wrong = activity.contradiction()
+            wrong = table.contradiction() or activity.contradiction()
             if wrong:
                 raise file.problem(wrong[1], f"{key}.{wrong[0]}")
             yield activity

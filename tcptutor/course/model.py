@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -86,3 +87,5 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     modules: tuple[Module, ...]
+    root: Path | None = None
+    """Its folder; None for a course that was not read from one."""

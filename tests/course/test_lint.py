@@ -176,10 +176,3 @@ def test_a_span_that_no_run_has_is_refused() -> None:
     early = msgspec.structs.replace(asked, start="", end="2 s")
     run = Experiment(name="m/e", flows=Flows(duration=18, warmup=2))
     assert ("to", "2 s is within the warm-up of 2 s: say from when on") in list(early.problems(run))
-
-
-def test_bold_is_for_a_term_where_it_is_first_used(edit: Edit) -> None:
-    root = edit(NUMBER, "Random loss does", "Random **50 Mbit/s** in a **queue** does")
-    found = lint(root)
-    assert any("up-to-the-knee: prose: **50 Mbit/s** is no term" in line for line in found)
-    assert any("**queue** is explained on 'eight-flows-one-link' already" in line for line in found)

@@ -69,7 +69,7 @@ def _keys(claim: Claim) -> Iterator[tuple[str, str]]:
     if claim.formula:
         try:
             evaluate(claim.formula)
-        except UnitError as error:
+        except UsageError as error:
             yield "formula", str(error)
     yield from _part_keys(claim)
 
