@@ -105,7 +105,9 @@ def _inner(way: Path, frame: int) -> dict[str, Any]:
         case "codel" | "fq_codel":
             return {"limit": packets, "ecn": way.ecn}
         case "fq":
-            return {"limit": packets}
+            # A switch knows no sockets. Here all hosts share one kernel, so this fq would find those of the senders and
+            # tell them to leave the pacing to it: BBR would burst, and segments seem to leave later than they do.
+            return {"limit": packets, "pacing": False}
         case "cake":
             return {"limit": way.queue}
         case _:

@@ -71,7 +71,8 @@ class Tbf:
 
 
 class Fq:
-    """fq: `maxrate` in bytes per second for each flow, `limit` in packets; either may be left out."""
+    """fq: `maxrate` in bytes per second for each flow, `limit` in packets, `pacing` whether it keeps the rates that sockets
+    ask for; each may be left out."""
 
     class options(nla):  # type: ignore[misc]
         nla_map = numbers(
@@ -87,11 +88,14 @@ class Fq:
             attributes.append(["TCA_FQ_FLOW_MAX_RATE", min(values["maxrate"], U32_MAX)])
         if "limit" in values:
             attributes += [["TCA_FQ_PLIMIT", values["limit"]], ["TCA_FQ_FLOW_PLIMIT", values["limit"]]]
+        if "pacing" in values:
+            attributes.append(["TCA_FQ_RATE_ENABLE", int(values["pacing"])])
         return {"attrs": attributes}
 
     @staticmethod
     def read(options: Any) -> dict[str, Any]:
         return {
+            "pacing": bool(options.get_attr("TCA_FQ_RATE_ENABLE")),
             "maxrate": options.get_attr("TCA_FQ_FLOW_MAX_RATE"),
             "limit": options.get_attr("TCA_FQ_PLIMIT"),
         }
