@@ -165,6 +165,7 @@ def _loss(draw: Draw) -> Known:
     path = _Link.of(draw)
     share, loss = _loss_for(draw, path)
     how = draw.choice([{}, {"loss_by": "firewall"}, {"loss_burst": "3"}])
+    loss *= float(how.get("loss_burst", 1))  # a burst is one loss event, which is what the share is of
     return _known(
         f"{100 * loss:.2g} % are lost: Reno would have {share:.0%} of the link", "random-loss",
         path.given(share, loss=f"{100 * loss:.3g} %", algorithm=draw.choice(["reno", "cubic"]), **how),

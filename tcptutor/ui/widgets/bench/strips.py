@@ -14,6 +14,7 @@ from tcptutor.ui.widgets.bench.lines import STRONG, TEXT, Line, Piece
 from tcptutor.ui.widgets.bench.scene import Scene, Series
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
+
 LOST, MARKED, DROPPED = "×", "◇", "▼"
 """A sender answered a loss; a mark; the queue dropped packets."""
 
