@@ -57,10 +57,10 @@ async def test_what_is_wrong_with_journal_or_lessons_is_said(course, lab, tmp_pa
     from tcptutor.ui.app import TutorApp
 
     journal = Journal.in_memory("nothing will be saved: the disk is full")
-    app = TutorApp(course, journal, lab, problems=("03-x/01-y.md: no title",))
+    app = TutorApp(course, journal, lab, problems=lambda: ["03-x/01-y.md: no title"])
     async with app.run_test(size=(100, 30)) as pilot:
         await until_text(pilot, "nothing will be saved: the disk is full")
-        assert "03-x/01-y.md: no title" in text(app)
+        await until_text(pilot, "03-x/01-y.md: no title")
         await until_text(pilot, "NOT SAVED")
     journal.close()
 

@@ -11,8 +11,8 @@ from tcptutor.run import FlowResult, Run, UdpResult, UdpSample
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Report
-    from tcptutor.analysis.observed.measured import Measured
     from tcptutor.analysis.observed.flow import Interval, Trace
+    from tcptutor.analysis.observed.measured import Measured
 
 
 _SLACK = 1e-3
