@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -96,14 +97,9 @@ class HomeScreen(TutorScreen):
         self.query_one("#course", Static).update(self._whole())
         here = self._place()[0]
         listing = self.query_one(OptionList)
-        title = max((len(module.title) for module in modules), default=0)
         listing.clear_options()
-        listing.add_options(
-            [
-                Option(_row(each, self._progress[each.id], title, each.id == here), id=each.id)
-                for each in modules
-            ]
-        )
+        rows = _rows(modules, self._progress, here)
+        listing.add_options([Option(row, id=each.id) for each, row in zip(modules, rows, strict=True)])
         if modules:
             ids = [module.id for module in modules]
             listing.highlighted = highlighted or (ids.index(here) if here else 0)
@@ -165,20 +161,29 @@ class HomeScreen(TutorScreen):
         self.query_one("#problems", Static).update(Content("\n").join(shown))
 
 
-def _row(module: Module, progress: Progress, title: int, here: bool) -> Content:
+def _rows(modules: Sequence[Module], progress: Mapping[str, Progress], here: str) -> list[Content]:
+    """In columns: where the student was, number, title, time, pages."""
+    titles = _padded([module.title for module in modules])
+    times = _padded([_time(module, progress[module.id]) for module in modules])
+    rows = []
+    for module, title, time in zip(modules, titles, times, strict=True):
+        mark, of = "▸" if module.id == here else " ", progress[module.id]
+        count = f" {of.done}/{of.total}{' ✓' if of.total and of.done == of.total else ''}"
+        rows.append(Content.assemble(f"{mark} {module.number}  {title}   {time}   ", squares(of), count))
+    return rows
+
+
+def _padded(cells: Sequence[str]) -> list[str]:
+    width = max(map(len, cells), default=0)
+    return [cell.ljust(width) for cell in cells]
+
+
+def _time(module: Module, progress: Progress) -> str:
+    """ "90 min", "25 min left", "done"; empty for a module none of whose pages can be read."""
     left = _minutes_left(module, progress)
-    minutes = (
-        f"{left} min{' left' if progress.done else '     '}"
-        if left
-        else "done     "
-        if progress.total
-        else ""
-    )
-    return Content.assemble(
-        f"{'▸' if here else ' '} {module.number}  {module.title.ljust(title)}  {minutes.rjust(12)}   ",
-        squares(progress),
-        f" {progress.done}/{progress.total}{' ✓' if progress.total and not left else ''}",
-    )
+    if not left:
+        return "done" if progress.total else ""
+    return f"{left:>2} min{' left' if progress.done else ''}"
 
 
 def _minutes_left(module: Module, progress: Progress) -> int:
@@ -202,4 +207,4 @@ def _pages(number: int) -> str:
 
 
 def _page(module: Module, step: Step | None) -> str:
-    return f", page {module.steps.index(step) + 1} of {len(module.steps)}" if step else ""
+    return f", page {module.steps.index(step) + 1}" if step else ""
