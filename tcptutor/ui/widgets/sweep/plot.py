@@ -185,27 +185,24 @@ def _limits(scene: CurveScene, across: int) -> Iterable[Line]:
     """What limited the runs, under each value."""
     if not any(scene.limits):
         return
-    words = [(_column(at, across), word) for at, word in zip(scene.places, scene.limits, strict=True) if word]
-    shown = _free(words, across, over=3)
     text = [" "] * (axes.GUTTER + across + 3)
-    # A word that stands for several values in a row stands at the first of them.
-    before = ""
-    said = dict(shown)
-    for column, word in words:
-        if said.get(column) == word and word != before:
-            start = max(0, axes.GUTTER + column - len(word) // 2)
+    said, end = "", axes.GUTTER - 1
+    for at, word in zip(scene.places, scene.limits, strict=True):
+        start = axes.GUTTER + _column(at, across) - len(word) // 2
+        # A word that stands for several values in a row stands at the first of them that has room.
+        if word and word != said and end < start <= len(text) - len(word):
             text[start : start + len(word)] = word
-        before = word
+            said, end = word, start + len(word)
     line = "".join(text).rstrip()
     yield Line.of((f"{'limit':{axes.GUTTER - 1}}", MUTED), (line[axes.GUTTER - 1 :], TEXT))
 
 
-def _free(wanted: Sequence[tuple[int, str]], across: int, over: int = 0) -> list[tuple[int, str]]:
+def _free(wanted: Sequence[tuple[int, str]], across: int) -> list[tuple[int, str]]:
     """Those that do not run into each other: the last one first, then from the left."""
     kept: list[tuple[int, str]] = []
     for column, name in [*wanted[-1:], *wanted[:-1]]:
         start = column - len(name) // 2
-        inside = start >= -axes.GUTTER + 1 and start + len(name) <= across + over
+        inside = start >= -axes.GUTTER + 1 and start + len(name) <= across
         if inside and all(
             start + len(name) + 1 <= (other := at - len(text) // 2) or other + len(text) + 1 <= start
             for at, text in kept
