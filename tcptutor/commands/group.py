@@ -322,19 +322,22 @@ def doctor(as_json: bool) -> None:
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
     "--run",
-    "runs",
+    "target",
     is_flag=False,
-    flag_value=1,
-    default=0,
-    type=click.IntRange(min=0),
-    metavar="[TIMES]",
-    help="Also run each page's experiment, once or so many times, and check what the page says of it.",
+    flag_value="",
+    metavar="[MODULE[/PAGE]]",
+    help="Also run what the claims of these pages need, by default of all, on the virtual clock, and say which hold."
+    " What was run is kept and not run again.",
 )
-def lint(folder: Path | None, runs: int) -> None:
-    """Check the course's files: names, values, answers, feedback, and with --run its claims about runs."""
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1, 256), help="Guests at a time, as many as cores if not given."
+)
+@_JSON
+def lint(**given: Any) -> None:
+    """Check the course's files: names, values, answers, feedback, and what its pages claim of runs."""
     from tcptutor.commands.lint import lint_course  # noqa: PLC0415
 
-    _end(lint_course, folder, runs)
+    _end(lint_course, **given)
 
 
 @main.command()

@@ -2,7 +2,7 @@
 
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question
 from tcptutor.course.experiments import experiment
-from tcptutor.course.lint import claiming, contradicted, lint
+from tcptutor.course.lint import lint
 from tcptutor.course.load import load, read_course
 from tcptutor.course.model import Course, Module, Step
 
@@ -14,8 +14,6 @@ __all__ = [
     "Module",
     "Question",
     "Step",
-    "claiming",
-    "contradicted",
     "experiment",
     "lint",
     "load",

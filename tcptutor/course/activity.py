@@ -14,6 +14,7 @@ import msgspec
 
 from tcptutor.course import prose
 from tcptutor.course.curve import MeasuredCurve
+from tcptutor.course.draws import Draw
 from tcptutor.course.record import Given, PageRecord
 from tcptutor.errors import UsageError
 from tcptutor.run import Run
@@ -61,6 +62,11 @@ class MarkContext(msgspec.Struct, frozen=True, kw_only=True):
     curve: MeasuredCurve | None = None
     """What the page's sweep measured, once all of it is there."""
 
+    @property
+    def measured(self) -> bool:
+        """Whether the page's experiment has been done, and what was predicted can be told of."""
+        return self.run is not None or self.curve is not None
+
 
 NO_RUN = MarkContext()
 
@@ -86,6 +92,10 @@ class ActivityTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def activity(self, experiment: NamedExperiment) -> Activity:
         """What the student does. Raises ContentError for an experiment that is not there."""
         raise NotImplementedError
+
+    def contradiction(self) -> Problem | None:
+        """Why no response to it could be marked; None when it can. Such a page is not loaded."""
+        return None
 
 
 class Activity(ActivityTable, frozen=True, kw_only=True):
@@ -119,9 +129,13 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
     def activity(self, experiment: NamedExperiment) -> Activity:  # noqa: ARG002  # for those that name one
         return self
 
-    def contradiction(self) -> Problem | None:
-        """Why no response to it could be marked; None when it can. Such a page is not loaded."""
-        return None
+    def drawn(self, seed: str) -> dict[str, str]:  # noqa: ARG002  # for those that draw numbers
+        """Fresh numbers to ask with, the same for the same seed; empty for an activity that is always the same."""
+        return {}
+
+    def posed(self, draw: Draw) -> Activity:  # noqa: ARG002
+        """As it is asked, and marked, with these numbers. Raises UsageError where they are of another edition."""
+        return self
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:  # noqa: ARG002
         """What the linter has to say of it, on a page with that experiment."""

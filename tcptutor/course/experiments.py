@@ -33,6 +33,8 @@ class Catalogue:
     def __init__(self, root: Path) -> None:
         self.damaged: dict[str, ContentError] = {}
         """Why a file could not be read, by the experiment's full name."""
+        self.rows: dict[str, tuple[str, ...]] = {}
+        """The rows of the documents' settings that each is, by its full name."""
         self._tables: dict[str, dict[str, Any]] = {}
         for module, folder in module_folders(root).items():
             for path in sorted((folder / "experiments").glob("*.toml")):
@@ -41,6 +43,7 @@ class Catalogue:
     def _add(self, name: str, file: LessonFile) -> None:
         try:
             table = msgspec.structs.asdict(file.read(ExperimentFile))
+            rows = table.pop("rows")
             spec.build(name, table)
             if table["paper"]:
                 spec.build(name, table, scale="paper")
@@ -50,6 +53,7 @@ class Catalogue:
             self.damaged[name] = file.problem(str(error))
         else:
             self._tables[name] = table
+            self.rows[name] = rows
 
     @property
     def names(self) -> tuple[str, ...]:

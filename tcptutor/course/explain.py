@@ -15,7 +15,7 @@ import msgspec
 _MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?", re.DOTALL)
 _FIELD = re.compile(r"Object (?P<how>contains unknown|missing required) field `(?P<name>[^`]*)`")
 _VALUE = re.compile(r"Invalid (?:enum )?value '(?P<value>.*)'", re.DOTALL)
-_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+_STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 _TYPES = {
     "str": "a text",
     "int": "a whole number",
@@ -57,6 +57,8 @@ def _walk(path: str, table: Any, kind: Any) -> tuple[str, Any, Any]:
                 fields = {field.encode_name: field.name for field in msgspec.structs.fields(struct)}
                 kind = get_type_hints(struct)[fields[name]]
             table = table.get(name, {}) if isinstance(table, dict) else {}
+        elif index == "...":  # a table with keys of the author's own: it is not said which
+            kind, table = get_args(kind)[1], {}
         else:
             key += f"[{int(index) + 1}]" if len(table) > 1 else ""
             table = table[int(index)] if isinstance(table, list) else {}
@@ -79,7 +81,7 @@ def _parts(annotation: Any) -> Iterator[Any]:
 
 def _struct(annotation: Any, table: Any) -> Any:
     """The struct that `table` should be; of several kinds the one that it says it is."""
-    structs = list(_parts(annotation))
+    structs = [each for each in _parts(annotation) if hasattr(each, "__struct_config__")]
     tag_field = structs[0].__struct_config__.tag_field
     tag = table.get(tag_field) if isinstance(table, dict) else None
     return next((each for each in structs if each.__struct_config__.tag == tag), structs[0])

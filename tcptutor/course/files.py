@@ -55,6 +55,8 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     pairs: int = 1
     seed: int = 1
     sources: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    """Rows of assets/documentation/settings.toml that it is, as `document: where`."""
 
 
 StepFile = msgspec.defstruct(

@@ -1,43 +1,71 @@
-"""The terms that a course explains: a lesson sets each in **bold** where it is first used, and nowhere else."""
+"""The glossary: lessons/glossary.toml, the terms that the course explains.
+
+A page's prose sets each in **bold** where it is explained, and no page does so again (`course.wording` holds it to
+that).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import lru_cache
+from pathlib import Path
 
-from tcptutor.course.model import Course, Module, Step
+import msgspec
 
-_BOLD = re.compile(r"\*\*([^*]+)\*\*(?:, (\w+)(?=[:,.;]))?")
-_END = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n- ")
+from tcptutor.course.files import LessonFile
+
+NAME = "glossary.toml"
+_BOLD = re.compile(r"\*\*([^*]+)\*\*")
 
 
-class Term(NamedTuple):
-    """A word, and where it is explained."""
+class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[[term]]`"""
 
     word: str
-    """With its short form where it has one: "round-trip time, RTT"."""
-    sentence: str
-    """In which it is first used, without marks."""
-    module: Module
-    step: Step
+    short: str = ""
+    """Its abbreviation: "RTT"."""
+    also: tuple[str, ...] = ()
+    """Other words for it, and other forms of the word."""
+    text: str
+    """What it is, in one to three sentences."""
+    read: str
+    """The page that explains it, `module/page`."""
+
+    @property
+    def title(self) -> str:
+        """ "round-trip time, RTT"."""
+        return ", ".join(filter(None, (self.word, self.short)))
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """All that it may be called."""
+        return tuple(filter(None, (self.word, self.short, *self.also)))
 
 
-def glossary(course: Course) -> list[Term]:
-    """In the order of the course; the first place of each."""
-    found: dict[str, Term] = {}
-    for module in course.modules:
-        for step in module.steps:
-            for word, sentence in bold(step.prose):
-                found.setdefault(word.lower(), Term(word, sentence, module, step))
-    return list(found.values())
+class GlossaryFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """lessons/glossary.toml"""
+
+    terms: tuple[Term, ...] = msgspec.field(default=(), name="term")
 
 
-def bold(prose: str) -> Iterator[tuple[str, str]]:
-    """What stands in bold, and its sentence."""
+@lru_cache(maxsize=8)
+def glossary(root: Path) -> tuple[Term, ...]:
+    """The terms of the course in the folder `root`, in the order of its file; none where it has none.
+
+    Raises ContentError for a file that cannot be read. Read once.
+    """
+    path = root / NAME
+    return LessonFile(path, root).read(GlossaryFile).terms if path.is_file() else ()
+
+
+def of_name(terms: tuple[Term, ...], name: str) -> Term | None:
+    """The term that is called so, whatever its capitals, in the singular or the plural."""
+    wanted = {name.casefold(), name.casefold().removesuffix("s")}
+    return next((term for term in terms if wanted & {form.casefold() for form in term.forms}), None)
+
+
+def bold(prose: str) -> Iterator[str]:
+    """What stands in bold, in order."""
     for match in _BOLD.finditer(prose):
-        ends = [0, *(end.end() for end in _END.finditer(prose, 0, match.start()))]
-        after = _END.search(prose, match.end())
-        sentence = prose[ends[-1] : after.start() if after else len(prose)]
-        word = ", ".join(part for part in match.groups() if part)
-        yield " ".join(word.split()), " ".join(re.sub(r"[*`]|^- ", "", sentence).split()).strip("();")
+        yield " ".join(match[1].split())

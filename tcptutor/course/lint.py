@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tcptutor import places
 from tcptutor.course import claims, prose
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
-from tcptutor.course.experiments import module_folders
+from tcptutor.course.experiments import Catalogue, module_folders
 from tcptutor.course.files import LessonFile
-from tcptutor.course.glossary import bold
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.published import unresolved
-from tcptutor.course.spoilers import spoilers, texts_after
-from tcptutor.run import Run
+from tcptutor.course.spoilers import all_texts, spoilers, texts_after
+from tcptutor.course.wording import wording
+from tcptutor.errors import UsageError
 from tcptutor.spec import Experiment
 
 
@@ -33,7 +34,7 @@ def lint(folder: Path | None = None) -> list[str]:
     say = _speaker(LessonFile(root / "course.toml", root))
     if not damage and not course.modules:
         problems.append(say("the course has none", "modules"))
-    folders = module_folders(root)
+    folders, catalogue = module_folders(root), Catalogue(root)
     listed = {module.id for module in course.modules}
     for id_, path in folders.items():
         if id_ not in listed and not any(path.name in line for line in problems):
@@ -41,14 +42,12 @@ def lint(folder: Path | None = None) -> list[str]:
     steps = [step for module in course.modules for step in module.steps]
     used = {ran.name for step in steps if (ran := step.experiment or step.sweep)}
     for module in course.modules:
-        problems += _module(module, folders[module.id], root)
+        problems += _module(module, folders[module.id], root, catalogue)
         problems += _experiments(module, used, folders[module.id], root)
-    problems += _terms(course, root)
+    problems += wording(course, root, _files(course, folders))
     return problems
 
 
-PUBLISHED = "**Published**"
-"""Begins a paragraph with others' figures."""
 Say = Callable[..., str]
 
 
@@ -56,7 +55,7 @@ def _speaker(file: LessonFile) -> Say:
     return lambda reason, key="": str(file.problem(reason, key))
 
 
-def _module(module: Module, folder: Path, root: Path) -> Iterator[str]:
+def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> Iterator[str]:
     say = _speaker(LessonFile(folder / "module.toml", root))
     for key in ("title", "objectives", "sources", "steps"):
         if not getattr(module, key):
@@ -74,7 +73,7 @@ def _module(module: Module, folder: Path, root: Path) -> Iterator[str]:
     by_id = {path.stem[3:]: path for path in reversed(files)}
     for number, step in enumerate(module.steps):
         say = _speaker(LessonFile(by_id[step.id], root))
-        yield from _step(step, say)
+        yield from _step(step, module.id, catalogue, say)
         before = {each.id for each in module.steps[:number] if each.experiment}
         if step.experiment and step.experiment.beside and step.experiment.beside not in before:
             yield say(f"no page before this one runs as {step.experiment.beside!r}", "experiment.beside")
@@ -103,48 +102,43 @@ def _experiment(experiment: Experiment, say: Say) -> Iterator[str]:
             yield say(reason, "sources")
 
 
-def _claims(step: Step, experiment: Experiment | None, say: Say) -> Iterator[str]:
+def _claims(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[str]:
+    later = texts_after(step)
+    after, anywhere = [text for _, text in later], all_texts(step)
+    built: list[Experiment | None] = []
     for number, claim in enumerate(step.claims, start=1):
         where = f"claim[{number}]"
-        wrong = [(f"{where}.{key}", reason) for key, reason in claims.malformed(claim, texts_after(step))]
-        if experiment is None:
-            wrong.append((where, "there is no experiment on this page to claim anything of"))
-        elif not wrong and (reason := claims.wrong_before(claim, experiment)):
-            wrong.append((where, reason))
-        yield from (say(reason, key) for key, reason in wrong)
-    if experiment is None:
+        texts = anywhere if claim.anywhere else after
+        for key, reason in claims.problems(claim, texts, module, step.setup, catalogue.build):
+            yield say(reason, f"{where}.{key}".rstrip("."))
+        with suppress(UsageError):  # it was told above
+            built += claims.claim_run(claim, module, step.setup, catalogue.build)
+    if step.setup is None:
         return
-    for paragraph in step.after.split("\n\n"):
-        if not paragraph.startswith(PUBLISHED):
-            for written in claims.unclaimed(paragraph, step.claims, experiment):
-                yield say(f"{written!r} needs a [[claim]] that says what it is of", "after")
+    with suppress(UsageError):
+        built.append(claims.claim_run(OWN, module, step.setup, catalogue.build).of)
+    values = [str(value) for column in step.setup.columns.values() for value in column]
+    settings = list(claims.settings_of(filter(None, built), values))
+    for key, text in later:
+        if key.endswith(STATES):
+            for written in claims.unclaimed(text, step.claims, settings):
+                yield say(f"{written!r} needs a [[claim]] that says what it is of", key)
 
 
-def _terms(course: Course, root: Path) -> Iterator[str]:
-    """What stands in bold is a term at its first use: the palette leads there."""
-    known: dict[str, str] = {}
-    for module in course.modules:
-        for step in module.steps:
-            for word, _ in bold(step.prose):
-                first = known.setdefault(word.lower(), step.id)
-                where = f"{root.name}: {module.id}: {step.id}: prose: **{word}**"
-                if any(letter.isdigit() for letter in word):
-                    yield f"{where} is no term: bold is for terms where they are first used"
-                elif first != step.id:
-                    yield f"{where} is explained on {first!r} already: bold is for its first use"
+STATES = ("after", "explanation", "feedback")
+"""Ends of the keys of texts that state something of the run."""
+OWN = claims.Claim(text="", of="link")
+"""Stands for a claim of what the page itself runs."""
 
 
-def claiming(folder: Path) -> Iterator[tuple[str, Step]]:
-    """The pages of the course in `folder` that claim something of their run, by MODULE/STEP."""
-    for module in read_course(folder)[0].modules:
-        yield from (
-            (f"{module.id}/{step.id}", step) for step in module.steps if step.experiment and step.claims
-        )
-
-
-def contradicted(step: Step, run: Run) -> list[str]:
-    """What `run` says otherwise than the page."""
-    return [reason for claim in step.claims if (reason := claims.wrong_after(claim, run))]
+def _files(course: Course, folders: dict[str, Path]) -> dict[tuple[str, str], Path]:
+    """The pages' files by module and step."""
+    return {
+        (module.id, path.stem[3:]): path
+        for module in course.modules
+        # Backwards: of two files with one id the first was read.
+        for path in sorted(folders[module.id].glob("[0-9][0-9]-*.md"), reverse=True)
+    }
 
 
 def _of_sweep(step: Step) -> Iterator[tuple[str, str]]:
@@ -162,7 +156,7 @@ def _of_sweep(step: Step) -> Iterator[tuple[str, str]]:
             )
 
 
-def _step(step: Step, say: Say) -> Iterator[str]:
+def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[str]:
     if not step.title.strip():
         yield say("is empty", "title")
     for reason in prose.problems(step.prose, step.title, prose.MAX_WORDS):
@@ -175,7 +169,7 @@ def _step(step: Step, say: Say) -> Iterator[str]:
     experiment = next(iter(step.experiments), None)
     yield from (say(reason, key) for key, reason in spoilers(step))
     yield from (say(reason, key) for key, reason in _of_sweep(step))
-    yield from _claims(step, experiment, say)
+    yield from _claims(step, module, catalogue, say)
     for activity in step.activities:
         where = f"{activity.table} {activity.id}: " if activity.many else f"{activity.table}."
         for key, reason in activity.problems(experiment):

@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tcptutor import places
+from tcptutor.course.activities.run import ExperimentTable
+from tcptutor.course.activities.sweep import SweepFrontMatter
 from tcptutor.course.activity import Activity, Setting, Stage
+from tcptutor.course.claims import PageSetup
 from tcptutor.course.experiments import Catalogue, module_folders
 from tcptutor.course.files import FORMAT_VERSION, CourseFile, LessonFile, ModuleFile, StepText, numbered
 from tcptutor.course.model import Course, Module, Step
@@ -58,7 +61,7 @@ class _Reader:
                 if id_ not in self.folders:
                     raise file.problem(f"no folder NN-{id_} for the module {id_!r}", "modules")
                 modules.append(self._module(id_, self.folders[id_]))
-        return Course(title=title, modules=tuple(modules))
+        return Course(title=title, modules=tuple(modules), root=self.root)
 
     @contextmanager
     def _keep_going(self) -> Iterator[None]:
@@ -103,6 +106,7 @@ class _Reader:
             activities=activities,
             after=text.after,
             claims=text.claims,
+            setup=_setup(module, text),
         )
 
     def _activities(self, module: str, file: LessonFile, text: StepText) -> Iterator[Activity]:
@@ -122,7 +126,7 @@ class _Reader:
             if activity.stage is Stage.RUN and ran:
                 raise file.problem(f"the page has [{ran}] already: it runs an experiment or sweeps one", key)
             ran = activity.table if activity.stage is Stage.RUN else ran
-            wrong = activity.contradiction()
+            wrong = table.contradiction() or activity.contradiction()
             if wrong:
                 raise file.problem(wrong[1], f"{key}.{wrong[0]}")
             yield activity
@@ -137,3 +141,14 @@ class _Reader:
             raise file.problem(str(error), f"{key}.set") from None
         except UsageError as error:
             raise file.problem(str(error), f"{key}.name") from None
+
+
+def _setup(module: str, text: StepText) -> PageSetup | None:
+    """What the page runs, by the table that says so."""
+    for _, table in text.tables:
+        if isinstance(table, ExperimentTable | SweepFrontMatter):
+            name = table.name if "/" in table.name else f"{module}/{table.name}"
+            if isinstance(table, ExperimentTable):
+                return PageSetup(name, table.set)
+            return PageSetup(name, table.set, {table.axis: table.values, **table.along})
+    return None

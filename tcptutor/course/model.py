@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -9,7 +10,7 @@ import msgspec
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
-from tcptutor.course.claims import Claim
+from tcptutor.course.claims import Claim, PageSetup
 from tcptutor.course.record import PageRecord
 from tcptutor.spec import Experiment
 
@@ -29,7 +30,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     after: str = ""
     """Markdown shown when the run is finished: what was to be seen, beside the published figure."""
     claims: tuple[Claim, ...] = ()
-    """What the numbers are of that it then states."""
+    """What the numbers are of that it states of runs."""
+    setup: PageSetup | None = None
+    """What the page runs, and what it sets for that; None for a page without a run."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -88,3 +91,5 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     modules: tuple[Module, ...]
+    root: Path | None = None
+    """Its folder; None for a course that was not read from one."""

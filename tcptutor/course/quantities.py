@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tcptutor import units
 from tcptutor.errors import UnitError
 
-_UNIT = r"[kMG]?bit/s|m?s\b|µs\b|[kMG]i?B\b|bytes?\b|%"
+_UNIT = r"[kMG]?bit/s|m?s\b|µs\b|[kKMG]i?B\b|bytes?\b|%"
 _QUANTITY = re.compile(rf"(?P<number>\d+(?:,\d{{3}})*(?:\.\d+)?)\s*\**\s*(?P<unit>{_UNIT})")
 _WORDS = (
     (re.compile(r"(\d[\d.]*) million bits? (?:per|a|in a) second"), r"\1 Mbit/s"),

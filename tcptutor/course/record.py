@@ -24,6 +24,8 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True):
     """Wall-clock time, ISO 8601 with zone."""
     value: float | None = None
     """For a prediction: the number in its base unit; None for one that was knowingly left out."""
+    draw: dict[str, str] = {}
+    """The numbers that the question was asked with, as written: it can be marked again by them."""
 
 
 class ActivityRecord(msgspec.Struct, frozen=True):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from tcptutor import units
-from tcptutor.course.activities.choice import ChoiceQuestion
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activity import Activity, Question, Stage
+from tcptutor.course.activity import Activity, Stage
 from tcptutor.course.claims import least_limit
 from tcptutor.course.model import Step
 from tcptutor.course.quantities import in_words, quantities
@@ -18,20 +19,51 @@ NEAR = 0.03
 """A rate so near to what the page's formulas make of the run is its result, rounded."""
 
 
+_TEXTS = frozenset({"ask", "hints", "explanation", "feedback", "text"})
+"""Fields of activities, and of what these consist of, that a student reads."""
+
+
 def texts(activity: Activity) -> Iterator[tuple[str, str]]:
     """Key and text of all that an activity may show."""
-    yield "ask", str(getattr(activity, "ask", ""))
-    yield from ((f"hints[{level}]", hint) for level, hint in enumerate(activity.hints, start=1))
-    yield "explanation", activity.explanation
-    if isinstance(activity, ChoiceQuestion):
-        for number, choice in enumerate(activity.choices, start=1):
-            yield f"choice[{number}]", f"{choice.text} {choice.feedback}"
+    return _texts(activity, "")
 
 
-def texts_after(step: Step) -> list[str]:
-    """All that a page shows once its run has ended, and not before."""
-    later = (activity for activity in step.of(Question) if activity.about_run)
-    return [step.after, *(text for activity in later for _, text in texts(activity))]
+def _texts(part: msgspec.Struct, key: str) -> Iterator[tuple[str, str]]:
+    for field in msgspec.structs.fields(part):
+        value, here = getattr(part, field.name), f"{key}.{field.encode_name}".lstrip(".")
+        if isinstance(value, str) and field.name in _TEXTS:
+            yield here, value
+        elif isinstance(value, tuple):
+            for number, entry in enumerate(value, start=1):
+                if isinstance(entry, msgspec.Struct):
+                    yield from _texts(entry, f"{here}[{number}]")
+                elif isinstance(entry, str) and field.name in _TEXTS:
+                    yield f"{here}[{number}]", entry
+
+
+def texts_after(step: Step) -> list[tuple[str, str]]:
+    """Key and text of all that a page shows once its run has ended, and not before."""
+    return [
+        ("after", step.after),
+        *((f"{_of(activity)}{key}", text) for activity in step.activities for key, text in _later(activity)),
+    ]
+
+
+def all_texts(step: Step) -> list[str]:
+    """All that a page ever shows."""
+    shown = (text for activity in step.activities for _, text in texts(activity))
+    return [step.title, step.prose, step.after, *shown]
+
+
+def _later(activity: Activity) -> Iterator[tuple[str, str]]:
+    """What an activity shows only when the run has ended: all of what is asked then, and what a prediction is told."""
+    for key, text in texts(activity):
+        if activity.about_run or (activity.stage is Stage.BEFORE_RUN and key.endswith("feedback")):
+            yield key, text
+
+
+def _of(activity: Activity) -> str:
+    return f"{activity.table} {activity.id}: " if activity.many else f"{activity.table}."
 
 
 def spoilers(step: Step) -> Iterator[tuple[str, str]]:
@@ -65,9 +97,8 @@ def _texts_before(step: Step) -> Iterator[tuple[str, str]]:
     yield "title", step.title
     yield "prose", step.prose
     for activity in step.activities:
-        if activity.stage is Stage.BEFORE_RUN or not activity.about_run:
-            where = f"{activity.table} {activity.id}: " if activity.many else f"{activity.table}."
-            yield from ((f"{where}{key}", text) for key, text in texts(activity))
+        later = dict(_later(activity))
+        yield from ((f"{_of(activity)}{key}", text) for key, text in texts(activity) if key not in later)
 
 
 def _prints(text: str, value: float, kind: str, near: float) -> bool:

@@ -10,8 +10,9 @@ from textual.app import SystemCommand
 from textual.command import DiscoveryHit, Hit, Provider
 from textual.screen import Screen
 
-from tcptutor.course.glossary import glossary
+from tcptutor.course.glossary import Term, glossary
 from tcptutor.course.model import Course, Module
+from tcptutor.errors import ContentError
 from tcptutor.ui import keys
 from tcptutor.ui.screens.base import Tutor
 from tcptutor.ui.themes import DARK, LIGHT
@@ -92,6 +93,15 @@ def _pages(module: Module, tutor: Tutor) -> Iterator[SystemCommand]:
 
 def _terms(course: Course, tutor: Tutor) -> Iterator[SystemCommand]:
     """Each leads to where it is explained; only found by name, since there are many."""
-    for term in glossary(course):
-        go = partial(tutor.open_step, term.module, term.step)
-        yield SystemCommand(f"Term: {term.word}", term.sentence, go, discover=False)
+    pages = {f"{module.id}/{step.id}": (module, step) for module in course.modules for step in module.steps}
+    for term in _glossary(course):
+        if term.read in pages:
+            go = partial(tutor.open_step, *pages[term.read])
+            yield SystemCommand(f"Term: {term.title}", term.text, go, discover=False)
+
+
+def _glossary(course: Course) -> tuple[Term, ...]:
+    try:
+        return glossary(course.root) if course.root else ()
+    except ContentError:  # the linter names it, and the pages explain the terms
+        return ()

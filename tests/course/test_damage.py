@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor import places
 from tcptutor.course import experiment, lint, load, read_course
 from tcptutor.errors import ContentError, ParameterError, UsageError
 
-from .conftest import EXPERIMENT, MODULE, STEP, Edit
+from .conftest import EXPERIMENT, MODULE, STEP, Edit, page
 
-CHOICES = f"{MODULE}/01-what-a-stream-is.md"
-NUMBER = f"{MODULE}/06-up-to-the-knee.md"
+CHOICES = page("what-a-stream-is")
+NUMBER = page("up-to-the-knee")
+PREDICT_LINE = (places.lessons() / STEP).read_text(encoding="utf-8").split("\n").index("[predict]") + 1
 
 CASES = {
     "unknown key": (
@@ -48,7 +50,7 @@ CASES = {
     "value out of bounds": (STEP, 'duration = "40 s"', 'loss = "95 %"', ["experiment.set", "loss", "bounds"]),
     "unknown parameter": (STEP, 'duration = "40 s"', 'speed = "1"', ["experiment.set", "speed"]),
     "value is a list": (STEP, 'duration = "40 s"', "duration = [1]", ["experiment.set", "text"]),
-    "bad TOML": (STEP, "[predict]", "[predict", ["not valid TOML", "line 31"]),
+    "bad TOML": (STEP, "[predict]", "[predict", ["not valid TOML", f"line {PREDICT_LINE}"]),
     "no first fence": (STEP, "+++\n", "", ["first line must be +++"]),
     "no second fence": (STEP, "\n+++\n", "\n", ["second +++"]),
     "no correct choice": (

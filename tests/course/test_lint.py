@@ -8,17 +8,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tcptutor.backends.replay import ASKED, ReplayBackend
-from tcptutor.commands.lint import lint_course
 from tcptutor.course import lint, load
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.spec import Experiment, Flows
 
-from .conftest import EXPERIMENT, MODULE, STEP, Edit
+from .conftest import EXPERIMENT, MODULE, STEP, Edit, page
 
-FIRST = f"{MODULE}/01-what-a-stream-is.md"
-NUMBER = f"{MODULE}/06-up-to-the-knee.md"
-FOUR = f"{MODULE}/04-four-lossy-flows.md"
+FIRST = page("what-a-stream-is")
+NUMBER = page("up-to-the-knee")
+FOUR = page("four-lossy-flows")
 WIDE = "```\n" + "x" * 45 + "\n```"
 
 CASES = {
@@ -178,32 +176,3 @@ def test_a_span_that_no_run_has_is_refused() -> None:
     early = msgspec.structs.replace(asked, start="", end="2 s")
     run = Experiment(name="m/e", flows=Flows(duration=18, warmup=2))
     assert ("to", "2 s is within the warm-up of 2 s: say from when on") in list(early.problems(run))
-
-
-def test_bold_is_for_a_term_where_it_is_first_used(edit: Edit) -> None:
-    root = edit(NUMBER, "Random loss does", "Random **50 Mbit/s** in a **queue** does")
-    found = lint(root)
-    assert any("up-to-the-knee: prose: **50 Mbit/s** is no term" in line for line in found)
-    assert any("**queue** is explained on 'eight-flows-one-link' already" in line for line in found)
-
-
-class RecordedLab(ReplayBackend):
-    """Gives the recorded runs at once."""
-
-    environment = None
-
-    def __init__(self) -> None:
-        super().__init__(ASKED, speed=1e6)
-
-
-def test_runs_are_asked_whether_they_agree_with_the_page(edit: Edit, monkeypatch, capsys) -> None:
-    monkeypatch.setattr("tcptutor.backends.lab.Lab", RecordedLab)
-    root = edit(STEP, 'value = "90 %"\nwithin = "5 %"', 'value = "90 %"')
-    edit(STEP, "about 90 % idle", "about 92 % idle")
-    edit(STEP, "about 90 % idle", "about 92 % idle")
-    edit(STEP, 'value = "90 %"', 'value = "92 %"')
-    assert lint_course(root, runs=1) == 1
-    told = capsys.readouterr().out
-    assert "parallel-streams/one-lossy-flow: 'about 92 % idle': the run with seed 1 has 90.5" in told
-    assert "parallel-streams/eight-small-windows: seed 1 agrees" in told
-    assert "1 problem" in told

@@ -1,32 +1,53 @@
-"""Calculate: a number with its unit, marked with a tolerance."""
+"""Calculate: a number with its unit, marked with a tolerance. The numbers it is worked out from may be drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Iterator, Mapping
+
+import msgspec
 
 from tcptutor import units
-from tcptutor.course import prose
+from tcptutor.course import draws, prose
 from tcptutor.course.activity import NO_RUN, Mark, MarkContext, Problem, Question, Reference, typed_text
+from tcptutor.course.draws import AnswerUnit, Draw, Drawn, ParsedQuantity
+from tcptutor.course.expression import expression
 from tcptutor.course.marking import is_close, slip
 from tcptutor.course.record import Given
-from tcptutor.errors import UnitError
+from tcptutor.errors import UnitError, UsageError
 from tcptutor.spec import Experiment
 
 MAX_TOLERANCE = 0.25
 """Relative; a question that takes more than a quarter off asks for nothing."""
+MIN_TOLERANCE_DRAWN = 0.01
+"""A drawn answer is rarely a round number."""
+SAMPLE_DRAWS = 100
+"""Draws that the linter works out."""
+_DRAWS_WITH_TEXTS = 10
+"""Of these, those whose texts it fills in as well, which takes longer."""
+
+
+class KnownSlip(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[[question.slip]]`: a wrong value that is often given."""
+
+    value: str
+    """With its unit; where numbers are drawn, an expression."""
+    feedback: str
+    """Told instead of the question's own."""
 
 
 class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeric"):
     """A response is the number as typed."""
 
     answer: str
-    """The right value with its unit."""
-    unit: Literal["rate", "time", "ratio", "size", "count"]
+    """The right value with its unit; where numbers are drawn, an expression that gives it in the base unit."""
+    unit: AnswerUnit
     tolerance: float = 0.05
     """Relative difference that still counts."""
     feedback: str = ""
     """What a wrong value is told."""
+    slips: tuple[KnownSlip, ...] = msgspec.field(default=(), name="slip")
+    draw: dict[str, Drawn] = msgspec.field(default_factory=dict)
+    """What is drawn anew each time the question comes back."""
 
     @property
     def example(self) -> str:
@@ -38,32 +59,212 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         """The unit of a number without one; the same on every page, so that it tells nothing of the answer."""
         return units.FIELD_UNITS[self.unit]
 
+    # Drawn numbers
+
+    @property
+    def example_draw(self) -> dict[str, str]:
+        """One of the draws."""
+        return self.drawn("example")
+
+    def drawn(self, seed: str) -> dict[str, str]:
+        return draws.drawn(self.draw, seed)
+
+    def posed(self, draw: Draw) -> Numeric:
+        if not self.draw:
+            return self
+        if draw.keys() != self.draw.keys():
+            raise UsageError("the question draws other numbers now: answer it again")
+        quantities = draws.in_base_units(draw)
+        answer = ParsedQuantity(expression(self.answer).value(quantities), self.unit)
+
+        def filled(text: str) -> str:
+            return draws.filled(text, draw, answer)
+
+        slips = tuple(
+            KnownSlip(
+                value=draws.write(ParsedQuantity(expression(each.value).value(quantities), self.unit)),
+                feedback=filled(each.feedback),
+            )
+            for each in self.slips
+        )
+        return msgspec.structs.replace(
+            self,
+            ask=filled(self.ask),
+            hints=tuple(filled(hint) for hint in self.hints),
+            explanation=filled(self.explanation),
+            feedback=filled(self.feedback),
+            answer=draws.write(answer),
+            slips=slips,
+            draw={},
+        )
+
+    # What the lesson file may have wrong
+
     def contradiction(self) -> Problem | None:
         if not 0 <= self.tolerance < 1:
             reason = f"{self.tolerance:g} is out of bounds: a relative difference, 0 to 0.99"
             return "tolerance", reason
+        if self.draw:
+            return self._wrong_draw()
+        for key, text in self._values:
+            try:
+                units.parse(text, self.unit)
+            except UnitError as error:
+                return key, str(error)
+        return None
+
+    @property
+    def _values(self) -> Iterator[tuple[str, str]]:
+        """Key and text of the right value and of the slips."""
+        yield "answer", self.answer
+        for number, each in enumerate(self.slips, start=1):
+            yield f"slip[{number}].value", each.value
+
+    def _wrong_draw(self) -> Problem | None:
+        for name in draws.unfit_names(self.draw):
+            return f"draw.{name}", "is no name for an expression: take a short word in small letters"
+        for name, values in self.draw.items():
+            try:
+                draws.values(values)
+            except UsageError as error:
+                return f"draw.{name}", str(error)
+        for key, text in self._values:
+            try:
+                expression(text).check(self.draw)
+            except UsageError as error:
+                return key, str(error)
         try:
-            units.parse(self.answer, self.unit)
-        except UnitError as error:
-            return "answer", str(error)
+            self.posed(self.example_draw)
+        except UsageError as error:
+            return "draw", str(error)
         return None
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
+        if self.draw:
+            unusable = list(self._problems_of_draws())
+            yield from unusable
+            if any(key == "answer" for key, _ in unusable):
+                return
+            keys = {key for key, _ in unusable}
+            posed = self.posed(self.example_draw).problems(experiment)
+            yield from (problem for problem in posed if problem[0] not in keys)
+            return
         yield from super().problems(experiment)
         if not prose.is_sentence(self.feedback):
             yield "feedback", "a wrong value needs a sentence that says why"
         if self.tolerance > MAX_TOLERANCE:
             yield "tolerance", f"{self.tolerance:g} is more than {MAX_TOLERANCE:g}"
+        right = units.parse(self.answer, self.unit)
+        for number, each in enumerate(self.slips, start=1):
+            if not prose.is_sentence(each.feedback):
+                yield f"slip[{number}].feedback", "needs a sentence that says what went wrong"
+            if is_close(units.parse(each.value, self.unit), right, relative=self.tolerance):
+                yield f"slip[{number}].value", "is within the tolerance of the answer: nobody is told it"
+
+    def _problems_of_draws(self) -> Iterator[Problem]:
+        """What is wrong in one of a hundred draws, each thing once."""
+        if self.unit != "count" and self.tolerance < MIN_TOLERANCE_DRAWN:
+            yield "tolerance", f"{self.tolerance:g} asks for more digits than a drawn answer is written with"
+        texts = (
+            self.ask,
+            *self.hints,
+            self.explanation,
+            self.feedback,
+            *(each.feedback for each in self.slips),
+        )
+        used = frozenset[str]().union(
+            *(expression(text).names for _, text in self._values), *map(draws.names_in, texts)
+        )
+        for name in self.draw:
+            if name not in used:
+                yield f"draw.{name}", "is drawn and never used: name it in `ask` and `answer`"
+            elif name not in draws.placeholders(self.ask):
+                yield "ask", f"does not tell {{{name}}}, which is drawn"
+        said: set[Problem] = set()
+        printed = {
+            (level, each)
+            for level, hint in enumerate(self.hints, start=1)
+            for each in draws.placeholders(hint)
+        }
+        """Placeholders of hints that were the answer in every draw so far."""
+        for number in range(SAMPLE_DRAWS):
+            draw = self.drawn(str(number))
+            for problem in self._problems_of_draw(draw, with_texts=number < _DRAWS_WITH_TEXTS):
+                if problem[0] not in {key for key, _ in said}:
+                    said.add(problem)
+                    yield problem
+            if any(key == "answer" for key, _ in said):
+                return
+            printed = {each for each in printed if self._is_answer(each[1], draw)}
+        for level, placeholder in sorted(printed):
+            yield (
+                f"hints[{level}]",
+                f"prints the answer, {{{placeholder}}}: leave the last step to the student",
+            )
+
+    def _problems_of_draw(self, draw: Draw, with_texts: bool) -> Iterator[Problem]:
+        quantities = draws.in_base_units(draw)
+        told = ", ".join(f"{name} = {written}" for name, written in draw.items())
+        try:
+            right = expression(self.answer).value(quantities)
+        except UsageError as error:
+            yield "answer", f"{error} with {told}"
+            return
+        if right <= 0:
+            yield "answer", f"is {right:g} with {told}: an answer is above 0"
+            return
+        if self.unit == "count" and right != round(right):
+            yield "answer", f"is {right:g} with {told}: a count is whole, take ceil() or floor()"
+        for number, each in enumerate(self.slips, start=1):
+            try:
+                value = expression(each.value).value(quantities)
+            except UsageError as error:
+                yield f"slip[{number}].value", f"{error} with {told}"
+            else:
+                if is_close(value, right, relative=self.tolerance):
+                    yield f"slip[{number}].value", f"is within the tolerance of the answer with {told}"
+        if with_texts:
+            try:
+                self.posed(draw)
+            except UsageError as error:
+                yield "draw", f"{error} with {told}"
+
+    def _is_answer(self, placeholder: str, draw: Draw) -> bool:
+        quantities: Mapping[str, float] = draws.in_base_units(draw)
+        right = ParsedQuantity(expression(self.answer).value(quantities), self.unit)
+        if placeholder in quantities:
+            return is_close(quantities[placeholder], right.value, relative=self.tolerance)
+        found = draws.worked_out(placeholder, quantities, right)
+        return found.kind == right.kind and is_close(found.value, right.value, relative=self.tolerance)
+
+    # Marking
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
-        return Reference(right=self.answer, empty="")
+        return Reference(right=self.posed(self.example_draw).answer, empty="")
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
+        """Of a question that draws numbers and was not posed with any, by its example draw."""
+        if self.draw:
+            return self.posed(self.example_draw).mark(given)
         value = units.parse(typed_text(given, self.example), self.unit, self.plain_unit)
         right = units.parse(self.answer, self.unit)
         if is_close(value, right, relative=self.tolerance):
             return Mark(correct=True, feedback=f"Right: {self.answer}.")
+        known = self._slip(value)
+        if known:
+            return Mark(correct=False, feedback=known.feedback)
         return Mark(correct=False, feedback=f"{slip(value, right, self.unit)}{self.feedback}".strip())
+
+    def _slip(self, value: float) -> KnownSlip | None:
+        """The nearest known one, if `value` is one."""
+        near = [
+            (abs(value - wrong), number)
+            for number, each in enumerate(self.slips)
+            if is_close(
+                value, wrong := units.parse(each.value, self.unit), max(self.tolerance, MIN_TOLERANCE_DRAWN)
+            )
+        ]
+        return self.slips[min(near)[1]] if near else None
 
 
 TABLES = (Numeric,)

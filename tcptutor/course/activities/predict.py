@@ -7,12 +7,16 @@ import math
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+import msgspec
+
 from tcptutor import units
+from tcptutor.course.activities.shape import Shape, ShapePrediction
 from tcptutor.course.activity import (
     NO_RUN,
     Activity,
     Mark,
     MarkContext,
+    NamedExperiment,
     Problem,
     Reference,
     Stage,
@@ -54,6 +58,13 @@ class Predict(Activity, frozen=True, kw_only=True):
     of: Literal["", "knee", "at"] = ""
     """On the page of a sweep: its knee, or what is measured at the value `at`."""
     at: str = ""
+    shapes: tuple[Shape, ...] = msgspec.field(default=(), name="shape")
+    """Where it is no number, but one of some drawings."""
+
+    def activity(self, experiment: NamedExperiment) -> Activity:
+        if self.shapes:
+            return ShapePrediction(ask=self.ask, shapes=self.shapes, hints=self.hints)
+        return super().activity(experiment)
 
     @property
     def plain_unit(self) -> str:
@@ -61,6 +72,8 @@ class Predict(Activity, frozen=True, kw_only=True):
         return self.plain or units.FIELD_UNITS[self.unit]
 
     def contradiction(self) -> Problem | None:
+        if self.shapes and (self.unit != "rate" or self.plain):
+            return "shape", "is chosen, not typed: leave out `unit` and `plain`"
         if not 0 < self.tolerance <= 0.25:
             return "tolerance", f"{self.tolerance:g} is out of bounds: a relative difference, above 0 to 0.25"
         try:

@@ -1,0 +1,125 @@
+"""Predict a shape: which of three or four small drawings will it look like?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import msgspec
+
+from tcptutor.course import prose
+from tcptutor.course.activity import (
+    NO_RUN,
+    Activity,
+    ActivityTable,
+    Mark,
+    MarkContext,
+    Problem,
+    Reference,
+    Stage,
+    chosen_indexes,
+    hint_problems,
+)
+from tcptutor.course.record import Given, PageRecord
+from tcptutor.errors import UsageError
+from tcptutor.spec import Experiment
+
+MIN_SHAPES, MAX_SHAPES = 3, 4
+MAX_ROWS, MAX_COLUMNS = 5, 24
+
+
+class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[[predict.shape]]`"""
+
+    draw: str
+    """In plain characters, at most MAX_ROWS of MAX_COLUMNS."""
+    text: str
+    """A sentence that says the same: what is heard instead of the drawing."""
+    correct: bool = False
+    feedback: str
+    """Told after the run to who chose it."""
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The drawing, without empty rows around it and blanks at the ends."""
+        rows = [row.rstrip() for row in self.draw.strip("\n").split("\n")]
+        while rows and not rows[-1]:
+            rows.pop()
+        return tuple(rows)
+
+
+class ShapePrediction(Activity, frozen=True, kw_only=True):
+    """`[predict]` with shapes. A response has the number of the chosen one, from 0; the empty response is a run that
+    was knowingly started without a prediction."""
+
+    table: ClassVar[str] = "predict"
+    stage: ClassVar[Stage] = Stage.BEFORE_RUN
+    locked: ClassVar[bool] = True
+    against_run: ClassVar[bool] = True
+
+    ask: str
+    shapes: tuple[Shape, ...]
+    hints: tuple[str, ...] = ()
+
+    @property
+    def right(self) -> int:
+        """The number of the correct one, from 0."""
+        return next(number for number, shape in enumerate(self.shapes) if shape.correct)
+
+    def contradiction(self) -> Problem | None:
+        if not MIN_SHAPES <= len(self.shapes) <= MAX_SHAPES:
+            return "shape", f"there are {len(self.shapes)}: give {MIN_SHAPES} or {MAX_SHAPES}"
+        right = sum(shape.correct for shape in self.shapes)
+        if right != 1:
+            return "shape", f"{right} are correct: give the right one, and no other, `correct = true`"
+        return None
+
+    def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:  # noqa: ARG002  # or a sweep's
+        yield from hint_problems(self.hints)
+        if len({shape.rows for shape in self.shapes}) < len(self.shapes):
+            yield "shape.draw", "two shapes are drawn alike"
+        if len({shape.text.strip().lower() for shape in self.shapes}) < len(self.shapes):
+            yield "shape.text", "two shapes are described alike"
+        for number, shape in enumerate(self.shapes, start=1):
+            rows, columns = len(shape.rows), max(map(len, shape.rows), default=0)
+            if not rows or rows > MAX_ROWS or columns > MAX_COLUMNS:
+                reason = (
+                    f"{rows} rows of {columns} columns: at most {MAX_ROWS} of {MAX_COLUMNS}, and one at least"
+                )
+                yield f"shape[{number}].draw", reason
+            if any(not character.isprintable() for row in shape.rows for character in row):
+                yield (
+                    f"shape[{number}].draw",
+                    "has a character that is not printed, such as a tab: use blanks",
+                )
+            for key, text in (("text", shape.text), ("feedback", shape.feedback)):
+                if not prose.is_sentence(text):
+                    yield f"shape[{number}].{key}", "needs a sentence"
+
+    def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
+        return Reference(right=(self.right,), empty=())
+
+    def chosen(self, given: Given) -> Shape | None:
+        """None for a run without a prediction. Raises UsageError for what is none of them."""
+        indexes = chosen_indexes(given, "one of the drawings")
+        if not indexes:
+            return None
+        if len(indexes) > 1 or not 0 <= indexes[0] < len(self.shapes):
+            raise UsageError(f"choose one of the drawings, 1 to {len(self.shapes)}")
+        return self.shapes[indexes[0]]
+
+    def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
+        shape = self.chosen(given)
+        if shape is None or not context.measured:
+            return Mark(correct=None)
+        if shape.correct:
+            return Mark(correct=None, feedback=f"That is its shape. {shape.feedback}")
+        told = f"It is {self.right + 1}: {self.shapes[self.right].text}"
+        return Mark(correct=None, feedback=f"{shape.feedback} {told}")
+
+    def is_done(self, page: PageRecord) -> bool:
+        return page.activity(self.id).first is not None
+
+
+TABLES: tuple[type[ActivityTable], ...] = ()
+"""None of its own: `[predict]` is read in predict."""

@@ -1,0 +1,93 @@
+"""Whether a run, or a formula, agrees with what a page states."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tcptutor import units
+from tcptutor.course.claims.arithmetic import evaluate
+from tcptutor.course.claims.claim import ARITHMETIC, CAUSE, Claim, Subject
+from tcptutor.course.claims.known import KNOWN
+from tcptutor.course.claims.measured import MEASURED, cause
+from tcptutor.course.claims.needs import ClaimRun, subject_per
+from tcptutor.course.claims.run_part import MeasuredRun, RunPart
+from tcptutor.course.claims.stated import stated
+from tcptutor.errors import UsageError
+from tcptutor.spec import Experiment
+
+FindRun = Callable[[Experiment], MeasuredRun]
+
+
+class Judgement(NamedTuple):
+    """What a run, or a formula, says of a claim."""
+
+    agrees: bool
+    found: str
+    """What it has, with its unit; or why it has nothing to say."""
+    value: float | None = None
+    """In base units; None for the name of a cause."""
+
+
+def judge(claim: Claim, compared: ClaimRun, find: FindRun) -> Judgement:
+    """`find` gives the whole run of each experiment of `needs.runs`. Raises UnitError for a malformed claim."""
+    try:
+        if claim.of == CAUSE:
+            found = cause(_part(claim, claim.flow, compared.of, find))
+            return Judgement(found == claim.value, found)
+        value = _figure(claim, claim.of, claim.flow, compared.of, find)
+        if claim.per is not None:
+            base = _figure(claim, subject_per(claim), claim.per.flow, compared.per, find)
+            value = value / base if base else math.inf
+    except UsageError as error:
+        return Judgement(False, str(error))
+    said = stated(claim)
+    agrees = {
+        "about": abs(value - said.value) <= said.slack * (1 + _HAIR),
+        "above": value > said.value,
+        "below": value < said.value,
+    }[claim.relation]
+    return Judgement(agrees, written(value, said.kind), value)
+
+
+_HAIR = 1e-9
+"""Relative; what is worked out in binary may miss a decimal bound by so much."""
+
+
+def written(value: float, kind: str) -> str:
+    """As it is told: three digits."""
+    match kind:
+        case "rate":
+            return units.rate(value)
+        case "time":
+            return units.seconds(value)
+        case "size":
+            return units.size(value)
+        case "ratio":
+            return units.percent(value)
+        case _:
+            return units.number(value)
+
+
+def _figure(
+    claim: Claim, subject: Subject, flow: int | None, experiment: Experiment | None, find: FindRun
+) -> float:
+    """In base units. Raises UsageError where there is none."""
+    if subject == ARITHMETIC:
+        return evaluate(claim.formula)
+    assert experiment is not None  # all others are of one
+    if subject in KNOWN:
+        return KNOWN[subject].of(experiment)
+    return float(MEASURED[subject].of(_part(claim, flow, experiment, find)))
+
+
+def _part(claim: Claim, flow: int | None, experiment: Experiment | None, find: FindRun) -> RunPart:
+    """Raises UsageError for a run that the lab itself does not believe."""
+    assert experiment is not None
+    whole = find(experiment)
+    fidelity = whole.run.fidelity
+    if fidelity.status == "invalid":
+        raise UsageError(f"the lab calls the run invalid: {next(iter(fidelity.reasons), 'no reason given')}")
+    start, end = (units.parse(text, "time") if text else None for text in (claim.start, claim.end))
+    return RunPart(whole, flow, start, end)

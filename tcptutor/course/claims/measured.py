@@ -1,0 +1,186 @@
+"""What is measured in a run, or in a part of it: the figures that claims are of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from statistics import fmean
+from typing import NamedTuple, NoReturn
+
+from tcptutor.course.claims.claim import Subject
+from tcptutor.course.claims.run_part import RunPart
+from tcptutor.errors import UsageError
+from tcptutor.theory import jain_index
+
+
+class MeasuredFigure(NamedTuple):
+    """Something measured in a run. `of` raises UsageError for a part of a run that does not have it."""
+
+    kind: str
+    of: Callable[[RunPart], float]
+    by_flow: bool = True
+    """Whether one flow has it."""
+    timed: bool = True
+    """Whether a part of the time has it."""
+
+
+def mean_rtt(part: RunPart) -> float:
+    """s, the mean over the flows."""
+    return fmean([flow.mean_rtt_s for flow in part.flows if flow.mean_rtt_s] or [0.0])
+
+
+def _rtts(part: RunPart) -> list[float]:
+    """The smoothed RTTs at every sample, s."""
+    found = [rtt for each in part.intervals for rtt in each.column("rtt") if rtt > 0]
+    return found or _none("no RTT was measured")
+
+
+def loss_rate(part: RunPart) -> float:
+    """Loss events per segment sent."""
+    sent = sum(flow.segments for flow in part.flows)
+    return sum(flow.losses for flow in part.flows) / sent if sent else 0.0
+
+
+def _grown(part: RunPart, column: str) -> float:
+    return sum(each.grown(column) for each in part.intervals)
+
+
+def queue_drops(part: RunPart) -> float:
+    """Packets that the bottleneck's queue dropped."""
+    from tcptutor.analysis.observed.path import Direction  # noqa: PLC0415
+
+    return Direction(part.run).drops(part.start, part.end)
+
+
+def largest_cwnd(part: RunPart) -> float:
+    """Segments, of the flow with the largest."""
+    return max(float(max(each.column("cwnd"))) for each in part.intervals)
+
+
+def cov(part: RunPart) -> float:
+    """Coefficient of variation of a flow's throughput from second to second, the mean over the flows."""
+    from tcptutor.analysis.observed.figures import figures  # noqa: PLC0415
+
+    found = [
+        each.cov
+        for each in figures(part.measured)
+        if each.cov is not None and part.flow in (None, each.flow + 1)
+    ]
+    return fmean(found or _none("too few whole seconds for a variation"))
+
+
+def cov_between(part: RunPart) -> float:
+    """Coefficient of variation of the flows' means."""
+    from tcptutor.analysis.observed.figures import cov_between as between_flows  # noqa: PLC0415
+
+    found = between_flows(part.measured)
+    return _none("one flow alone does not vary") if found is None else found
+
+
+def share(part: RunPart) -> float:
+    """Of all flows' throughput, by one."""
+    total = sum(flow.throughput_bps for flow in part.measured.flows)
+    return part.flows[0].throughput_bps / total if total else _none("nothing arrived")
+
+
+def first_loss(part: RunPart) -> float:
+    """When the first flow answered a loss, s since the traffic began."""
+    times: list[float] = [trace.column("t")[at] for trace in part.traces for at in trace.cuts.losses[:1]]
+    return min(times or _none("nothing was lost in this run"))
+
+
+def slow_start_end(part: RunPart) -> float:
+    """When slow start ended, for BBR STARTUP; s since the traffic began, the mean over the flows."""
+    from tcptutor.analysis.observed.flow import phases  # noqa: PLC0415
+
+    ends = []
+    for trace in part.traces:
+        found = phases(trace, part.run.experiment.algorithm(trace.flow))
+        ends += [phase.end for phase in found if phase.name == "slow-start" and phase.end < found[-1].end][:1]
+    return fmean(ends or _none("no flow left slow start in this run"))
+
+
+def completion(part: RunPart) -> float:
+    """How long the flow that took longest had to send all that it had, s."""
+    times = [flow.completion_s for flow in part.flows if flow.completion_s is not None]
+    return max(times or _none("no flow had a fixed amount to send, or none was done"))
+
+
+def udp_rate(part: RunPart) -> float:
+    """Payload that UDP's receivers got, bit/s."""
+    if not part.timed:
+        return sum(flow.received_bps for flow in part.udp)
+    pairs = [(first, last) for first, last in part.udp_samples() if last.t > first.t]
+    return sum(
+        8 * (last.received - first.received) / (last.t - first.t)
+        for first, last in pairs or _none("no UDP flow was measured then")
+    )
+
+
+def udp_loss(part: RunPart) -> float:
+    """Share of the datagrams that did not arrive."""
+    if part.timed:
+        pairs = list(part.udp_samples())
+        lost = sum(last.lost - first.lost for first, last in pairs)
+        sent = sum(last.datagrams - first.datagrams for first, last in pairs)
+    else:
+        lost, sent = (sum(getattr(flow, name) for flow in part.udp) for name in ("lost", "datagrams"))
+    return lost / sent if sent else _none("no datagram was sent")
+
+
+def _told(values: Iterable[float | None], what: str) -> list[float]:
+    return [value for value in values if value is not None] or _none(f"nothing tells of {what}")
+
+
+def _none(why: str) -> NoReturn:
+    raise UsageError(why)
+
+
+MEASURED: dict[Subject, MeasuredFigure] = {
+    "throughput": MeasuredFigure("rate", lambda part: part.throughput),
+    "rtt": MeasuredFigure("time", mean_rtt),
+    "min-rtt": MeasuredFigure("time", lambda part: min(_rtts(part))),
+    "max-rtt": MeasuredFigure("time", lambda part: max(_rtts(part))),
+    "used": MeasuredFigure("ratio", lambda part: part.used),
+    "idle": MeasuredFigure("ratio", lambda part: 1 - part.used),
+    "losses": MeasuredFigure("number", lambda part: sum(flow.losses for flow in part.flows)),
+    "sent-again": MeasuredFigure("number", lambda part: sum(flow.retransmits for flow in part.flows)),
+    "loss-rate": MeasuredFigure("ratio", loss_rate),
+    "timeouts": MeasuredFigure("number", lambda part: _grown(part, "total_rto")),
+    "queue-drops": MeasuredFigure("number", queue_drops, by_flow=False),
+    "marks": MeasuredFigure("number", lambda part: _grown(part, "delivered_ce")),
+    "cwnd": MeasuredFigure("number", lambda part: fmean(flow.mean_cwnd_segments for flow in part.flows)),
+    "max-cwnd": MeasuredFigure("number", largest_cwnd),
+    "jain": MeasuredFigure(
+        "number", lambda part: jain_index(flow.throughput_bps for flow in part.flows), by_flow=False
+    ),
+    "cov": MeasuredFigure("number", cov),
+    "cov-between": MeasuredFigure("number", cov_between, by_flow=False),
+    "share": MeasuredFigure("ratio", share),
+    "first-loss": MeasuredFigure("time", first_loss, timed=False),
+    "slow-start-end": MeasuredFigure("time", slow_start_end, timed=False),
+    "completion": MeasuredFigure("time", completion, timed=False),
+    "udp-rate": MeasuredFigure("rate", udp_rate),
+    "udp-loss": MeasuredFigure("ratio", udp_loss),
+    "udp-jitter": MeasuredFigure(
+        "time", lambda part: fmean(_told((flow.jitter_s for flow in part.udp), "jitter")), timed=False
+    ),
+    "udp-out-of-order": MeasuredFigure(
+        "number", lambda part: sum(_told((flow.out_of_order for flow in part.udp), "order")), timed=False
+    ),
+}
+
+
+def cause(part: RunPart) -> str:
+    """What limited the flows, or one of them; of a part of the time what did so for most of it."""
+    verdict = part.whole.report.verdict
+    mine = [flow for flow in verdict.flows if part.flow in (None, flow.flow + 1)]
+    if not part.timed:
+        if part.flow is None:
+            return verdict.limited_by
+        return mine[0].limited_by if mine else _none(f"no flow {part.flow} was measured in this run")
+    took = Counter[str]()
+    for flow in mine:
+        for second in flow.seconds:
+            took[second.limited_by] += max(0.0, min(second.end, part.end) - max(second.start, part.start))  # type: ignore[assignment]
+    return took.most_common(1)[0][0] if took else _none("no flow was measured then")

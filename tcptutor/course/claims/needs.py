@@ -1,0 +1,111 @@
+"""Which runs a claim needs: the page's own experiment, or another one, with what is set differently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, Protocol
+
+from msgspec.structs import replace
+
+from tcptutor.course.activity import Setting
+from tcptutor.course.claims.claim import ARITHMETIC, MEASURED_SUBJECTS, Claim, Subject
+from tcptutor.errors import UsageError
+from tcptutor.spec import Experiment
+
+
+class PageSetup(NamedTuple):
+    """What a page runs, for claims that are of it."""
+
+    name: str
+    """Full name of the experiment."""
+    settings: Mapping[str, Setting]
+    """What the page sets over it."""
+    columns: Mapping[str, tuple[Setting, ...]] = {}
+    """Of a sweep: the values of its axis, and those of the parameters that go along with it, n-th with n-th."""
+
+    def over(self, settings: Mapping[str, Setting]) -> dict[str, Setting]:
+        """All that is set where `settings` come over the page's. A value of a sweep's axis brings along what goes with
+        it."""
+        along: dict[str, Setting] = {}
+        axis = next(iter(self.columns), "")
+        values = [str(value) for value in self.columns.get(axis, ())]
+        if (at := str(settings.get(axis, ""))) in values:
+            along = {name: column[values.index(at)] for name, column in self.columns.items()}
+        return {**self.settings, **along, **settings}
+
+
+class BuildExperiment(Protocol):
+    """Makes the experiment of a full or short name with settings over it, such as `Catalogue.build`."""
+
+    def __call__(self, name: str, overrides: Mapping[str, str]) -> Experiment: ...
+
+
+class ClaimRun(NamedTuple):
+    """The experiments that a claim compares, with the seed of one of its runs."""
+
+    of: Experiment | None
+    """None for arithmetic."""
+    per: Experiment | None = None
+    """What a ratio is to."""
+
+
+def claim_run(claim: Claim, module: str, page: PageSetup | None, build: BuildExperiment) -> ClaimRun:
+    """With the first seed. Names without a module are those of `module`.
+
+    Raises UsageError where nothing says what is run, and for a name or a setting that is none.
+    """
+    if claim.of == ARITHMETIC:
+        return ClaimRun(None)
+    name, settings = _named(module, claim.experiment), dict(claim.set)
+    if not name:
+        if page is None:
+            raise UsageError("this page runs nothing: name an experiment")
+        name, settings = page.name, page.over(settings)
+    of = build(name, _texts(settings))
+    if claim.per is None:
+        return ClaimRun(of)
+    other, over = _named(module, claim.per.experiment), dict(claim.per.set)
+    if not other:
+        over = {**claim.set, **over}
+        over = over if claim.experiment or page is None else page.over(over)
+    return ClaimRun(of, build(other or name, _texts(over)))
+
+
+def seeds(claim: Claim, first: ClaimRun) -> Iterator[ClaimRun]:
+    """What is compared with each of the claim's seeds; once where nothing has to run, or where all runs are equal."""
+    by_chance = is_measured(claim) and any(each is not None and _draws(each) for each in first)
+    for more in range(claim.seeds if by_chance else 1):
+        yield ClaimRun(*(each and replace(each, seed=each.seed + more) for each in first))
+
+
+def _draws(experiment: Experiment) -> bool:
+    """Whether the path draws random numbers: without any, runs with different seeds are the same run."""
+    path = experiment.path
+    drawn = (path.loss, path.jitter, path.duplicate, path.reorder, path.reverse_loss)
+    return any(drawn) or any(change.name in ("loss", "jitter") for change in path.changes)
+
+
+def is_measured(claim: Claim) -> bool:
+    """Whether it takes a run to judge it."""
+    return any(subject in MEASURED_SUBJECTS for subject in claim.subjects)
+
+
+def subject_per(claim: Claim) -> Subject:
+    """What a ratio is to."""
+    return (claim.per.of if claim.per else None) or claim.of
+
+
+def runs(claim: Claim, compared: ClaimRun) -> Iterator[Experiment]:
+    """Those of the experiments that have to run."""
+    if compared.of is not None and claim.of in MEASURED_SUBJECTS:
+        yield compared.of
+    if compared.per is not None and subject_per(claim) in MEASURED_SUBJECTS:
+        yield compared.per
+
+
+def _named(module: str, name: str) -> str:
+    return name if not name or "/" in name else f"{module}/{name}"
+
+
+def _texts(settings: Mapping[str, Setting]) -> dict[str, str]:
+    return {name: str(value) for name, value in settings.items()}

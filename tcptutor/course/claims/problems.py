@@ -1,0 +1,150 @@
+"""What is wrong with a claim before anything runs: it does not stand on its page, or it could never be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import get_args
+
+from msgspec.structs import replace
+
+from tcptutor import units
+from tcptutor.analysis.models import LimitedBy
+from tcptutor.course.claims.arithmetic import evaluate
+from tcptutor.course.claims.claim import ARITHMETIC, CAUSE, MEASURED_SUBJECTS, Claim, Subject
+from tcptutor.course.claims.judge import judge
+from tcptutor.course.claims.measured import MEASURED
+from tcptutor.course.claims.needs import BuildExperiment, ClaimRun, PageSetup, claim_run, is_measured
+from tcptutor.course.claims.run_part import MeasuredRun
+from tcptutor.course.claims.stated import stated
+from tcptutor.course.claims.words import in_one_line
+from tcptutor.errors import UnitError, UsageError
+from tcptutor.spec import Experiment
+
+MOST_SEEDS = 20
+
+
+def problems(
+    claim: Claim,
+    texts: Iterable[str],
+    module: str,
+    page: PageSetup | None,
+    build: BuildExperiment,
+    formulas: bool = True,
+) -> Iterator[tuple[str, str]]:
+    """Key and reason of each. `texts` are those in which the claim may stand.
+
+    formulas: whether to work out what is known before any run, and to say where it is otherwise.
+    """
+    wrong = [*_words(claim, texts), *_keys(claim)]
+    yield from wrong
+    try:
+        compared = claim_run(claim, module, page, build)
+    except UsageError as error:
+        yield "experiment" if page is None else "set", str(error)
+        return
+    wrong += (more := list(_of_experiment(claim, compared)))
+    yield from more
+    if formulas and not wrong and not is_measured(claim):
+        judgement = judge(claim, compared, _no_run)
+        if not judgement.agrees:
+            yield "", f"{claim.text!r}: the formula gives {judgement.found}"
+
+
+def _words(claim: Claim, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    if not claim.text.strip():
+        yield "text", "is empty"
+    elif not any(in_one_line(claim.text) in in_one_line(text) for text in texts):
+        after = "" if claim.anywhere else " after the run"
+        yield "text", f"{claim.text!r} does not stand on the page{after}"
+
+
+def _keys(claim: Claim) -> Iterator[tuple[str, str]]:
+    if not 1 <= claim.seeds <= MOST_SEEDS:
+        yield "seeds", f"{claim.seeds} is out of bounds: 1 to {MOST_SEEDS}"
+    if claim.relation != "about" and claim.within:
+        yield "within", f"does not belong to {claim.relation!r}: leave it out, or take relation = 'about'"
+    if (claim.of == ARITHMETIC) != bool(claim.formula):
+        yield "formula", "belongs to of = 'arithmetic', and to that alone"
+    if claim.of == CAUSE:
+        yield from _of_cause(claim)
+        return
+    for key, each in (("value", replace(claim, within="")), ("within", claim)):
+        try:
+            stated(each)
+        except UnitError as error:
+            yield key, str(error)
+            break
+    if claim.formula:
+        try:
+            evaluate(claim.formula)
+        except UsageError as error:
+            yield "formula", str(error)
+    yield from _part_keys(claim)
+
+
+def _of_cause(claim: Claim) -> Iterator[tuple[str, str]]:
+    names = get_args(LimitedBy)
+    if claim.value not in names:
+        yield "value", f"{claim.value!r} is no cause: take one of {', '.join(names)}"
+    if claim.relation != "about" or claim.within or claim.per:
+        yield "of", "a cause is the same or another one: leave relation, within and per out"
+    yield from _part_keys(claim)
+
+
+def _part_keys(claim: Claim) -> Iterator[tuple[str, str]]:
+    times = []
+    for key, text in (("start", claim.start), ("end", claim.end)):
+        if not text:
+            continue
+        try:
+            times.append(units.parse(text, "time"))
+        except UnitError as error:
+            yield key, str(error)
+        for subject in claim.subjects:
+            if subject not in MEASURED_SUBJECTS or (subject in MEASURED and not MEASURED[subject].timed):
+                yield key, f"{subject} is not of a part of the time: leave it out"
+    if len(times) == 2 and times[0] >= times[1]:
+        yield "end", f"{claim.end} is not after {claim.start}, where it begins"
+    other = claim.per.flow if claim.per else None
+    for key, flow, subject in (("flow", claim.flow, claim.of), ("per.flow", other, claim.subjects[-1])):
+        if flow is not None:
+            yield from ((key, reason) for reason in _of_flow(flow, subject))
+    if claim.of == "share" and claim.flow is None:
+        yield "flow", "is missing: of which flow is the share?"
+
+
+def _of_flow(flow: int, subject: Subject) -> Iterator[str]:
+    if flow < 1:
+        yield f"{flow} is out of bounds: flows are counted from 1"
+    if subject not in MEASURED_SUBJECTS or (subject in MEASURED and not MEASURED[subject].by_flow):
+        yield f"{subject} is not of one flow: leave it out"
+
+
+def _of_experiment(claim: Claim, compared: ClaimRun) -> Iterator[tuple[str, str]]:
+    """Flows and times that the experiment does not have."""
+    other = claim.per.flow if claim.per else None
+    pairs = (
+        ("flow", claim.flow, compared.of, claim.of),
+        ("per.flow", other, compared.per, claim.subjects[-1]),
+    )
+    for key, flow, experiment, subject in pairs:
+        if flow is not None and experiment is not None:
+            udp = subject.startswith("udp-")
+            number = experiment.pairs * experiment.flows.udp_streams if udp else experiment.total_streams
+            if flow > number:
+                yield key, f"the experiment has {number} only"
+    for key, text in (("start", claim.start), ("end", claim.end)):
+        for experiment in compared:
+            if experiment is not None and text and _after(text, experiment):
+                yield key, f"{text} is after the run's end at {units.seconds(experiment.seconds)}"
+
+
+def _after(text: str, experiment: Experiment) -> bool:
+    try:
+        return units.parse(text, "time") > experiment.seconds
+    except UnitError:
+        return False
+
+
+def _no_run(experiment: Experiment) -> MeasuredRun:
+    raise AssertionError(f"what is known before the run needs none: {experiment.name}")

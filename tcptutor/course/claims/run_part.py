@@ -1,0 +1,121 @@
+"""A run, and the part of it that a claim is about: one flow or all, the measured time or another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, NoReturn
+
+from tcptutor.errors import UsageError
+from tcptutor.run import FlowResult, Run, UdpResult, UdpSample
+
+if TYPE_CHECKING:
+    from tcptutor.analysis import Report
+    from tcptutor.analysis.observed.evidence import Measured
+    from tcptutor.analysis.observed.flow import Interval, Trace
+
+
+_SLACK = 1e-3
+"""Seconds by which a sample may come beside its time."""
+
+
+class MeasuredRun:
+    """A run, and what the analysis makes of it, each worked out once."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @cached_property
+    def measured(self) -> Measured:
+        from tcptutor.analysis.observed.evidence import measure  # noqa: PLC0415  # the course loads without it
+
+        return measure(self.run)
+
+    @cached_property
+    def report(self) -> Report:
+        from tcptutor.analysis import report_of  # noqa: PLC0415
+
+        return report_of(self.measured)
+
+
+class RunPart:
+    """What a claim is about of a run: one flow or all, the measured time or another part.
+
+    Its figures raise UsageError, one line, where the run does not have them.
+    """
+
+    def __init__(
+        self,
+        whole: MeasuredRun,
+        flow: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
+    ) -> None:
+        """flow: counted from 1. start, end: s since the traffic began."""
+        self.whole, self.run, self.flow = whole, whole.run, flow
+        self.timed = start is not None or end is not None
+        experiment = self.run.experiment
+        self.start = experiment.flows.warmup if start is None else start
+        self.end = experiment.seconds if end is None else end
+
+    @cached_property
+    def measured(self) -> Measured:
+        from tcptutor.analysis.observed.evidence import between  # noqa: PLC0415
+
+        return between(self.whole.measured, self.start, self.end) if self.timed else self.whole.measured
+
+    @property
+    def flows(self) -> list[FlowResult]:
+        mine = [each for each in self.measured.flows if self.flow in (None, each.flow + 1)]
+        return mine or self._nothing()
+
+    @property
+    def intervals(self) -> list[Interval]:
+        mine = [each for each in self.measured.intervals if self.flow in (None, each.flow + 1)]
+        return mine or self._nothing()
+
+    @property
+    def traces(self) -> list[Trace]:
+        """Of the whole run."""
+        mine = [each for each in self.measured.traces if self.flow in (None, each.flow + 1)]
+        return mine or self._nothing()
+
+    @property
+    def udp(self) -> list[UdpResult]:
+        from tcptutor.analysis.observed.udp import udp_results  # noqa: PLC0415
+
+        mine = [each for each in udp_results(self.run) if self.flow in (None, each.flow + 1)]
+        return mine or self._nothing("UDP flow")
+
+    def udp_samples(self) -> Iterator[tuple[UdpSample, UdpSample]]:
+        """The last sample of each UDP flow before the part begins, and the last one in it."""
+        by_flow: dict[int, list[UdpSample]] = {}
+        for row in self.run.udp_samples:
+            if self.flow in (None, row.flow + 1) and row.t <= self.end + _SLACK:
+                by_flow.setdefault(row.flow, []).append(row)
+        for rows in by_flow.values():
+            before = [row for row in rows if row.t <= self.start + _SLACK]
+            yield (before or rows)[-1 if before else 0], rows[-1]
+
+    @property
+    def throughput(self) -> float:
+        """Payload that arrived, bit/s."""
+        if self.flow is not None:
+            return self.flows[0].throughput_bps
+        if not self.measured.flows and self.run.experiment.total_streams:
+            self._nothing()
+        return self.measured.throughput
+
+    @property
+    def used(self) -> float:
+        """Throughput over what the link carries."""
+        from tcptutor.analysis.observed.path import Direction  # noqa: PLC0415
+
+        goodput = Direction(self.run).goodput(self.start, self.end)
+        if not goodput:
+            raise UsageError("the link is not shaped: no share of it is used")
+        return self.throughput / goodput
+
+    def _nothing(self, what: str = "flow") -> NoReturn:
+        when = "then" if self.timed else "in this run"
+        raise UsageError(f"no {what} {self.flow or ''}".rstrip() + f" was measured {when}")

@@ -1,0 +1,171 @@
+"""What the linter has to say of terms and words: where terms stand in bold, how they are spelled, words said twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from tcptutor.course import prose
+from tcptutor.course.files import LessonFile
+from tcptutor.course.glossary import NAME, Term, bold, glossary
+from tcptutor.course.model import Course, Step
+from tcptutor.errors import ContentError
+
+_TOLD = ("ask", "hints", "explanation", "feedback", "text")
+"""Fields of activities that a student reads."""
+_CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`]*`", re.DOTALL)
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_JOINT = re.compile(r"[\s\u2010-\u2014-]+|")
+"""What may stand between two words of one term, and also nothing."""
+_TWICE = re.compile(r"\b([a-z]+)\s+\1\b", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
+MOST_SENTENCES = 3
+
+
+class PageText(NamedTuple):
+    """One text of the course."""
+
+    file: LessonFile
+    key: str
+    text: str
+
+
+def wording(course: Course, root: Path, files: dict[tuple[str, str], Path]) -> Iterator[str]:
+    """Every problem of the course's terms and words, one line each. `files` has the pages' by module and step."""
+    try:
+        terms = glossary(root)
+    except ContentError as error:
+        yield str(error)
+        return
+    own = LessonFile(root / NAME, root)
+    pages = {
+        f"{module.id}/{step.id}": (step, LessonFile(files[module.id, step.id], root))
+        for module in course.modules
+        for step in module.steps
+    }
+    yield from (str(own.problem(reason, key)) for key, reason in _entries(terms, tuple(pages)))
+    yield from _explained(terms, pages, own)
+    yield from _too_early(terms, pages)
+    spelling = Spelling(terms)
+    texts = [text for step, file in pages.values() for text in _texts(step, file)]
+    texts += [PageText(own, f"term {term.word!r}", term.text) for term in terms]
+    for file, key, text in texts:
+        for said in _TWICE.finditer(text):
+            yield str(file.problem(f"has a word twice: {said[0]!r}", key))
+        for written, right in spelling.misspelt(text):
+            yield str(file.problem(f"{written!r} is spelled {right!r} in {NAME}", key))
+
+
+def _entries(terms: tuple[Term, ...], pages: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """What is wrong with the glossary itself: key and reason."""
+    first: dict[str, Term] = {}
+    for term in terms:
+        key = f"term {term.word!r}"
+        for form in term.forms:
+            other = first.setdefault(form.casefold(), term)
+            if other is not term:
+                yield key, f"{form!r} is a term already, {other.word!r}: leave one of them out"
+        sentences = len(_SENTENCE_END.findall(term.text))
+        if not prose.is_sentence(term.text) or not 1 <= sentences <= MOST_SENTENCES:
+            yield f"{key}.text", f"has {sentences} sentences: write one to {MOST_SENTENCES}"
+        if term.read not in pages:
+            yield f"{key}.read", f"there is no page {term.read!r}: give MODULE/PAGE"
+
+
+def _explained(
+    terms: tuple[Term, ...], pages: dict[str, tuple[Step, LessonFile]], own: LessonFile
+) -> Iterator[str]:
+    """What stands in bold is a term, on the page that its entry names, once."""
+    by_form = {form.casefold(): term for term in terms for form in term.forms}
+    where: dict[str, str] = {}
+    for page, (step, file) in pages.items():
+        for word in bold(step.prose):
+            term = by_form.get(word.casefold())
+            if term is None:
+                reason = f"**{word}** is no term of {NAME}: bold is for terms where they are first used"
+                yield str(file.problem(reason, "prose"))
+            elif term.word in where:
+                reason = f"**{word}** is explained on {where[term.word]!r} already: bold is for its first use"
+                yield str(file.problem(reason, "prose"))
+            else:
+                where[term.word] = page
+    for term in terms:
+        there = where.get(term.word)
+        if there is None and term.read in pages:
+            reason = f"does not stand in **bold** in the prose of {term.read!r}"
+            yield str(own.problem(reason, f"term {term.word!r}.read"))
+        elif there is not None and there != term.read:
+            yield str(own.problem(f"is {there!r}, where it stands in bold", f"term {term.word!r}.read"))
+
+
+def _too_early(terms: tuple[Term, ...], pages: dict[str, tuple[Step, LessonFile]]) -> Iterator[str]:
+    """No page's prose has an abbreviation before the page that explains it."""
+    order = list(pages)
+    first = {term.short: order.index(term.read) for term in terms if term.short and term.read in pages}
+    for number, (step, file) in enumerate(pages.values()):
+        found = {word.removesuffix("s") for word in _WORD.findall(_CODE.sub(" ", step.prose))}
+        for short in sorted(found & first.keys()):
+            if number < first[short]:
+                reason = f"{short!r} is explained later, on {order[first[short]]!r}: write it out, or explain it here"
+                yield str(file.problem(reason, "prose"))
+
+
+class Spelling:
+    """How terms are written: hyphens, blanks and capitals as the glossary has them."""
+
+    def __init__(self, terms: tuple[Term, ...]) -> None:
+        self._forms = {form for term in terms for form in term.forms}
+        self._by_letters = {"".join(_WORD.findall(form)).casefold(): form for form in self._forms}
+        self._most_words = max((len(_WORD.findall(form)) for form in self._forms), default=0)
+
+    def misspelt(self, text: str) -> Iterator[tuple[str, str]]:
+        """What stands there, and how it should be written. Code is no matter."""
+        text = _CODE.sub(lambda code: " " * len(code[0]), text)
+        words = list(_WORD.finditer(text))
+        for at, word in enumerate(words):
+            letters = ""
+            for end in range(at, min(at + self._most_words, len(words))):
+                if end > at and not _JOINT.fullmatch(text, words[end - 1].end(), words[end].start()):
+                    break
+                letters += words[end][0].casefold()
+                form = self._by_letters.get(letters) or self._by_letters.get(letters.removesuffix("s"))
+                if form is not None:
+                    written = " ".join(text[word.start() : words[end].end()].split())
+                    if not self._is_right(written):
+                        yield written, form
+
+    def _is_right(self, written: str) -> bool:
+        """As one of the forms, or its plural; with a capital at the beginning of a sentence."""
+        singular = written.removesuffix("s")
+        small = {each[:1].lower() + each[1:] for each in (written, singular)}
+        return bool(({written, singular} | small) & self._forms)
+
+
+def _texts(step: Step, file: LessonFile) -> Iterator[PageText]:
+    """All that a student may read on a page."""
+    yield PageText(file, "title", step.title)
+    yield PageText(file, "prose", step.prose)
+    yield PageText(file, "after", step.after)
+    for activity in step.activities:
+        where = f"{activity.table} {activity.id}" if activity.many else activity.table
+        for key, text in _told(activity):
+            yield PageText(file, f"{where}: {key}", text)
+
+
+def _told(struct: msgspec.Struct) -> Iterator[tuple[str, str]]:
+    """Key and text of the fields in _TOLD, of a struct and of those in it."""
+    for field in struct.__struct_fields__:
+        value = getattr(struct, field)
+        if isinstance(value, str):
+            if field in _TOLD:
+                yield field, value
+        elif isinstance(value, tuple):
+            for number, each in enumerate(value, start=1):
+                if isinstance(each, str) and field in _TOLD:
+                    yield f"{field}[{number}]", each
+                elif isinstance(each, msgspec.Struct):
+                    yield from ((f"{field}[{number}].{key}", text) for key, text in _told(each))

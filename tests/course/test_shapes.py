@@ -1,0 +1,104 @@
+"""A prediction that is one of some drawings: what may be written, and what each choice is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from tcptutor.course import MarkContext
+from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activities.shape import ShapePrediction
+from tcptutor.course.activity import Activity
+from tcptutor.errors import UsageError
+
+from .conftest import whole_run
+
+RUN = MarkContext(run=whole_run())
+TEETH = {
+    "draw": "\n /| /|\n/ |/ |\n",
+    "text": "It climbs slowly and falls by half.",
+    "correct": True,
+    "feedback": "One segment each RTT, then a loss.",
+}
+FLAT = {"draw": "------", "text": "It stays level.", "feedback": "Nothing tells the sender to stay."}
+STEPS = {"draw": "  __\n__  ", "text": "It jumps once.", "feedback": "A window moves by segments."}
+TABLE: dict[str, Any] = {
+    "ask": "How will cwnd look?",
+    "hints": ["What does a loss do?", "And what comes between two losses?"],
+    "shape": [TEETH, FLAT, STEPS],
+}
+
+
+def table(**changes: Any) -> Predict:
+    return msgspec.convert({**TABLE, **changes}, Predict)
+
+
+def made(of: Predict) -> Activity:
+    return of.activity(lambda name, _set: pytest.fail(name))
+
+
+def test_a_prediction_with_shapes_is_one_of_them() -> None:
+    shapes = made(table())
+    assert isinstance(shapes, ShapePrediction)
+    assert table().contradiction() is None
+    assert shapes.contradiction() is None
+    assert list(shapes.problems()) == []
+    assert shapes.shapes[0].rows == (" /| /|", "/ |/ |")
+
+
+def test_it_is_told_nothing_before_the_run_and_its_own_feedback_after_it() -> None:
+    shapes = made(table())
+    for number in range(3):
+        assert shapes.mark((number,)).feedback == ""
+    assert shapes.mark((0,), RUN).feedback == "That is its shape. One segment each RTT, then a loss."
+    wrong = shapes.mark((1,), RUN)
+    assert wrong.feedback == "Nothing tells the sender to stay. It is 1: It climbs slowly and falls by half."
+    assert wrong.correct is None
+    assert shapes.mark((), RUN).feedback == ""
+
+
+@pytest.mark.parametrize("given", [(3,), (-1,), (0, 1), "1"])
+def test_what_is_none_of_them_is_no_prediction(given: tuple[int, ...] | str) -> None:
+    with pytest.raises(UsageError):
+        made(table()).mark(given)
+
+
+def shape(of: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {"shape": [TEETH, {**of, **changes}, STEPS]}
+
+
+REFUSED = {
+    "two": ({"shape": [TEETH, FLAT]}, "give 3 or 4"),
+    "none right": (shape(FLAT) | {"shape": [FLAT, STEPS, FLAT]}, "0 are correct"),
+    "two right": (shape(FLAT, correct=True), "2 are correct"),
+    "a unit": ({"unit": "time"}, "leave out `unit`"),
+}
+
+
+@pytest.mark.parametrize(("changes", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_chosen_from_is_not_loaded(changes: dict[str, Any], said: str) -> None:
+    of = table(**changes)
+    wrong = of.contradiction() or made(of).contradiction()
+    assert wrong is not None
+    assert said in wrong[1]
+
+
+LINTED = {
+    "too high": (shape(FLAT, draw="x\n" * 6), "shape[2].draw", "6 rows"),
+    "too wide": (shape(FLAT, draw="x" * 25), "shape[2].draw", "25 columns"),
+    "empty": (shape(FLAT, draw="\n"), "shape[2].draw", "0 rows"),
+    "a tab": (shape(FLAT, draw="a\tb"), "shape[2].draw", "not printed"),
+    "no sentence": (shape(FLAT, text="flat"), "shape[2].text", "needs a sentence"),
+    "no feedback": (shape(FLAT, feedback=""), "shape[2].feedback", "needs a sentence"),
+    "drawn twice": (shape(FLAT, draw=TEETH["draw"]), "shape.draw", "alike"),
+    "said twice": (shape(FLAT, text=TEETH["text"]), "shape.text", "alike"),
+    "no hints": ({"hints": []}, "hints", "levels"),
+}
+
+
+@pytest.mark.parametrize(("changes", "key", "said"), LINTED.values(), ids=LINTED)
+def test_the_linter_judges_drawings_and_words(changes: dict[str, Any], key: str, said: str) -> None:
+    problems = list(made(table(**changes)).problems())
+    assert any(found == key and said in reason for found, reason in problems), problems

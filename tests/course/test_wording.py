@@ -1,0 +1,157 @@
+"""Terms: in bold where they are explained, in the glossary, and spelled as it has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tcptutor.course import lint, load
+from tcptutor.course.glossary import Term, glossary, of_name
+from tcptutor.course.wording import Spelling
+
+from .conftest import MODULE, Edit
+
+GLOSSARY = "glossary.toml"
+FIRST = f"{MODULE}/01-what-a-stream-is.md"
+KNEE = f"{MODULE}/06-up-to-the-knee.md"
+ENTRY = """
+[[term]]
+word = "slow start"
+text = "Doubles the congestion window in each RTT."
+read = "parallel-streams/one-lossy-flow"
+"""
+
+CASES = {
+    "a bold word that is no term": (
+        KNEE,
+        "Random loss does",
+        "Random **noise** does",
+        f"{KNEE}: prose: **noise** is no term of glossary.toml",
+    ),
+    "a term that is explained twice": (
+        KNEE,
+        "Random loss does",
+        "A **queue** does",
+        f"{KNEE}: prose: **queue** is explained on 'parallel-streams/eight-flows-one-link' already",
+    ),
+    "a term that no page explains": (
+        GLOSSARY,
+        "\n[[term]]",
+        f"{ENTRY}\n[[term]]",
+        "glossary.toml: term 'slow start'.read: does not stand in **bold** in the prose of",
+    ),
+    "a page that does not explain it": (
+        GLOSSARY,
+        'read = "parallel-streams/one-small-window"',
+        'read = "parallel-streams/one-lossy-flow"',
+        "term 'receive window'.read: is 'parallel-streams/one-small-window', where it stands in bold",
+    ),
+    "a page that is not": (
+        GLOSSARY,
+        'read = "parallel-streams/one-small-window"',
+        'read = "one-small-window"',
+        "term 'receive window'.read: there is no page 'one-small-window': give MODULE/PAGE",
+    ),
+    "a term twice": (
+        GLOSSARY,
+        'also = ["flow"]',
+        'also = ["queue"]',
+        "term 'queue': 'queue' is a term already, 'stream'",
+    ),
+    "four sentences": (
+        GLOSSARY,
+        "People also say flow.",
+        "People say flow. Some say it. Some do not.",
+        "term 'stream'.text: has 4 sentences: write one to 3",
+    ),
+    "a word twice": (
+        KNEE,
+        "Random loss does",
+        "Random loss does does",
+        f"{KNEE}: prose: has a word twice: 'does does'",
+    ),
+    "a hyphen that is missing": (
+        KNEE,
+        "Random loss does",
+        "One round trip time does",
+        f"{KNEE}: prose: 'round trip time' is spelled 'round-trip time'",
+    ),
+    "in a question's feedback": (
+        KNEE,
+        "Count them all:",
+        "By Rtt count them all:",
+        f"{KNEE}: question neighbour: feedback: 'Rtt' is spelled 'RTT'",
+    ),
+    "in a choice": (
+        FIRST,
+        "The speed of the answer: the RTT",
+        "The speed of the answer: the rtt",
+        f"{FIRST}: question what-changes: choices[3].text: 'rtt' is spelled 'RTT'",
+    ),
+    "in the glossary itself": (
+        GLOSSARY,
+        "the waiting in queues",
+        "the waiting in Good-put",
+        "glossary.toml: term 'round-trip time': 'Good-put' is spelled 'goodput'",
+    ),
+    "an abbreviation before it is explained": (
+        FIRST,
+        "The network has not changed",
+        "The BDP has not changed",
+        f"{FIRST}: prose: 'BDP' is explained later, on 'parallel-streams/one-small-window'",
+    ),
+    "a key that is not": (
+        GLOSSARY,
+        'also = ["flow"]',
+        'alias = "flow"',
+        "glossary.toml: term[1].alias: is not a key",
+    ),
+}
+
+
+@pytest.mark.parametrize(("file", "old", "new", "said"), CASES.values(), ids=CASES)
+def test_the_linter_holds_the_course_to_its_glossary(
+    edit: Edit, file: str, old: str, new: str, said: str
+) -> None:
+    found = lint(edit(file, old, new))
+    assert any(said in line for line in found), found
+
+
+TERMS = (
+    Term(word="round-trip time", short="RTT", text="t", read="r"),
+    Term(word="slow start", also=("slow-start",), text="t", read="r"),
+    Term(word="queue", text="t", read="r"),
+    Term(word="HyStart", text="t", read="r"),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Round-trip times and queues. Queues! `rtt` and ``` slow  start ``` RTTs", []),
+        ("slow start, slow-start threshold, Slow start", []),
+        ("roundtrip time", ["roundtrip time"]),
+        ("round–trip time, round trip\ntimes", ["round–trip time", "round trip times"]),
+        ("a round trip takes time. A round. Trip time", []),
+        ("Hystart and hystart", ["Hystart", "hystart"]),
+        ("slowstart QUEUE", ["slowstart", "QUEUE"]),
+    ],
+)
+def test_spelling_is_that_of_the_glossary(text: str, wrong: list[str]) -> None:
+    assert [written for written, _ in Spelling(TERMS).misspelt(text)] == wrong
+
+
+def test_a_term_is_found_by_any_of_its_names() -> None:
+    root = load().root
+    assert root
+    terms = glossary(root)
+    for name in ("round-trip time", "rtt", "RTTs", "Round-trip time"):
+        found = of_name(terms, name)
+        assert found
+        assert found.short == "RTT"
+    assert of_name(terms, "nothing") is None
+
+
+def test_a_course_without_a_glossary_has_no_terms(tmp_path: Path) -> None:
+    assert glossary(tmp_path) == ()
