@@ -122,8 +122,9 @@ async def whole_runs(wanted: dict[str, Experiment]) -> AsyncGenerator[tuple[str,
     cache = RunCache()
     missing = {}
     for name, experiment in wanted.items():
-        if (run := cache.get(experiment)) is not None:
-            yield name, run
+        kept = cache.get(experiment)
+        if kept is not None:
+            yield name, kept
         else:
             missing[name] = experiment
     names, experiments = list(missing), list(missing.values())
