@@ -38,19 +38,21 @@ class RunCache:
         return self._file(experiment).exists()
 
     def get(self, experiment: Experiment) -> Run | None:
-        """None for what is not there, or damaged."""
+        """None for what is not there; what is damaged is so from then on."""
         file = self._file(experiment)
         try:
             run = load(file)
         except TutorError:
+            with contextlib.suppress(OSError):
+                file.unlink(missing_ok=True)
             return None
         with contextlib.suppress(OSError):
             os.utime(file)
         return run
 
-    def put(self, run: Run) -> None:
-        """Raises TutorError when it cannot be written."""
-        save(run, self._file(run.experiment), _ELSEWHERE)
+    def put(self, experiment: Experiment, run: Run) -> None:
+        """Keep its run. Raises TutorError when it cannot be written."""
+        save(run, self._file(experiment), _ELSEWHERE)
 
     def prune(self) -> None:
         """Remove what nobody has asked for in a long time."""

@@ -1,4 +1,5 @@
 """What users feel, measured: `python -m tests.benchmarks [--build]`. Times are ratios within one run where they can be.
+`python -m tests.benchmarks pages` measures the runs of the course's pages instead.
 
 Each line gives the figure, its goal, and whether it is met; the exit code is 1 when one is not.
 """
@@ -17,7 +18,7 @@ from tcptutor import places
 from tcptutor.backends.guest.sizes import ORDINARY
 from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
 from tcptutor.journal import Journal
-from tests.benchmarks import courses
+from tests.benchmarks import courses, pages
 from tests.benchmarks.blocking import longest_blocks
 from tests.benchmarks.pty_app import PtyApp
 from tests.cli.command import TCPTUTOR
@@ -205,6 +206,8 @@ def build() -> None:
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["pages"]:
+        return pages.main(sys.argv[2:])
     start_up()
     modules()
     long_journal()
