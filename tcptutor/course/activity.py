@@ -170,6 +170,8 @@ class Question(Activity, frozen=True, kw_only=True):
     hints: tuple[str, ...] = ()
     explanation: str = ""
     """Shown after a right answer."""
+    read: str = ""
+    """The page of the module that explains it, by its id; named after a wrong answer."""
     about_run: bool | None = None
     """True: asked once the page's experiment has been run. False: it may be read before and gives nothing of it away.
 
