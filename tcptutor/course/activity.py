@@ -51,6 +51,8 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     feedback: str = ""
     value: float | None = None
     """For a prediction: the number in its base unit; None for one that was knowingly left out."""
+    measured: float | None = None
+    """For a prediction that a run has answered: what was measured, in the same unit."""
 
 
 class MarkContext(msgspec.Struct, frozen=True, kw_only=True):

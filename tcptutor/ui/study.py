@@ -202,6 +202,16 @@ class Study:
             again=drawn is not None and self.sitting.retries and bool(mark.correct),
         )
 
+    def answered(self, activity: Activity) -> None:
+        """The run has been made that what was predicted is measured by: keep what it measured, the first time."""
+        record = self.record_of(activity)
+        if record.measured is not None or record.first is None or record.first.value is None:
+            return
+        response = self.response(activity)
+        if response and response.mark and (measured := response.mark.measured) is not None:
+            after = record.answered(measured)
+            self._change(activity, after, lambda: self._journal.answer(*self._key, activity.id, measured))
+
     def _where(self, activity: Activity) -> str:
         read = activity.read if isinstance(activity, Question) else ""
         pages = (

@@ -12,7 +12,7 @@ from tcptutor.course.sitting import Sitting
 from tcptutor.ui.widgets.page.page import Page
 
 from .made import MODULE, one_page
-from .screen import keys, press_at_once, text, until, until_text
+from .screen import keys, text, until, until_text
 
 HINTS = ("Think of the window.", "And of the RTT that it takes.")
 
@@ -102,15 +102,6 @@ async def test_tab_goes_through_the_open_questions_each_whole_on_the_screen(make
         await until_text(pilot, "It is explained on page 1, “A page”.")
         await until(pilot, lambda: is_whole(pilot.app))
         assert "1 of 8 right" in text(pilot.app)
-
-
-async def test_all_keys_at_once_answer_them_one_after_the_other(make_app, journal) -> None:
-    async with make_app(MODULE, of=PAGE).run_test(size=(80, 24)) as pilot:
-        await until_text(pilot, "0 of 8 right")
-        press_at_once(pilot.app, "tab", "1", "enter", "tab", "escape", "tab", "1", "enter")
-        await until_text(pilot, "2 of 8 right")
-        press_at_once(pilot.app, "tab", "1", "2", "enter")
-        await until_text(pilot, "3 of 8 right")
 
 
 async def test_an_exam_counts_what_is_answered(make_app) -> None:

@@ -10,7 +10,7 @@ from textual.widgets.option_list import Option
 
 from tcptutor.course.model import Module
 from tcptutor.journal import Progress
-from tcptutor.ui import keys
+from tcptutor.ui import keys, words
 from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.pages import squares
 from tcptutor.ui.screens.base import TutorScreen
@@ -98,7 +98,14 @@ class HomeScreen(TutorScreen):
         module = self._module(here)
         step = next((step for step in module.steps if step.id == position[1]), None)
         where = f"{module.number} {module.title}" + (f", “{step.title}”" if step else "")
-        return Content.assemble("Enter goes on where you were: ", (where, "bold"))
+        return Content.assemble("Enter goes on where you were: ", (where, "bold"), self._calibration())
+
+    def _calibration(self) -> str:
+        found = self.tutor.journal.calibration()
+        if found is None:
+            return ""
+        off = words.off_by(found.factor)
+        return f"\nYour {found.predictions} predictions that runs have answered were {off} in the median."
 
     def _problems(self) -> Content:
         lines = [*filter(None, [self.tutor.journal.notice]), *self.tutor.problems]

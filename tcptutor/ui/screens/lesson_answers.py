@@ -47,6 +47,7 @@ class Answers:
         """A run is there to mark against."""
         for activity in self._activities:
             if activity.against_run:
+                self._study.answered(activity)
                 self._show(activity, just_now=False)
 
     def reveal(self) -> None:
