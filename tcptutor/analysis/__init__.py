@@ -4,7 +4,7 @@
 `observed`, what samples say of a run; `compared` is where the two meet.
 """
 
-from tcptutor.analysis.compared.answered import answered
+from tcptutor.analysis.compared.answered import answer_of, answered
 from tcptutor.analysis.compared.document import document
 from tcptutor.analysis.compared.explain import FlowVerdict, Verdict, explain
 from tcptutor.analysis.compared.report import Compared, Judgement, Report, report, report_of
@@ -40,6 +40,7 @@ __all__ = [
     "ThroughputModel",
     "Verdict",
     "WindowCourse",
+    "answer_of",
     "answered",
     "candidates",
     "document",

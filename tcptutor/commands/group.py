@@ -134,7 +134,7 @@ def sweep(**given: Any) -> None:
 @click.argument("name", metavar="[NAME]", required=False)
 @JSON
 def list_(**given: Any) -> None:
-    """List what can be run, or tell all about one name: a module, an experiment, a parameter such as `loss`."""
+    """List what can be run, or tell all about one name: a module, an experiment, a parameter, a term such as `RTT`."""
     from tcptutor.commands.list import list_course  # noqa: PLC0415
 
     end(list_course, **given)

@@ -52,6 +52,8 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     feedback: str = ""
     value: float | None = None
     """For a prediction: the number in its base unit; None for one that was knowingly left out."""
+    measured: float | None = None
+    """For a prediction that a run has answered: what was measured, in the same unit."""
 
 
 class MarkContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,6 +175,8 @@ class Question(Activity, frozen=True, kw_only=True):
     hints: tuple[str, ...] = ()
     explanation: str = ""
     """Shown after a right answer."""
+    read: str = ""
+    """The page of the module that explains it, by its id; named after a wrong answer."""
     about_run: bool | None = None
     """True: asked once the page's experiment has been run. False: it may be read before and gives nothing of it away.
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from tcptutor.course.files import LessonFile
+from tcptutor.errors import ContentError
 
 NAME = "glossary.toml"
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
@@ -57,6 +58,14 @@ def glossary(root: Path) -> tuple[Term, ...]:
     """
     path = root / NAME
     return LessonFile(path, root).read(GlossaryFile).terms if path.is_file() else ()
+
+
+def readable_glossary(root: Path | None) -> tuple[Term, ...]:
+    """The terms for a student: none where it cannot be read, which the linter tells of."""
+    try:
+        return glossary(root) if root else ()
+    except ContentError:
+        return ()
 
 
 def of_name(terms: tuple[Term, ...], name: str) -> Term | None:

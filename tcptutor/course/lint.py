@@ -15,6 +15,7 @@ from tcptutor import places
 from tcptutor.course import claims, prose
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
+from tcptutor.course.activity import Question
 from tcptutor.course.experiments import Catalogue, module_folders
 from tcptutor.course.files import LessonFile
 from tcptutor.course.load import read_course
@@ -22,7 +23,7 @@ from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.published import unresolved
 from tcptutor.course.spoilers import all_texts, spoilers, texts_after
 from tcptutor.course.wording import wording
-from tcptutor.errors import UsageError
+from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import Experiment
 
 
@@ -77,6 +78,10 @@ def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> I
         before = {each.id for each in module.steps[:number] if each.experiment}
         if step.experiment and step.experiment.beside and step.experiment.beside not in before:
             yield say(f"no page before this one runs as {step.experiment.beside!r}", "experiment.beside")
+        for asked in step.of(Question):
+            if asked.read and asked.read not in by_id:
+                reason = unknown("page", asked.read, [each.id for each in module.steps])
+                yield say(reason, f"question {asked.id}: read")
 
 
 def _experiments(module: Module, used: set[str], folder: Path, root: Path) -> Iterator[str]:

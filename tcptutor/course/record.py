@@ -39,6 +39,8 @@ class ActivityRecord(msgspec.Struct, frozen=True):
     latest: Response | None = None
     right: Response | None = None
     """The first one that was marked as right."""
+    measured: float | None = None
+    """For a prediction: what the first run after it measured, in the base unit."""
 
     def responded(self, response: Response) -> ActivityRecord:
         """With one response more."""
@@ -49,6 +51,18 @@ class ActivityRecord(msgspec.Struct, frozen=True):
             latest=response,
             right=self.right or (response if response.correct else None),
         )
+
+    def answered(self, measured: float) -> ActivityRecord:
+        """With what was measured after a prediction; the first time counts."""
+        return self if self.measured is not None else msgspec.structs.replace(self, measured=measured)
+
+    @property
+    def factor(self) -> float | None:
+        """How many times too high or too low the prediction was, 1 or above; None before it was answered."""
+        value = self.first.value if self.first else None
+        if not value or not self.measured:
+            return None
+        return max(value / self.measured, self.measured / value)
 
     def hinted(self, level: int) -> ActivityRecord:
         """With the hints up to `level` shown."""

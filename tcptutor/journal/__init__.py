@@ -11,7 +11,7 @@ What the events came to is kept beside them every so often, so that a start read
 does not match them, it is made again from all. Older journals become events when they are opened (schema).
 """
 
-from tcptutor.journal.fold import Progress
+from tcptutor.journal.fold import Calibration, Progress
 from tcptutor.journal.journal import Journal
 
-__all__ = ["Journal", "Progress"]
+__all__ = ["Calibration", "Journal", "Progress"]

@@ -53,6 +53,16 @@ class Hinted(JournalEvent, frozen=True, tag="hinted"):
     level: int
 
 
+class Answered(JournalEvent, frozen=True, tag="answered"):
+    """A run of the page measured what had been predicted."""
+
+    module: str
+    step: str
+    activity: str
+    measured: float
+    """In the base unit of the prediction's `value`."""
+
+
 class RunBegun(JournalEvent, frozen=True, tag="run-begun"):
     """A run of the page's experiment began; `at` is the time that stands in the run itself."""
 
@@ -80,7 +90,7 @@ class RunEnded(JournalEvent, frozen=True, tag="run-ended"):
 
 
 _decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(
-    Visited | Responded | Hinted | RunBegun | RunEnded
+    Visited | Responded | Hinted | Answered | RunBegun | RunEnded
 )
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
+from statistics import median
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,6 +16,7 @@ from tcptutor.course.model import Course, Module
 from tcptutor.course.record import PageRecord
 from tcptutor.journal.events import (
     START,
+    Answered,
     Hinted,
     JournalEvent,
     Responded,
@@ -25,8 +28,12 @@ from tcptutor.journal.events import (
     link,
 )
 
-VERSION = 2
+VERSION = 3
 """To be raised when the same events come to something else: what was folded before is then folded again."""
+
+
+FEW = 3
+"""Predictions from which on a median says something."""
 
 
 class RunRecord(msgspec.Struct, frozen=True):
@@ -93,6 +100,9 @@ def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
             page = record.page(module, step).responded(activity, response)
         case Hinted(module=module, step=step, activity=activity, level=level):
             page = record.page(module, step).hinted(activity, level)
+        case Answered(module=module, step=step, activity=activity, measured=measured):
+            page = record.page(module, step)
+            page = page.put(activity, page.activity(activity).answered(measured))
         case RunBegun(module=module, step=step, run=run, file=file, seed=seed):
             page = record.page(module, step)
             page = msgspec.structs.replace(page, runs=page.runs + 1)
@@ -119,6 +129,27 @@ def _ended(runs: dict[str, RunRecord], id: str, file: str) -> dict[str, RunRecor
     ended = [each for each in runs if runs[each].ended and (runs[each].module, runs[each].step) == page]
     with_file = [each for each in ended if runs[each].file]
     return {each: runs[each] for each in runs if each not in ended or each in with_file[-1:]}
+
+
+class Calibration(NamedTuple):
+    """How near a student's predictions are to what is measured."""
+
+    predictions: int
+    """That a run has answered."""
+    factor: float
+    """How many times too high or too low, in the median; 1 or above."""
+
+
+def calibration(record: JournalRecord) -> Calibration | None:
+    """Of all predictions; None while there are too few to speak of."""
+    factors = [
+        activity.factor
+        for module in record.pages.values()
+        for page in module.values()
+        for activity in page.activities.values()
+        if activity.factor is not None
+    ]
+    return Calibration(len(factors), median(factors)) if len(factors) >= FEW else None
 
 
 class Progress(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ from tcptutor.course.record import PageRecord, Response
 from tcptutor.errors import JournalError
 from tcptutor.journal import fold, store
 from tcptutor.journal.events import (
+    Answered,
     Hinted,
     JournalEvent,
     Responded,
@@ -26,7 +27,7 @@ from tcptutor.journal.events import (
     chain,
     decode,
 )
-from tcptutor.journal.fold import JournalRecord, Progress
+from tcptutor.journal.fold import Calibration, JournalRecord, Progress
 from tcptutor.journal.schema import transaction
 from tcptutor.run import Run
 from tcptutor.runs.parts import ENDED
@@ -107,6 +108,11 @@ class Journal:
         self._append(Hinted(_now(), module, step, activity, level))
         return self._folded.record.page(module, step)
 
+    def answer(self, module: str, step: str, activity: str, measured: float) -> PageRecord:
+        """What was predicted was measured."""
+        self._append(Answered(_now(), module, step, activity, measured))
+        return self._folded.record.page(module, step)
+
     # What the student did
 
     @property
@@ -132,6 +138,10 @@ class Journal:
     def progress(self, course: Course) -> dict[str, Progress]:
         """Steps done of each module, by the module's id."""
         return fold.progress(self.record, course)
+
+    def calibration(self) -> Calibration | None:
+        """How near the predictions were; None while there are few."""
+        return fold.calibration(self.record)
 
     def events(self) -> Iterator[StoredEvent]:
         """Every event that is there now, from the first on."""

@@ -10,11 +10,11 @@ from textual.app import SystemCommand
 from textual.command import DiscoveryHit, Hit, Provider
 from textual.screen import Screen
 
-from tcptutor.course.glossary import Term, glossary
-from tcptutor.course.model import Course, Module
-from tcptutor.errors import ContentError
+from tcptutor.course.glossary import Term, readable_glossary
+from tcptutor.course.model import Course, Module, Step
 from tcptutor.ui import keys
 from tcptutor.ui.screens.base import Tutor
+from tcptutor.ui.screens.term import TermScreen
 from tcptutor.ui.themes import DARK, LIGHT
 
 
@@ -92,16 +92,19 @@ def _pages(module: Module, tutor: Tutor) -> Iterator[SystemCommand]:
 
 
 def _terms(course: Course, tutor: Tutor) -> Iterator[SystemCommand]:
-    """Each leads to where it is explained; only found by name, since there are many."""
+    """What each means, and from there to where it is explained; only found by name, since there are many."""
     pages = {f"{module.id}/{step.id}": (module, step) for module in course.modules for step in module.steps}
-    for term in _glossary(course):
+    for term in readable_glossary(course.root):
         if term.read in pages:
-            go = partial(tutor.open_step, *pages[term.read])
-            yield SystemCommand(f"Term: {term.title}", term.text, go, discover=False)
+            also = f" ({', '.join(term.also)})" if term.also else ""
+            show = partial(_show_term, tutor, term, *pages[term.read])
+            yield SystemCommand(f"Term: {term.title}{also}", term.text, show, discover=False)
 
 
-def _glossary(course: Course) -> tuple[Term, ...]:
-    try:
-        return glossary(course.root) if course.root else ()
-    except ContentError:  # the linter names it, and the pages explain the terms
-        return ()
+def _show_term(tutor: Tutor, term: Term, module: Module, step: Step) -> None:
+    def read_on(wanted: bool | None) -> None:
+        if wanted:
+            tutor.open_step(module, step)
+
+    number = module.steps.index(step) + 1
+    tutor.push_screen(TermScreen(term, f"{module.number} {module.title}, page {number}"), read_on)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from tcptutor.course.activities.sweep import SweepActivity
-from tcptutor.course.activity import Activity, Mark, MarkContext, Stage
+from tcptutor.course.activity import Activity, Mark, MarkContext, Question, Stage
 from tcptutor.course.curve import MeasuredCurve
 from tcptutor.course.model import Module, Step
 from tcptutor.course.record import ActivityRecord, Given, PageRecord, Response
@@ -23,6 +23,8 @@ _T = TypeVar("_T")
 
 SEEDS = 2**32
 """Seeds are from 0 to below it."""
+MANY_QUESTIONS = 4
+"""From so many on they are counted."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,18 @@ class MarkedResponse:
     """Whether it stays as it is."""
     again: bool = False
     """Whether it may be asked once more, with other numbers."""
+    read: str = ""
+    """Where to read about it, after a wrong answer: "page 4, “Four flows”"; empty for nowhere."""
+
+
+class Tally(NamedTuple):
+    """How far a page of questions is."""
+
+    done: int
+    """Of them, those that are right; where marks come at the end, those that are answered."""
+    total: int
+    told: bool
+    """Whether it is the right ones."""
 
 
 class Study:
@@ -189,8 +203,39 @@ class Study:
             mark=mark if tells else None,
             explanation=activity.explanation if explains else "",
             final=not accepts or bool(tells and self.sitting.retries and mark.correct),
+            read="" if mark.correct or not tells else self._where(activity),
             again=drawn is not None and self.sitting.retries and bool(mark.correct),
         )
+
+    def answered(self, activity: Activity) -> None:
+        """The run has been made that what was predicted is measured by: keep what it measured, the first time."""
+        record = self.record_of(activity)
+        if record.measured is not None or record.first is None or record.first.value is None:
+            return
+        response = self.response(activity)
+        if response and response.mark and (measured := response.mark.measured) is not None:
+            after = record.answered(measured)
+            self._change(activity, after, lambda: self._journal.answer(*self._key, activity.id, measured))
+
+    def _where(self, activity: Activity) -> str:
+        read = activity.read if isinstance(activity, Question) else ""
+        pages = (
+            f"page {number}, “{step.title}”"
+            for number, step in enumerate(self.module.steps, 1)
+            if step.id == read
+        )
+        return next(pages, "")
+
+    @property
+    def tally(self) -> Tally | None:
+        """Of a page that only asks; None for any other, and where there is little to count."""
+        questions = self.step.of(Question)
+        if len(questions) < MANY_QUESTIONS or any(each.stage is Stage.RUN for each in self.step.activities):
+            return None
+        told = self.sitting.tells_mark(self.ended)
+        records = [self.record_of(question) for question in questions]
+        done = [record.right if told else record.latest for record in records]
+        return Tally(sum(each is not None for each in done), len(questions), told)
 
     def _marked(self, activity: Activity, response: Response) -> Mark:
         """What it is told now: the lesson may have been edited since it was given."""

@@ -77,6 +77,11 @@ def too_high_or_low(ratio: float) -> str:
     return f"{abs(rounded)} % too {'high' if rounded > 0 else 'low'}"
 
 
+def off_by(factor: float) -> str:
+    """ "12 % off" for 1.12, "off by a factor of 2.4" from 1.5 on."""
+    return f"{(factor - 1) * 100:.0f} % off" if factor < 1.5 else f"off by a factor of {factor:.2g}"
+
+
 def tolerance(relative: float) -> str:
     """ "±9 %"; one digit more below one percent."""
     return f"±{relative * 100:.0f} %" if relative >= 0.01 else f"±{relative * 100:.1f} %"

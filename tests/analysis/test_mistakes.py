@@ -91,13 +91,14 @@ def test_a_slip_of_a_unit_is_told_by_what_the_models_say(factor: float, told: st
 
 def test_a_wrong_prediction_that_is_no_known_mistake_is_told_how_far_off_it_is() -> None:
     said = answered(20e6, recorded(WINDOW), TOLERANCE)
-    assert said == "20 Mbit/s is 55 % too much; the receiver's window binds, at 12.9 Mbit/s."
+    assert said.startswith("20 Mbit/s is 55 % too much; the receiver's window binds, at 12.9 Mbit/s. ")
+    assert said.endswith("Beside the run: +55 %, beside the models: +53 %.")
 
 
 def test_a_right_prediction_stands_beside_model_and_run() -> None:
     said = answered(9e6, recorded(ONE_LOSSY), TOLERANCE)
     assert said.startswith("9 Mbit/s is right within ±10 %: the models say ")
-    assert said.endswith("the run had 9.03 Mbit/s.")
+    assert said.endswith("the run had 9.03 Mbit/s. Beside the run: ±0 %, beside the models: −3 %.")
 
 
 def test_the_links_rate_for_its_goodput_is_told_though_it_is_right() -> None:
@@ -111,9 +112,9 @@ def test_nothing_is_claimed_where_the_run_shows_another_limit() -> None:
     made = experiment(loss="0.1 %", duration="10 s", warmup="0 s")
     run = run_of(made, 9e6, rwnd_limited=lambda t: t, snd_wnd=56_000, cwnd=80)
     assert report(run).verdict.limited_by == "receive-window"
-    assert (
-        answered(100e6, run, TOLERANCE)
-        == "100 Mbit/s is 11 times too much; the receiver's window binds, at 9 Mbit/s."
+    assert answered(100e6, run, TOLERANCE) == (
+        "100 Mbit/s is 11 times too much; the receiver's window binds, at 9 Mbit/s. "
+        "Beside the run: × 11, beside the models: × 11."
     )
 
 

@@ -33,7 +33,7 @@ from tests.command import here
         ("sweep random-loss --grid los=1%", "no parameter 'los': did you mean loss?"),
         ("model mathsi", "no model 'mathsi': did you mean mathis?"),
         ("model htcp", "'htcp' is the beginning of 5 models: give htcp_window or"),
-        ("list los", "no module, experiment or parameter 'los': did you mean loss?"),
+        ("list los", "no module, experiment, parameter or term 'los': did you mean loss?"),
         ("runs --experiment randomloss", "no experiment 'randomloss': did you mean random-loss?"),
         ("runs --module parallel", "no module 'parallel': did you mean parallel-streams?"),
         ("runs --page four-losy-flows", "no page 'four-losy-flows': did you mean four-lossy-flows?"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tcptutor.course.record import PREDICT, Response
 from tcptutor.journal import Journal
 from tcptutor.journal.events import (
+    Answered,
     Hinted,
     JournalEvent,
     Responded,
@@ -29,6 +30,7 @@ RESPONSES = st.builds(
     GIVEN,
     st.none() | st.booleans(),
     value=st.none() | st.floats(allow_nan=False, allow_infinity=False),
+    draw=st.dictionaries(st.sampled_from(("window", "rtt")), TEXTS),
 )
 _module, _step, _activity = map(st.sampled_from, (MODULES, STEPS, ACTIVITIES))
 _run = st.sampled_from(RUNS)
@@ -36,6 +38,7 @@ EVENTS: st.SearchStrategy[list[JournalEvent]] = st.lists(
     st.builds(Visited, TIMES, _module, _step)
     | st.builds(Responded, TIMES, _module, _step, _activity, RESPONSES)
     | st.builds(Hinted, TIMES, _module, _step, _activity, st.integers(1, 3))
+    | st.builds(Answered, TIMES, _module, _step, _activity, st.floats(1, 1e12))
     | st.builds(RunBegun, TIMES, _module, _step, _run, st.just("m/e"), _run, st.integers(0, 9))
     | st.builds(RunEnded, TIMES, _run, st.booleans(), TEXTS, st.just("") | _run),
     max_size=15,

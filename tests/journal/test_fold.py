@@ -32,6 +32,7 @@ from tcptutor.journal.events import (
 )
 from tcptutor.journal.fold import Folded, JournalRecord, folded
 
+from .conftest import predict
 from .made import EVENTS, MODULES, STEPS, many, stored
 
 
@@ -221,3 +222,15 @@ def test_the_fold_grows_with_the_pages_and_not_with_the_events() -> None:
     few, more = (len(msgspec.json.encode(folded(many(number)))) for number in (2_000, 10_000))
     assert more < few * 1.05
     assert [b.serial - a.serial for a, b in pairwise(many(10))] == [1] * 9
+
+
+def test_predictions_are_compared_with_what_the_first_run_after_them_measured(journal: Journal) -> None:
+    for step, value in {"a": 9e6, "b": 20e6, "c": 5e6}.items():
+        assert journal.calibration() is None
+        predict(journal, f"{value}", value, step=step)
+        journal.answer("m", step, PREDICT, 10e6)
+        journal.answer("m", step, PREDICT, 99e6)
+    predict(journal, "", None, step="d")
+    found = journal.calibration()
+    assert found is not None
+    assert (found.predictions, found.factor) == (3, 2)

@@ -267,7 +267,8 @@ def _fill(connection: sqlite3.Connection, rows: dict[str, Any], serials: list[in
 def test_a_fold_that_this_version_kept_is_what_it_makes_of_the_events() -> None:
     """Fails where `fold` comes to something else and fold.VERSION was not raised: kept folds would go on being used.
 
-    Where it was raised, the file is to be made again: the journal of version 1 above, opened and closed.
+    Where it was raised, the file is to be made again: the journal of version 1 above, opened, given a response with
+    drawn numbers and a prediction that a run answered, and closed.
     """
     with contextlib.closing(
         sqlite3.connect(f"file:{FILES / 'version-2.db'}?immutable=1", uri=True)

@@ -143,6 +143,20 @@ async def test_the_palette_finds_pages_terms_and_experiments(make_app) -> None:
             await until_text(pilot, found)
 
 
+async def test_a_term_is_told_over_the_page_and_leads_to_the_one_that_explains_it(make_app) -> None:
+    async with make_app("many-flows").run_test(size=(100, 30)) as pilot:
+        await until_text(pilot, "2 Many flows")
+        for key, there in (("escape", "2 Many flows · 1/1"), ("enter", "1 One flow · 1/2")):
+            await pilot.press("ctrl+p", *keys("congestion"))
+            await until_text(pilot, "Term: cwnd (congestion window)")
+            await pilot.press("down", "enter")
+            await until_text(pilot, "read on: 1 One flow, page 1")
+            assert "A sender may have cwnd segments in the network." in text(pilot.app)
+            await pilot.press(key)
+            await until(pilot, lambda: "read on:" not in text(pilot.app))
+            await until_text(pilot, there)
+
+
 async def test_what_the_palette_starts_is_found_by_its_name_alone(make_app, journal, lab) -> None:
     async with make_app("one-flow").run_test(size=(100, 30)) as pilot:
         await pilot.press("n", *keys("20"), "enter", "r")

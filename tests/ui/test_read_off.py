@@ -12,7 +12,16 @@ from tcptutor.course import MarkContext
 from tcptutor.course.activities.read_off import QUANTITIES, ReadOff
 from tcptutor.course.record import Response
 from tcptutor.errors import UnitError, UsageError
-from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Environment, Run, Sample, SampleTable
+from tcptutor.run import (
+    CA_STATES,
+    SSTHRESH_INFINITE,
+    Environment,
+    QueueSample,
+    QueueTable,
+    Run,
+    Sample,
+    SampleTable,
+)
 from tcptutor.spec import Experiment, Flows
 
 from .fakes import recorded
@@ -36,6 +45,7 @@ def sample(flow: int, tenth: int) -> Sample:
             "ca_state": RECOVERY if t == 4 else OPEN,
             "retransmits": int(lost),
             "rtt": 0.02 if t < 5 else 0.04,
+            "min_rtt": 0.019,
         }
     return Sample(**BLANK | values | {"flow": flow, "t": t, "bytes_acked": int(125_000 * t * (flow + 1))})
 
@@ -46,6 +56,10 @@ RUN = Run(
     environment=Environment(backend="guest", clock="virtual", kernel="6.12"),
     started="2026-01-01T10:20:30+00:00",
     samples=SampleTable(sample(flow, tenth) for tenth in range(101) for flow in (0, 1)),
+    queue=QueueTable(
+        QueueSample(t=tenth / 10, bytes=100 * min(tenth, 40), packets=0, drops=0, sent=0)
+        for tenth in range(101)
+    ),
     complete=True,
     experiment_s=10.0,
 )
@@ -71,6 +85,17 @@ VALUES = {
     "smallest RTT": (read_off("smallest-rtt"), 0.02),
     "mean RTT": (read_off("mean-rtt"), (30 * 0.02 + 51 * 0.04) / 81),
     "mean RTT of a part": (read_off("mean-rtt", start="6 s", end="8 s"), 0.04),
+    "largest RTT": (read_off("largest-rtt"), 0.04),
+    "largest RTT of a part": (read_off("largest-rtt", start="1 s", end="4 s"), 0.02),
+    "largest cwnd of a part": (read_off("largest-cwnd", start="5 s"), 16),
+    "the fastest answer": (read_off("min-rtt"), 0.019),
+    "loss events": (read_off("losses"), 1),
+    "loss events of a part": (read_off("losses", start="5 s", end="8 s"), 0),
+    "loss events of all flows": (read_off("losses", flow=0), 1),
+    "the rate at an instant": (read_off("rate-at", at="6 s"), 1e6),
+    "the rate of both flows at an instant": (read_off("rate-at", at="6 s", flow=0), 3e6),
+    "the longest queue": (read_off("queue-peak"), 4000),
+    "the longest queue of a part": (read_off("queue-peak", end="2 s"), 2000),
     "cwnd at an instant": (read_off("cwnd-at", at="3.25 s"), 32),
     "cwnd between two samples": (read_off("cwnd-at", at="50 ms"), 1.5),
     "throughput": (read_off("throughput"), 1e6),
@@ -132,7 +157,8 @@ def test_what_did_not_happen_in_the_run_cannot_be_read_off(quantity: str) -> Non
 
 
 WRONG = {
-    "flow": (read_off("first-loss", flow=0), "flow"),
+    "flow": (read_off("first-loss", flow=-1), "flow"),
+    "all flows": (read_off("first-loss", flow=0), "flow"),
     "an instant": (read_off("first-loss", at="1 s"), "at"),
     "a span": (read_off("cwnd-at", at="1 s", end="2 s"), "to"),
     "no instant": (read_off("cwnd-at"), "at"),

@@ -1,8 +1,9 @@
-"""What a prediction is told after the run: that it was right, which known mistake it is, or how far off it was."""
+"""What a prediction is told after the run: that it was right, which known mistake it is, and how near it was."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tcptutor import units
 from tcptutor.analysis.compared.report import Report, report
@@ -25,34 +26,76 @@ _TIMES = 1.95
 """Factor from which it is told as one, below as a share."""
 
 
-def answered(value: float, run: Run, tolerance: float) -> str:
-    """One sentence about the prediction of `value` bit/s for all flows of `run`, right within ±`tolerance`.
+class AnsweredPrediction(NamedTuple):
+    """What a prediction is told, and what it is measured by."""
 
-    A mistake is named only when the run shows the limit that was expected. Empty for a run that measured nothing.
+    text: str
+    """Empty for a run that measured nothing."""
+    measured_bps: float = 0.0
+    expected_bps: float = 0.0
+    """By the models."""
+
+
+def answered(value: float, run: Run, tolerance: float) -> str:
+    """The words of `answer_of`."""
+    return answer_of(value, run, tolerance).text
+
+
+def answer_of(value: float, run: Run, tolerance: float) -> AnsweredPrediction:
+    """About the prediction of `value` bit/s for all flows of `run`, right within ±`tolerance`: a sentence, and how far
+    it was from the run and from the models.
+
+    A mistake is named only when the run shows the limit that was expected.
     """
     told, expectation = report(run), expect(run.experiment)
     expected, measured = expectation.binding.throughput_bps, told.throughput_bps
     if measured <= 0 or not path_known(run):
-        return ""
+        return AnsweredPrediction("")
     as_expected = told.verdict.limited_by == expectation.binding.limited_by
     known = candidates(run.experiment) if as_expected else ()
-    written, had = units.rate(value), units.rate(measured)
-    by_model, by_run = (_within(value, right, tolerance) for right in (expected, measured))
     nearest = _nearest(known, value, min(apart(value, expected), apart(value, measured)))
+    by_model, by_run = (_within(value, right, tolerance) for right in (expected, measured))
     if by_model or by_run:
-        near = f"the models say {units.rate(expected)}, the run had {had}"
-        exact = len(nearest) == 1 and apart(nearest[0].value, value) <= EXACT
-        but = f" But {written} is {nearest[0].what}{_clause(nearest[0].hint)}." if exact else ""
-        if by_model and by_run:
-            return f"{written} is right within ±{units.percent(tolerance)}: {near}.{but}"
-        whose = "as the models say" if by_model else "near what the run had"
-        return f"{written} is {whose} within ±{units.percent(tolerance)}: {near}.{but}"
-    off, binds = _off(value, measured), _binds(told)
+        text = _right(value, nearest, expected, measured, by_model, by_run, tolerance)
+    else:
+        text = _wrong(value, nearest, told)
+    from_run, from_models = (_distance(value, truth) for truth in (measured, expected))
+    distance = f"Beside the run: {from_run}, beside the models: {from_models}."
+    return AnsweredPrediction(f"{text} {distance}", measured, expected)
+
+
+def _right(
+    value: float,
+    nearest: Sequence[Mistake],
+    expected: float,
+    measured: float,
+    by_model: bool,
+    by_run: bool,
+    tolerance: float,
+) -> str:
+    written = units.rate(value)
+    near = f"the models say {units.rate(expected)}, the run had {units.rate(measured)}"
+    exact = len(nearest) == 1 and apart(nearest[0].value, value) <= EXACT
+    but = f" But {written} is {nearest[0].what}{_clause(nearest[0].hint)}." if exact else ""
+    whose = "as the models say" if by_model else "near what the run had"
+    if by_model and by_run:
+        whose = "right"
+    return f"{written} is {whose} within ±{units.percent(tolerance)}: {near}.{but}"
+
+
+def _wrong(value: float, nearest: Sequence[Mistake], told: Report) -> str:
+    written, off, binds = units.rate(value), _off(value, told.throughput_bps), _binds(told)
     if len(nearest) == 1:
         return f"{written}: {nearest[0].sentence}, {off}{_clause(nearest[0].hint)}; {binds}."
     if nearest:
         return f"{written}: perhaps {nearest[0].what}, or {nearest[1].what}, {off}; {binds}."
     return f"{written} is {off}; {binds}."
+
+
+def _distance(value: float, truth: float) -> str:
+    """ "+6 %", "−78 %"; "× 31" where a share says little."""
+    ratio = value / truth if truth > 0 else 0.0
+    return units.signed_percent(ratio - 1) if ratio < _TIMES else f"× {_short(ratio)}"
 
 
 def _within(value: float, right: float, tolerance: float) -> bool:

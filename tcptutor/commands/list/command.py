@@ -1,4 +1,4 @@
-"""`tcptutor list [NAME]`: the course's modules with their experiments, or all about one name."""
+"""`tcptutor list [NAME]`: the course's modules with their experiments, or all about one name, a term's meaning too."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tcptutor.commands.list import parameter
 from tcptutor.commands.output import print_json, print_lines, toned, warn, width
 from tcptutor.commands.words import count
 from tcptutor.course.experiments import short_name
+from tcptutor.course.glossary import of_name, readable_glossary
 from tcptutor.errors import UsageError, unknown
 from tcptutor.spec.parameters import sysctl_name
 
@@ -65,6 +66,28 @@ def _folded(text: str, indent: int) -> list[str]:
 
 
 def _explained(whole: course.Course, name: str) -> _Explained:
+    """What can be run by that name, and what it means as a term."""
+    term = of_name(readable_glossary(whole.root), name)
+    try:
+        found = _runnable(whole, name)
+    except UsageError:
+        if term is None:
+            raise
+        found = _Explained([], {})
+    if term is None:
+        return found
+    lines = [*found.lines, toned(term.title, "title"), *_folded(term.text, 2), f"  read on: {term.read}"]
+    document = {
+        "word": term.word,
+        "short": term.short,
+        "also": list(term.also),
+        "text": term.text,
+        "read": term.read,
+    }
+    return _Explained(lines, {**found.document, "term": document})
+
+
+def _runnable(whole: course.Course, name: str) -> _Explained:
     modules = {module.id: module for module in whole.modules}
     experiments = {full: each for module in whole.modules for full, each in module.experiments.items()}
     if name in modules:
@@ -78,8 +101,11 @@ def _explained(whole: course.Course, name: str) -> _Explained:
         raise UsageError(f"{name!r} is the name of {len(found)} experiments: give {' or '.join(found)}")
     if sysctl := sysctl_name(name):
         return _Explained(*parameter.sysctl_explained(sysctl))
-    names = dict.fromkeys([*modules, *map(short_name, experiments), *experiments, *spec.PARAMETERS])
-    raise UsageError(unknown("module, experiment or parameter", name, names, "`tcptutor list` names them"))
+    terms = [form for term in readable_glossary(whole.root) for form in term.forms]
+    names = dict.fromkeys([*modules, *map(short_name, experiments), *experiments, *spec.PARAMETERS, *terms])
+    raise UsageError(
+        unknown("module, experiment, parameter or term", name, names, "`tcptutor list` names them")
+    )
 
 
 def _module(module: course.Module) -> _Explained:

@@ -138,17 +138,16 @@ class Predict(Activity, frozen=True, kw_only=True):
         if not text:
             return Mark(correct=None)
         value = self.value(text)
-        return Mark(correct=None, value=value, feedback=self._answered(value, context))
-
-    def _answered(self, value: float, context: MarkContext) -> str:
         if self.of:
-            return context.curve.answer(value, self.at, self.tolerance) if context.curve else ""
+            told = context.curve.answer(value, self.at, self.tolerance) if context.curve else ""
+            return Mark(correct=None, value=value, feedback=told)
         if context.run is None or self.unit != "rate":
-            return ""
+            return Mark(correct=None, value=value)
         # Only once there is a run: the models are not needed to read a course.
-        from tcptutor.analysis import answered  # noqa: PLC0415
+        from tcptutor.analysis import answer_of  # noqa: PLC0415
 
-        return answered(value, context.run, self.tolerance)
+        answer = answer_of(value, context.run, self.tolerance)
+        return Mark(correct=None, value=value, feedback=answer.text, measured=answer.measured_bps or None)
 
     def is_done(self, page: PageRecord) -> bool:
         return page.activity(self.id).first is not None

@@ -14,10 +14,12 @@ from tcptutor.course.activity import NO_RUN, Mark, MarkContext, Problem, Questio
 from tcptutor.course.marking import is_close, slip
 from tcptutor.course.record import Given
 from tcptutor.errors import UnitError, UsageError
-from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run
+from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, cuts_at
 from tcptutor.spec import Experiment
 
 _CWR = CA_STATES.index("cwr")
+RATE_AROUND = 0.5
+"""s before and after an instant, over which a rate is taken: a sender sends in bursts."""
 
 
 class Span(NamedTuple):
@@ -31,6 +33,7 @@ class FlowSamples:
     """The samples of one flow of a run, by column. Raises UsageError for a flow without any."""
 
     def __init__(self, run: Run, flow: int) -> None:
+        self.run = run
         self._samples = run.samples
         self._rows = [at for at, each in enumerate(run.samples.column("flow")) if each == flow - 1]
         if not self._rows:
@@ -82,6 +85,19 @@ def smallest_rtt(flow: FlowSamples, span: Span) -> float:
     return min(_measured_rtts(flow, span))
 
 
+def largest_rtt(flow: FlowSamples, span: Span) -> float:
+    """s, of the smoothed RTT."""
+    return max(_measured_rtts(flow, span))
+
+
+def min_rtt(flow: FlowSamples, span: Span) -> float:  # noqa: ARG001
+    """s, of the fastest single answer, as the kernel keeps it."""
+    measured = [each for each in flow.column("min_rtt") if each > 0]
+    if not measured:
+        raise UsageError("this flow measured no RTT: run it again")
+    return measured[-1]
+
+
 def mean_rtt(flow: FlowSamples, span: Span) -> float:
     """s."""
     rtts = _measured_rtts(flow, span)
@@ -99,6 +115,31 @@ def throughput(flow: FlowSamples, span: Span) -> float:
     if end <= span.start:
         raise UsageError("this run is too short for it: run it again, to its end")
     return (flow.at("bytes_acked", end) - flow.at("bytes_acked", span.start)) * 8 / (end - span.start)
+
+
+def rate_at(flow: FlowSamples, span: Span) -> float:
+    """Payload acknowledged within half a second before and after the instant, bit/s."""
+    return throughput(flow, Span(max(span.start - RATE_AROUND, 0.0), span.start + RATE_AROUND))
+
+
+def losses(flow: FlowSamples, span: Span) -> float:
+    """Loss events within the span, however many segments each of them took."""
+    names = ("ca_state", "ssthresh", "retransmits", "delivered_ce", "total_rto", "bytes_acked")
+    columns = [[int(each) for each in flow.column(name)] for name in names]
+    return sum(span.start <= flow.t[at] <= span.end for at in cuts_at(*columns).losses)
+
+
+def queue_peak(flow: FlowSamples, span: Span) -> float:
+    """The most that waited at the bottleneck within the span, bytes."""
+    queue = flow.run.queue
+    waiting = [
+        waits
+        for t, waits in zip(queue.column("t"), queue.column("bytes"), strict=True)
+        if span.start <= t <= span.end
+    ]
+    if not waiting:
+        raise UsageError("this run has no samples of the queue then: run it again")
+    return float(max(waiting))
 
 
 def _measured_rtts(flow: FlowSamples, span: Span) -> list[float]:
@@ -119,26 +160,46 @@ class RunQuantity(NamedTuple):
     """Something that can be read off a run."""
 
     measure: Callable[[FlowSamples, Span], float]
-    unit: Literal["time", "rate", "number"]
+    unit: Literal["time", "rate", "size", "number", "count"]
     """A number is one of segments."""
     tolerance: str
     """What counts unless the lesson says otherwise: a share, or an amount in the unit."""
-    over: Literal["run", "instant", "span"] = "run"
-    """What of the run it is about: all of it, the instant `at`, or the time between `from` and `to`."""
+    over: Literal["run", "part", "instant", "span"] = "run"
+    """What of the run it is about: all of it; all or the time between `from` and `to`; the instant `at`; or that time,
+    by default the measured part."""
+    adds_up: bool = False
+    """Whether that of all flows together is the sum of theirs."""
 
 
 QUANTITIES = {
     "slow-start-end": RunQuantity(slow_start_end, "time", "0.3 s"),
     "first-loss": RunQuantity(first_loss, "time", "0.3 s"),
-    "largest-cwnd": RunQuantity(largest_cwnd, "number", "10 %"),
-    "smallest-rtt": RunQuantity(smallest_rtt, "time", "10 %"),
+    "largest-cwnd": RunQuantity(largest_cwnd, "number", "10 %", "part"),
+    "smallest-rtt": RunQuantity(smallest_rtt, "time", "10 %", "part"),
+    "largest-rtt": RunQuantity(largest_rtt, "time", "10 %", "part"),
+    "min-rtt": RunQuantity(min_rtt, "time", "10 %"),
     "mean-rtt": RunQuantity(mean_rtt, "time", "10 %", "span"),
     "cwnd-at": RunQuantity(cwnd_at, "number", "20 %", "instant"),
-    "throughput": RunQuantity(throughput, "rate", "10 %", "span"),
+    "throughput": RunQuantity(throughput, "rate", "10 %", "span", adds_up=True),
+    "rate-at": RunQuantity(rate_at, "rate", "20 %", "instant", adds_up=True),
+    "losses": RunQuantity(losses, "count", "15 %", "span", adds_up=True),
+    "queue-peak": RunQuantity(queue_peak, "size", "10 %", "part"),
 }
 QuantityName = Literal[
-    "slow-start-end", "first-loss", "largest-cwnd", "smallest-rtt", "mean-rtt", "cwnd-at", "throughput"
+    "slow-start-end",
+    "first-loss",
+    "largest-cwnd",
+    "smallest-rtt",
+    "largest-rtt",
+    "min-rtt",
+    "mean-rtt",
+    "cwnd-at",
+    "throughput",
+    "rate-at",
+    "losses",
+    "queue-peak",
 ]
+ALL_FLOWS = 0
 
 
 class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-off"):
@@ -149,7 +210,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
     about_run: bool = True
     quantity: QuantityName
     flow: int = 1
-    """Counted from 1, as the chart's lines are."""
+    """Counted from 1, as the chart's lines are; 0 for all together."""
     at: str = ""
     start: str = msgspec.field(default="", name="from")
     """By default the end of the warm-up."""
@@ -178,8 +239,10 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
     def contradiction(self) -> Problem | None:
         if not self.about_run:
             return "about_run", "is always true here: the value is read off the run"
-        if self.flow < 1:
+        if self.flow < ALL_FLOWS:
             return "flow", f"{self.flow} is out of bounds: flows are counted from 1"
+        if self.flow == ALL_FLOWS and not self._asked.adds_up:
+            return "flow", f"{self.quantity} is of one flow: count them from 1"
         try:
             self._tolerance()
         except UnitError as error:
@@ -189,7 +252,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
     def _wrong_time(self) -> Problem | None:
         over = self._asked.over
         for key, text in self._times:
-            if text and over != ("instant" if key == "at" else "span"):
+            if text and over not in (("instant",) if key == "at" else ("part", "span")):
                 return key, f"does not belong to {self.quantity}"
             try:
                 units.parse(text or "0", "time")
@@ -217,19 +280,25 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
             if text and units.parse(text, "time") > experiment.seconds:
                 yield key, f"{text} is after the run's end at {units.seconds(experiment.seconds)}"
         warmup = experiment.flows.warmup
-        if self.end and not self.start and units.parse(self.end, "time") <= warmup:
+        if (
+            self._asked.over == "span"
+            and self.end
+            and not self.start
+            and units.parse(self.end, "time") <= warmup
+        ):
             yield "to", f"{self.end} is within the warm-up of {units.seconds(warmup)}: say from when on"
 
     def measured(self, run: Run) -> float:
-        """The right value: s, bit/s or segments. Raises UsageError for a run that does not have it."""
+        """The right value: s, bit/s, bytes, segments or a count. Raises UsageError for a run that does not have it."""
         start = self.at or self.start
-        whole = self._asked.over == "run"
+        whole = self._asked.over in ("run", "part")
         default = 0.0 if whole else run.experiment.flows.warmup
         span = Span(
             units.parse(start, "time") if start else default,
             units.parse(self.end, "time") if self.end else run.experiment.seconds,
         )
-        return self._asked.measure(FlowSamples(run, self.flow), span)
+        flows = [self.flow] if self.flow else range(1, run.experiment.total_streams + 1)
+        return sum(self._asked.measure(FlowSamples(run, flow), span) for flow in flows)
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:
         if context.run is None:
@@ -264,6 +333,10 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
                 return units.seconds(value)
             case "rate":
                 return units.rate(value)
+            case "size":
+                return units.size(value)
+            case "count":
+                return f"{value:.0f}"
             case _:
                 return f"{value:.3g} segments"
 

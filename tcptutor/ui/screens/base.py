@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import ClassVar, Protocol, cast
+from collections.abc import Awaitable, Callable
+from typing import ClassVar, Protocol, TypeVar, cast
 
 from textual import events
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.journal import Journal
@@ -15,6 +15,8 @@ from tcptutor.ui.bench import Bench
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
+
+_T = TypeVar("_T")
 
 WIDE = 100
 """From here on two columns."""
@@ -36,6 +38,11 @@ class Tutor(Protocol):
 
     def open_step(self, module: Module, step: Step) -> Awaitable[object]:
         """In place of the page that is shown; who waits for it, waits until it is there."""
+
+    def push_screen(
+        self, screen: ModalScreen[_T], callback: Callable[[_T | None], None]
+    ) -> Awaitable[object]:
+        """Over the page that is shown; `callback` takes what it was closed with."""
 
 
 class TutorScreen(Screen[None]):

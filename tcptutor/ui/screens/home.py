@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 
 from tcptutor.course.model import Module, Step
 from tcptutor.journal import Progress
-from tcptutor.ui import keys, pages
+from tcptutor.ui import keys, pages, words
 from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.pages import squares
 from tcptutor.ui.screens.base import TutorScreen
@@ -131,7 +131,9 @@ class HomeScreen(TutorScreen):
         if here == module.id:
             step = next((step for step in module.steps if step.id == step_id), None)
             where = (f"{name}, “{step.title}”" if step else name, "bold")
-            return Content.assemble("Enter goes on where you were: ", where, _page(module, step))
+            return Content.assemble(
+                "Enter goes on where you were: ", where, _page(module, step), self._calibration()
+            )
         if not progress.visited:
             about = f": {_pages(progress.total)}, about {_duration(module.minutes)}"
             return Content.assemble("Enter begins ", (name, "bold"), about)
@@ -139,6 +141,13 @@ class HomeScreen(TutorScreen):
         where = (f"{name}, “{step.title}”" if step else name, "bold")
         how = "opens again" if progress.done == progress.total else "goes on with"
         return Content.assemble(f"Enter {how} ", where, _page(module, step))
+
+    def _calibration(self) -> str:
+        found = self.tutor.journal.calibration()
+        if found is None:
+            return ""
+        off = words.off_by(found.factor)
+        return f"\nYour {found.predictions} predictions that runs have answered were {off} in the median."
 
     def _before(self, module: Module) -> Content:
         """Which modules come before one that is not begun and are not done; none is closed for that."""

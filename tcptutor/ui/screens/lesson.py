@@ -133,8 +133,9 @@ class LessonScreen(TutorScreen):
         self._study = Study(self.module, self.step, self.tutor.journal, self.sitting)
         asked = [self._study.posed(each) for each in activities if type(each) in BOXES]
         boxes = [BOXES[type(each)](each) for each in asked]
-        for box in boxes:
+        for number, box in enumerate(boxes, start=1):
             box.responded = self._respond
+            box.number = f"{number}" if self._study.tally else ""
         page = Page(self.step, boxes, pages.onward(self.tutor.course, self.module, self.step))
         self._answers = Answers(self._study, page)
         self._sides = {
@@ -266,7 +267,7 @@ class LessonScreen(TutorScreen):
         if self.has_class(CHART):
             self.action_text()
             self._answers.enter_next()
-        else:
+        elif self.focused is not self.query_one(Page) or not self._answers.to_next():
             self.focus_next()
 
     def action_text(self) -> None:
@@ -305,13 +306,23 @@ class LessonScreen(TutorScreen):
         self._say_beside()
 
     def _say_beside(self) -> None:
-        """In one column: what is beside the text, in a line under it."""
+        """In one column: what is beside the text, in a line under it. On a page of questions: how many are right."""
         line = self.query_one("#beside", Static)
-        shown = self._side is not None and self.has_class(TEXT) and self.has_class("-narrow")
-        line.display = shown
-        if shown and self._side and (text := self._side.line) != self._beside:
+        text = self._tally()
+        if self._side is not None and self.has_class(TEXT) and self.has_class("-narrow"):
+            text = self._side.line
+        line.display = bool(text)
+        if text and text != self._beside:
             self._beside = text
             line.update(text, layout=False)
+
+    def _tally(self) -> Content:
+        tally = self._study.tally
+        if tally is None:
+            return Content("")
+        what = "right" if tally.told else "answered"
+        go_on = "" if tally.done == tally.total else "   Tab: the next open question"
+        return Content.assemble((f"{tally.done} of {tally.total} {what}", "bold"), (go_on, "$text-muted"))
 
     def action_turn(self) -> None:
         if self._side:

@@ -47,6 +47,7 @@ class Answers:
         """A run is there to mark against."""
         for activity in self._activities:
             if activity.against_run:
+                self._study.answered(activity)
                 self._show(activity, just_now=False)
 
     def reveal(self) -> None:
@@ -115,6 +116,18 @@ class Answers:
         box = self._box_at_hand()
         if box is not None:
             box.enter()
+
+    def to_next(self) -> bool:
+        """The focus goes to what wants a response after the last one that was given; whether there is any."""
+        due = [box for box in self._page.boxes if self._study.is_due(box.activity)]
+        if self._last is not None:
+            last = [box.activity.id for box in self._page.boxes].index(self._last.id)
+            due = sorted(due, key=lambda box: self._page.boxes.index(box) <= last)
+        else:
+            due = sorted(due, key=lambda box: not self._page.shows(box))
+        if due:
+            due[0].to_entry()
+        return bool(due)
 
     def pasted(self, text: str) -> None:
         """It begins the prediction that is due, if it can be one."""

@@ -46,6 +46,8 @@ class ActivityBox(Vertical, Generic[A]):
         """Called with a response; True where it was asked about and given again. The page's screen sets it."""
         self.final = False
         """What was given stays as it is."""
+        self.number = ""
+        """Of a question among many, from 1; empty where they are few."""
         self._hint = 0
         self._again = False
         """Whether it may be asked once more, with other numbers."""
@@ -62,10 +64,14 @@ class ActivityBox(Vertical, Generic[A]):
         """What a response is given with."""
         yield from ()
 
-    def enter(self) -> None:
+    def to_entry(self) -> None:
         """Take the focus."""
         # At once, not with the next message: the next key may be there already.
         self.screen.set_focus(self)
+
+    def enter(self) -> None:
+        """It is wanted before something else can be done: take the focus."""
+        self.to_entry()
 
     def begin(self, text: str) -> bool:  # noqa: ARG002
         """`text` was typed or pasted without having gone here; whether it is the beginning of a response."""
@@ -98,7 +104,8 @@ class ActivityBox(Vertical, Generic[A]):
 
     @property
     def _asked(self) -> Content:
-        return Content.assemble((f"{self.TITLE}  ", "bold $primary"), self.ask())
+        title = " ".join(filter(None, (self.TITLE, self.number)))
+        return Content.assemble((f"{title}  ", "bold $primary"), self.ask())
 
     def pose(self, activity: A) -> None:
         """Ask it with other numbers, as if it had never been answered."""
@@ -143,9 +150,10 @@ class ActivityBox(Vertical, Generic[A]):
         wrong = "✗ Wrong. " if response.final else "✗ Not yet. "
         verdict = ("✓ Right. ", "$success bold") if mark.correct else (wrong, "$error bold")
         told = Content.assemble(verdict, typed, paragraphs(mark.feedback))
-        return Content("\n").join(
-            [told, *([paragraphs(response.explanation)] if response.explanation else [])]
-        )
+        lines = [told, *([paragraphs(response.explanation)] if response.explanation else [])]
+        if response.read:
+            lines.append(Content(f"It is explained on {response.read}."))
+        return Content("\n").join(lines)
 
     def complain(self, reason: str) -> None:
         """What was given cannot be marked."""
@@ -250,7 +258,7 @@ class EntryBox(ActivityBox[A]):
             if self.unit():
                 yield Static(f" {self.unit()}", classes="unit", markup=False)
 
-    def enter(self) -> None:
+    def to_entry(self) -> None:
         if not self.final:
             self.screen.set_focus(self.query_one(Entry))
 
