@@ -96,6 +96,8 @@ class SweptLab(FakeLab):
         super().__init__()
         self.other, self.fails_at = other, fails_at
         self.asked: list[Experiment] = []
+        self.holds = 0
+        """Which of its runs waits in the middle until `go_on` is set, from 1; 0 for none."""
 
     def beside(self) -> SweptLab | None:
         return self.other
@@ -104,6 +106,8 @@ class SweptLab(FakeLab):
         self.asked.append(experiment)
         if self.fails_at and experiment.hosts.window == self.fails_at:
             raise LabError("the guest ended: run it again")
+        if len(self.asked) == self.holds:
+            self.hold_at = 2.0
         self.plays = next(run for run in swept() if _at_one_value(run.experiment, experiment))
         async for event in super().run(experiment):
             yield event

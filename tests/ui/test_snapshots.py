@@ -17,7 +17,7 @@ from tcptutor.run import Run
 from tcptutor.ui.screens.base import WIDE
 from tests.journal.conftest import predict
 
-from .fakes import GUEST, recorded
+from .fakes import GUEST, recorded, swept
 from .four_modules import four_modules
 from .screen import until_text
 
@@ -129,3 +129,26 @@ def test_an_order_and_a_value_that_was_read_off(
 
     app = make_app("own-run", of=examples)
     assert snap_compare(app, terminal_size=size, run_before=ready)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_a_finished_sweep(snap_compare: Any, make_app: Any, journal: Journal, size: tuple[int, int]) -> None:
+    examples, where = load(EXAMPLES), ("a-curve", "window-and-link")
+    predict(journal, "25 kB", 25_000, *where)
+    for number, run in enumerate(swept()):
+        kept = msgspec.structs.replace(
+            run, id=f"r{number}", environment=GUEST, started="2026-01-01T00:00:00+00:00"
+        )
+        journal.begin_run(kept, *where)
+        journal.finish_run(kept, finish(kept, journal.runs)[0])
+
+    async def ready(pilot: Any) -> None:
+        await until_text(pilot, "ready")
+        if size[0] < WIDE:
+            await until_text(pilot, "✓ throughput against window, 6 runs")
+            await pilot.press("c")  # the chart
+        await until_text(pilot, "✓ 6 runs")
+        await until_text(pilot, "knee: measured at 20 kB")
+        await pilot.pause(0.6)
+
+    assert snap_compare(make_app("a-curve", of=examples), terminal_size=size, run_before=ready)

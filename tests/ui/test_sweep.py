@@ -54,13 +54,13 @@ async def test_all_values_are_measured_and_the_knee_is_answered(
         assert "┈┈" not in text(pilot.app), "no model before the run"
         await pilot.press("r")
         await until_text(pilot, "✓ 6 runs")
-        await until_text(pilot, "20 kB is right: your runs have the knee at 20 kB")
+        await until_text(pilot, "20 kB is right: your runs")
         screen = text(pilot.app)
         assert points(pilot) == 6
-        assert "knee: measured at 20 kB, by receiver's window at 30 kB, you 20 kB" in screen
-        assert "window and throughput scaled to this link" in screen, "the published points say why"
+        assert "knee: measured at 20 kB, by receiver's window at 30 kB" in screen
+        assert "throughput scaled to this link" in screen, "the published points say why"
         assert "With each step the throughput rose" in screen, "what was to be seen"
-        assert "What did the windows beyond the knee do?" in screen
+        assert "What did the windows beyond" in screen
     assert [experiment.hosts.window for experiment in lab.asked] == [
         5000,
         10_000,
@@ -89,7 +89,7 @@ async def test_a_prediction_comes_first_and_what_is_about_the_sweep_after_all_of
         assert "About your run: r runs it first." in text(pilot.app)
         lab.go_on.set()
         await until_text(pilot, "✓ 6 runs")
-        await until_text(pilot, "What did the windows beyond the knee do?")
+        await until_text(pilot, "What did the windows beyond")
 
 
 async def test_two_labs_share_the_runs(make_app: Any, journal: Journal, lab: SweptLab) -> None:
@@ -113,22 +113,20 @@ async def test_what_is_stopped_is_kept_and_goes_on_later(
 ) -> None:
     predict(journal, "20 kB", 20_000, *STEP)
     async with opened(make_app) as pilot:
+        lab.holds = 4
         await pilot.press("r")
-        await until(pilot, lambda: len(lab.asked) >= 3)
-        lab.hold_at = 0.0
-        await until(pilot, lambda: lab.hold_at is not None and points(pilot) >= 2)
+        await until_text(pilot, "▶ 3 of 6 runs, at window 20 kB")
         await pilot.press("s")
-        await until_text(pilot, "✂ stopped: ")
-        measured = points(pilot)
-        assert f"{measured} of 6 runs are kept; r goes on." in text(pilot.app)
+        await until_text(pilot, "✂ stopped: 3 of 6 runs are kept; r goes on.")
+        assert points(pilot) == 3
         assert "About your run: r runs it first." in text(pilot.app)
-    lab.hold_at, lab.asked = None, []
+    lab.hold_at, lab.holds, lab.asked = None, 0, []
     async with opened(make_app) as pilot:
-        await until_text(pilot, f"{measured} of 6 runs are kept")
-        assert points(pilot) == measured
+        await until_text(pilot, "3 of 6 runs are kept")
+        assert points(pilot) == 3
         await pilot.press("r")
         await until_text(pilot, "✓ 6 runs")
-        assert len(lab.asked) == 6 - measured
+        assert [experiment.hosts.window for experiment in lab.asked] == [20_000, 30_000, 40_000]
 
 
 async def test_a_finished_sweep_stands_there_when_the_page_is_opened_again(
@@ -140,7 +138,7 @@ async def test_a_finished_sweep_stands_there_when_the_page_is_opened_again(
         await until_text(pilot, "✓ 6 runs")
     async with opened(make_app) as pilot:
         await until_text(pilot, "✓ 6 runs")
-        await until_text(pilot, "40 kB is too late: your runs have the knee at 20 kB")
+        await until_text(pilot, "40 kB is too late: your runs")
         assert points(pilot) == 6
         assert "╏ you 40 kB" in text(pilot.app) or "you 40 kB ╏" in text(pilot.app)
 
@@ -180,7 +178,7 @@ async def test_a_run_that_fails_is_told_of_and_is_run_again(
     lab.fails_at = 15_000
     async with opened(make_app) as pilot:
         await pilot.press("r")
-        await until_text(pilot, "✗ at 15 kB (seed 1): the guest ended: run it again (5 of 6 runs")
+        await until_text(pilot, "✗ at 15 kB (seed 1): the guest ended: run it again")
         lab.fails_at, lab.asked = 0, []
         await pilot.press("r")
         await until_text(pilot, "✓ 6 runs")

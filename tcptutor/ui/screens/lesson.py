@@ -362,6 +362,7 @@ class LessonScreen(TutorScreen):
 
     def on_run_recalled(self) -> None:
         self._answers.mark_again()
+        self._answers.reveal()
         self._changed()
 
     def run_moved(self, live: Live) -> None:

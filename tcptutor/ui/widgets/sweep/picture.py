@@ -41,7 +41,7 @@ def picture(
         left -= len(setup)
     gaps = left > 18
     left -= 3 * gaps
-    title = plot.title(scene, width, 2 if left > 14 else 1)
+    title = plot.title(scene, width, 2 if left > 18 else 1)
     left -= len(title) - 1
     axis = 2 + any(scene.limits) + (scene.knee is not None)
     blank = [Line()] * gaps

@@ -106,6 +106,7 @@ def _cells(scene: CurveScene, across: int, height: int) -> Cells:
             cells[height - 1 - mean][column] = (POINT, "point")
         elif index in scene.working:
             cells[height - 1][column] = (WORKING, "point")
+    _name_own(cells, scene, across)
     return cells
 
 
@@ -121,12 +122,24 @@ def _draw_own(cells: Cells, scene: CurveScene, across: int, height: int) -> None
         for column in range(max(0, middle - reach), min(across, middle + reach + 1)):
             cells[row][column] = ("━", "you")
     elif own.knee is not None:
-        column, name = _column(own.knee, across), f"you {own.text}"
+        column = _column(own.knee, across)
         for row in range(height):
             cells[row][column] = (OWN, "you")
-        start = column + 2 if column + 2 + len(name) <= across else column - 1 - len(name)
-        for number, letter in enumerate(name):
-            cells[0][start + number] = (letter, "you")
+
+
+def _name_own(cells: Cells, scene: CurveScene, across: int) -> None:
+    """What was predicted stands beside the upright line, in the highest row that has room for it."""
+    own = scene.own
+    if own is None or own.at is not None or own.knee is None:
+        return
+    column, name = _column(own.knee, across), f"you {own.text}"
+    for start in (column + 2, column - 1 - len(name)):
+        if start < 0 or start + len(name) > across:
+            continue
+        for row in cells:
+            if all(cell is None or cell[1] == "grid" for cell in row[start : start + len(name)]):
+                row[start : start + len(name)] = [(letter, "you") for letter in name]
+                return
 
 
 def _grid(scene: CurveScene, width: int, dots: int, height: int) -> Layer:
@@ -165,7 +178,7 @@ def _knee(scene: CurveScene, across: int) -> Iterable[Line]:
     if scene.knee is None:
         return
     at = _column(scene.places[scene.knee], across)
-    pieces: list[Piece] = [("knee".ljust(axes.GUTTER + at), MUTED), (f"{KNEE} measured", "point")]
+    pieces: list[Piece] = [("knee".ljust(axes.GUTTER + at), MUTED), (f"{KNEE} runs", "point")]
     line = Line.of(*pieces)
     if scene.expected_knee is not None and scene.expected_knee != scene.knee:
         model = _column(scene.places[scene.expected_knee], across)

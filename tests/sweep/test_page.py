@@ -1,0 +1,86 @@
+"""A page's own sweep: its models, its runs as a grid, and the command that runs it."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from tcptutor.commands import sweep as command
+from tcptutor.commands.sweep import SweepRequest, run_sweep
+from tcptutor.course import load, read_course
+from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.errors import UsageError
+from tcptutor.sweep import page
+from tests.course.conftest import EXAMPLES
+from tests.ui.fakes import swept
+
+NAME = "a-curve/window-and-link"
+
+
+def example() -> SweepActivity:
+    sweep = load(EXAMPLES).modules[1].steps[0].sweep
+    assert sweep is not None
+    return sweep
+
+
+@pytest.fixture
+def examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "read_course", lambda: read_course(EXAMPLES))
+
+
+@pytest.mark.usefixtures("examples")
+def test_the_command_takes_a_page_in_place_of_a_grid(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_sweep(SweepRequest(experiment=NAME, grid=(), backend="replay", dry_run=True)) == 0
+    assert capsys.readouterr().out.startswith("6 cells to run, replay")
+
+
+@pytest.mark.usefixtures("examples")
+def test_without_a_grid_the_command_says_which_pages_have_one() -> None:
+    with pytest.raises(UsageError, match=f"'--grid'.* or name a page that sweeps: {NAME}"):
+        run_sweep(SweepRequest(experiment="small-window", grid=()))
+    with pytest.raises(UsageError, match="leave --set, --seed and --scale out"):
+        run_sweep(SweepRequest(experiment=NAME, grid=(), settings={"loss": "1 %"}))
+
+
+def test_the_page_s_formula_leads_until_the_link_binds() -> None:
+    lead, *others = page.models(example())
+    assert (lead.name, lead.kind) == ("receiver's window", "formula")
+    # 5000 bytes in 40 ms, then what the link carries.
+    assert lead.values[0] == pytest.approx(1e6, rel=0.45)
+    assert lead.values[-1] == pytest.approx(4e6 * 1448 / 1514, rel=0.001)
+    assert list(lead.values) == sorted(lead.values)
+    assert [line.kind for line in others] == ["link"]
+
+
+def test_other_measures_have_the_models_that_speak_of_them() -> None:
+    def kinds(measure: str) -> list[str]:
+        return [line.name for line in page.models(msgspec.structs.replace(example(), measure=measure))]
+
+    assert kinds("jain") == ["models"]
+    assert kinds("rtt") == ["no queue"]
+    assert kinds("cov") == kinds("loss-rate") == []
+
+
+def test_a_run_is_found_at_its_value_whatever_its_seed() -> None:
+    sweep = example()
+    assert [page.which(sweep, run.experiment) for run in swept()] == [0, 1, 2, 3, 4, 5]
+    other = msgspec.structs.replace(swept()[2].experiment, seed=77)
+    assert page.which(sweep, other) == 2
+    assert page.which(sweep, msgspec.structs.replace(other, pairs=2)) is None
+
+
+@pytest.mark.parametrize(
+    ("measure", "low", "high"),
+    [
+        ("throughput", 2.8e6, 2.9e6),
+        ("rtt", 0.04, 0.045),
+        ("loss-rate", 0, 0),
+        ("jain", 1, 1),
+        ("share1", 1, 1),
+    ],
+)
+def test_each_measure_is_a_number_of_the_run(measure: str, low: float, high: float) -> None:
+    sweep = msgspec.structs.replace(example(), measure=measure)
+    figure = page.page_cell(sweep, 2, swept()[2]).figure
+    assert figure is not None
+    assert low <= figure <= high
