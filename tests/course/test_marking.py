@@ -41,7 +41,9 @@ def numeric(answer: str = "10 Mbit/s", unit: str = "rate", tolerance: float = 0.
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
+@pytest.mark.parametrize(
+    "question", [each for each in QUESTIONS if not each.against_run], ids=lambda question: question.id
+)
 def test_every_shipped_question_takes_its_own_solution(question: Question) -> None:
     assert question.mark(question.reference().right).correct
 
