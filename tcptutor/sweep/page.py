@@ -17,7 +17,7 @@ from tcptutor.spec import Experiment
 from tcptutor.sweep.confidence import Summary, summarise
 from tcptutor.sweep.grid import Axis, Cell
 
-SAME = 0.03
+SAME = 0.1
 """Relative difference below which two models' curves are one line."""
 
 

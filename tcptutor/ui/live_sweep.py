@@ -25,6 +25,8 @@ class LiveSweep:
     module: str
     step: str
     activity: SweepActivity
+    asked_at: str = ""
+    """The value that a prediction is about, whose runs stay at hand; empty for none."""
     cells: list[PageCell] = field(default_factory=list)
     """The runs that are there, in the order in which they ended."""
     rounds: int = 1

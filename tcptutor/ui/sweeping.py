@@ -113,7 +113,7 @@ class Sweeping:
 async def take(live: LiveSweep, at: int, run: Run) -> None:
     """Add a whole run to the sweep."""
     cell = await reading.apart(_cell, live.activity, at, run)
-    if run.id not in live.files:
+    if run.id not in live.files or live.activity.values[at] == live.asked_at:
         live.runs[run.id] = run
     live.cells.append(cell)
 

@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.sweep import SweepActivity
@@ -30,13 +29,6 @@ class SweepPanel(DrawnPanel, can_focus=True):
         Binding("enter", "open", "open", show=False, priority=True, id="sweep.open"),
     ]
 
-    class RunWanted(Message):
-        """The run at a value is to be opened."""
-
-        def __init__(self, at: int) -> None:
-            self.at = at
-            super().__init__()
-
     def __init__(self, activity: SweepActivity, predict: Predict | None) -> None:
         super().__init__()
         self._activity, self._predict = activity, predict
@@ -45,6 +37,8 @@ class SweepPanel(DrawnPanel, can_focus=True):
         self._said = ""
         self._view: Literal["chart", "table"] = "chart"
         self._cursor = 0
+        self.wanted: Callable[[int], None] = lambda _at: None
+        """Called with the index of the value whose run is to be opened. The page's screen sets it."""
         self.can_focus = False
 
     def stand(self, instruction: str) -> None:
@@ -74,10 +68,13 @@ class SweepPanel(DrawnPanel, can_focus=True):
         if self._live is None:
             return
         self._view = "chart" if self._view == "table" else "table"
-        self.can_focus = self._view == "table"
-        if self.can_focus and self.screen.focused is None:
-            self.screen.set_focus(self, scroll_visible=False)
+        self.can_focus = self.choosing
         self.draw()
+
+    @property
+    def choosing(self) -> bool:
+        """Whether it shows the table, in which a run can be chosen."""
+        return self._view == "table"
 
     def waiting(self, width: int, height: int) -> list[Line] | None:
         if self._live is not None:
@@ -91,7 +88,7 @@ class SweepPanel(DrawnPanel, can_focus=True):
 
     def picture(self) -> Callable[[int, int], list[Line]]:
         assert self._live is not None
-        if self._view == "table":
+        if self.choosing:
             return partial(table, self._live, self._cursor if self.has_focus else None)
         return partial(picture, self._live, self._predict, self._guess, self._said)
 
@@ -100,12 +97,12 @@ class SweepPanel(DrawnPanel, can_focus=True):
         self.draw()
 
     def action_move(self, by: int) -> None:
-        if self._view != "table":
+        if not self.choosing:
             raise SkipAction
         self._cursor = min(max(0, self._cursor + by), len(self._activity.values) - 1)
         self.draw()
 
     def action_open(self) -> None:
-        if self._view != "table":
+        if not self.choosing:
             raise SkipAction
-        self.post_message(self.RunWanted(self._cursor))
+        self.wanted(self._cursor)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from tcptutor import units
 from tcptutor.course.activities.predict import Predict
+from tcptutor.course.measures import MEASURES
 from tcptutor.ui import words
 from tcptutor.ui.live_sweep import LiveSweep
-from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, paragraph
+from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, paragraph, spread
 from tcptutor.ui.widgets.sweep import plot
 from tcptutor.ui.widgets.sweep.scene import CurveScene, scene_of
 
@@ -26,7 +27,7 @@ def picture(
     status = [Line.of((said, TEXT))] if said else list(_status(live, width))
     knee = list(_knee(live, scene, predict, width))
     notes = [*_published(live, width), *_doubts(live, width)]
-    setup = [Line.of((words.experiment_line(live.activity.experiments[0], width), MUTED))]
+    setup = [_setup(live, width)]
     least = plot.LEAST + 3
     left = height - 1 - len(status)
     below: list[Line] = []
@@ -40,13 +41,26 @@ def picture(
         left -= len(setup)
     gaps = left > 18
     left -= 3 * gaps
-    axis = 2 + any(scene.limits)
+    title = plot.title(scene, width, 2 if left > 14 else 1)
+    left -= len(title) - 1
+    axis = 2 + any(scene.limits) + (scene.knee is not None)
     blank = [Line()] * gaps
     return [
-        *above, *blank, plot.title(scene, width),
+        *above, *blank, *title,
         *plot.drawn(scene, width, max(2, left - axis)), *blank,
         *status, *blank, *below,
     ][:height]  # fmt: skip
+
+
+def _setup(live: LiveSweep, width: int) -> Line:
+    """What all of its experiments have in common."""
+    first, *others = (words.experiment_line(each).split(" · ") for each in live.activity.experiments)
+    common = [part for part in first if all(part in other for other in others)]
+    while len(" · ".join(common)) > width and common:
+        common.pop()
+    who = {words.flows_line(each) for each in live.activity.experiments}
+    right = Line.of((who.pop(), MUTED)) if len(who) == 1 else Line()
+    return spread(Line.of((" · ".join(common), MUTED)), right, width)
 
 
 def progress(live: LiveSweep) -> str:
@@ -82,19 +96,23 @@ def _knee(live: LiveSweep, scene: CurveScene, predict: Predict | None, width: in
     values = live.activity.values
     said = f"measured at {values[scene.knee]}"
     if scene.expected_knee is not None:
-        said += f", {scene.lines[0].name} {values[scene.expected_knee]}"
+        said += f", by {scene.lines[0].name} at {values[scene.expected_knee]}"
     if scene.own is not None:
         said += f", you {scene.own.text}"
     share = units.percent(live.activity.share)
-    yield from paragraph("knee: ", STRONG, f"{said} (from there on more adds less than {share})", width)
+    more = (
+        "from there on it rises by more"
+        if MEASURES[live.activity.measure].is_cost
+        else "beyond it more adds less"
+    )
+    yield from paragraph("knee: ", STRONG, f"{said} ({more} than {share})", width)
 
 
 def _published(live: LiveSweep, width: int) -> Iterator[Line]:
     published = live.activity.published
     if published is not None:
         why = f", {published.scaled}" if published.scaled else ""
-        document = published.document.replace("_", " ")
-        yield from paragraph(f"{plot.PUBLISHED} ", "published", f"published: {document}{why}", width)
+        yield from paragraph(f"{plot.PUBLISHED} ", "published", f"published: {published.called}{why}", width)
 
 
 def _doubts(live: LiveSweep, width: int) -> Iterator[Line]:

@@ -13,6 +13,7 @@ LEAST = 6
 """Lines of a chart in which a curve can be told from a line."""
 
 POINT, SPREAD, PUBLISHED, WORKING, OWN = "●", "┃", "◇", "○", "╏"
+KNEE, EXPECTED_KNEE = "▲", "△"
 _PATTERNS: dict[str, tuple[Pattern, str, str]] = {
     "link": (canvas.RULE, "limit", "┈┈"),
     "models": (canvas.DOTTED, "course", "⠢⠢"),
@@ -49,27 +50,35 @@ def drawn(scene: CurveScene, width: int, height: int) -> list[Line]:
     # The axis' name stands behind its values, where names of lines stand above.
     name = f" {scene.axis}"[: axes.MARGIN]
     lines[-1] = lines[-1].fitted(axes.GUTTER + across).and_at(axes.GUTTER + across, Line.of((name, MUTED)))
-    return [*lines, *_limits(scene, across)]
+    return [*lines, *_knee(scene, across), *_limits(scene, across)]
 
 
-def title(scene: CurveScene, width: int) -> Line:
-    """What the axis is, and which sign is which."""
-    parts: list[list[Piece]] = [[("   ", TEXT), (POINT, "point"), (" measured", TEXT)]]
-    if any(each and each[0] < each[2] for each in scene.measured):
-        parts[0] = [("   ", TEXT), (POINT, "point"), (" mean, ", TEXT), (SPREAD, "point"), (" runs", TEXT)]
+def title(scene: CurveScene, width: int, lines: int = 1) -> list[Line]:
+    """What the upright axis is, and which sign is which: as many as there is room for in so many lines."""
+    several = any(each and each[0] < each[2] for each in scene.measured)
+    parts: list[list[Piece]] = [
+        [(POINT, "point"), (" mean", TEXT)] if several else [(POINT, "point"), (" measured", TEXT)]
+    ]
+    if several:
+        parts.append([(SPREAD, "point"), (" spread", TEXT)])
+    if scene.published:
+        parts.append([(PUBLISHED, "published"), (" published", TEXT)])
+    if scene.own:
+        parts.append([(OWN if scene.own.at is None else "━━", "you"), (" you", TEXT)])
     for line in scene.lines:
         _, style, sample = _PATTERNS[line.kind]
-        parts.append([("   ", TEXT), (sample, style), (f" {line.name}", TEXT)])
-    if scene.published:
-        parts.append([("   ", TEXT), (PUBLISHED, "published"), (" published", TEXT)])
-    if scene.own:
-        parts.append([("   ", TEXT), (OWN if scene.own.at is None else "━━", "you"), (" you", TEXT)])
-    pieces: list[Piece] = [(scene.quantity, STRONG)]
+        parts.append([(sample, style), (f" {line.name}", TEXT)])
+    rows: list[list[Piece]] = [[(scene.quantity, STRONG)]]
     for part in parts:
-        longer = [*pieces, *part]
-        if sum(len(text) for text, _ in longer) <= width:
-            pieces = longer
-    return Line.of(*pieces)
+        while rows:
+            gap = [("   ", TEXT)] if rows[-1] else []
+            if sum(len(text) for text, _ in [*rows[-1], *gap, *part]) <= width:
+                rows[-1] += [*gap, *part]
+                break
+            if len(rows) == lines:
+                break
+            rows.append([])
+    return [Line.of(*row) for row in rows]
 
 
 def _cells(scene: CurveScene, across: int, height: int) -> Cells:
@@ -79,8 +88,8 @@ def _cells(scene: CurveScene, across: int, height: int) -> Cells:
         for line in scene.lines:
             if line.kind == kind:
                 layer = Layer(style, width, dots, pattern)
-                values = zip(scene.places, line.values, strict=True)
-                layer.line([(at * (width - 1), value / scene.top * (dots - 1)) for at, value in values])
+                course = scene.course(line, 2 * across)
+                layer.line([(at * (width - 1), value / scene.top * (dots - 1)) for at, value in course])
                 layers.append(layer)
     cells = canvas.compose(layers, [], across, height)
     if scene.own is not None:
@@ -112,9 +121,12 @@ def _draw_own(cells: Cells, scene: CurveScene, across: int, height: int) -> None
         for column in range(max(0, middle - reach), min(across, middle + reach + 1)):
             cells[row][column] = ("━", "you")
     elif own.knee is not None:
-        column = _column(own.knee, across)
+        column, name = _column(own.knee, across), f"you {own.text}"
         for row in range(height):
             cells[row][column] = (OWN, "you")
+        start = column + 2 if column + 2 + len(name) <= across else column - 1 - len(name)
+        for number, letter in enumerate(name):
+            cells[0][start + number] = (letter, "you")
 
 
 def _grid(scene: CurveScene, width: int, dots: int, height: int) -> Layer:
@@ -130,13 +142,15 @@ def _grid(scene: CurveScene, width: int, dots: int, height: int) -> Layer:
 def _beside(scene: CurveScene, height: int) -> dict[int, Line]:
     """Names right of the chart, by line from the top: of the lines at their ends, and of the student's prediction."""
     wanted: list[tuple[int, Piece]] = []
-    if scene.own is not None:
-        row = height - 1 if scene.own.at is None else _row(min(scene.own.value, scene.top), scene, height)
-        wanted.append((row, (f" you {scene.own.text}", "you")))
+    if scene.own is not None and scene.own.at is not None:
+        wanted.append(
+            (_row(min(scene.own.value, scene.top), scene, height), (f" you {scene.own.text}", "you"))
+        )
     for line in scene.lines:
         if line.values[-1] <= scene.top:
             _, style, _ = _PATTERNS[line.kind]
-            wanted.append((_row(line.values[-1], scene, height), (f" {line.name}", style)))
+            name = line.name if len(line.name) < axes.MARGIN else line.name.partition(" ")[0]
+            wanted.append((_row(line.values[-1], scene, height), (f" {name}", style)))
     taken: dict[int, Line] = {}
     for row, (text, style) in wanted:
         near = sorted(range(height), key=lambda at, row=row: (abs(at - row), at < row))  # type: ignore[misc]
@@ -146,31 +160,49 @@ def _beside(scene: CurveScene, height: int) -> dict[int, Line]:
     return taken
 
 
+def _knee(scene: CurveScene, across: int) -> Iterable[Line]:
+    """Where it is, by the runs and by the model."""
+    if scene.knee is None:
+        return
+    at = _column(scene.places[scene.knee], across)
+    pieces: list[Piece] = [("knee".ljust(axes.GUTTER + at), MUTED), (f"{KNEE} measured", "point")]
+    line = Line.of(*pieces)
+    if scene.expected_knee is not None and scene.expected_knee != scene.knee:
+        model = _column(scene.places[scene.expected_knee], across)
+        name = f"{EXPECTED_KNEE} model"
+        if model > at and axes.GUTTER + model > line.width:
+            line = line.and_at(axes.GUTTER + model, Line.of((name, "expected")))
+        elif model + len(name) < at:
+            before = Line.of(("knee".ljust(axes.GUTTER + model), MUTED), (name, "expected"))
+            line = before.and_at(axes.GUTTER + at, Line.of(pieces[1]))
+        elif model < at:
+            before = Line.of(("knee".ljust(axes.GUTTER + model), MUTED), (EXPECTED_KNEE, "expected"))
+            line = before.and_at(axes.GUTTER + at, Line.of(pieces[1]))
+    yield line
+
+
 def _limits(scene: CurveScene, across: int) -> Iterable[Line]:
     """What limited the runs, under each value."""
     if not any(scene.limits):
         return
-    words = [(_column(at, across), word) for at, word in zip(scene.places, scene.limits, strict=True) if word]
-    shown = _free(words, across, over=3)
     text = [" "] * (axes.GUTTER + across + 3)
-    # A word that stands for several values in a row stands at the first of them.
-    before = ""
-    said = dict(shown)
-    for column, word in words:
-        if said.get(column) == word and word != before:
-            start = max(0, axes.GUTTER + column - len(word) // 2)
+    said, end = "", axes.GUTTER - 1
+    for at, word in zip(scene.places, scene.limits, strict=True):
+        start = axes.GUTTER + _column(at, across) - len(word) // 2
+        # A word that stands for several values in a row stands at the first of them that has room.
+        if word and word != said and end < start <= len(text) - len(word):
             text[start : start + len(word)] = word
-        before = word
+            said, end = word, start + len(word)
     line = "".join(text).rstrip()
     yield Line.of((f"{'limit':{axes.GUTTER - 1}}", MUTED), (line[axes.GUTTER - 1 :], TEXT))
 
 
-def _free(wanted: Sequence[tuple[int, str]], across: int, over: int = 0) -> list[tuple[int, str]]:
+def _free(wanted: Sequence[tuple[int, str]], across: int) -> list[tuple[int, str]]:
     """Those that do not run into each other: the last one first, then from the left."""
     kept: list[tuple[int, str]] = []
     for column, name in [*wanted[-1:], *wanted[:-1]]:
         start = column - len(name) // 2
-        inside = start >= -axes.GUTTER + 1 and start + len(name) <= across + over
+        inside = start >= -axes.GUTTER + 1 and start + len(name) <= across
         if inside and all(
             start + len(name) + 1 <= (other := at - len(text) // 2) or other + len(text) + 1 <= start
             for at, text in kept

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tcptutor import units
 from tcptutor.course.activities.predict import Predict
@@ -35,6 +36,37 @@ class OwnGuess:
     """In the unit of the chart."""
 
 
+class Places:
+    """Where on the axis a value stands: 0 at its left end, 1 at its right one."""
+
+    def __init__(self, spacing: str, xs: Sequence[float]) -> None:
+        self._log = spacing == "log"
+        scaled = [self._scaled(x) for x in xs]
+        low, high = scaled[0], scaled[-1]
+        if spacing == "linear" and 0 <= low < _ORIGIN * high:
+            self._low, self._high = 0.0, high
+        else:
+            margin = 0.5 * (high - low) / max(1, len(xs) - 1) if spacing == "names" else 0.06 * (high - low)
+            self._low, self._high = low - margin, high
+        # The last value is not on the edge: a point has room at both sides.
+        self._high += 0.04 * (self._high - self._low)
+
+    def of(self, x: float) -> float | None:
+        """None for what is beside the axis."""
+        if self._log and x <= 0:
+            return None
+        at = (self._scaled(x) - self._low) / (self._high - self._low)
+        return at if -1e-9 <= at <= 1 + 1e-9 else None
+
+    def value(self, at: float) -> float:
+        """What stands at a place of the axis."""
+        scaled = self._low + at * (self._high - self._low)
+        return math.exp(scaled) if self._log else scaled
+
+    def _scaled(self, x: float) -> float:
+        return math.log(x) if self._log else x
+
+
 @dataclass(frozen=True)
 class CurveScene:
     """One moment of a sweep."""
@@ -60,6 +92,28 @@ class CurveScene:
     expected_knee: int | None
     limits: tuple[str, ...]
     """What limited the runs at each value, in a word; empty where nothing was measured."""
+    spacing: Places
+
+    def course(self, line: CurveLine, steps: int) -> list[tuple[float, float]]:
+        """Places and values of a model's line, in some `steps` from left to right.
+
+        Between two values of the axis by the power that leads from one to the other: what is proportional to the axis,
+        or to its inverse, goes as it should.
+        """
+        points = list(zip(self.places, line.values, strict=True))
+        found = points[:1]
+        for (at, y), (at2, y2) in pairwise(points):
+            number = max(1, round((at2 - at) * steps))
+            for step in range(1, number + 1):
+                here = at + (at2 - at) * step / number
+                found.append((here, self._between(at, y, at2, y2, here)))
+        return found
+
+    def _between(self, at: float, y: float, at2: float, y2: float, here: float) -> float:
+        x, x2, x3 = map(self.spacing.value, (at, at2, here))
+        if min(x, x2, y, y2) <= 0 or x == x2:
+            return y + (y2 - y) * (here - at) / (at2 - at)
+        return float(y * (x3 / x) ** (math.log(y2 / y) / math.log(x2 / x)))
 
 
 _SHORT = {
@@ -97,7 +151,7 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
     ]
     highest = max([highest, *(max(line.values) for line in lines)], default=0.0) or 1.0
     scale, unit = _unit(measure.kind, highest)
-    whole = live.complete
+    whole, wanted = live.complete, predict is not None and predict.of == "knee"
     return CurveScene(
         quantity=f"{measure.label}, {unit}" if unit else measure.label,
         axis=_axis(sweep.axis, _common_unit(sweep.values)),
@@ -112,36 +166,11 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
         ),
         published=tuple((at, y / scale) for at, y in published),
         own=_guess(live, predict, guess, place, scale),
-        knee=_knee([each.mean for each in found if each], live) if whole else None,
+        knee=_knee([each.mean for each in found if each], live) if whole and wanted else None,
         expected_knee=_knee(lines[0].values, live) if lines and lines[0].kind == "formula" else None,
         limits=tuple(_limits(live, at) for at in range(len(sweep.values))),
+        spacing=place,
     )
-
-
-class Places:
-    """Where on the axis a value stands: 0 at its left end, 1 at its right one."""
-
-    def __init__(self, spacing: str, xs: Sequence[float]) -> None:
-        self._log = spacing == "log"
-        scaled = [self._scaled(x) for x in xs]
-        low, high = scaled[0], scaled[-1]
-        if spacing == "linear" and 0 <= low < _ORIGIN * high:
-            self._low, self._high = 0.0, high
-        else:
-            margin = 0.5 * (high - low) / max(1, len(xs) - 1) if spacing == "names" else 0.06 * (high - low)
-            self._low, self._high = low - margin, high
-        # The last value is not on the edge: a point has room at both sides.
-        self._high += 0.04 * (self._high - self._low)
-
-    def of(self, x: float) -> float | None:
-        """None for what is beside the axis."""
-        if self._log and x <= 0:
-            return None
-        at = (self._scaled(x) - self._low) / (self._high - self._low)
-        return at if -1e-9 <= at <= 1 + 1e-9 else None
-
-    def _scaled(self, x: float) -> float:
-        return math.log(x) if self._log else x
 
 
 def _knee(values: Sequence[float], live: LiveSweep) -> int | None:

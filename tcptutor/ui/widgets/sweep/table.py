@@ -32,7 +32,7 @@ def table(live: LiveSweep, cursor: int | None, width: int, room: int) -> list[Li
     for number, line in enumerate(lines[1:]):
         here = number == cursor
         drawn.append(Line.of((f"›{line[1:]}" if here else line, "strong" if here else TEXT)))
-    keys = "↑ ↓ choose, Enter opens the run" if cursor is not None else "Tab chooses a run to open"
+    keys = "↑ ↓ choose a run, Enter opens it, v is the curve"
     return [line.fitted(min(width, line.width)) for line in [*drawn, Line(), Line.of((keys, MUTED))]][:room]
 
 
@@ -61,7 +61,8 @@ def _rows(live: LiveSweep) -> Iterator[tuple[str, ...]]:
         row.append(written(summary.mean, kind))
         if several:
             spread = (max(live.measured[at]) - min(live.measured[at])) / 2
-            row.append(f"±{written(spread, kind)}" if len(cells) > 1 else "")
+            share = units.share(spread / summary.mean) if summary.mean else ""
+            row.append(f"±{share}" if len(cells) > 1 and share else "")
         if lead:
             ratio = summary.mean / lead.values[at] - 1 if lead.values[at] else 0.0
             row += [written(lead.values[at], kind), units.signed_percent(ratio)]
