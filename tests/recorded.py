@@ -169,9 +169,7 @@ def main() -> None:
             print(f"{name}: {size / 1000:.0f} KB, {expected[name]}", flush=True)
             continue
         run = asyncio.run(_record(wanted[name]))
-        # With offloads on, a loss takes many segments: the lab calls that suspect, and the page is about it.
-        bearable = ("valid", "suspect") if wanted[name].hosts.offloads else ("valid",)
-        if run.fidelity.status not in bearable:
+        if run.fidelity.status != "valid":
             sys.exit(f"{name}: the run is {run.fidelity.status}: {'; '.join(run.fidelity.reasons)}")
         expected[name] = explanation(run)
         file = root / f"{name}.tcprun"
