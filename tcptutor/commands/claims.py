@@ -87,7 +87,9 @@ class RunResults:
         if key not in self._latest:
             run = self._cache.get(experiment)
             if run is None:
-                raise UsageError(self.failed.get(key, "not run yet"))
+                raise UsageError(
+                    self.failed.get(key, "its run is not there any more: the same command makes it again")
+                )
             self._latest[key] = MeasuredRun(run)
         return self._latest[key]
 

@@ -38,11 +38,13 @@ class RunCache:
         return self._file(experiment).exists()
 
     def get(self, experiment: Experiment) -> Run | None:
-        """None for what is not there, or damaged."""
+        """None for what is not there; what is damaged is so from then on."""
         file = self._file(experiment)
         try:
             run = load(file)
         except TutorError:
+            with contextlib.suppress(OSError):
+                file.unlink(missing_ok=True)
             return None
         with contextlib.suppress(OSError):
             os.utime(file)
