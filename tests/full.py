@@ -29,6 +29,9 @@ LEFT_OUT = {
     "tests/validation/test_validation.py::test_a_few_cells_agree_with_their_models_and_with_the_kept_ones": Left(
         0, ONCE
     ),
+    "tests/course/test_claims_in_lab.py::test_the_claims_of_every_page_hold_in_the_lab": Left(
+        0, "half an hour of guests; a plain run asks a share of the pages that the lessons' content chooses"
+    ),
     "tests/analysis/test_audit.py::test_what_is_said_of_a_run_is_true": Left(
         20, "two thousand runs, each judged and read again. Twenty shares: each of them has every kind"
     ),

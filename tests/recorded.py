@@ -1,10 +1,10 @@
-"""The recorded runs that ship with tcptutor: `python -m tests.recorded` makes them again.
+"""The recorded runs that ship with tcptutor: `python -m tests.recorded` makes them again, as many at a time as fit.
 
 It runs the experiment of every page of the course in the guest on the virtual clock, thins the samples to what a chart
-shows, and writes assets/recorded/MODULE/STEP.tcprun; of a sweep assets/recorded/MODULE/STEP/VALUE-SEED.tcprun for each
+shows, and writes assets/recorded/MODULE/PAGE.tcprun; of a sweep assets/recorded/MODULE/PAGE/VALUE-SEED.tcprun for each
 of its runs, the values counted from 1. What the whole run was explained with, or what a sweep measured in each of its
 runs, goes to tests/recorded.json, against which the thinned ones are tested. `python -m tests.recorded MODULE` makes
-those of one module, MODULE/STEP that of one page.
+those of one module, MODULE/PAGE that of one page. A run that `tcptutor lint --run` keeps is taken, not made again.
 """
 
 from __future__ import annotations
@@ -12,22 +12,24 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tcptutor.analysis import report
 from tcptutor.backends import replay
-from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.course import load
 from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.errors import TutorError
 from tcptutor.fleet import place, pool
+from tcptutor.fleet.cache import RunCache
 from tcptutor.run import Run, SampleTable, save
 from tcptutor.spec import Experiment
 from tcptutor.sweep.page import page_cell
-from tests.backends.play import play
 
 COMMAND = "python -m tests.recorded"
 EXPECTED = Path(__file__).with_suffix(".json")
@@ -115,70 +117,103 @@ def is_near(figure: float | None, whole: float | None) -> bool:
     return abs(figure - whole) <= NEAR * abs(whole)
 
 
-async def _record(experiment: Experiment) -> Run:
-    backend = GuestBackend("virtual")
-    try:
-        return await play(backend, experiment)
-    finally:
-        await backend.close()
-
-
-async def _record_all(experiments: Sequence[Experiment]) -> list[Run]:
+async def whole_runs(wanted: dict[str, Experiment]) -> AsyncGenerator[tuple[str, Run], None]:
+    """The whole run of each, by its name, as they come. Raises TutorError."""
+    cache = RunCache()
+    missing = {}
+    for name, experiment in wanted.items():
+        kept = cache.get(experiment)
+        if kept is not None:
+            yield name, kept
+        else:
+            missing[name] = experiment
+    names, experiments = list(missing), list(missing.values())
+    if not experiments:
+        return
     where = await place.find(experiments, "guest", "virtual", None)
-    runs: dict[int, Run] = {}
-    async with aclosing(pool.runs(experiments, where)) as results:
-        async for number, result in results:
-            if not isinstance(result, Run):
-                raise result
-            runs[number] = result
-    return [runs[number] for number in range(len(experiments))]
+    async with aclosing(pool.runs(experiments, where)) as made:
+        async for number, run in made:
+            if isinstance(run, TutorError):
+                raise run
+            cache.put(experiments[number], run)
+            yield names[number], run
 
 
-def _record_sweep(name: str, sweep: SweepActivity, root: Path) -> list[object]:
-    """What it measured in each run, once all of these are in files."""
-    wanted = cells(sweep)
-    runs = asyncio.run(_record_all([experiment for _, experiment in wanted.values()]))
-    figures: list[object] = []
-    for (key, (at, _)), run in zip(wanted.items(), runs, strict=True):
-        if run.fidelity.status == "invalid":
-            sys.exit(f"{name}/{key}: the run is invalid: {'; '.join(run.fidelity.reasons)}")
-        (root / name).mkdir(parents=True, exist_ok=True)
-        save(cell(sweep, at, run), root / name / f"{key}.tcprun")
-        figure = page_cell(sweep, at, run).figure
-        figures.append(None if figure is None else float(f"{figure:.6g}"))
-    return figures
+class Recorder:
+    """Writes what is recorded; owns what is expected of it."""
+
+    def __init__(self, pages: dict[str, Experiment], swept: dict[str, SweepActivity]) -> None:
+        self._swept = swept
+        self.wanted = dict(pages)
+        self._of: dict[str, tuple[str, int, int]] = {}
+        """The page of a sweep's run, its place among the runs, and the index of its value, by its file's name."""
+        for page, sweep in swept.items():
+            for place_, (key, (at, experiment)) in enumerate(cells(sweep).items()):
+                self.wanted[f"{page}/{key}"] = experiment
+                self._of[f"{page}/{key}"] = (page, place_, at)
+        told = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
+        self.expected: dict[str, Any] = {
+            name: each for name, each in told.items() if name in {*pages, *swept}
+        }
+
+    async def record(self, chosen: dict[str, Experiment]) -> None:
+        """Raises TutorError for a run that cannot be made, or that the lab does not believe."""
+        async with aclosing(whole_runs(chosen)) as made:
+            async for name, run in made:
+                self._write(name, run, chosen[name])
+
+    def _write(self, name: str, run: Run, experiment: Experiment) -> None:
+        swept = self._of.get(name)
+        if run.fidelity.status == "invalid" or (run.fidelity.status != "valid" and swept is None):
+            raise TutorError(f"{name}: the run is {run.fidelity.status}: {'; '.join(run.fidelity.reasons)}")
+        # Why the guest was taken is no matter for who plays it; the same run may be kept under another title.
+        run.experiment, run.environment = experiment, replace(run.environment, reason="")
+        if swept is None:
+            told: object = explanation(run)
+            self.expected[name] = told
+            small = thinned(run)
+        else:
+            page, number, at = swept
+            small, figure = cell(self._swept[page], at, run), page_cell(self._swept[page], at, run).figure
+            told = None if figure is None else float(f"{figure:.6g}")
+            figures = self.expected.get(page)
+            count = len(cells(self._swept[page]))
+            if not isinstance(figures, list) or len(figures) != count:
+                figures = [None] * count
+            self.expected[page] = [*figures[:number], told, *figures[number + 1 :]]
+        file = replay.folder() / f"{name}.tcprun"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        save(small, file)
+        print(f"{name}: {run.wall_s:.0f} s, {file.stat().st_size / 1000:.0f} KB, {told}", flush=True)
+
+    def prune(self) -> None:
+        """Remove recordings of nothing."""
+        root = replay.folder()
+        for old in root.glob("**/*.tcprun"):
+            if str(old.relative_to(root).with_suffix("")) not in self.wanted:
+                old.unlink()
+
+    def keep(self) -> None:
+        lines = (f"  {json.dumps(name)}: {json.dumps(self.expected[name])}" for name in sorted(self.expected))
+        EXPECTED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def main() -> None:
-    wanted, swept = uses(), sweeps()
-    names = [*wanted, *swept]
-    chosen = [
-        name for name in names if not sys.argv[1:] or {name, name.partition("/")[0]} & set(sys.argv[1:])
-    ]
-    expected = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
-    expected = {name: told for name, told in expected.items() if name in names}
-    root = replay.folder()
-    there = {*wanted, *(f"{name}/{key}" for name, sweep in swept.items() for key in cells(sweep))}
-    for old in root.glob("**/*.tcprun"):
-        if str(old.relative_to(root).with_suffix("")) not in there:
-            old.unlink()
-    for name in chosen:
-        if name in swept:
-            expected[name] = _record_sweep(name, swept[name], root)
-            size = sum(file.stat().st_size for file in (root / name).iterdir())
-            print(f"{name}: {size / 1000:.0f} KB, {expected[name]}", flush=True)
-            continue
-        run = asyncio.run(_record(wanted[name]))
-        if run.fidelity.status != "valid":
-            sys.exit(f"{name}: the run is {run.fidelity.status}: {'; '.join(run.fidelity.reasons)}")
-        expected[name] = explanation(run)
-        file = root / f"{name}.tcprun"
-        save(thinned(run), file)
-        print(
-            f"{name}: {run.wall_s:.0f} s, {file.stat().st_size / 1000:.0f} KB, {expected[name]}", flush=True
-        )
-    lines = (f"  {json.dumps(name)}: {json.dumps(expected[name])}" for name in sorted(expected))
-    EXPECTED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    recorder, targets = Recorder(uses(), sweeps()), sys.argv[1:]
+    chosen = {
+        name: each
+        for name, each in recorder.wanted.items()
+        if not targets or any(name == one or name.startswith(f"{one}/") for one in targets)
+    }
+    if targets and not chosen:
+        sys.exit(f"no page that runs is {' or '.join(targets)}: say MODULE or MODULE/PAGE")
+    recorder.prune()
+    try:
+        asyncio.run(recorder.record(chosen))
+    except TutorError as error:
+        sys.exit(str(error))
+    finally:
+        recorder.keep()
 
 
 if __name__ == "__main__":

@@ -107,12 +107,13 @@ class RunResults:
 class ClaimCheck:
     """Owns what has been run and told so far."""
 
-    def __init__(self, claims: Sequence[PageClaim], as_json: bool) -> None:
-        """Raises LabUnavailable where there is no guest to ask."""
+    def __init__(self, claims: Sequence[PageClaim], as_json: bool, cache: RunCache | None = None) -> None:
+        """cache: by default that of this user. Raises LabUnavailable where there is no guest to ask."""
         self._pages = [list(group) for _, group in groupby(claims, key=attrgetter("page"))]
         self._quiet = as_json
-        self._results: list[ClaimResult] = []
-        self._cache = RunCache() if any(claim.runs for claim in claims) else RunCache("none")
+        self.results: list[ClaimResult] = []
+        """Of the pages that have been judged, in the order of the course."""
+        self._cache = cache or (RunCache() if any(claim.runs for claim in claims) else RunCache("none"))
         self._runs = RunResults(self._cache)
         needed = {self._cache.key(each): each for claim in claims for each in claim.runs}
         self._missing = {key: each for key, each in needed.items() if not self._cache.has(each)}
@@ -121,7 +122,7 @@ class ClaimCheck:
     @property
     def contradicted(self) -> int:
         """Claims that do not hold."""
-        return sum(not each.holds for each in self._results)
+        return sum(not each.holds for each in self.results)
 
     def run(self, jobs: int | None) -> TutorError | None:
         """Make the runs that are missing, `jobs` at a time, and judge; gives what ended it too early.
@@ -163,7 +164,7 @@ class ClaimCheck:
         elif not run.complete:
             self._runs.failed[key] = run.note or "the run was cut short"
         else:
-            self._cache.put(run)
+            self._cache.put(self._missing[key], run)
             self.made += 1
 
     def _tell_ready(self, waiting: Iterable[str]) -> None:
@@ -171,7 +172,7 @@ class ClaimCheck:
         missing = set(waiting)
         while self._pages and missing.isdisjoint(self._keys(self._pages[0])):
             results = self._runs.results(self._pages.pop(0))
-            self._results += results
+            self.results += results
             if not self._quiet:
                 print_lines(lines(results))
 
@@ -185,7 +186,7 @@ class ClaimCheck:
 
     def summary(self, problems: Sequence[str]) -> list[str]:
         """The last line for people."""
-        told = [count(len(self._results), "claim")]
+        told = [count(len(self.results), "claim")]
         if left := sum(map(len, self._pages)):
             told.append(f"{left} not judged")
         told.append(f"{self.contradicted} contradicted" if self.contradicted else "none contradicted")
@@ -197,7 +198,7 @@ class ClaimCheck:
     def document(self) -> dict[str, object]:
         """All results as plain JSON."""
         return {
-            "claims": [each.document for each in self._results],
+            "claims": [each.document for each in self.results],
             "contradicted": self.contradicted,
             "not_judged": sum(map(len, self._pages)),
             "runs": {"needed": self.needed, "made": self.made, "failed": list(self._runs.failed.values())},

@@ -1,5 +1,12 @@
-"""Write assets/documentation/settings.md: `python -m tests.documentation`."""
+"""Write assets/documentation/settings.md: `python -m tests.documentation`; claims.md: `python -m tests.documentation
+claims`.
+"""
 
-from tests.documentation.settings import PAGE, page
+import sys
 
-PAGE.write_text(page(), encoding="utf-8")
+from tests.documentation import claims, settings
+
+if sys.argv[1:] == ["claims"]:
+    claims.PAGE.write_text(claims.page(claims.results()), encoding="utf-8")
+else:
+    settings.PAGE.write_text(settings.page(), encoding="utf-8")
