@@ -318,11 +318,24 @@ def doctor(as_json: bool) -> None:
 
 @main.command()
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
-def lint(folder: Path | None) -> None:
-    """Check the course's files: names, values, answers, feedback, and what its pages claim."""
+@click.option(
+    "--run",
+    "target",
+    is_flag=False,
+    flag_value="",
+    metavar="[MODULE[/PAGE]]",
+    help="Also run what the claims of these pages need, by default of all, on the virtual clock, and say which hold."
+    " What was run is kept and not run again.",
+)
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1, 256), help="Guests at a time, as many as cores if not given."
+)
+@_JSON
+def lint(**given: Any) -> None:
+    """Check the course's files: names, values, answers, feedback, and what its pages claim of runs."""
     from tcptutor.commands.lint import lint_course  # noqa: PLC0415
 
-    _end(lint_course, folder)
+    _end(lint_course, **given)
 
 
 @main.command()

@@ -46,7 +46,7 @@ def test_nohup_s_wish_stays(tmp_path: Path) -> None:
 
 
 def test_a_key_that_ends_a_command_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(_folder: Path | None, _runs: int) -> int:
+    def stopped(**_: object) -> int:
         assert signal.getsignal(signal.SIGINT) == signal.default_int_handler  # so that it unwinds
         raise KeyboardInterrupt
 

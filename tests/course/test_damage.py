@@ -10,10 +10,10 @@ from tcptutor import places
 from tcptutor.course import experiment, lint, load, read_course
 from tcptutor.errors import ContentError, ParameterError, UsageError
 
-from .conftest import EXPERIMENT, MODULE, STEP, Edit
+from .conftest import EXPERIMENT, MODULE, STEP, Edit, page
 
-CHOICES = f"{MODULE}/01-what-a-stream-is.md"
-NUMBER = f"{MODULE}/06-up-to-the-knee.md"
+CHOICES = page("what-a-stream-is")
+NUMBER = page("up-to-the-knee")
 PREDICT_LINE = (places.lessons() / STEP).read_text(encoding="utf-8").split("\n").index("[predict]") + 1
 
 CASES = {

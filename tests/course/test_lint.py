@@ -12,11 +12,11 @@ from tcptutor.course import lint, load
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.spec import Experiment, Flows
 
-from .conftest import EXPERIMENT, MODULE, STEP, Edit
+from .conftest import EXPERIMENT, MODULE, STEP, Edit, page
 
-FIRST = f"{MODULE}/01-what-a-stream-is.md"
-NUMBER = f"{MODULE}/06-up-to-the-knee.md"
-FOUR = f"{MODULE}/04-four-lossy-flows.md"
+FIRST = page("what-a-stream-is")
+NUMBER = page("up-to-the-knee")
+FOUR = page("four-lossy-flows")
 WIDE = "```\n" + "x" * 45 + "\n```"
 
 CASES = {

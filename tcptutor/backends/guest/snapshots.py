@@ -112,6 +112,14 @@ class Snapshots:
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
+    def version(self) -> str:
+        """A key of all but the experiment that decides what a run on the virtual clock gives: system, our code, QEMU.
+
+        Raises LabUnavailable where there is no guest.
+        """
+        self.image.check()
+        return self._key("virtual", kvm=False)
+
     def manifest(self, clock: str) -> Manifest:
         """What is known of the snapshot for `clock`. Raises ImageDamaged when it is missing, damaged or out of date."""
         self.image.check()

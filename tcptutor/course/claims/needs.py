@@ -72,9 +72,17 @@ def claim_run(claim: Claim, module: str, page: PageSetup | None, build: BuildExp
 
 
 def seeds(claim: Claim, first: ClaimRun) -> Iterator[ClaimRun]:
-    """What is compared with each of the claim's seeds; once where nothing has to run."""
-    for more in range(claim.seeds if is_measured(claim) else 1):
+    """What is compared with each of the claim's seeds; once where nothing has to run, or where all runs are equal."""
+    by_chance = is_measured(claim) and any(each is not None and _draws(each) for each in first)
+    for more in range(claim.seeds if by_chance else 1):
         yield ClaimRun(*(each and replace(each, seed=each.seed + more) for each in first))
+
+
+def _draws(experiment: Experiment) -> bool:
+    """Whether the path draws random numbers: without any, runs with different seeds are the same run."""
+    path = experiment.path
+    drawn = (path.loss, path.jitter, path.duplicate, path.reorder, path.reverse_loss)
+    return any(drawn) or any(change.name in ("loss", "jitter") for change in path.changes)
 
 
 def is_measured(claim: Claim) -> bool:

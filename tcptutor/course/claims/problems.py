@@ -24,9 +24,17 @@ MOST_SEEDS = 20
 
 
 def problems(
-    claim: Claim, texts: Iterable[str], module: str, page: PageSetup | None, build: BuildExperiment
+    claim: Claim,
+    texts: Iterable[str],
+    module: str,
+    page: PageSetup | None,
+    build: BuildExperiment,
+    formulas: bool = True,
 ) -> Iterator[tuple[str, str]]:
-    """Key and reason of each. `texts` are those in which the claim may stand."""
+    """Key and reason of each. `texts` are those in which the claim may stand.
+
+    formulas: whether to work out what is known before any run, and to say where it is otherwise.
+    """
     wrong = [*_words(claim, texts), *_keys(claim)]
     yield from wrong
     try:
@@ -36,7 +44,7 @@ def problems(
         return
     wrong += (more := list(_of_experiment(claim, compared)))
     yield from more
-    if not wrong and not is_measured(claim):
+    if formulas and not wrong and not is_measured(claim):
         judgement = judge(claim, compared, _no_run)
         if not judgement.agrees:
             yield "", f"{claim.text!r}: the formula gives {judgement.found}"

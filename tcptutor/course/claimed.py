@@ -1,0 +1,98 @@
+"""The claims of a course where they stand: page, file and line, with the runs that each needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import structs
+
+from tcptutor.course.claims import Claim, ClaimRun, claim_run, problems, runs, seeds
+from tcptutor.course.experiments import Catalogue, module_folders
+from tcptutor.course.load import read_course
+from tcptutor.course.model import Module, Step
+from tcptutor.course.spoilers import all_texts
+from tcptutor.errors import UsageError, unknown
+from tcptutor.spec import Experiment
+
+_HEAD = re.compile(r"\s*\[\[\s*claim\s*\]\]\s*(#.*)?")
+
+
+class PageClaim(NamedTuple):
+    """A claim that can be judged."""
+
+    module: str
+    step: str
+    file: Path
+    """Relative to the folder that holds the course."""
+    line: int
+    """Where its table begins, counted from 1."""
+    claim: Claim
+    compared: tuple[ClaimRun, ...]
+    """What is compared, once for each seed."""
+
+    @property
+    def page(self) -> str:
+        """MODULE/PAGE"""
+        return f"{self.module}/{self.step}"
+
+    @property
+    def runs(self) -> tuple[Experiment, ...]:
+        """What has to run; an experiment may be there twice."""
+        return tuple(each for one in self.compared for each in runs(self.claim, one))
+
+
+class Pages(NamedTuple):
+    """A part of the course."""
+
+    modules: tuple[Module, ...]
+    """Each with the pages that are meant, and no others."""
+    files: dict[tuple[str, str], Path]
+    """Of these pages, by module and step."""
+
+
+def pages(root: Path, target: str = "") -> Pages:
+    """Those of MODULE or MODULE/PAGE, a page by its id or its number in the module; by default all.
+
+    Pages that cannot be read are left out. Raises UsageError for a module or page that is not there.
+    """
+    course, folders = read_course(root)[0], module_folders(root)
+    id_, _, wanted = target.strip("/").partition("/")
+    modules = [module for module in course.modules if id_ in ("", module.id)]
+    if not modules:
+        raise UsageError(unknown("module", id_, [module.id for module in course.modules]))
+    files = {}
+    found = []
+    for module in modules:
+        steps = _steps(module, wanted)
+        # Backwards: of two files with one id the first was read.
+        by_id = {path.stem[3:]: path for path in sorted(folders[module.id].glob("*.md"), reverse=True)}
+        files.update({(module.id, step.id): by_id[step.id] for step in steps})
+        found.append(structs.replace(module, steps=steps))
+    return Pages(tuple(found), files)
+
+
+def _steps(module: Module, wanted: str) -> tuple[Step, ...]:
+    steps = [step for number, step in enumerate(module.steps, 1) if wanted in ("", step.id, str(number))]
+    if wanted and not steps:
+        raise UsageError(unknown("page", wanted, [step.id for step in module.steps]))
+    return tuple(steps)
+
+
+def page_claims(root: Path, chosen: Pages) -> Iterator[PageClaim]:
+    """Those of the pages that can be judged, in the order of the course; `lint` says what is wrong with the others."""
+    catalogue = Catalogue(root)
+    for module in chosen.modules:
+        for step in module.steps:
+            file = chosen.files[module.id, step.id]
+            lines = file.read_text(encoding="utf-8").split("\n")
+            heads = [number for number, line in enumerate(lines, 1) if _HEAD.fullmatch(line)]
+            texts = all_texts(step)
+            for line, claim in zip(heads, step.claims, strict=False):
+                if any(problems(claim, texts, module.id, step.setup, catalogue.build, formulas=False)):
+                    continue
+                compared = claim_run(claim, module.id, step.setup, catalogue.build)
+                where = file.relative_to(root.parent)
+                yield PageClaim(module.id, step.id, where, line, claim, tuple(seeds(claim, compared)))

@@ -1,0 +1,168 @@
+"""`tcptutor lint --run`: the claims of the course against runs, which are made once and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tcptutor import places
+from tcptutor.errors import LabError, TutorError
+from tcptutor.fleet.place import Place
+from tcptutor.run import Run, load
+from tcptutor.spec import Experiment
+from tests.command import here
+
+PAGE = "parallel-streams/one-small-window"
+BESIDE = "parallel-streams/eight-small-windows"
+RECORDED = [
+    load(path) for path in sorted((places.assets() / "recorded/parallel-streams").glob("*small*.tcprun"))
+]
+Runs = Callable[..., AsyncIterator[tuple[int, Run | TutorError]]]
+
+
+@pytest.fixture
+def lessons(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(places.lessons(), tmp_path / "lessons"))
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the experiments that a lab has run: ours gives recorded runs, at once."""
+    names: list[str] = []
+
+    async def runs(
+        experiments: Iterable[Experiment], _: Place
+    ) -> AsyncIterator[tuple[int, Run | TutorError]]:
+        for number, experiment in enumerate(experiments):
+            names.append(experiment.name)
+            found = (run for run in RECORDED if run.experiment == experiment)
+            yield number, next(found, LabError("the guest ended"))
+
+    _use(monkeypatch, tmp_path, runs)
+    return names
+
+
+def _use(monkeypatch: pytest.MonkeyPatch, folder: Path, runs: Runs) -> None:
+    async def find(experiments: Sequence[Experiment], *_: object) -> Place:
+        return Place("guest", "virtual", 2, "2 guests at a time")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    monkeypatch.setattr("tcptutor.backends.guest.snapshots.Snapshots.version", lambda _: "test")
+    monkeypatch.setattr("tcptutor.fleet.place.find", find)
+    monkeypatch.setattr("tcptutor.fleet.pool.runs", runs)
+
+
+def test_a_run_is_made_once_and_asked_by_all_claims(lessons: Path, made: list[str]) -> None:
+    done = here("lint", lessons, "--run", PAGE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "none contradicted (1 run made, 0 kept from before)" in done.stdout
+    line = next(line for line in done.stdout.splitlines() if '"an RTT of 40 ms"' in line)
+    assert line.startswith(f"lessons/{next(lessons.glob('*/*-one-small-window.md')).relative_to(lessons)}:")
+    assert "40.2 ms" in line
+    assert line.endswith("holds")
+    assert made == ["parallel-streams/small-window"]
+    assert "1 run to make, 2 guests at a time" in done.stderr
+    assert "0 runs made, 1 kept from before" in here("lint", lessons, "--run", PAGE).stdout
+    # The page beside it compares with the same run: that one is not made again.
+    assert "1 run made, 1 kept from before" in here("lint", lessons, "--run", BESIDE).stdout
+    assert len(made) == 2
+
+
+def test_a_claim_that_does_not_hold_is_told_with_what_was_measured(lessons: Path, made: list[str]) -> None:
+    page = next(lessons.glob("*/*-one-small-window.md"))
+    page.write_text(
+        page.read_text(encoding="utf-8").replace('value = "66 %"', 'value = "60 %"'), encoding="utf-8"
+    )
+    done = here("lint", lessons, "--run", PAGE)
+    assert done.returncode == 1
+    assert "66.2 %  DOES NOT HOLD: 60 % within 3 %" in done.stdout
+    assert "1 contradicted" in done.stdout
+
+
+def test_another_setting_is_another_run(lessons: Path, made: list[str]) -> None:
+    here("lint", lessons, "--run", PAGE)
+    file = next(lessons.glob("*/experiments/small-window.toml"))
+    file.write_text(file.read_text(encoding="utf-8").replace('"10 s"', '"11 s"'), encoding="utf-8")
+    done = here("lint", lessons, "--run", PAGE)
+    assert done.returncode == 1
+    assert "the guest ended  DOES NOT HOLD" in done.stdout
+    assert len(made) == 2
+
+
+def test_programs_get_one_document(lessons: Path, made: list[str]) -> None:
+    done = here("lint", lessons, "--run", PAGE, "--json")
+    told = json.loads(done.stdout)
+    assert (done.stderr, told["problems"], told["contradicted"], told["not_judged"]) == ("", [], 0, 0)
+    assert told["runs"] == {"needed": 1, "made": 1, "failed": []}
+    rtt = next(each for each in told["claims"] if each["of"] == "rtt")
+    assert rtt["page"] == PAGE
+    assert rtt["measured"] == [pytest.approx(0.0402, abs=1e-4)]
+    assert rtt["holds"] is True
+
+
+def test_problems_of_other_pages_are_not_told(lessons: Path, made: list[str]) -> None:
+    other = next(lessons.glob("*/*-one-lossy-flow.md"))
+    other.write_text(
+        other.read_text(encoding="utf-8").replace("The link is about", "7 ms. The link is about"),
+        encoding="utf-8",
+    )
+    assert here("lint", lessons, "--run", PAGE).returncode == 0
+    assert here("lint", lessons).returncode == 1
+
+
+def test_what_was_run_before_it_is_stopped_is_kept(
+    lessons: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = []
+
+    async def runs(experiments: Sequence[Experiment], _: Place) -> AsyncIterator[tuple[int, Run]]:
+        try:
+            number = next(n for n, each in enumerate(experiments) if each == RECORDED[0].experiment)
+            yield number, RECORDED[0]
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.sleep(60)
+        finally:
+            closed.append(True)
+
+    _use(monkeypatch, tmp_path, runs)
+    done = here("lint", lessons, "--run", BESIDE)
+    assert done.returncode == 1
+    assert done.stderr.endswith("tcptutor: stopped; 1 run of 2 are kept: the same command goes on\n")
+    assert closed
+    assert len(list((tmp_path / "cache/tcptutor/measured").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("parallel-stream", "no module 'parallel-stream': did you mean parallel-streams?"),
+        ("parallel-streams/one-small", "no page 'one-small': did you mean one-small-window?"),
+    ],
+)
+def test_a_page_that_is_not_there_is_one_line(target: str, said: str) -> None:
+    done = here("lint", "--run", target)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"tcptutor: {said}\n")
+
+
+def test_without_a_lab_it_says_so_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    done = here("lint", "--run", PAGE)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == "tcptutor: the guest image is not built yet: run `tcptutor setup`\n"
+
+
+def test_a_damaged_run_is_made_again(lessons: Path, made: list[str], tmp_path: Path) -> None:
+    here("lint", lessons, "--run", PAGE)
+    (file,) = (tmp_path / "cache/tcptutor/measured").iterdir()
+    file.write_bytes(b"\x1f\x8b nothing")
+    assert "the same command makes it again  DOES NOT HOLD" in here("lint", lessons, "--run", PAGE).stdout
+    done = here("lint", lessons, "--run", PAGE)
+    assert done.returncode == 0
+    assert "1 run made" in done.stdout

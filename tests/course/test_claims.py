@@ -1,0 +1,232 @@
+"""What a page may claim of runs, what is refused, and what a run says of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tcptutor import places
+from tcptutor.course import lint, load
+from tcptutor.course.claimed import page_claims, pages
+from tcptutor.course.claims import Claim, MeasuredRun, claim_run, judge, seeds
+from tcptutor.course.claims.claim import KNOWN_SUBJECTS, MEASURED_SUBJECTS
+from tcptutor.course.claims.known import KNOWN
+from tcptutor.course.claims.measured import MEASURED
+from tcptutor.course.claims.needs import PageSetup
+from tcptutor.course.experiments import Catalogue
+from tcptutor.errors import UsageError
+from tcptutor.run import load as load_run
+from tcptutor.spec import Experiment
+
+from .conftest import STEP, Edit, page
+
+WINDOWS = page("eight-small-windows")
+NO_RUN = page("what-a-stream-is")
+CATALOGUE = Catalogue(places.lessons())
+RUNS = {
+    name: MeasuredRun(load_run(places.assets() / f"recorded/parallel-streams/{name}.tcprun"))
+    for name in ("one-small-window", "eight-small-windows", "four-lossy-flows")
+}
+EIGHT = PageSetup("parallel-streams/small-window", {"streams": 8})
+
+
+def recorded(experiment: Experiment) -> MeasuredRun:
+    return next(run for run in RUNS.values() if run.run.experiment == experiment)
+
+
+def asked(run: str, **keys: object) -> bool:
+    """Whether a recorded run agrees with a claim of it."""
+    claim = Claim(text=str(keys.pop("text", "")), **keys)  # type: ignore[arg-type]
+    found = judge(
+        claim, claim_run(claim, "m", EIGHT, lambda *_: RUNS[run].run.experiment), lambda _: RUNS[run]
+    )
+    return found.agrees
+
+
+CLAIM = '[[claim]]\ntext = "The price"\n'
+REFUSED = {
+    "no such subject": ('of = "speed"', "claim[1].of: 'speed' is not one of mathis, link"),
+    "no value": ('of = "rtt"', "claim[1].value: 'The price' is not a number"),
+    "no such tolerance": ('of = "rtt"\nvalue = "1 ms"\nwithin = "3"', "claim[1].within: '3' has no unit"),
+    "a tolerance of a bound": (
+        'of = "rtt"\nvalue = "1 ms"\nrelation = "above"\nwithin = "3 %"',
+        "claim[1].within: does not belong to 'above'",
+    ),
+    "no such setting": (
+        'of = "rtt"\nvalue = "1 ms"\nset = { speed = 1 }',
+        "claim[1].set: no parameter 'speed'",
+    ),
+    "no such experiment": ('of = "rtt"\nvalue = "1 ms"\nexperiment = "small-windows"', "did you mean"),
+    "no such experiment to compare with": (
+        'of = "rtt"\nvalue = "1"\nper = { experiment = "none" }',
+        "claim[1].set: no experiment 'parallel-streams/none'",
+    ),
+    "no such flow": ('of = "rtt"\nvalue = "1 ms"\nflow = 9', "claim[1].flow: the experiment has 8 only"),
+    "flow zero": ('of = "rtt"\nvalue = "1 ms"\nflow = 0', "claim[1].flow: 0 is out of bounds"),
+    "of all flows only": ('of = "jain"\nvalue = "1"\nflow = 1', "claim[1].flow: jain is not of one flow"),
+    "share of whom": ('of = "share"\nvalue = "10 %"', "claim[1].flow: is missing"),
+    "after the end": (
+        'of = "rtt"\nvalue = "1 ms"\nend = "20 s"',
+        "claim[1].end: 20 s is after the run's end at 13 s",
+    ),
+    "no time at all": (
+        'of = "rtt"\nvalue = "1 ms"\nstart = "3 s"\nend = "3 s"',
+        "claim[1].end: 3 s is not after 3 s",
+    ),
+    "an instant has no part": (
+        'of = "first-loss"\nvalue = "1 s"\nstart = "3 s"',
+        "claim[1].start: first-loss is not",
+    ),
+    "no such cause": (
+        'of = "limited-by"\nvalue = "loss"',
+        "claim[1].value: 'loss' is no cause: take one of appl",
+    ),
+    "a cause has no bound": (
+        'of = "limited-by"\nvalue = "bottleneck"\nrelation = "above"',
+        "claim[1].of: a cause is the same or another",
+    ),
+    "a ratio with a unit": (
+        'of = "rtt"\nvalue = "2 ms"\nper = { flow = 1 }',
+        "claim[1].value: '2 ms' has a unit",
+    ),
+    "nothing to work out": ('of = "arithmetic"\nvalue = "2 ms"', "claim[1].formula: belongs to"),
+    "what cannot be worked out": (
+        'of = "arithmetic"\nvalue = "2 ms"\nformula = "2 ms * x"',
+        "claim[1].formula:",
+    ),
+    "wrongly worked out": (
+        'of = "arithmetic"\nvalue = "2 ms"\nformula = "1.5 ms * 2"',
+        "claim[1]: 'The price': the formula gives 3 ms",
+    ),
+    "too many seeds": (
+        'of = "rtt"\nvalue = "1 ms"\nseeds = 0',
+        "claim[1].seeds: 0 is out of bounds: 1 to 20",
+    ),
+    "another formula": ('of = "bdp"\nvalue = "200 MB"', "claim[1]: 'The price': the formula gives 200 kB"),
+    "a formula that does not apply": ('of = "mathis"\nvalue = "1 Mbit/s"', "needs a loss"),
+}
+
+
+@pytest.mark.parametrize(("keys", "said"), REFUSED.values(), ids=REFUSED)
+def test_a_claim_that_cannot_be_judged_is_refused(edit: Edit, keys: str, said: str) -> None:
+    found = lint(edit(WINDOWS, "[[claim]]\n", f"{CLAIM}{keys}\n\n[[claim]]\n"))
+    assert any(line.startswith(f"lessons/{WINDOWS}: ") and said in line for line in found), found
+
+
+def test_every_subject_is_known_or_measured() -> None:
+    assert set(KNOWN) | {"arithmetic"} == KNOWN_SUBJECTS
+    assert set(MEASURED) | {"limited-by"} == MEASURED_SUBJECTS
+
+
+def test_a_page_without_a_run_names_what_it_claims_something_of(edit: Edit) -> None:
+    claim = '[[claim]]\ntext = "`iperf3 -P 8` sends"\nof = "link"\nvalue = "38.3 Mbit/s"\n'
+    root = edit(NO_RUN, "[[question]]", f"{claim}\n[[question]]")
+    assert any("claim[1].experiment: this page runs nothing" in line for line in lint(root))
+    edit(NO_RUN, claim, f'{claim}experiment = "small-window"\n')
+    assert lint(root) == []
+
+
+UNCLAIMED = {
+    "in after": ("The link is about 90", "It took 7 ms. The link is about 90", "after: '7 ms' needs"),
+    "a count": (
+        "The link is about 90",
+        "It lost 70 segments. The link is about 90",
+        "after: '70 segments' needs",
+    ),
+    "a ratio": ("The link is about 90", "It is 7 times. The link is about 90", "after: '7 times' needs"),
+    "in an explanation": (
+        'explanation = "RTT',
+        'explanation = "It took 7 ms. RTT',
+        "explanation: '7 ms' needs",
+    ),
+    "in feedback": ('feedback = "Yes: ', 'feedback = "Yes, 7 ms: ', "choice[2].feedback: '7 ms' needs"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "said"), UNCLAIMED.values(), ids=UNCLAIMED)
+def test_a_number_about_the_run_needs_a_claim(edit: Edit, old: str, new: str, said: str) -> None:
+    found = lint(edit(STEP, old, new))
+    assert any(said in line for line in found), found
+
+
+@pytest.mark.parametrize("words", ["A link of 100 Mbit/s.", "Frames of 1514 bytes.", "The 5 s of warm-up."])
+def test_what_is_set_needs_none(edit: Edit, words: str) -> None:
+    assert lint(edit(STEP, "The link is about 90", f"{words} The link is about 90")) == []
+
+
+def test_published_figures_need_none(edit: Edit) -> None:
+    assert lint(edit(STEP, "got 7.56 Gbit/s", "got 7.56 Gbit/s in 77 s")) == []
+
+
+def test_a_ratio_is_to_the_same_figure_of_another_run() -> None:
+    one = next(each for step in load().modules[0].steps for each in step.claims if each.per)
+    compared = claim_run(one, "parallel-streams", EIGHT, CATALOGUE.build)
+    assert [each.total_streams for each in compared if each] == [8, 1]
+    assert judge(one, compared, recorded).value == pytest.approx(2.94, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("run", "keys", "agrees"),
+    [
+        ("eight-small-windows", {"of": "limited-by", "value": "bottleneck"}, True),
+        ("one-small-window", {"of": "limited-by", "value": "bottleneck"}, False),
+        ("one-small-window", {"of": "limited-by", "value": "receive-window", "start": "5 s"}, True),
+        ("eight-small-windows", {"of": "max-rtt", "value": "60 ms", "relation": "above"}, True),
+        ("eight-small-windows", {"of": "max-rtt", "value": "60 ms", "relation": "below"}, False),
+        ("one-small-window", {"of": "losses", "value": "0"}, True),
+        ("eight-small-windows", {"of": "losses", "value": "0"}, False),
+        ("eight-small-windows", {"of": "share", "value": "12.5 %", "within": "20 %", "flow": 1}, True),
+        ("eight-small-windows", {"of": "throughput", "value": "38.3 Mbit/s"}, True),
+        ("eight-small-windows", {"of": "throughput", "value": "38.3 Mbit/s", "flow": 1}, False),
+        ("eight-small-windows", {"of": "first-loss", "value": "0.3 s", "within": "0.1 s"}, True),
+        ("one-small-window", {"of": "first-loss", "value": "0.3 s"}, False),
+        ("eight-small-windows", {"of": "jain", "value": "0.99", "within": "1 %"}, True),
+        ("one-small-window", {"of": "udp-loss", "value": "0 %"}, False),
+    ],
+)
+def test_what_a_run_says_of_a_claim(run: str, keys: dict[str, object], agrees: bool) -> None:
+    assert asked(run, **keys) is agrees
+
+
+@pytest.mark.parametrize(
+    ("value", "agrees"),
+    [("13 Mbit/s", True), ("13.1 Mbit/s", True), ("13.2 Mbit/s", False), ("12 Mbit/s", False)],
+)
+def test_by_default_a_number_may_be_rounded_as_it_is_written(value: str, agrees: bool) -> None:
+    claim = Claim(text=value, of="window")
+    compared = claim_run(claim, "m", PageSetup("parallel-streams/small-window", {}), CATALOGUE.build)
+    assert judge(claim, compared, recorded).agrees is agrees
+
+
+def test_each_seed_has_to_agree_where_anything_is_drawn() -> None:
+    claim = Claim(text="", of="rtt", seeds=3)
+    for name, expected in (("random-loss", [1, 2, 3]), ("small-window", [1])):
+        first = claim_run(
+            claim, "parallel-streams", PageSetup(f"parallel-streams/{name}", {}), CATALOGUE.build
+        )
+        assert [each.of.seed for each in seeds(claim, first) if each.of] == expected
+
+
+def test_a_value_of_a_sweep_brings_along_what_goes_with_it() -> None:
+    columns = {"streams": (1, 2), "queue": ("1 BDP", "2 BDP")}
+    page = PageSetup("parallel-streams/small-window", {"duration": "5 s"}, columns)
+    claim = Claim(text="", of="rtt", set={"streams": 2})
+    of = claim_run(claim, "parallel-streams", page, CATALOGUE.build).of
+    assert of is not None
+    assert (of.flows.streams, of.path.queue, of.flows.duration) == (2, 400_000, 5)
+
+
+def test_the_pages_that_are_meant() -> None:
+    root = places.lessons()
+    chosen = pages(root, f"parallel-streams/{WINDOWS.partition('/')[2][:2].lstrip('0')}")
+    assert [step.id for module in chosen.modules for step in module.steps] == ["eight-small-windows"]
+    assert chosen == pages(root, "parallel-streams/eight-small-windows")
+    with pytest.raises(UsageError, match=r"no page 'eight-windows': did you mean eight-small-windows\?"):
+        pages(root, "parallel-streams/eight-windows")
+
+
+def test_a_claim_tells_where_it_stands() -> None:
+    root = places.lessons()
+    for each in page_claims(root, pages(root)):
+        lines = (root.parent / each.file).read_text(encoding="utf-8").split("\n")
+        assert lines[each.line - 1] == "[[claim]]"
+        assert f'text = "{each.claim.text}"' in lines[each.line]
