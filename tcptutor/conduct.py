@@ -45,6 +45,10 @@ class LabLike(Protocol):
         """The events of one run, Ready first. Raises LabError or LabUnavailable. Closing it early stops the run."""
         ...
 
+    def beside(self) -> LabLike | None:
+        """Another one, not up yet, in which a run may go on at the same time; None where runs disturb each other."""
+        ...
+
     async def close(self) -> None:
         """End it. Never raises."""
         ...

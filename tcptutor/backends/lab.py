@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
@@ -92,6 +93,19 @@ class Lab:
             raise LabUnavailable(str(error)) from error
         finally:
             await choice.backend.close()
+
+    def beside(self) -> Lab | None:
+        """Another one, not up yet, in which a run may go on at the same time.
+
+        Only guests on the virtual clock do not disturb each other; None without a second core or memory for it.
+        """
+        from tcptutor.backends.guest import sizes  # noqa: PLC0415
+
+        here = self._choice
+        if here is None or (here.name, here.clock) != ("guest", "virtual"):
+            return None
+        two = min(len(os.sched_getaffinity(0)), 1 + sizes.fitting(here.memory)) > 1
+        return Lab("guest", "virtual") if two else None
 
     async def close(self) -> None:
         """End it; leaves nothing behind. Never raises."""

@@ -60,6 +60,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
             return self.sweep.experiments
         return (self.experiment.experiment,) if self.experiment else ()
 
+    def has_run(self, page: PageRecord) -> bool:
+        """Whether what is run here went to its end: of a sweep all of it."""
+        return self.sweep.is_done(page) if self.sweep else page.whole_runs > 0
+
     def is_done(self, page: PageRecord) -> bool:
         """Whether the page was on the screen and nothing is left to do of any activity."""
         return page.visited and all(activity.is_done(page) for activity in self.activities)

@@ -44,6 +44,8 @@ class PublishedCurve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     source: str | tuple[str, ...]
     """ "document: result", by the name of a result or of a table such as "experiment1". Several are put together."""
+    name: str = ""
+    """What stands beside the points: "Hacker and Athey 2001, table 1"; by default who published the document."""
     x: str
     """The key of the axis' values there, a number or a list; parts of a table with dots: "throughput.receiver"."""
     y: str
@@ -60,9 +62,11 @@ class PublishedCurve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         return (self.source,) if isinstance(self.source, str) else self.source
 
     @property
-    def document(self) -> str:
-        """The first source's document."""
-        return self.sources[0].partition(":")[0].strip()
+    def called(self) -> str:
+        """Where the points come from, for the screen."""
+        document = self.sources[0].partition(":")[0].strip()
+        citation = str(_documents().get(document, {}).get("citation", document))
+        return self.name or citation.partition(":")[0]
 
     def points(self) -> list[tuple[float, float]]:
         """As they are drawn, in base units; those without a number are left out. Empty for what leads nowhere."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from tcptutor.course.activity import Activity
-from tcptutor.course.record import ActivityRecord, PageRecord, Response
+from tcptutor.course.record import ActivityRecord, Response
 
 
 class Sitting(Enum):
@@ -38,9 +38,9 @@ class Sitting(Enum):
         """Whether earlier responses are put aside. Runs are not: they may be asked about."""
         return self is not Sitting.LEARN
 
-    def reveals(self, activity: Activity, page: PageRecord) -> bool:
-        """Whether it is asked yet: what is about the run comes after it, in every sitting."""
-        return page.whole_runs > 0 or not activity.about_run
+    def reveals(self, activity: Activity, ran: bool) -> bool:
+        """Whether it is asked yet: what is about the page's run comes once that `ran`, in every sitting."""
+        return ran or not activity.about_run
 
     def accepts(self, activity: Activity, record: ActivityRecord, ended: bool) -> bool:
         """Whether a response may be given now."""

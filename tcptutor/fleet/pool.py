@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from typing import TypeVar
 
 from tcptutor.backends.lab import Lab
-from tcptutor.conduct import run_whole
+from tcptutor.conduct import LabLike, run_whole
 from tcptutor.errors import KernelLacks, LabError, TutorError, UsageError
 from tcptutor.fleet.place import Place
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
 PoolResult = tuple[int, Run | TutorError]
+_Lab = TypeVar("_Lab", bound=LabLike)
 
 
 async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerator[PoolResult, None]:
@@ -21,27 +24,45 @@ async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerato
     Raises LabUnavailable when none can run. Closing it, or cancelling the task, ends every lab.
     """
     labs = [Lab(place.backend, place.clock) for _ in range(min(place.at_once, len(experiments)))]
-    todo = iter(enumerate(experiments))
+
+    async def conduct(lab: Lab, number: int) -> Run:
+        await lab.warm(experiments[number])  # before the run's time begins
+        return await run_whole(lab, experiments[number])
+
+    try:
+        if labs:
+            # A snapshot that is missing is built once, before the other labs look for it.
+            await labs[0].warm(experiments[0])
+        async with aclosing(side_by_side(labs, len(experiments), conduct)) as results:
+            async for result in results:
+                yield result
+    finally:
+        await asyncio.gather(*(lab.close() for lab in labs))
+
+
+async def side_by_side(
+    labs: Sequence[_Lab], number: int, conduct: Callable[[_Lab, int], Awaitable[Run]]
+) -> AsyncGenerator[PoolResult, None]:
+    """What `conduct` gives, or why it failed, of the numbers 0 to before `number`, each in the next lab that is free.
+
+    Closing it, or cancelling the task, cancels what goes on and waits for its end. The labs stay open.
+    """
+    todo = iter(range(number))
     done: asyncio.Queue[PoolResult | Exception | None] = asyncio.Queue()
 
-    async def work(lab: Lab) -> None:
-        for number, experiment in todo:
+    async def work(lab: _Lab) -> None:
+        for one in todo:
             try:
-                await lab.warm(experiment)  # before the run's time begins
-                done.put_nowait((number, await run_whole(lab, experiment)))
+                done.put_nowait((one, await conduct(lab, one)))
             except (LabError, KernelLacks, UsageError) as error:
-                done.put_nowait((number, error))
+                done.put_nowait((one, error))
             except Exception as error:  # raised again where the results are read
                 done.put_nowait(error)
                 return
         done.put_nowait(None)
 
-    tasks: list[asyncio.Task[None]] = []
+    tasks = [asyncio.create_task(work(lab)) for lab in labs]
     try:
-        if labs:
-            # A snapshot that is missing is built once, before the other labs look for it.
-            await labs[0].warm(experiments[0])
-        tasks = [asyncio.create_task(work(lab)) for lab in labs]
         working = len(tasks)
         while working:
             result = await done.get()
@@ -55,4 +76,3 @@ async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerato
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.gather(*(lab.close() for lab in labs))

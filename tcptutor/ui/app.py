@@ -18,7 +18,7 @@ from tcptutor.journal import Journal
 from tcptutor.ui import pages, palette
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
-from tcptutor.ui.messages import LabChanged, LiveEnded, RunMoved
+from tcptutor.ui.messages import LabChanged, LiveEnded, RunMoved, SweepEnded, SweepMoved
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
 
@@ -108,6 +108,14 @@ class TutorApp(Frame):
     def on_live_ended(self, message: LiveEnded) -> None:
         for screen in self._tutor_screens():
             screen.run_ended(message.live)
+
+    def on_sweep_moved(self, message: SweepMoved) -> None:
+        if isinstance(self.screen, TutorScreen):
+            self.screen.sweep_moved(message.sweep)
+
+    def on_sweep_ended(self, message: SweepEnded) -> None:
+        for screen in self._tutor_screens():
+            screen.sweep_ended(message.sweep)
 
     def _tutor_screens(self) -> Iterable[TutorScreen]:
         return (screen for screen in self.screen_stack if isinstance(screen, TutorScreen))

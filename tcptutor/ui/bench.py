@@ -1,4 +1,4 @@
-"""The bench: owns the lab and the one run that goes on. Knows no widgets; says what happens in messages."""
+"""The bench: owns the lab and the one run or sweep that goes on. Knows no widgets; says what happens in messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from tcptutor.ui import reading
 from tcptutor.ui.history import RunHistory
 from tcptutor.ui.lab import LabState
 from tcptutor.ui.live import Live
-from tcptutor.ui.messages import LabChanged, LiveEnded, RunMoved
+from tcptutor.ui.live_sweep import LiveSweep
+from tcptutor.ui.messages import LabChanged, LiveEnded, RunMoved, SweepEnded, SweepMoved
+from tcptutor.ui.sweeping import Sweeping
 
 if TYPE_CHECKING:
     from textual.message import Message
@@ -37,6 +39,9 @@ class Bench:
         self.state = LabState("starting")
         self.live: Live | None = None
         """The run that goes on, else the latest of this session."""
+        self.sweep: LiveSweep | None = None
+        """The sweep that goes on, else the latest of this session."""
+        self._sweeping: Sweeping | None = None
         self.history = RunHistory()
 
     @property
@@ -66,8 +71,16 @@ class Bench:
         if not self.busy:
             self._running = asyncio.create_task(self._run(module, step, experiment))
 
+    def start_sweep(self, sweep: LiveSweep) -> None:
+        """Run what is missing of it in the background. Does nothing while something else goes on."""
+        if not self.busy:
+            self.sweep = sweep
+            self._sweeping = Sweeping(sweep, self._journal, lambda: self._post(SweepMoved(sweep)))
+            self._sweeping.stopped = STOPPED
+            self._running = asyncio.create_task(self._sweep(sweep, self._sweeping))
+
     def stop(self) -> None:
-        """End the run; what arrived is kept."""
+        """End the run or the sweep; what arrived is kept."""
         if self._running is not None:
             self._running.cancel()
 
@@ -75,11 +88,28 @@ class Bench:
         """Stop what goes on and close the lab. Never raises."""
         if self._conducted is not None:
             self._conducted.stopped = CLOSED
+        if self._sweeping is not None:
+            self._sweeping.stopped = CLOSED
         tasks = [task for task in (self._running, self._warming) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._lab.close()
+
+    async def _sweep(self, sweep: LiveSweep, sweeping: Sweeping) -> None:
+        sweep.state = "starting"
+        self._post(SweepMoved(sweep))
+        try:
+            environment = await self.warm()
+            sweep.environment = environment
+            await sweeping.run(self._lab)
+        except asyncio.CancelledError:
+            sweep.state = "ended"
+        except LabUnavailable as error:
+            sweep.state, sweep.problem = "ended", str(error)
+        if self._lab.environment is not None:
+            self._tell(LabState("ready", self._lab.environment))
+        self._post(SweepEnded(sweep))
 
     async def _run(self, module: str, step: str, experiment: Experiment) -> None:
         # The run shows from the first moment, before the lab has said where it is.

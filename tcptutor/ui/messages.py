@@ -7,6 +7,7 @@ from textual.message import Message
 from tcptutor.course.activity import Activity
 from tcptutor.ui.lab import LabState
 from tcptutor.ui.live import Live
+from tcptutor.ui.live_sweep import LiveSweep
 
 
 class LabChanged(Message):
@@ -33,6 +34,25 @@ class LiveEnded(Message):
 
     def __init__(self, live: Live) -> None:
         self.live = live
+        super().__init__()
+
+
+class SweepMoved(Message):
+    """The sweep has a new run, or goes on with one. A newer one takes the place of one not yet handled."""
+
+    def __init__(self, sweep: LiveSweep) -> None:
+        self.sweep = sweep
+        super().__init__()
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, SweepMoved) and message.sweep is self.sweep
+
+
+class SweepEnded(Message):
+    """The sweep has ended, whole or stopped; its runs are in the journal."""
+
+    def __init__(self, sweep: LiveSweep) -> None:
+        self.sweep = sweep
         super().__init__()
 
 

@@ -42,7 +42,7 @@ class Rates:
 
 async def expectation(experiment: Experiment) -> Expectation:
     """What the models say about it."""
-    return await _apart(_expectation, experiment)
+    return await apart(_expectation, experiment)
 
 
 async def report(run: Run) -> Report | None:
@@ -50,14 +50,14 @@ async def report(run: Run) -> Report | None:
     if run.sampled_until <= run.experiment.flows.warmup:
         return None
     try:
-        return await _apart(_report, run)
+        return await apart(_report, run)
     except TutorError:
         return None  # too little to compare: the chart still shows what arrived
 
 
 async def flow_results(run: Run) -> tuple[FlowResult, ...]:
     """Each flow's part of the run, also of one that was cut short."""
-    return await _apart(_flow_results, run)
+    return await apart(_flow_results, run)
 
 
 async def first_readable(files: Iterable[str]) -> Run | None:
@@ -72,19 +72,19 @@ async def first_readable(files: Iterable[str]) -> Run | None:
 async def recall(module: str, step: str, run: Run) -> Live:
     """A run from the journal, as it stood on the screen when it ended."""
     live = await measured(module, step, run)
-    live.expectation = await expectation(run.experiment) if await _apart(_path_known, run) else None
+    live.expectation = await expectation(run.experiment) if await apart(_path_known, run) else None
     return live
 
 
 async def measured(module: str, step: str, run: Run) -> Live:
     """A run from the journal, in numbers: nothing to draw it from, and no models beside it."""
     live = Live(module, step, run, state="ended")
-    live.rates = await _apart(lambda: Rates().add(run.samples))
+    live.rates = await apart(lambda: Rates().add(run.samples))
     live.report = await report(run)
     return live
 
 
-async def _apart(
+async def apart(
     work: Callable[_Arguments, _Result], *args: _Arguments.args, **named: _Arguments.kwargs
 ) -> _Result:
     """What `work` gives, done in a thread that has the analysis."""

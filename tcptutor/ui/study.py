@@ -8,7 +8,9 @@ from typing import TypeVar
 
 import msgspec
 
+from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity, Mark, MarkContext, Stage
+from tcptutor.course.curve import MeasuredCurve
 from tcptutor.course.model import Module, Step
 from tcptutor.course.record import ActivityRecord, Given, PageRecord, Response
 from tcptutor.course.sitting import Sitting
@@ -50,13 +52,17 @@ class Study:
         """Activities of which the journal does not have everything."""
         self.run: Run | None = None
         """The latest whole run of this page."""
+        self.curve: MeasuredCurve | None = None
+        """What this page's sweep measured, once all of it is there."""
         self.reading = False
         """Whether that run is being read from its file."""
         self.ended = False
         """Whether the sitting is over."""
         self.record: PageRecord = self._store(lambda: self._journal.page(*self._key)) or PageRecord()
         if sitting.afresh:
-            self.record = msgspec.structs.replace(self.record, activities={})
+            # What was run is not put aside: it may be asked about.
+            swept = {each.id: self.record.activity(each.id) for each in step.of(SweepActivity)}
+            self.record = msgspec.structs.replace(self.record, activities=swept)
         self._store(lambda: self._journal.visit(*self._key))
 
     def record_of(self, activity: Activity) -> ActivityRecord:
@@ -65,7 +71,7 @@ class Study:
 
     def reveals(self, activity: Activity) -> bool:
         """Whether it is asked yet."""
-        return self.sitting.reveals(activity, self.record)
+        return self.sitting.reveals(activity, self.step.has_run(self.record))
 
     def is_due(self, activity: Activity) -> bool:
         """Whether a response is wanted now."""
@@ -87,15 +93,14 @@ class Study:
             raise UsageError("this stays as it is")
         if activity.against_run and self.run is None and self.reading:
             raise UsageError("your run is still being read: press Enter again in a moment")
-        mark = activity.mark(given, MarkContext(run=self.run))
+        mark = activity.mark(given, MarkContext(run=self.run, curve=self.curve))
         response = Response(given, mark.correct, value=mark.value)
         record = self.record_of(activity).responded(response)
         self._change(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
 
     def doubt(self, activity: Activity, given: Given) -> str:
         """Why it should be asked about before it is locked; empty for no reason. Raises UsageError."""
-        ran = self.step.experiment
-        return activity.doubt(given, ran.experiment if ran else None)
+        return activity.doubt(given, next(iter(self.step.experiments), None))
 
     def skip(self, activity: Activity) -> None:
         """Leave it out, for good."""
@@ -125,7 +130,7 @@ class Study:
     def _marked(self, activity: Activity, response: Response) -> Mark:
         """What it is told now: the lesson may have been edited since it was given."""
         try:
-            mark = activity.mark(response.given, MarkContext(run=self.run))
+            mark = activity.mark(response.given, MarkContext(run=self.run, curve=self.curve))
         except UsageError:
             return Mark(correct=response.correct)
         if mark.correct == response.correct or not activity.against_run:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor.ui.widgets.bench.panel import DRAW_S, RunPanel
+from tcptutor.ui.widgets.bench.drawn import DRAW_S
+from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.page import Page
 
 from .screen import text, until, until_text

@@ -10,8 +10,10 @@ from tcptutor.course.activities.order import Order
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
 from tcptutor.ui.screens.lesson_run import RunSide
+from tcptutor.ui.screens.lesson_sweep import SweepSide
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.choice import ChoiceBox
@@ -32,5 +34,6 @@ BOXES: dict[type[Activity], type[ActivityBox[Any]]] = {
 
 SIDES: dict[type[Activity], type[Side]] = {
     RunActivity: RunSide,
+    SweepActivity: SweepSide,
 }
 """Of what is done beside the page."""

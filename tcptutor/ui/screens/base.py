@@ -13,6 +13,7 @@ from tcptutor.journal import Journal
 from tcptutor.ui import keys
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.live import Live
+from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 WIDE = 100
@@ -73,6 +74,12 @@ class TutorScreen(Screen[None]):
     def run_ended(self, live: Live) -> None:  # noqa: ARG002
         self.show_lab()
 
+    def sweep_moved(self, sweep: LiveSweep) -> None:  # noqa: ARG002
+        self.show_lab()
+
+    def sweep_ended(self, sweep: LiveSweep) -> None:  # noqa: ARG002
+        self.show_lab()
+
     def on_mount(self) -> None:
         self.show_lab()
 
@@ -86,7 +93,10 @@ class TutorScreen(Screen[None]):
 
     def _lab_line(self) -> str:
         bench = self.tutor.bench
-        live = bench.live
+        live, sweep = bench.live, bench.sweep
+        if sweep and sweep.state == "running":
+            place = bench.state.headline.rsplit(" · ", 1)[0]
+            return f"{place} · {sweep.done} of {sweep.total} runs"
         if live and live.state == "running":
             place = bench.state.headline.rsplit(" · ", 1)[0]
             return f"{place} · running {live.run.experiment_s:.0f}/{live.run.experiment.seconds:g} s"

@@ -18,6 +18,7 @@ from tcptutor.course.sitting import Sitting
 from tcptutor.ui import keys, pages
 from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.live import Live
+from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import HintWanted
 from tcptutor.ui.screens.activities import BOXES, SIDES
 from tcptutor.ui.screens.base import TutorScreen
@@ -348,6 +349,19 @@ class LessonScreen(TutorScreen):
         super().run_ended(live)
         for side in self._sides.values():
             side.ended(live)
+        self._answers.reveal()
+        self._changed()
+
+    def sweep_moved(self, sweep: LiveSweep) -> None:
+        super().sweep_moved(sweep)
+        for side in self._sides.values():
+            side.sweep_moved(sweep)
+        self._say_beside()
+
+    def sweep_ended(self, sweep: LiveSweep) -> None:
+        super().sweep_ended(sweep)
+        for side in self._sides.values():
+            side.sweep_ended(sweep)
         self._answers.reveal()
         self._changed()
 

@@ -9,6 +9,7 @@ from textual.widget import Widget
 
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.live import Live
+from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.page.page import Page
 
@@ -52,6 +53,12 @@ class Side:
 
     def ended(self, live: Live) -> None:
         """A run has ended; it may be another page's."""
+
+    def sweep_moved(self, sweep: LiveSweep) -> None:
+        """A sweep has something new; it may be another page's."""
+
+    def sweep_ended(self, sweep: LiveSweep) -> None:
+        """A sweep has ended; it may be another page's."""
 
     def turn(self) -> None:
         """The student asks for the next view of it."""

@@ -1,0 +1,198 @@
+"""The sweep of a page: when it may start, and what of it is shown."""
+
+from __future__ import annotations
+
+import contextlib
+
+from textual.content import Content
+from textual.widget import Widget
+
+from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.errors import JournalError, UnitError
+from tcptutor.run import Run
+from tcptutor.ui import reading, sweeping
+from tcptutor.ui.live_sweep import LiveSweep
+from tcptutor.ui.messages import RunRecalled
+from tcptutor.ui.screens.cell import CellScreen
+from tcptutor.ui.screens.side import Side
+from tcptutor.ui.widgets.sweep.panel import SweepPanel
+from tcptutor.ui.widgets.sweep.picture import progress
+
+
+class SweepSide(Side):
+    """Between the bench and the panel, for one step with a sweep."""
+
+    activity: SweepActivity
+    widget: SweepPanel
+    _live: LiveSweep | None = None
+
+    def make_widget(self) -> Widget:
+        panel = SweepPanel(self.activity, self._predict)
+        panel.wanted = self._open
+        return panel
+
+    @property
+    def _predict(self) -> Predict | None:
+        return next(iter(self.study.step.of(Predict)), None)
+
+    @property
+    def going_on(self) -> bool:
+        return self._live is not None and self._live.going_on
+
+    def restore(self) -> None:
+        """Show the sweep that goes on, else the one that is kept."""
+        sweep = self.bench.sweep
+        if sweep is not None and self._is_ours(sweep):
+            self._show(sweep)
+            self._ended(scroll=False)
+        else:
+            self._stand()
+            self.widget.run_worker(self._recall())
+
+    @property
+    def line(self) -> Content:
+        live = self._live
+        if live is None:
+            first = "Predict, then r: " if self.study.due_before_run else "r: "
+            return Content(f"{first}{self._what}")
+        if live.going_on:
+            stands = f"▶ {progress(live)}"
+        elif live.problem:
+            stands = f"✗ {live.problem}"
+        elif live.done < live.total:
+            stands = f"✂ {progress(live)}, r goes on"
+        else:
+            stands = f"✓ {self._what}"
+        return Content.assemble(("c: chart   ", "$text-muted"), (stands, "bold"))
+
+    @property
+    def _what(self) -> str:
+        """ "throughput against streams, 8 runs"."""
+        return f"{self.activity.title}, {len(self.activity.cells())} runs"
+
+    def start(self, same: bool = False) -> None:  # noqa: ARG002  # nothing is repeated as it was
+        """Run what is missing; when all is there, each value once more.
+
+        Not while a prediction is due, or while the lab is at work for another page.
+        """
+        due, live = self.study.due_before_run, self._live
+        if self.bench.busy:
+            self.widget.say("Another page's run goes on: s stops it.")
+        elif due is not None:
+            self.page.box(due).enter()
+        else:
+            if live is None or live.replayed or self._replays:  # there is one recording of each
+                live = self._new()
+            elif live.done >= live.total:
+                live.rounds += 1
+            self.bench.start_sweep(live)
+            self._show(live)
+
+    @property
+    def _replays(self) -> bool:
+        here = self.bench.state.environment
+        return here is not None and here.backend == "replay"
+
+    def responded(self) -> None:
+        if self._live is None:
+            self._stand()
+
+    def sweep_moved(self, sweep: LiveSweep) -> None:
+        if self._is_ours(sweep):
+            if sweep is self._live:
+                self.widget.moved()
+            else:
+                self._show(sweep)
+
+    def sweep_ended(self, sweep: LiveSweep) -> None:
+        if self._is_ours(sweep):
+            self._show(sweep)
+            self._ended(scroll=True)
+
+    def turn(self) -> None:
+        self.widget.turn()
+        self.page.screen.set_focus(self.widget if self.widget.choosing else self.page, scroll_visible=False)
+
+    def _new(self) -> LiveSweep:
+        asked = self._predict.at if self._predict else ""
+        return LiveSweep(self.study.module.id, self.study.step.id, self.activity, asked)
+
+    def _show(self, live: LiveSweep) -> None:
+        self._live = live
+        self.widget.show(live, self._guess())
+
+    def _ended(self, scroll: bool) -> None:
+        """Once every value was measured there is something to mark against, and what is about it is asked."""
+        live = self._live
+        if live is None or live.going_on or not live.complete:
+            return
+        lead = next(iter(live.models), None)
+        expected = lead.values if lead is not None and lead.kind == "formula" else ()
+        if not all(live.measured):
+            return
+        self.study.curve = self.activity.curve(live.measured, expected, runs=self._asked_about(live))
+        if self.study.record_of(self.activity).right is None:
+            self.study.respond(self.activity, ())
+        self.page.show_after(scroll)
+        self.widget.post_message(RunRecalled())
+
+    def _asked_about(self, live: LiveSweep) -> dict[str, Run]:
+        """The first run at the value that a prediction is about."""
+        predict = self._predict
+        if predict is None or predict.at not in self.activity.values:
+            return {}
+        first = live.at(self.activity.values.index(predict.at))[0]
+        return {predict.at: live.runs[first.run]} if first.run in live.runs else {}
+
+    async def _recall(self) -> None:
+        """Show what is kept of an earlier session."""
+        live = self._new()
+        self.study.reading = True
+        try:
+            with contextlib.suppress(JournalError):  # the page's record comes from it too, and says so
+                async for _ in sweeping.recall(live, self.study.run_files()):
+                    if self._live is None and live.state == "ended":
+                        self._show(live)
+        finally:
+            self.study.reading = False
+        if self._live is live:
+            self._ended(scroll=False)
+
+    def _open(self, at: int) -> None:
+        """Open the latest run at the value of that index."""
+        live = self._live
+        cells = live.at(at) if live is not None else []
+        if live is None or not cells:
+            self.widget.say("Nothing was measured there yet.")
+            return
+        self.widget.run_worker(self._open_run(live, cells[-1].run, self.activity.values[at]))
+
+    async def _open_run(self, live: LiveSweep, id: str, value: str) -> None:
+        run = live.runs.get(id) or await reading.first_readable([live.files.get(id, "")])
+        if run is None:
+            self.widget.say("The file of this run is gone: r measures it again.")
+        elif self.widget.is_attached:
+            name = f"{self.activity.axis.replace('_', ' ')} {value}"
+            self.widget.app.push_screen(CellScreen(run, name))
+
+    def _guess(self) -> tuple[str, float] | None:
+        predict = self._predict
+        first = self.study.record_of(predict).first if predict else None
+        if predict is None or first is None or first.value is None:
+            return None
+        with contextlib.suppress(UnitError):
+            return predict.written(str(first.given)), first.value
+        return None
+
+    def _stand(self) -> None:
+        first = "Predict first, then r" if self.study.due_before_run else "Press r: it"
+        plays = "plays recorded runs" if self._replays else "measures"
+        values = ", ".join(self.activity.values)
+        runs = f"{len(self.activity.cells())} runs"
+        axis = self.activity.axis.replace("_", " ")
+        self.widget.stand(f"{first} {plays} {self.activity.title}: {runs}, {axis} {values}.")
+
+    def _is_ours(self, sweep: LiveSweep) -> bool:
+        here = sweep.is_of(self.study.module.id, self.study.step.id)
+        return here and sweep.activity == self.activity

@@ -1,0 +1,165 @@
+"""Runs what is missing of a page's sweep, each run kept as any run of the page is; and finds those that are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import aclosing, contextmanager
+from typing import TYPE_CHECKING
+
+from tcptutor.conduct import ConductedRun, LabLike
+from tcptutor.errors import JournalError, TutorError
+from tcptutor.journal import Journal
+from tcptutor.lab.protocol import Ready
+from tcptutor.run import Run
+from tcptutor.ui import reading
+from tcptutor.ui.live_sweep import LiveSweep
+
+if TYPE_CHECKING:
+    from tcptutor.course.activities.sweep import SweepActivity
+    from tcptutor.sweep.page import CurveLine, PageCell
+
+MOST_FILES = 60
+"""Run files of a page that are looked into for runs of its sweep: the latest ones."""
+
+
+class Sweeping:
+    """One sweep on its way. `moved` is called when there is something new to show."""
+
+    def __init__(self, live: LiveSweep, journal: Journal, moved: Callable[[], object]) -> None:
+        self._live, self._journal, self._moved = live, journal, moved
+        self._experiments = list(live.missing())
+        self._first = asyncio.Event()
+        self.stopped = ""
+        """Why runs that go on are cut short when it is cancelled."""
+
+    async def run(self, lab: LabLike) -> None:
+        """Run all that is missing, in `lab` and where it can in another one beside it. Never raises."""
+        from tcptutor.fleet.pool import side_by_side  # noqa: PLC0415  # with the analysis, which no first frame needs
+
+        live, began = self._live, time.monotonic()
+        live.state, live.problem, live.unsaved = "starting", "", ""
+        live.models = await models(live.activity)
+        self._moved()
+        other = lab.beside() if len(self._experiments) > 1 else None
+        labs = [lab, other] if other else [lab]
+        try:
+            async with aclosing(side_by_side(labs, len(self._experiments), self._conduct)) as results:
+                async for number, result in results:
+                    await self._take(number, result)
+        except asyncio.CancelledError:
+            pass  # the student's wish
+        except TutorError as error:
+            live.problem = str(error)
+        except Exception as error:  # a defect of ours must not take the page away from the student
+            live.problem = (
+                f"the sweep failed unexpectedly ({type(error).__name__}: {error}): press r to go on with it"
+            )
+        finally:
+            if other:
+                await other.close()
+        live.working.clear()
+        live.state, live.wall_s = "ended", time.monotonic() - began
+
+    async def _conduct(self, lab: LabLike, number: int) -> Run:
+        live, (at, experiment) = self._live, self._experiments[number]
+        if number:
+            # What the first lab has to prepare, such as a larger guest, is there then.
+            await self._first.wait()
+        conducted = ConductedRun(lab, experiment, self._journal.runs, self.stopped)
+        live.working.add(at)
+        began = False
+        try:
+            async with conducted:
+                async for event in conducted:
+                    if isinstance(event, Ready) and not began:
+                        began = True
+                        live.state, live.environment = "running", event.environment
+                        with self._unsaved():
+                            self._journal.begin_run(conducted.run, live.module, live.step)
+                        self._first.set()
+                        self._moved()
+        finally:
+            self._first.set()
+            live.working.discard(at)
+            live.unsaved = live.unsaved or conducted.unsaved
+            if began and not conducted.unsaved:
+                with self._unsaved():
+                    self._journal.finish_run(conducted.run, conducted.file)
+        live.environment = conducted.run.environment
+        if conducted.file:
+            live.files[conducted.run.id] = str(conducted.file)
+        return conducted.run
+
+    async def _take(self, number: int, result: Run | TutorError) -> None:
+        live, (at, experiment) = self._live, self._experiments[number]
+        if isinstance(result, TutorError):
+            value = live.activity.values[at]
+            live.problem = live.problem or f"at {value} (seed {experiment.seed}): {result}"
+        elif result.complete:
+            await take(live, at, result)
+        self._moved()
+
+    @contextmanager
+    def _unsaved(self) -> Iterator[None]:
+        """A sweep goes on when the journal cannot keep a run; the student is told."""
+        try:
+            yield
+        except JournalError as error:
+            self._live.unsaved = str(error)
+
+
+async def take(live: LiveSweep, at: int, run: Run) -> None:
+    """Add a whole run to the sweep."""
+    cell = await reading.apart(_cell, live.activity, at, run)
+    if run.id not in live.files or live.activity.values[at] == live.asked_at:
+        live.runs[run.id] = run
+    live.cells.append(cell)
+
+
+async def models(activity: SweepActivity) -> tuple[CurveLine, ...]:
+    """What is expected of it."""
+    return await reading.apart(_models, activity)
+
+
+async def recall(live: LiveSweep, files: Iterable[str]) -> AsyncIterator[None]:
+    """Add the page's runs of this sweep whose files can be read, the latest first; once more after each.
+
+    As often as the sweep was begun it is wanted: what is missing then can be run.
+    """
+    for _, file in zip(range(MOST_FILES), files, strict=False):
+        run = await reading.first_readable([file])
+        if run is None or not run.complete:
+            continue
+        at = await reading.apart(_which, live.activity, run)
+        if at is None or run.experiment.seed in {cell.seed for cell in live.at(at)}:
+            continue
+        live.files[run.id] = file
+        live.environment = live.environment or run.environment
+        await take(live, at, run)
+        most = max(len(live.at(value)) for value in range(len(live.activity.values)))
+        live.rounds = -(-most // live.activity.seeds)
+        yield
+    if live.cells:
+        live.models = await models(live.activity)
+        live.state = "ended"
+        yield
+
+
+def _cell(activity: SweepActivity, at: int, run: Run) -> PageCell:
+    from tcptutor.sweep.page import page_cell  # noqa: PLC0415
+
+    return page_cell(activity, at, run)
+
+
+def _models(activity: SweepActivity) -> tuple[CurveLine, ...]:
+    from tcptutor.sweep import page  # noqa: PLC0415
+
+    return page.models(activity)
+
+
+def _which(activity: SweepActivity, run: Run) -> int | None:
+    from tcptutor.sweep.page import which  # noqa: PLC0415
+
+    return which(activity, run.experiment)

@@ -1,0 +1,226 @@
+"""The curve as lines: what was measured over models and published points, between axes, with each line's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tcptutor.ui.widgets.bench import axes, canvas
+from tcptutor.ui.widgets.bench.canvas import Layer, Pattern
+from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.sweep.scene import CurveScene
+
+LEAST = 6
+"""Lines of a chart in which a curve can be told from a line."""
+
+POINT, SPREAD, PUBLISHED, WORKING, OWN = "●", "┃", "◇", "○", "╏"
+KNEE, EXPECTED_KNEE = "▲", "△"
+_PATTERNS: dict[str, tuple[Pattern, str, str]] = {
+    "link": (canvas.RULE, "limit", "┈┈"),
+    "models": (canvas.DOTTED, "course", "⠢⠢"),
+    "formula": (canvas.SOLID, "expected", "⠒⠒"),
+}
+"""Pattern, style and sample of each kind of line, from the lowest layer to the highest."""
+
+Cells = list[list[tuple[str, str] | None]]
+
+
+def drawn(scene: CurveScene, width: int, height: int) -> list[Line]:
+    """`height` lines of the chart, the axis with its values, and what limited each where that fits."""
+    across = axes.columns(width)
+    cells = _cells(scene, across, height)
+    ticks = _free(
+        [(_column(at, across), name) for at, name in zip(scene.places, scene.ticks, strict=True)], across
+    )
+    frame = axes.frame(across, height, tuple(ticks), _numbers(scene, height), True)
+    beside = _beside(scene, height)
+    lines = []
+    for number, text in enumerate(frame):
+        pieces: list[Piece] = [(text[: axes.GUTTER], "axis")]
+        if number < height:
+            style = "axis"
+            for cell in cells[number]:
+                style = cell[1] if cell else style
+                pieces.append((cell[0] if cell else " ", style))
+            line = Line.of(*pieces)
+            if number in beside:
+                line = line.and_at(axes.GUTTER + across, beside[number])
+        else:
+            line = Line.of(*pieces, (text[axes.GUTTER :], "axis"))
+        lines.append(line)
+    # The axis' name stands behind its values, where names of lines stand above.
+    name = f" {scene.axis}"[: axes.MARGIN]
+    lines[-1] = lines[-1].fitted(axes.GUTTER + across).and_at(axes.GUTTER + across, Line.of((name, MUTED)))
+    return [*lines, *_knee(scene, across), *_limits(scene, across)]
+
+
+def title(scene: CurveScene, width: int, lines: int = 1) -> list[Line]:
+    """What the upright axis is, and which sign is which: as many as there is room for in so many lines."""
+    several = any(each and each[0] < each[2] for each in scene.measured)
+    parts: list[list[Piece]] = [
+        [(POINT, "point"), (" mean", TEXT)] if several else [(POINT, "point"), (" measured", TEXT)]
+    ]
+    if several:
+        parts.append([(SPREAD, "point"), (" spread", TEXT)])
+    if scene.published:
+        parts.append([(PUBLISHED, "published"), (" published", TEXT)])
+    if scene.own:
+        parts.append([(OWN if scene.own.at is None else "━━", "you"), (" you", TEXT)])
+    for line in scene.lines:
+        _, style, sample = _PATTERNS[line.kind]
+        parts.append([(sample, style), (f" {line.name}", TEXT)])
+    rows: list[list[Piece]] = [[(scene.quantity, STRONG)]]
+    for part in parts:
+        while rows:
+            gap = [("   ", TEXT)] if rows[-1] else []
+            if sum(len(text) for text, _ in [*rows[-1], *gap, *part]) <= width:
+                rows[-1] += [*gap, *part]
+                break
+            if len(rows) == lines:
+                break
+            rows.append([])
+    return [Line.of(*row) for row in rows]
+
+
+def _cells(scene: CurveScene, across: int, height: int) -> Cells:
+    width, dots = canvas.ACROSS * across, canvas.DOWN * height
+    layers = [_grid(scene, width, dots, height)]
+    for kind, (pattern, style, _) in _PATTERNS.items():
+        for line in scene.lines:
+            if line.kind == kind:
+                layer = Layer(style, width, dots, pattern)
+                course = scene.course(line, 2 * across)
+                layer.line([(at * (width - 1), value / scene.top * (dots - 1)) for at, value in course])
+                layers.append(layer)
+    cells = canvas.compose(layers, [], across, height)
+    if scene.own is not None:
+        _draw_own(cells, scene, across, height)
+    for at, value in scene.published:
+        if value <= scene.top:
+            cells[height - 1 - _row(value, scene, height)][_column(at, across)] = (PUBLISHED, "published")
+    for index, (at, found) in enumerate(zip(scene.places, scene.measured, strict=True)):
+        column = _column(at, across)
+        if found is not None:
+            low, mean, high = (_row(min(value, scene.top), scene, height) for value in found)
+            for row in range(low, high + 1):
+                cells[height - 1 - row][column] = (SPREAD, "point")
+            cells[height - 1 - mean][column] = (POINT, "point")
+        elif index in scene.working:
+            cells[height - 1][column] = (WORKING, "point")
+    return cells
+
+
+def _draw_own(cells: Cells, scene: CurveScene, across: int, height: int) -> None:
+    """Upright where a knee was predicted; level, around its value of the axis, where a value was."""
+    own = scene.own
+    assert own is not None
+    if own.at is not None:
+        if own.value > scene.top:
+            return
+        row = height - 1 - _row(own.value, scene, height)
+        middle, reach = _column(own.at, across), max(3, across // 10)
+        for column in range(max(0, middle - reach), min(across, middle + reach + 1)):
+            cells[row][column] = ("━", "you")
+    elif own.knee is not None:
+        column, name = _column(own.knee, across), f"you {own.text}"
+        for row in range(height):
+            cells[row][column] = (OWN, "you")
+        start = column + 2 if column + 2 + len(name) <= across else column - 1 - len(name)
+        for number, letter in enumerate(name):
+            cells[0][start + number] = (letter, "you")
+
+
+def _grid(scene: CurveScene, width: int, dots: int, height: int) -> Layer:
+    grid = Layer("grid", width, dots, canvas.SPARSE)
+    for row, _ in _numbers(scene, height):
+        if row:
+            grid.span(0, row * canvas.DOWN, row * canvas.DOWN)
+            for column in range(0, width, 4):
+                grid.span(column, row * canvas.DOWN + 1, row * canvas.DOWN + 1)
+    return grid
+
+
+def _beside(scene: CurveScene, height: int) -> dict[int, Line]:
+    """Names right of the chart, by line from the top: of the lines at their ends, and of the student's prediction."""
+    wanted: list[tuple[int, Piece]] = []
+    if scene.own is not None and scene.own.at is not None:
+        wanted.append(
+            (_row(min(scene.own.value, scene.top), scene, height), (f" you {scene.own.text}", "you"))
+        )
+    for line in scene.lines:
+        if line.values[-1] <= scene.top:
+            _, style, _ = _PATTERNS[line.kind]
+            name = line.name if len(line.name) < axes.MARGIN else line.name.partition(" ")[0]
+            wanted.append((_row(line.values[-1], scene, height), (f" {name}", style)))
+    taken: dict[int, Line] = {}
+    for row, (text, style) in wanted:
+        near = sorted(range(height), key=lambda at, row=row: (abs(at - row), at < row))  # type: ignore[misc]
+        free = next((at for at in near if height - 1 - at not in taken and abs(at - row) <= 2), None)
+        if free is not None:
+            taken[height - 1 - free] = Line.of((text[: axes.MARGIN], style))
+    return taken
+
+
+def _knee(scene: CurveScene, across: int) -> Iterable[Line]:
+    """Where it is, by the runs and by the model."""
+    if scene.knee is None:
+        return
+    at = _column(scene.places[scene.knee], across)
+    pieces: list[Piece] = [("knee".ljust(axes.GUTTER + at), MUTED), (f"{KNEE} measured", "point")]
+    line = Line.of(*pieces)
+    if scene.expected_knee is not None and scene.expected_knee != scene.knee:
+        model = _column(scene.places[scene.expected_knee], across)
+        name = f"{EXPECTED_KNEE} model"
+        if model > at and axes.GUTTER + model > line.width:
+            line = line.and_at(axes.GUTTER + model, Line.of((name, "expected")))
+        elif model + len(name) < at:
+            before = Line.of(("knee".ljust(axes.GUTTER + model), MUTED), (name, "expected"))
+            line = before.and_at(axes.GUTTER + at, Line.of(pieces[1]))
+        elif model < at:
+            before = Line.of(("knee".ljust(axes.GUTTER + model), MUTED), (EXPECTED_KNEE, "expected"))
+            line = before.and_at(axes.GUTTER + at, Line.of(pieces[1]))
+    yield line
+
+
+def _limits(scene: CurveScene, across: int) -> Iterable[Line]:
+    """What limited the runs, under each value."""
+    if not any(scene.limits):
+        return
+    text = [" "] * (axes.GUTTER + across + 3)
+    said, end = "", axes.GUTTER - 1
+    for at, word in zip(scene.places, scene.limits, strict=True):
+        start = axes.GUTTER + _column(at, across) - len(word) // 2
+        # A word that stands for several values in a row stands at the first of them that has room.
+        if word and word != said and end < start <= len(text) - len(word):
+            text[start : start + len(word)] = word
+            said, end = word, start + len(word)
+    line = "".join(text).rstrip()
+    yield Line.of((f"{'limit':{axes.GUTTER - 1}}", MUTED), (line[axes.GUTTER - 1 :], TEXT))
+
+
+def _free(wanted: Sequence[tuple[int, str]], across: int) -> list[tuple[int, str]]:
+    """Those that do not run into each other: the last one first, then from the left."""
+    kept: list[tuple[int, str]] = []
+    for column, name in [*wanted[-1:], *wanted[:-1]]:
+        start = column - len(name) // 2
+        inside = start >= -axes.GUTTER + 1 and start + len(name) <= across
+        if inside and all(
+            start + len(name) + 1 <= (other := at - len(text) // 2) or other + len(text) + 1 <= start
+            for at, text in kept
+        ):
+            kept.append((column, name))
+    return sorted(kept)
+
+
+def _numbers(scene: CurveScene, height: int) -> axes.Ticks:
+    values = axes.ticks(scene.top, max(2, height // 3))
+    return tuple((_row(value, scene, height), f"{value:g}") for value in values)
+
+
+def _column(at: float, across: int) -> int:
+    return min(across - 1, max(0, round(at * (canvas.ACROSS * across - 1)) // canvas.ACROSS))
+
+
+def _row(value: float, scene: CurveScene, height: int) -> int:
+    """The line of a value, from the bottom."""
+    dots = canvas.DOWN * height
+    return min(height - 1, max(0, round(value / scene.top * (dots - 1)) // canvas.DOWN))
