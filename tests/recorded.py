@@ -1,8 +1,10 @@
-"""The recorded runs that ship with tcptutor: `python -m tests.recorded` makes them again.
+"""The recorded runs that ship with tcptutor: `python -m tests.recorded` makes them again, as many at a time as fit.
 
 It runs the experiment of every page of the course in the guest on the virtual clock, thins the samples to what a chart
-shows, and writes assets/recorded/MODULE/STEP.tcprun. What the whole run was explained with goes to tests/recorded.json,
-against which the thinned ones are tested. `python -m tests.recorded MODULE` makes those of one module.
+shows, and writes assets/recorded/MODULE/PAGE.tcprun; of a sweep assets/recorded/MODULE/PAGE/VALUE-SEED.tcprun for each
+of its runs, the values counted from 1. What the whole run was explained with, or what a sweep measured in each of its
+runs, goes to tests/recorded.json, against which the thinned ones are tested. `python -m tests.recorded MODULE` makes
+those of one module, MODULE/PAGE that of one page. A run that `tcptutor lint --run` keeps is taken, not made again.
 """
 
 from __future__ import annotations
@@ -10,22 +12,35 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tcptutor.analysis import report
 from tcptutor.backends import replay
-from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.course import load
+from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.errors import TutorError
+from tcptutor.fleet import place, pool
+from tcptutor.fleet.cache import RunCache
 from tcptutor.run import Run, SampleTable, save
 from tcptutor.spec import Experiment
-from tests.backends.play import play
+from tcptutor.sweep.page import page_cell
 
 COMMAND = "python -m tests.recorded"
 EXPECTED = Path(__file__).with_suffix(".json")
 HZ = 20
 """Samples of each flow in a second that a recording keeps."""
+CELL_HZ = (2, 5, 10)
+"""Those that a run of a sweep keeps: the fewest with which it says what it said."""
+NEAR = 0.005
+"""Relative difference that thinning may make."""
+SWEEP_BYTES = 120_000
+"""Of all recordings of a page's sweep."""
 
 
 def uses() -> dict[str, Experiment]:
@@ -41,6 +56,21 @@ def uses() -> dict[str, Experiment]:
     return found
 
 
+def sweeps() -> dict[str, SweepActivity]:
+    """The sweeps of pages, by MODULE/STEP."""
+    return {
+        f"{module.id}/{step.id}": step.sweep
+        for module in load().modules
+        for step in module.steps
+        if step.sweep is not None
+    }
+
+
+def cells(sweep: SweepActivity) -> dict[str, tuple[int, Experiment]]:
+    """The runs of a sweep, each with the index of its value, by the names of their files."""
+    return {f"{at + 1}-{experiment.seed}": (at, experiment) for at, experiment in sweep.cells()}
+
+
 def explanation(run: Run) -> list[object]:
     """What the analysis says of `run`: the binding model, whether it holds, what limited the run."""
     result = report(run)
@@ -48,13 +78,13 @@ def explanation(run: Run) -> list[object]:
     return [binding.prediction.model, binding.within, result.verdict.limited_by]
 
 
-def thinned(run: Run) -> Run:
-    """`run` with HZ samples a second of each flow, the last one of each among them, and without noise digits."""
+def thinned(run: Run, hz: int = HZ) -> Run:
+    """`run` with `hz` samples a second of each flow, the last one of each among them, and without noise digits."""
     last: dict[int, int] = {}
     kept = []
     final = {sample.flow: sample.t for sample in run.samples}
     for sample in run.samples:
-        step = int(sample.t * HZ + 0.01)
+        step = int(sample.t * hz + 0.01)
         if last.get(sample.flow) != step or sample.t == final[sample.flow]:
             last[sample.flow] = step
             kept.append(
@@ -65,39 +95,125 @@ def thinned(run: Run) -> Run:
                     pacing_rate=float(f"{sample.pacing_rate:.3g}"),
                 )
             )
-    queue = run.queue[:: max(1, round(len(run.queue) / (HZ * run.experiment_s or 1)))]
+    queue = run.queue[:: max(1, round(len(run.queue) / (hz * run.experiment_s or 1)))]
     return msgspec.structs.replace(run, samples=SampleTable(kept), queue=queue)
 
 
-async def _record(experiment: Experiment) -> Run:
-    backend = GuestBackend("virtual")
-    try:
-        return await play(backend, experiment)
-    finally:
-        await backend.close()
+def cell(sweep: SweepActivity, at: int, run: Run) -> Run:
+    """`run`, which is one of a sweep at the value of that index, as thin as it may be and say the same."""
+    whole = page_cell(sweep, at, run)
+    for hz in CELL_HZ:
+        thin = thinned(run, hz)
+        few = page_cell(sweep, at, thin)
+        if few.limited_by == whole.limited_by and is_near(few.figure, whole.figure):
+            return thin
+    return thinned(run)
+
+
+def is_near(figure: float | None, whole: float | None) -> bool:
+    """Whether thinning has left what was measured as it was."""
+    if figure is None or whole is None:
+        return figure is whole
+    return abs(figure - whole) <= NEAR * abs(whole)
+
+
+async def whole_runs(wanted: dict[str, Experiment]) -> AsyncGenerator[tuple[str, Run], None]:
+    """The whole run of each, by its name, as they come. Raises TutorError."""
+    cache = RunCache()
+    missing = {}
+    for name, experiment in wanted.items():
+        kept = cache.get(experiment)
+        if kept is not None:
+            yield name, kept
+        else:
+            missing[name] = experiment
+    names, experiments = list(missing), list(missing.values())
+    if not experiments:
+        return
+    where = await place.find(experiments, "guest", "virtual", None)
+    async with aclosing(pool.runs(experiments, where)) as made:
+        async for number, run in made:
+            if isinstance(run, TutorError):
+                raise run
+            cache.put(experiments[number], run)
+            yield names[number], run
+
+
+class Recorder:
+    """Writes what is recorded; owns what is expected of it."""
+
+    def __init__(self, pages: dict[str, Experiment], swept: dict[str, SweepActivity]) -> None:
+        self._swept = swept
+        self.wanted = dict(pages)
+        self._of: dict[str, tuple[str, int, int]] = {}
+        """The page of a sweep's run, its place among the runs, and the index of its value, by its file's name."""
+        for page, sweep in swept.items():
+            for place_, (key, (at, experiment)) in enumerate(cells(sweep).items()):
+                self.wanted[f"{page}/{key}"] = experiment
+                self._of[f"{page}/{key}"] = (page, place_, at)
+        told = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
+        self.expected: dict[str, Any] = {
+            name: each for name, each in told.items() if name in {*pages, *swept}
+        }
+
+    async def record(self, chosen: dict[str, Experiment]) -> None:
+        """Raises TutorError for a run that cannot be made, or that the lab does not believe."""
+        async with aclosing(whole_runs(chosen)) as made:
+            async for name, run in made:
+                self._write(name, run, chosen[name])
+
+    def _write(self, name: str, run: Run, experiment: Experiment) -> None:
+        swept = self._of.get(name)
+        if run.fidelity.status == "invalid" or (run.fidelity.status != "valid" and swept is None):
+            raise TutorError(f"{name}: the run is {run.fidelity.status}: {'; '.join(run.fidelity.reasons)}")
+        # Why the guest was taken is no matter for who plays it; the same run may be kept under another title.
+        run.experiment, run.environment = experiment, replace(run.environment, reason="")
+        if swept is None:
+            told: object = explanation(run)
+            self.expected[name] = told
+            small = thinned(run)
+        else:
+            page, number, at = swept
+            small, figure = cell(self._swept[page], at, run), page_cell(self._swept[page], at, run).figure
+            told = None if figure is None else float(f"{figure:.6g}")
+            figures = self.expected.get(page)
+            count = len(cells(self._swept[page]))
+            if not isinstance(figures, list) or len(figures) != count:
+                figures = [None] * count
+            self.expected[page] = [*figures[:number], told, *figures[number + 1 :]]
+        file = replay.folder() / f"{name}.tcprun"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        save(small, file)
+        print(f"{name}: {run.wall_s:.0f} s, {file.stat().st_size / 1000:.0f} KB, {told}", flush=True)
+
+    def prune(self) -> None:
+        """Remove recordings of nothing."""
+        root = replay.folder()
+        for old in root.glob("**/*.tcprun"):
+            if str(old.relative_to(root).with_suffix("")) not in self.wanted:
+                old.unlink()
+
+    def keep(self) -> None:
+        lines = (f"  {json.dumps(name)}: {json.dumps(self.expected[name])}" for name in sorted(self.expected))
+        EXPECTED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def main() -> None:
-    wanted = uses()
-    chosen = [name for name in wanted if not sys.argv[1:] or name.partition("/")[0] in sys.argv[1:]]
-    expected = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
-    expected = {name: told for name, told in expected.items() if name in wanted}
-    root = replay.folder()
-    for old in root.glob("*/*.tcprun"):
-        if str(old.relative_to(root).with_suffix("")) not in wanted:
-            old.unlink()
-    for name in chosen:
-        run = asyncio.run(_record(wanted[name]))
-        if run.fidelity.status != "valid":
-            sys.exit(f"{name}: the run is {run.fidelity.status}: {'; '.join(run.fidelity.reasons)}")
-        expected[name] = explanation(run)
-        file = root / f"{name}.tcprun"
-        save(thinned(run), file)
-        print(
-            f"{name}: {run.wall_s:.0f} s, {file.stat().st_size / 1000:.0f} KB, {expected[name]}", flush=True
-        )
-    lines = (f"  {json.dumps(name)}: {json.dumps(expected[name])}" for name in sorted(expected))
-    EXPECTED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    recorder, targets = Recorder(uses(), sweeps()), sys.argv[1:]
+    chosen = {
+        name: each
+        for name, each in recorder.wanted.items()
+        if not targets or any(name == one or name.startswith(f"{one}/") for one in targets)
+    }
+    if targets and not chosen:
+        sys.exit(f"no page that runs is {' or '.join(targets)}: say MODULE or MODULE/PAGE")
+    recorder.prune()
+    try:
+        asyncio.run(recorder.record(chosen))
+    except TutorError as error:
+        sys.exit(str(error))
+    finally:
+        recorder.keep()
 
 
 if __name__ == "__main__":

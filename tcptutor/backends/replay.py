@@ -58,6 +58,8 @@ class ReplayBackend:
 
     def __init__(self, reason: str, place: Path | None = None, speed: float | None = None) -> None:
         self._reason, self._folder, self._speed = reason, place, speed or SPEED
+        self._names: dict[Path, str] = {}
+        """The experiment of each recording that was looked into."""
 
     async def open(self) -> Environment:
         """The environment of one recording; each run then tells its own. Raises LabUnavailable without any."""
@@ -66,13 +68,19 @@ class ReplayBackend:
             raise self._without("this installation has no recorded runs")
         return self._environment(run)
 
-    def _recordings(self, module: str) -> Iterator[Run]:
+    def _recordings(self, module: str, name: str = "") -> Iterator[Run]:
+        """Those of a module, or of one of its experiments."""
         root = self._folder or folder()
-        for path in sorted(root.glob(f"{module}/*.tcprun")):
+        for path in sorted(root.glob(f"{module}/**/*.tcprun")):
+            if name and self._names.get(path, name) != name:
+                continue
             try:
-                yield load(path)
+                run = load(path)
             except TutorError:
                 continue  # a damaged one is as good as none
+            self._names[path] = run.experiment.name
+            if not name or run.experiment.name == name:
+                yield run
 
     def _environment(self, run: Run) -> Environment:
         where = run.environment
@@ -104,11 +112,10 @@ class ReplayBackend:
     def _find(self, experiment: Experiment) -> Run:
         """The recording of `experiment`. Raises LabUnavailable, which says what is recorded instead."""
         others = []
-        for run in self._recordings(experiment.name.partition("/")[0]):
+        for run in self._recordings(experiment.name.partition("/")[0], experiment.name):
             if same(run.experiment, experiment):
                 return run
-            if run.experiment.name == experiment.name:
-                others.append(run.experiment)
+            others.append(run.experiment)
         raise self._without(_refusal(experiment, others))
 
     def _without(self, what: str) -> LabUnavailable:

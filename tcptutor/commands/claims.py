@@ -163,7 +163,7 @@ class ClaimCheck:
         elif not run.complete:
             self._runs.failed[key] = run.note or "the run was cut short"
         else:
-            self._cache.put(run)
+            self._cache.put(self._missing[key], run)
             self.made += 1
 
     def _tell_ready(self, waiting: Iterable[str]) -> None:

@@ -17,13 +17,15 @@ from tcptutor.columns import table
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_json, print_lines, remark, warn, width
 from tcptutor.commands.words import count, difference, duration, not_valid, rate_with_interval
+from tcptutor.course import read_course
+from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.experiments import Catalogue
 from tcptutor.errors import LabError, TutorError, UsageError
 from tcptutor.fleet import place, pool
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.fleet.place import Place
 from tcptutor.run import Run
-from tcptutor.sweep import plot
+from tcptutor.sweep import page, plot
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import Cell, cells, parameter_name, read_axes
 from tcptutor.sweep.points import Point, points
@@ -54,13 +56,17 @@ class SweepRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_sweep(request: SweepRequest) -> int:
     """The exit code. Raises TutorError; what is in the file then stays there."""
-    catalogue = Catalogue(places.lessons())
-    request = msgspec.structs.replace(request, experiment=catalogue.full_name(request.experiment))
-    axes = read_axes(request.grid)
+    if request.grid:
+        catalogue = Catalogue(places.lessons())
+        request = msgspec.structs.replace(request, experiment=catalogue.full_name(request.experiment))
+        axes = read_axes(request.grid)
+        settings = {parameter_name(name): value for name, value in request.settings.items()}
+        whole = cells(catalogue, request.experiment, settings, axes, request.seed, request.scale)
+    else:
+        swept = _of_page(request)
+        axes, settings, whole = page.axes(swept), swept.settings, page.cells(swept)
     if request.plot is not None:
         plot.check(axes, request.x, request.y or plot.USUAL, request.group, request.plot)
-    settings = {parameter_name(name): value for name, value in request.settings.items()}
-    whole = cells(catalogue, request.experiment, settings, axes, request.seed, request.scale)
     if request.cluster is None:
         experiments = [cell.experiment for cell in whole]
         where = asyncio.run(place.find(experiments, request.backend, request.clock, request.jobs))
@@ -75,6 +81,25 @@ def run_sweep(request: SweepRequest) -> int:
     path = request.output or Path(request.experiment.replace("/", "-") + SUFFIX)
     with Store(path, definition) as store:
         return _fill(request, store, whole, where)
+
+
+def _of_page(request: SweepRequest) -> SweepActivity:
+    """The sweep of the page that is named in place of an experiment. Raises UsageError."""
+    if request.settings or request.seed is not None or request.scale != "bench":
+        raise UsageError(
+            "without --grid a page's own sweep is run as it is: leave --set, --seed and --scale out, or give --grid"
+        )
+    whole, _ = read_course()
+    swept = {
+        f"{module.id}/{step.id}": step.sweep
+        for module in whole.modules
+        for step in module.steps
+        if step.sweep
+    }
+    if request.experiment not in swept:
+        pages = f"or name a page that sweeps: {', '.join(swept)}" if swept else "no page of the course sweeps"
+        raise UsageError(f"Missing option '--grid': write it like --grid loss=0.01%,0.1%,1%; {pages}")
+    return swept[request.experiment]
 
 
 def _on_cluster(request: SweepRequest) -> Place:

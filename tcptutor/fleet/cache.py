@@ -50,9 +50,9 @@ class RunCache:
             os.utime(file)
         return run
 
-    def put(self, run: Run) -> None:
-        """Raises TutorError when it cannot be written."""
-        save(run, self._file(run.experiment), _ELSEWHERE)
+    def put(self, experiment: Experiment, run: Run) -> None:
+        """Keep its run. Raises TutorError when it cannot be written."""
+        save(run, self._file(experiment), _ELSEWHERE)
 
     def prune(self) -> None:
         """Remove what nobody has asked for in a long time."""

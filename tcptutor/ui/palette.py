@@ -85,9 +85,9 @@ def _pages(module: Module, tutor: Tutor) -> Iterator[SystemCommand]:
     for number, step in enumerate(module.steps, start=1):
         title, go = f"Page {number}: {step.title}", partial(tutor.open_step, module, step)
         yield SystemCommand(title, f"{module.number} {module.title}", go)
-        if step.experiment:
-            name = step.experiment.name.partition("/")[2]
-            text = f"{step.experiment.experiment.title}: page {number}, {step.title}"
+        if ran := step.experiment or step.sweep:
+            name = ran.name.partition("/")[2]
+            text = f"{step.experiments[0].title}: page {number}, {step.title}"
             yield SystemCommand(f"Experiment {name}, page {number}", text, go)
 
 

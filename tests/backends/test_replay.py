@@ -18,11 +18,12 @@ from tcptutor.errors import ImageDamaged, LabUnavailable
 from tcptutor.lab.protocol import Finished, Ready, Samples
 from tcptutor.run import load
 from tcptutor.spec import Experiment
+from tcptutor.sweep.page import page_cell
 from tests import recorded
 from tests.backends.play import play
 from tests.command import here
 
-USES = recorded.uses()
+USES, SWEEPS = recorded.uses(), recorded.sweeps()
 NAME = "parallel-streams/one-small-window"
 
 
@@ -114,7 +115,7 @@ def test_the_command_says_that_nothing_was_run(without_state: Path, wanted: Expe
 def test_every_page_has_its_recording_and_there_are_no_others() -> None:
     files = {str(path.relative_to(replay.folder()).with_suffix("")) for path in replay.folder().glob("*/*")}
     told = set(json.loads(recorded.EXPECTED.read_text()))
-    assert files == set(USES) == told, f"record them again: {recorded.COMMAND}"
+    assert files == {*USES, *SWEEPS} == told, f"record them again: {recorded.COMMAND}"
 
 
 @pytest.mark.parametrize("name", USES)
@@ -128,3 +129,17 @@ def test_a_recording_is_of_the_page_s_experiment_small_and_explained_as_the_whol
     assert run.fidelity.status == "valid"
     assert recorded.explanation(run) == json.loads(recorded.EXPECTED.read_text())[name], again
     assert file.stat().st_size < 100_000
+
+
+def test_every_sweep_has_its_recordings_small_and_with_what_the_whole_runs_measured() -> None:
+    expected = json.loads(recorded.EXPECTED.read_text())
+    for name, sweep in SWEEPS.items():
+        again = f"record it again: {recorded.COMMAND} {name}"
+        wanted = recorded.cells(sweep)
+        files = {path.stem: path for path in (replay.folder() / name).iterdir()}
+        assert files.keys() == wanted.keys(), again
+        assert sum(path.stat().st_size for path in files.values()) < recorded.SWEEP_BYTES, again
+        for (key, (at, experiment)), figure in zip(wanted.items(), expected[name], strict=True):
+            run = load(files[key])
+            assert replay.same(run.experiment, experiment), again
+            assert recorded.is_near(page_cell(sweep, at, run).figure, figure), again

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left, bisect_right
 from collections.abc import AsyncIterator, Iterable, Sequence
+from functools import cache
 
-from tcptutor.errors import TutorError
+from tcptutor.errors import LabError, TutorError
 from tcptutor.lab.protocol import VERSION, Event, Finished, Phase, Ready, Samples
 from tcptutor.run import Environment, Fidelity, Run, Sample, load
 from tcptutor.spec import Experiment
 
-from .record import RUNS
+from .record import RUNS, SWEPT
 
 GUEST = Environment(
     backend="guest",
@@ -80,8 +81,42 @@ class FakeLab:
         finally:
             self.stopped += not ended
 
+    def beside(self) -> None:
+        """It works alone."""
+        return
+
     async def close(self) -> None:
         self.closed = True
+
+
+class SweptLab(FakeLab):
+    """Plays the recorded runs of the example's sweep, and may have another one beside it."""
+
+    def __init__(self, other: SweptLab | None = None, fails_at: int = 0) -> None:
+        super().__init__()
+        self.other, self.fails_at = other, fails_at
+        self.asked: list[Experiment] = []
+
+    def beside(self) -> SweptLab | None:
+        return self.other
+
+    async def run(self, experiment: Experiment) -> AsyncIterator[Event]:
+        self.asked.append(experiment)
+        if self.fails_at and experiment.hosts.window == self.fails_at:
+            raise LabError("the guest ended: run it again")
+        self.plays = next(run for run in swept() if _at_one_value(run.experiment, experiment))
+        async for event in super().run(experiment):
+            yield event
+
+
+@cache
+def swept() -> tuple[Run, ...]:
+    """The recorded runs of the example's sweep, in the order of its axis."""
+    return tuple(load(path) for path in sorted(SWEPT.glob("*.tcprun")))
+
+
+def _at_one_value(one: Experiment, other: Experiment) -> bool:
+    return one.hosts == other.hosts
 
 
 def _batches(rows: Sequence[Sample], size: int) -> Iterable[Sequence[Sample]]:

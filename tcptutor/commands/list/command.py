@@ -104,7 +104,7 @@ def _experiment(whole: course.Course, experiment: spec.Experiment) -> _Explained
         (module.id, f"{place} {step.title}")
         for module in whole.modules
         for place, step in enumerate(module.steps, 1)
-        if (run := step.experiment) and run.name == experiment.name
+        if (run := step.experiment or step.sweep) and run.name == experiment.name
     ]
     rows = [
         (name, value, spec.PARAMETERS[name].help if name in spec.PARAMETERS else "a sysctl")

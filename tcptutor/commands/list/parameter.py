@@ -106,13 +106,16 @@ def example(known: Parameter) -> str:
 def _users(whole: course.Course, known: Parameter, plain: Experiment) -> dict[str, str]:
     """The experiments and pages that have another value than the default, with that value."""
     users: dict[str, str] = {}
+    files = {name: each for module in whole.modules for name, each in module.experiments.items()}
     for module in whole.modules:
         for name, experiment in module.experiments.items():
             if (value := known.of(experiment)) != known.of(plain):
                 users[name] = known.text(value)
         for place, step in enumerate(module.steps, 1):
-            if (run := step.experiment) and known.of(run.experiment) != known.of(
-                module.experiments[run.name]
-            ):
-                users[f"{module.id}, page {place}"] = known.text(known.of(run.experiment))
+            if ran := step.experiment or step.sweep:
+                usual = known.of(files[ran.name])
+                values = [known.of(each) for each in step.experiments]
+                if any(value != usual for value in values):
+                    told = dict.fromkeys(known.text(value) for value in values)
+                    users[f"{module.id}, page {place}"] = ", ".join(told)
     return users

@@ -71,18 +71,33 @@ def claim_run(claim: Claim, module: str, page: PageSetup | None, build: BuildExp
     return ClaimRun(of, build(other or name, _texts(over)))
 
 
+NUDGE = 0.0005
+"""Relative change of the delay that makes another run of the same: less than any figure tells."""
+
+
 def seeds(claim: Claim, first: ClaimRun) -> Iterator[ClaimRun]:
-    """What is compared with each of the claim's seeds; once where nothing has to run, or where all runs are equal."""
-    by_chance = is_measured(claim) and any(each is not None and _draws(each) for each in first)
-    for more in range(claim.seeds if by_chance else 1):
-        yield ClaimRun(*(each and replace(each, seed=each.seed + more) for each in first))
+    """What is compared with each of the claim's seeds; once where nothing has to run."""
+    for more in range(claim.seeds if is_measured(claim) else 1):
+        yield ClaimRun(*(each and _another(each, more) for each in first))
 
 
-def _draws(experiment: Experiment) -> bool:
-    """Whether the path draws random numbers: without any, runs with different seeds are the same run."""
+def _another(experiment: Experiment, more: int) -> Experiment:
+    """With its own seed for 0; for each number above, another run of the same.
+
+    On a path that draws no random numbers the seed changes nothing, and yet chance decides which segments a full queue
+    drops: a delay that is longer by a hair draws anew.
+    """
     path = experiment.path
     drawn = (path.loss, path.jitter, path.duplicate, path.reorder, path.reverse_loss)
-    return any(drawn) or any(change.name in ("loss", "jitter") for change in path.changes)
+    if not more or any(drawn) or any(change.name in ("loss", "jitter") for change in path.changes):
+        return replace(experiment, seed=experiment.seed + more)
+    nudge = 1 + NUDGE * more
+    nudged = (
+        replace(path, delay=path.delay * nudge)
+        if path.delay
+        else replace(path, rate=path.rate and path.rate * nudge)
+    )
+    return replace(experiment, seed=experiment.seed + more, path=nudged)
 
 
 def is_measured(claim: Claim) -> bool:
