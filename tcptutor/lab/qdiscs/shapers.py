@@ -71,8 +71,10 @@ class Tbf:
 
 
 class Fq:
-    """fq: `maxrate` in bytes per second for each flow, `limit` in packets, `pacing` whether it keeps the sockets' rates; each
-    may be left out."""
+    """fq: `maxrate` in bytes per second for each flow, `limit` in packets, `pacing` whether it keeps the sockets' rates.
+
+    Each may be left out.
+    """
 
     class options(nla):  # type: ignore[misc]
         nla_map = numbers(
