@@ -71,7 +71,7 @@ class Tbf:
 
 
 class Fq:
-    """fq: `maxrate` in bytes per second for each flow, `limit` in packets, `pacing` whether it keeps the sockets' rates.
+    """fq: `maxrate` in bytes per second for each flow, `limit` in packets, `pacing` whether it keeps sockets' rates.
 
     Each may be left out.
     """
