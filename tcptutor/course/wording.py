@@ -126,17 +126,26 @@ class Spelling:
         """What stands there, and how it should be written. Code is no matter."""
         text = _CODE.sub(lambda code: " " * len(code[0]), text)
         words = list(_WORD.finditer(text))
-        for at, word in enumerate(words):
-            letters = ""
-            for end in range(at, min(at + self._most_words, len(words))):
-                if end > at and not _JOINT.fullmatch(text, words[end - 1].end(), words[end].start()):
-                    break
-                letters += words[end][0].casefold()
-                form = self._by_letters.get(letters) or self._by_letters.get(letters.removesuffix("s"))
-                if form is not None:
-                    written = " ".join(text[word.start() : words[end].end()].split())
-                    if not self._is_right(written):
-                        yield written, form
+        at = 0
+        while at < len(words):
+            end, form = self._longest(text, words, at)
+            if form:
+                written = " ".join(text[words[at].start() : words[end].end()].split())
+                if not self._is_right(written):
+                    yield written, form
+            at = end + 1
+
+    def _longest(self, text: str, words: list[re.Match[str]], at: int) -> tuple[int, str]:
+        """The last word of the longest term that begins with that word, and its right form; empty for none."""
+        last, found, letters = at, "", ""
+        for end in range(at, min(at + self._most_words, len(words))):
+            if end > at and not _JOINT.fullmatch(text, words[end - 1].end(), words[end].start()):
+                break
+            letters += words[end][0].casefold()
+            form = self._by_letters.get(letters) or self._by_letters.get(letters.removesuffix("s"))
+            if form is not None:
+                last, found = end, form
+        return last, found
 
     def _is_right(self, written: str) -> bool:
         """As one of the forms, or its plural; with a capital at the beginning of a sentence."""

@@ -71,15 +71,10 @@ class Tbf:
 
 
 class Fq:
-<<<<<<< HEAD
-    """fq: `maxrate` in bytes per second for each flow, `limit` in packets, `pacing` whether it keeps the rates that
-    sockets ask for; each may be left out."""
-=======
     """fq: `maxrate` in bytes per second for each flow, `limit` in packets, `pacing` whether it keeps sockets' rates.
 
     Each may be left out.
     """
->>>>>>> i12-pacing
 
     class options(nla):  # type: ignore[misc]
         nla_map = numbers(
