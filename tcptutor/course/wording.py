@@ -17,7 +17,8 @@ from tcptutor.errors import ContentError
 
 _TOLD = ("ask", "hints", "explanation", "feedback", "text")
 """Fields of activities that a student reads."""
-_CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`]*`", re.DOTALL)
+_CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`]*`|\w+_\w+", re.DOTALL)
+"""Blocks and spans of code, and names that only code has, such as fq_codel."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _JOINT = re.compile(r"[\s\u2010-\u2014-]+|")
 """What may stand between two words of one term, and also nothing."""
