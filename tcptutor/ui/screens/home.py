@@ -132,7 +132,7 @@ class HomeScreen(TutorScreen):
             step = next((step for step in module.steps if step.id == step_id), None)
             where = (f"{name}, “{step.title}”" if step else name, "bold")
             return Content.assemble("Enter goes on where you were: ", where, _page(module, step))
-        if not progress.visited:
+        if not self.tutor.journal.record.has_visited(module.id):
             about = f": {_pages(progress.total)}, about {_duration(module.minutes)}"
             return Content.assemble("Enter begins ", (name, "bold"), about)
         step = pages.resume(self.tutor.journal, module)
@@ -142,7 +142,7 @@ class HomeScreen(TutorScreen):
 
     def _before(self, module: Module) -> Content:
         """Which modules come before one that is not begun and are not done; none is closed for that."""
-        if self._progress[module.id].visited:
+        if self.tutor.journal.record.has_visited(module.id):
             return Content("")
         modules = self.tutor.course.modules
         earlier = [
