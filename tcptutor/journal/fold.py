@@ -61,6 +61,10 @@ class JournalRecord(msgspec.Struct, frozen=True):
         """What was done on that page; an empty record where nothing was."""
         return self.pages.get(module, {}).get(step) or PageRecord()
 
+    def has_visited(self, module: str) -> bool:
+        """Whether any page of that module has been on the screen."""
+        return any(page.visited for page in self.pages.get(module, {}).values())
+
 
 class Folded(msgspec.Struct, frozen=True):
     """The record of the events 1 to `serial`. Without arguments: of none."""
@@ -157,8 +161,6 @@ class Progress(msgspec.Struct, frozen=True):
 
     pages: tuple[bool, ...]
     """Whether each of its steps is done, in their order."""
-    visited: bool = False
-    """Whether any of them has been on the screen."""
 
     @property
     def done(self) -> int:
@@ -175,8 +177,7 @@ def progress(record: JournalRecord, course: Course) -> dict[str, Progress]:
 
 
 def _progress(record: JournalRecord, module: Module) -> Progress:
-    if not any(page.visited for page in record.pages.get(module.id, {}).values()):
+    if not record.has_visited(module.id):
         # Nothing is done, and no page has to be read to know that.
         return Progress((False,) * len(module.step_ids))
-    done = tuple(step.is_done(record.page(module.id, step.id)) for step in module.steps)
-    return Progress(done, visited=True)
+    return Progress(tuple(step.is_done(record.page(module.id, step.id)) for step in module.steps))

@@ -238,7 +238,11 @@ def test_list_names_what_can_be_run() -> None:
     assert {"id", "title", "kinds"} <= set(module["steps"][0])
     experiment = next(each for each in module["experiments"] if each["id"] == "parallel-streams/random-loss")
     assert {"id", "title", "parameters", "sources"} <= set(experiment)
-    assert "parallel-streams/random-loss" in here("list").stdout
+    told = here("list").stdout
+    assert "parallel-streams/random-loss" in told
+    lines = told.splitlines()
+    group = lines.index(next(line for line in lines if "parallel-streams: Parallel streams" in line))
+    assert any(line.startswith("   random-loss ") for line in lines[group : lines.index("", group)])
 
 
 def test_lint_finds_the_course_well_formed_and_a_fault_in_a_copy(tmp_path: Path) -> None:

@@ -161,3 +161,10 @@ def test_an_experiment_by_name_says_what_is_wrong_with_the_request() -> None:
         experiment("nothing")
     with pytest.raises(ParameterError, match="streams"):
         experiment("parallel-streams/random-loss", {"streams": "many"})
+
+
+def test_an_experiment_by_name_reads_its_own_file_alone(edit: Edit, lessons: Path) -> None:
+    edit(f"{MODULE}/experiments/small-window.toml", "title =", "titel =")
+    assert experiment("random-loss", folder=lessons).title == "Reno on a path with random loss"
+    with pytest.raises(ContentError, match=r"small-window\.toml: titel"):
+        experiment("small-window", folder=lessons)

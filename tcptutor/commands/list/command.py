@@ -40,23 +40,34 @@ def list_course(name: str | None, as_json: bool) -> int:
 
 
 def _all(whole: course.Course) -> list[str]:
+    """A line for each experiment; its settings are told by its name, a module's pages by the module's."""
     lines = []
     for module in whole.modules:
         size = f"{count(len(module.steps), 'page')}, {module.minutes} minutes"
-        lines.append(toned(f"{module.number}  {module.id}: {module.title}, {size}", "title"))
-        for name, each in module.experiments.items():
-            lines += [f"     {name}: {each.title}", *_folded(f"{_settings(each)}", 9)]
+        lines += [
+            toned(f"{module.number}  {module.id}: {module.title}, {size}", "title"),
+            *_named(module, 3),
+            "",
+        ]
     return [
         *lines,
         toned("Parameters, for --set", "title"),
-        *_folded(", ".join(spec.PARAMETERS), 5),
+        *_folded(", ".join(spec.PARAMETERS), 3),
         "",
-        "`tcptutor list NAME` tells all about one of them, such as `list loss`",
+        *_folded(
+            "`tcptutor list NAME` tells all about one of them: the pages of a module with `list parallel-streams`,"
+            " the settings of an experiment with `list random-loss` (in full parallel-streams/random-loss),"
+            " the values of a parameter with `list loss`",
+            0,
+        ),
     ]
 
 
-def _settings(experiment: spec.Experiment) -> str:
-    return ", ".join(f"{key} {value}" for key, value in spec.settings(experiment).items())
+def _named(module: course.Module, indent: int) -> list[str]:
+    """The module's experiments, a line each where it fits."""
+    room = width()
+    rows = [(short_name(name), each.title) for name, each in module.experiments.items()]
+    return table(rows, indent=indent, fold=room is not None, width=room or 0)
 
 
 def _folded(text: str, indent: int) -> list[str]:
@@ -117,7 +128,7 @@ def _module(module: course.Module) -> _Explained:
         "  pages",
         *table(pages, indent=4),
         "  experiments",
-        *table([(short_name(name), each.title) for name, each in module.experiments.items()], indent=4),
+        *_named(module, 4),
         "  open it",
         f"    tcptutor --module {module.id}",
     ]

@@ -134,7 +134,7 @@ class HomeScreen(TutorScreen):
             return Content.assemble(
                 "Enter goes on where you were: ", where, _page(module, step), self._calibration()
             )
-        if not progress.visited:
+        if not self.tutor.journal.record.has_visited(module.id):
             about = f": {_pages(progress.total)}, about {_duration(module.minutes)}"
             return Content.assemble("Enter begins ", (name, "bold"), about)
         step = pages.resume(self.tutor.journal, module)
@@ -151,7 +151,7 @@ class HomeScreen(TutorScreen):
 
     def _before(self, module: Module) -> Content:
         """Which modules come before one that is not begun and are not done; none is closed for that."""
-        if self._progress[module.id].visited:
+        if self.tutor.journal.record.has_visited(module.id):
             return Content("")
         modules = self.tutor.course.modules
         earlier = [
