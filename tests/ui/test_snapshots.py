@@ -17,7 +17,9 @@ from tcptutor.run import Run
 from tcptutor.ui.screens.base import WIDE
 from tests.journal.conftest import predict
 
+from . import test_check, test_shape
 from .fakes import GUEST, recorded
+from .made import MODULE, one_page
 from .screen import until_text
 
 EXAMPLES = Path(__file__).parents[1] / "course" / "examples"
@@ -110,3 +112,29 @@ def test_an_order_and_a_value_that_was_read_off(
 
     app = make_app("own-run", of=examples)
     assert snap_compare(app, terminal_size=size, run_before=ready)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_a_prediction_of_a_shape(snap_compare: Any, make_app: Any, size: tuple[int, int]) -> None:
+    async def ready(pilot: Any) -> None:
+        await until_text(pilot, "ready")
+        await pilot.press("3")
+        await until_text(pilot, "3: It climbs in stairs.")
+        await pilot.pause(0.6)
+
+    assert snap_compare(make_app(MODULE, of=test_shape.PAGE), terminal_size=size, run_before=ready)
+
+
+def test_the_check_at_a_modules_end(snap_compare: Any, make_app: Any) -> None:
+    # Without the question that draws numbers: each student has others.
+    page = one_page(*test_check.QUESTIONS[2:])
+
+    async def ready(pilot: Any) -> None:
+        await until_text(pilot, "ready")
+        await pilot.press("tab", "1", "enter")
+        await until_text(pilot, "1 of 6 right")
+        await pilot.press("tab")
+        await until_text(pilot, "Enter answers")
+        await pilot.pause(0.6)
+
+    assert snap_compare(make_app(MODULE, of=page), terminal_size=(80, 24), run_before=ready)
