@@ -35,7 +35,7 @@ class TutorApp(Frame):
             "commands",
             id="app.commands",
             priority=True,
-            tooltip="what a term means; a page, an experiment or a command, by name",
+            tooltip="what a term means; a page, an experiment, a command",
         ),
     ]
 

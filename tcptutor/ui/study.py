@@ -126,7 +126,7 @@ class Study:
         return activity.id in self._draws and right is not None and self.response(activity) is None
 
     def _draw(self, activity: Activity, earlier: ActivityRecord) -> dict[str, str]:
-        """The same as before until it is right, so that a mistake can be found; then others."""
+        """The numbers of before until it is right, so that a mistake can be found; then others."""
         latest = earlier.latest
         if latest is not None and not latest.correct and not self.sitting.afresh:
             with contextlib.suppress(UsageError):  # of a lesson that has been edited since
@@ -135,7 +135,7 @@ class Study:
         return activity.drawn(self._seed(activity, earlier.attempts))
 
     def _seed(self, activity: Activity, attempts: int, more: int = 0) -> str:
-        """The same while nothing is answered, whoever turns pages meanwhile; each student has others."""
+        """It stays while nothing is answered, whoever turns pages meanwhile; each student has others."""
         identity = self._store(lambda: self._journal.identity) or ""
         return "/".join(
             [identity, *self._key, activity.id, str(attempts), *(["again", str(more)] if more else [])]

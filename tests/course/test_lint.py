@@ -100,6 +100,12 @@ CASES = {
         'beside = "up-to-the-knee"',
         "experiment.beside: no page before this one runs as 'up-to-the-knee'",
     ),
+    "a page to read on that is not there": (
+        NUMBER,
+        'id = "neighbour"',
+        'id = "neighbour"\nread = "up-to-the-kne"',
+        "question neighbour: read: no page 'up-to-the-kne': did you mean up-to-the-knee?",
+    ),
     "no published source": (EXPERIMENT, '"hacker_parallel_sockets"', '"nobody"', "no document 'nobody'"),
     "no such result": (EXPERIMENT, "eight streams, 1 %", "nine streams, 1 %", "has no result 'nine"),
     "no objectives": (

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from tcptutor.course import OpenedCourse
 from tcptutor.course.files import LessonFile
+from tcptutor.course.record import PREDICT
 from tcptutor.journal import Journal
+from tests.journal.conftest import predict
 
 from .fakes import FakeLab
 from .four_modules import four_modules
@@ -58,6 +60,15 @@ async def test_enter_goes_on_where_the_student_was(make_app, journal: Journal) -
         await until_text(pilot, "Eight flows share the path")
         await pilot.press("escape")
         await until_text(pilot, "goes on where you were")
+
+
+async def test_how_near_the_predictions_were_is_told_from_the_third_on(make_app, journal: Journal) -> None:
+    for step, value in (("a", 9e6), ("b", 8e6), ("c", 12e6)):
+        predict(journal, f"{value}", value, "one-flow", step)
+        journal.answer("one-flow", step, PREDICT, 10e6)
+    journal.visit("one-flow", "what-cwnd-is")
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Your 3 predictions that runs have answered were 20 % off in the median.")
 
 
 async def test_what_is_wrong_with_journal_or_lessons_is_said(course, lab, tmp_path) -> None:

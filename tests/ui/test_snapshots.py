@@ -17,8 +17,10 @@ from tcptutor.run import Run
 from tcptutor.ui.screens.base import WIDE
 from tests.journal.conftest import predict
 
+from . import test_check, test_shape
 from .fakes import GUEST, recorded, swept
 from .four_modules import four_modules
+from .made import MODULE, one_page
 from .screen import until_text
 
 EXAMPLES = Path(__file__).parents[1] / "course" / "examples"
@@ -152,3 +154,29 @@ def test_a_finished_sweep(snap_compare: Any, make_app: Any, journal: Journal, si
         await pilot.pause(0.6)
 
     assert snap_compare(make_app("a-curve", of=examples), terminal_size=size, run_before=ready)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_a_prediction_of_a_shape(snap_compare: Any, make_app: Any, size: tuple[int, int]) -> None:
+    async def ready(pilot: Any) -> None:
+        await until_text(pilot, "ready")
+        await pilot.press("3")
+        await until_text(pilot, "3: It climbs in stairs.")
+        await pilot.pause(0.6)
+
+    assert snap_compare(make_app(MODULE, of=test_shape.PAGE), terminal_size=size, run_before=ready)
+
+
+def test_the_check_at_a_modules_end(snap_compare: Any, make_app: Any) -> None:
+    # Without the question that draws numbers: each student has others.
+    page = one_page(*test_check.QUESTIONS[2:])
+
+    async def ready(pilot: Any) -> None:
+        await until_text(pilot, "ready")
+        await pilot.press("tab", "1", "enter")
+        await until_text(pilot, "1 of 6 right")
+        await pilot.press("tab")
+        await until_text(pilot, "Enter answers")
+        await pilot.pause(0.6)
+
+    assert snap_compare(make_app(MODULE, of=page), terminal_size=(80, 24), run_before=ready)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.style import Style
+from textual.widget import Widget
 from textual.widgets import Static
 
 from tcptutor.course.activities.shape import Shape, ShapePrediction
@@ -102,7 +104,7 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
         return Content("\n").join([locked, *([paragraphs(feedback)] if feedback else [])])
 
 
-class Drawings(Static):
+class Drawings(Widget):
     """As many side by side as there is room for. A click chooses one."""
 
     class Clicked(Message):
@@ -111,7 +113,7 @@ class Drawings(Static):
             super().__init__()
 
     def __init__(self, shapes: tuple[Shape, ...]) -> None:
-        super().__init__(classes="drawings", markup=False)
+        super().__init__(classes="drawings")
         self._shapes = shapes
         self._signs: list[str] = [FREE] * len(shapes)
         self._chosen: int | None = None
@@ -120,27 +122,29 @@ class Drawings(Static):
     def show(self, signs: list[str], chosen: int | None, cursor: int | None) -> None:
         """A sign for each; which is chosen, and where the cursor is, both from 0."""
         self._signs, self._chosen, self._cursor = signs, chosen, cursor
-        self._draw()
+        self.refresh()
 
-    def on_resize(self) -> None:
-        self._draw()
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
+        return len(self._rows(width))
+
+    def render(self) -> Content:
+        return Content("\n").join(self._rows(self.content_size.width))
 
     def action_choose(self, number: int) -> None:
         self.post_message(self.Clicked(number))
 
-    def _draw(self) -> None:
-        if not self.content_size.width:
-            return
+    def _rows(self, room: int) -> list[Content]:
+        """All lines, as many columns wide."""
         width = max(len(row) for shape in self._shapes for row in ("› 1 ○", *shape.rows))
-        beside = side_by_side(len(self._shapes), width, self.content_size.width)
-        blocks = []
+        beside = side_by_side(len(self._shapes), width, room)
+        lines: list[Content] = []
         for first in range(0, len(self._shapes), beside):
             numbers = range(first, min(first + beside, len(self._shapes)))
             cards = [self._card(number, width) for number in numbers]
             height = max(map(len, cards))
             rows = zip(*(card + [Content(" " * width)] * (height - len(card)) for card in cards), strict=True)
-            blocks.append(Content("\n").join([Content(" " * GAP).join(row) for row in rows]))
-        self.update(Content("\n\n").join(blocks))
+            lines += [*([Content("")] if lines else []), *(Content(" " * GAP).join(row) for row in rows)]
+        return lines
 
     def _card(self, number: int, width: int) -> list[Content]:
         """Its head and its rows, each of that width."""
