@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
+from tcptutor.backends.replay import ReplayBackend
 from tcptutor.course import load
 from tcptutor.journal import Journal
+from tcptutor.run import Environment
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.screens.cell import CellScreen
 from tests.journal.conftest import predict
 
 from .fakes import SweptLab, swept
-from .record import EXAMPLES
+from .record import EXAMPLES, SWEPT
 from .screen import text, until, until_text
 
 STEP = ("a-curve", "window-and-link")
@@ -140,7 +144,38 @@ async def test_a_finished_sweep_stands_there_when_the_page_is_opened_again(
         await until_text(pilot, "✓ 6 runs")
         await until_text(pilot, "40 kB is too late: your runs")
         assert points(pilot) == 6
-        assert "╏ you 40 kB" in text(pilot.app) or "you 40 kB ╏" in text(pilot.app)
+        assert "you 40 kB" in text(pilot.app), "at the line in the chart"
+
+
+class RecordedLab(ReplayBackend):
+    """Recordings in place of a lab, played at once."""
+
+    environment = None
+
+    def __init__(self, place: Path) -> None:
+        super().__init__("there is no lab here", place, speed=1e6)
+
+    async def warm(self) -> Environment:
+        self.environment = await self.open()
+        return self.environment
+
+    def beside(self) -> None:
+        return
+
+
+async def test_without_a_lab_the_recorded_runs_are_played(tmp_path: Path, journal: Journal) -> None:
+    shutil.copytree(SWEPT, tmp_path / "a-curve" / "window-and-link")
+    predict(journal, "20 kB", 20_000, *STEP)
+    app = TutorApp(COURSE, journal, RecordedLab(tmp_path), module="a-curve")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.bench.state.environment is not None)
+        await pilot.press("r")
+        await until_text(pilot, "✓ played: not run now.")
+        await until(pilot, lambda: points(pilot) == 6)
+        await pilot.press("r")
+        await until(pilot, lambda: journal.page(*STEP).whole_runs == 12 and not app.bench.busy)
+        await until(pilot, lambda: points(pilot) == 6)
+        await app.bench.close()
 
 
 async def test_it_goes_on_while_another_page_is_read(make_app: Any, journal: Journal, lab: SweptLab) -> None:
