@@ -108,11 +108,11 @@ CASES = {
     ),
     "no published source": (EXPERIMENT, '"hacker_parallel_sockets"', '"nobody"', "no document 'nobody'"),
     "no such result": (EXPERIMENT, "eight streams, 1 %", "nine streams, 1 %", "has no result 'nine"),
-    "no objectives": (
+    "no title": (
         f"{MODULE}/module.toml",
-        "objectives = [",
-        "objectives = []\nextra = [",
-        "objectives: is empty",
+        'title = "Parallel streams"',
+        'title = ""',
+        "title: is empty",
     ),
     "extra that is not": (
         f"{MODULE}/module.toml",
