@@ -14,10 +14,11 @@ from tcptutor.analysis.expected.mistakes import Mistake, candidates
 from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowCourse
 from tcptutor.analysis.expected.window import window_courses
 from tcptutor.analysis.models import LimitedBy, ThroughputModel
-from tcptutor.analysis.observed.evidence import Evidence, flow_results, measure, path_known, together
+from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.figures import FlowFigures
 from tcptutor.analysis.observed.flow import FlowPhase, PhaseName
-from tcptutor.analysis.observed.series import Points, Throughput, throughput_series
+from tcptutor.analysis.observed.measured import flow_results, measure, path_known, together
+from tcptutor.analysis.observed.series import Points, Throughput
 
 __all__ = [
     "Compared",
@@ -49,7 +50,6 @@ __all__ = [
     "path_known",
     "report",
     "report_of",
-    "throughput_series",
     "together",
     "window_courses",
 ]

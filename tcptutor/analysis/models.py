@@ -100,11 +100,6 @@ class ThroughputModel(StrEnum):
         return self.limited_by == "random-loss"
 
     @property
-    def is_renos(self) -> bool:
-        """Whether it says what Reno makes of random loss."""
-        return self.is_of_loss and self.algorithm == "reno"
-
-    @property
     def is_of_link(self) -> bool:
         """Whether it says what the link gives to flows that a full queue stops."""
         return self.limited_by == "bottleneck" and self is not ThroughputModel.BBR

@@ -1,135 +1,26 @@
-"""The command line: what each command takes. What it does is in the file of its name, imported when it is called.
-
-Exit codes: 0 done, 1 a check or run failed, 2 wrong usage, 3 the lab cannot run here. Errors are one line on
-standard error that says what to do.
-"""
+"""The command line: what each command takes. What it does is in the file of its name, imported when it is called."""
 
 from __future__ import annotations
 
 import os
-import re
-import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any
 
 import click
 
 from tcptutor import __version__
-from tcptutor.commands.output import colours, give_up_output, prepare, warn
-from tcptutor.errors import TutorError, unknown
-
-_P = ParamSpec("_P")
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-_BACKEND = click.option(
-    "--backend",
-    type=click.Choice(["auto", "host", "guest", "replay"]),
-    default="auto",
-    show_default=True,
-    help="Where the experiment runs: this machine's kernel, a QEMU guest, or not at all but from a recording.",
-)
-_CLOCK = click.option(
-    "--clock",
-    type=click.Choice(["auto", "virtual", "real"]),
-    default="auto",
-    show_default=True,
-    help="virtual: the guest's time is counted in instructions, so a slow machine is never late.",
-)
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-
-
-_COLOR = click.Option(
-    ["--color"],
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    is_eager=True,
-    expose_value=False,
-    callback=lambda context, _option, asked: setattr(context, "color", colours(asked)),
-    help="Colours: auto is on a terminal, unless NO_COLOR is set.",
-)
-_NO_INTEGER = re.compile(r"is not a valid integer( range)?")
-"""How click says it."""
-_SIGNALLED = 128
-"""Added to a signal's number: the exit code of what the signal has ended, as shells have it."""
-
-
-class _CommandWithColor(click.Command):
-    """A command that takes --color."""
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self.params.append(_COLOR)
-
-
-class _Group(click.Group):
-    """Turns what goes wrong into one line and the right exit code."""
-
-    command_class = _CommandWithColor
-
-    def main(self, *given: Any, **named: Any) -> Any:
-        prepare()
-        return super().main(*given, **named)
-
-    def make_context(self, *given: Any, **named: Any) -> click.Context:
-        try:
-            return super().make_context(*given, **named)
-        except click.UsageError as error:
-            _refuse(error)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except click.UsageError as error:
-            _refuse(error)
-        except TutorError as error:
-            warn(str(error))
-            ctx.exit(error.exit_code)
-        except BrokenPipeError:
-            give_up_output()
-            ctx.exit(_SIGNALLED + signal.SIGPIPE)
-        except KeyboardInterrupt:
-            warn("stopped")
-            ctx.exit(_SIGNALLED + signal.SIGINT)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            raise click.UsageError(unknown("command", args[0], self.commands), ctx)
-        return super().resolve_command(ctx, args)
-
-
-def _refuse(error: click.UsageError) -> NoReturn:
-    """One line for words that cannot be understood."""
-    command = error.ctx.command_path if error.ctx else "tcptutor"
-    said = _NO_INTEGER.sub("is not a whole number", error.format_message().rstrip("."))
-    warn(f"{said[:1].lower()}{said[1:]} (`{command} --help` tells more)")
-    raise click.exceptions.Exit(error.exit_code)
-
-
-def _end(command: Callable[_P, int], *given: _P.args, **named: _P.kwargs) -> NoReturn:
-    """Run `command`, all of it imported, and end with its exit code.
-
-    Meanwhile ^C unwinds it, so that nothing half-written stays; before and after, it ends the program as it is.
-    """
-    before = signal.getsignal(signal.SIGINT)
-    if before == signal.SIG_DFL:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        code = command(*given, **named)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    sys.exit(code)
+from tcptutor.commands.exits import CommandGroup, end
+from tcptutor.commands.options import BACKEND, CLOCK, FLOWS, GROUP, JSON, SCALE, SEED, X, Y, set_option
 
 
 @click.group(
-    cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=CommandGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(__version__, prog_name="tcptutor")
 @click.option("--module", metavar="ID", help="Open this module, such as parallel-streams, where you left it.")
-@_BACKEND
-@_CLOCK
+@BACKEND
+@CLOCK
 @click.pass_context
 def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> None:
     """Learn how TCP gets its throughput: live experiments on a real Linux network, next to the models' predictions.
@@ -144,69 +35,33 @@ def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> No
         return
     from tcptutor.commands.app import open_app  # noqa: PLC0415
 
-    _end(open_app, module, backend, clock)
-
-
-def _settings(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    settings = {}
-    for value in values:
-        name, equals, text = value.partition("=")
-        if not (name and equals and text):
-            raise click.BadParameter(f"{value!r} is not NAME=VALUE: write it like streams=4 or loss=0.1%")
-        settings[name.strip()] = text.strip()
-    return settings
-
-
-def _set(name: str, help: str) -> Callable[[_Command], _Command]:
-    return click.option("--set", name, multiple=True, metavar="NAME=VALUE", callback=_settings, help=help)
-
-
-_SEED = click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of the random loss.")
-_FLOWS = click.option(
-    "--flows", "all_flows", is_flag=True, help="A line for every flow, however many there are."
-)
-_SCALE = click.option(
-    "--scale",
-    type=click.Choice(["bench", "paper"]),
-    default="bench",
-    show_default=True,
-    help="bench: values that most machines can carry; paper: those that the source printed.",
-)
+    end(open_app, module, backend, clock)
 
 
 @main.command()
 @click.argument("experiment", metavar="MODULE/EXPERIMENT")
-@_set("settings", "Change a parameter, such as streams=4 or loss=0.1%. May be given several times.")
-@_SEED
-@_SCALE
+@set_option("settings", "Change a parameter, such as streams=4 or loss=0.1%. May be given several times.")
+@SEED
+@SCALE
 @click.option(
     "--repeat",
     type=click.IntRange(1, 1000),
     help="Run this many seeds and print the means with their confidence intervals.",
 )
-@_BACKEND
-@_CLOCK
-@_JSON
-@_FLOWS
+@BACKEND
+@CLOCK
+@JSON
+@FLOWS
 def run(repeat: int | None, **given: Any) -> None:
     """Run an experiment without the app and print what came out, beside the models' predictions."""
     if repeat is not None:
         given.pop("all_flows")
         from tcptutor.commands.repeat import repeat_experiment  # noqa: PLC0415
 
-        _end(repeat_experiment, repeat=repeat, **given)
+        end(repeat_experiment, repeat=repeat, **given)
     from tcptutor.commands.run import run_experiment  # noqa: PLC0415
 
-    _end(run_experiment, **given)
-
-
-_X = click.option(
-    "--x", metavar="NAME", help="A sweep's plot: its x axis. Default: the first axis with numbers."
-)
-_Y = click.option("--y", metavar="QUANTITY", help="A sweep's plot: what it shows. Default: throughput.")
-_GROUP = click.option(
-    "--group", metavar="NAME", help="A sweep's plot: the axis whose values have one colour each."
-)
+    end(run_experiment, **given)
 
 
 @main.command()
@@ -216,9 +71,9 @@ _GROUP = click.option(
     metavar="MODULE/EXPERIMENT",
     help="Set the lab up as this one has it. Default: a network without delay, loss or rate.",
 )
-@_set("settings", "Set the lab up so, such as rate=100Mbit/s, delay=20ms or pairs=2.")
-@_SCALE
-@_BACKEND
+@set_option("settings", "Set the lab up so, such as rate=100Mbit/s, delay=20ms or pairs=2.")
+@SCALE
+@BACKEND
 def shell(**given: Any) -> None:
     """A shell on a lab host (h1, h2, ... s1, s2), in real time: the commands of the lab manuals work as printed.
 
@@ -226,21 +81,22 @@ def shell(**given: Any) -> None:
     """
     from tcptutor.commands.shell import open_shell  # noqa: PLC0415
 
-    _end(open_shell, **given)
+    end(open_shell, **given)
 
 
 @main.command()
-@click.argument("experiment", metavar="MODULE/EXPERIMENT|MODULE/PAGE")
+@click.argument("experiment", metavar="MODULE/EXPERIMENT")
 @click.option(
     "--grid",
     multiple=True,
+    required=True,
     metavar="NAME=VALUES",
     help="An axis: loss=0.01%,0.1%,1% or rtt=10ms..100ms/10 (equal steps) or loss=0.01%..1%/x5 (equal ratios) or"
     " seed=1..10/10. Several make the product.",
 )
-@_set("settings", "Change a parameter in all cells.")
-@_SEED
-@_SCALE
+@set_option("settings", "Change a parameter in all cells.")
+@SEED
+@SCALE
 @click.option(
     "-o",
     "--output",
@@ -256,33 +112,30 @@ def shell(**given: Any) -> None:
 @click.option(
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw into this .svg, .pdf or .png."
 )
-@_X
-@_Y
-@_GROUP
+@X
+@Y
+@GROUP
 @click.option(
     "--dry-run", is_flag=True, help="Check the grid, tell its cells and the time they take, and end."
 )
-@_BACKEND
-@_CLOCK
-@_JSON
+@BACKEND
+@CLOCK
+@JSON
 def sweep(**given: Any) -> None:
-    """Run an experiment over a grid of settings, into one file; the same command again goes on where it stopped.
-
-    Of a page that sweeps no grid is given: its own is run.
-    """
+    """Run an experiment over a grid of settings, into one file; the same command again goes on where it stopped."""
     from tcptutor.commands.sweep import SweepRequest, run_sweep  # noqa: PLC0415
 
-    _end(run_sweep, SweepRequest(**given))
+    end(run_sweep, SweepRequest(**given))
 
 
 @main.command("list")
 @click.argument("name", metavar="[NAME]", required=False)
-@_JSON
+@JSON
 def list_(**given: Any) -> None:
     """List what can be run, or tell all about one name: a module, an experiment, a parameter such as `loss`."""
     from tcptutor.commands.list import list_course  # noqa: PLC0415
 
-    _end(list_course, **given)
+    end(list_course, **given)
 
 
 @main.command()
@@ -292,13 +145,13 @@ def setup(**given: bool) -> None:
     """Install what is missing and build the guest; can be run again at any time."""
     from tcptutor.commands.setup import set_up  # noqa: PLC0415
 
-    _end(set_up, **given)
+    end(set_up, **given)
 
 
 @main.command()
 @click.argument("name", metavar="[NAME]", required=False)
 @click.argument("words", metavar="[KEY=VALUE]...", nargs=-1)
-@_JSON
+@JSON
 def model(**given: Any) -> None:
     """Compute a model, such as `mathis mss=1448 rtt=20ms loss=0.1%`, with units in and out.
 
@@ -306,16 +159,16 @@ def model(**given: Any) -> None:
     """
     from tcptutor.commands.model import run_model  # noqa: PLC0415
 
-    _end(run_model, **given)
+    end(run_model, **given)
 
 
 @main.command()
-@_JSON
+@JSON
 def doctor(as_json: bool) -> None:
     """Tell what works on this machine and what does not, each with its remedy."""
     from tcptutor.commands.doctor import report_machine  # noqa: PLC0415
 
-    _end(report_machine, as_json)
+    end(report_machine, as_json)
 
 
 @main.command()
@@ -332,12 +185,12 @@ def doctor(as_json: bool) -> None:
 @click.option(
     "-j", "--jobs", type=click.IntRange(1, 256), help="Guests at a time, as many as cores if not given."
 )
-@_JSON
+@JSON
 def lint(**given: Any) -> None:
     """Check the course's files: names, values, answers, feedback, and what its pages claim of runs."""
     from tcptutor.commands.lint import lint_course  # noqa: PLC0415
 
-    _end(lint_course, **given)
+    end(lint_course, **given)
 
 
 @main.command()
@@ -353,7 +206,7 @@ def lint(**given: Any) -> None:
     show_default=True,
     help="So many, the newest; 0 for all.",
 )
-@_JSON
+@JSON
 def runs(name: str | None, experiment: str | None, **given: Any) -> None:
     """List the runs that are kept, of all experiments or one, newest first.
 
@@ -363,19 +216,19 @@ def runs(name: str | None, experiment: str | None, **given: Any) -> None:
         raise click.UsageError(f"{name!r} and {experiment!r}: name one experiment")
     from tcptutor.commands.runs import list_runs  # noqa: PLC0415
 
-    _end(list_runs, name or experiment, **given)
+    end(list_runs, name or experiment, **given)
 
 
 @main.command()
 @click.argument("name", metavar="FILE|ID")
 @click.option("--text", "as_text", is_flag=True, help="Print it, as it is done in a pipe.")
-@_FLOWS
-@_JSON
+@FLOWS
+@JSON
 def show(**given: Any) -> None:
     """Open a stored run, in a pipe print it: its file, its id as `tcptutor runs` has it, or `last`."""
     from tcptutor.commands.show import show_run  # noqa: PLC0415
 
-    _end(show_run, **given)
+    end(show_run, **given)
 
 
 @main.command()
@@ -394,12 +247,12 @@ def show(**given: Any) -> None:
     metavar="PATH",
     help="A file, a folder for several runs, or - for standard output. Default: beside each run file.",
 )
-@_JSON
+@JSON
 def export(**given: Any) -> None:
     """Write stored runs as CSV or JSON. The queue and single ACKs go to CSV files of their own."""
     from tcptutor.commands.export import export_runs  # noqa: PLC0415
 
-    _end(export_runs, **given)
+    end(export_runs, **given)
 
 
 @main.command()
@@ -418,15 +271,15 @@ def export(**given: Any) -> None:
     default="",
     help="Of runs: cwnd, rtt, throughput, retransmissions, bytes, queue, parted by commas. Default: all.",
 )
-@_X
-@_Y
-@_GROUP
-@_JSON
+@X
+@Y
+@GROUP
+@JSON
 def plot(**given: Any) -> None:
     """Plot a stored run, several over each other to compare them, or the file of a sweep (--x, --y and --group)."""
     from tcptutor.commands.plot import plot_files  # noqa: PLC0415
 
-    _end(plot_files, **given)
+    end(plot_files, **given)
 
 
 @main.command("import")
@@ -438,13 +291,13 @@ def plot(**given: Any) -> None:
     metavar="PATH",
     help="The run file to write. Default: among your runs.",
 )
-@_set(
+@set_option(
     "path",
     "What the file does not tell of its path, such as rate=1Gbit/s or delay=20ms, so that models can be asked.",
 )
-@_JSON
+@JSON
 def import_(**given: Any) -> None:
     """Make a run file of an iperf3 -J (or --json-stream) output or a flent data file, and print its path."""
     from tcptutor.commands.import_ import import_file  # noqa: PLC0415
 
-    _end(import_file, **given)
+    end(import_file, **given)

@@ -95,12 +95,7 @@ def _together(result: Report) -> list[Row]:
     )
     steady = any(flow.cov is not None for flow in result.flows)
     below = "; below, CoV is each flow's over the seconds" if steady else ""
-    return [
-        (
-            "shared",
-            f"Jain's index {result.jain_index:.3f}{between}{below}",
-        )
-    ]
+    return [("shared", f"Jain's index {result.jain_index:.3f}{between}{below}")]
 
 
 def _flows(experiment: Experiment, flows: Sequence[FlowFigures], all_flows: bool) -> list[str]:

@@ -3,7 +3,7 @@
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question
 from tcptutor.course.experiments import experiment
 from tcptutor.course.lint import lint
-from tcptutor.course.load import load, read_course
+from tcptutor.course.load import OpenedCourse, load, read_course
 from tcptutor.course.model import Course, Module, Step
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Mark",
     "MarkContext",
     "Module",
+    "OpenedCourse",
     "Question",
     "Step",
     "experiment",

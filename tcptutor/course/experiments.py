@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -27,44 +27,60 @@ def short_name(name: str) -> str:
     return name.rpartition("/")[2]
 
 
+class _ExperimentTable(NamedTuple):
+    table: dict[str, Any]
+    """What `spec.build` makes an experiment of."""
+    rows: tuple[str, ...]
+    """The rows of the documents' settings that it is."""
+
+
 class Catalogue:
-    """Every experiment file below `root`, read once."""
+    """Every experiment file below `root`, each read once, when it is first asked for."""
 
     def __init__(self, root: Path) -> None:
-        self.damaged: dict[str, ContentError] = {}
-        """Why a file could not be read, by the experiment's full name."""
-        self.rows: dict[str, tuple[str, ...]] = {}
-        """The rows of the documents' settings that each is, by its full name."""
-        self._tables: dict[str, dict[str, Any]] = {}
-        for module, folder in module_folders(root).items():
-            for path in sorted((folder / "experiments").glob("*.toml")):
-                self._add(f"{module}/{path.stem}", LessonFile(path, root))
-
-    def _add(self, name: str, file: LessonFile) -> None:
-        try:
-            table = msgspec.structs.asdict(file.read(ExperimentFile))
-            rows = table.pop("rows")
-            spec.build(name, table)
-            if table["paper"]:
-                spec.build(name, table, scale="paper")
-        except ContentError as error:
-            self.damaged[name] = error
-        except ParameterError as error:
-            self.damaged[name] = file.problem(str(error))
-        else:
-            self._tables[name] = table
-            self.rows[name] = rows
+        self._files = {
+            f"{module}/{path.stem}": LessonFile(path, root)
+            for module, folder in module_folders(root).items()
+            for path in sorted((folder / "experiments").glob("*.toml"))
+        }
+        self._read: dict[str, _ExperimentTable | ContentError] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self._tables)
+        """The full names of those that can be read. Reads them all."""
+        return tuple(self._tables())
+
+    @property
+    def damaged(self) -> dict[str, ContentError]:
+        """Why a file could not be read, by the experiment's full name. Reads them all."""
+        found = {name: self._entry(name) for name in self._files}
+        return {name: entry for name, entry in found.items() if isinstance(entry, ContentError)}
+
+    @property
+    def rows(self) -> dict[str, tuple[str, ...]]:
+        """The rows of the documents' settings that each is, by its full name. Reads them all."""
+        return {name: entry.rows for name, entry in self._tables().items()}
+
+    def of_module(self, module: str) -> dict[str, spec.Experiment]:
+        """Its experiments by their full names, without those that cannot be read."""
+        return {name: self.build(name) for name in self._tables(f"{module}/")}
+
+    def _tables(self, beginning: str = "") -> dict[str, _ExperimentTable]:
+        """Those that can be read, of the experiments whose names begin so."""
+        found = {name: self._entry(name) for name in self._files if name.startswith(beginning)}
+        return {name: entry for name, entry in found.items() if isinstance(entry, _ExperimentTable)}
+
+    def _entry(self, name: str) -> _ExperimentTable | ContentError:
+        if name not in self._read:
+            self._read[name] = _read(name, self._files[name])
+        return self._read[name]
 
     def full_name(self, name: str) -> str:
         """The name `slug/name` of the experiment that `name` means: that, or its second part where only one has it.
 
         Raises UsageError, which names those that it may mean.
         """
-        known = (*self._tables, *self.damaged)
+        known = tuple(self._files)
         if name in known:
             return name
         if len(same := [each for each in known if short_name(each) == name]) == 1:
@@ -87,9 +103,25 @@ class Catalogue:
         Raises UsageError for the name, ContentError for a damaged file, ParameterError for an override.
         """
         name = self.full_name(name)
-        if name in self.damaged:
-            raise self.damaged[name]
-        return spec.build(name, self._tables[name], overrides, seed, scale)
+        entry = self._entry(name)
+        if isinstance(entry, ContentError):
+            raise entry
+        return spec.build(name, entry.table, overrides, seed, scale)
+
+
+def _read(name: str, file: LessonFile) -> _ExperimentTable | ContentError:
+    """What the file says; the error that tells why it cannot be run."""
+    try:
+        table = msgspec.structs.asdict(file.read(ExperimentFile))
+        rows = table.pop("rows")
+        spec.build(name, table)
+        if table["paper"]:
+            spec.build(name, table, scale="paper")
+    except ContentError as error:
+        return error
+    except ParameterError as error:
+        return file.problem(str(error))
+    return _ExperimentTable(table, rows)
 
 
 def experiment(

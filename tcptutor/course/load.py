@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from tcptutor import places
@@ -13,6 +15,7 @@ from tcptutor.course.activity import Activity, Setting, Stage
 from tcptutor.course.claims import PageSetup
 from tcptutor.course.experiments import Catalogue, module_folders
 from tcptutor.course.files import FORMAT_VERSION, CourseFile, LessonFile, ModuleFile, StepText, numbered
+from tcptutor.course.later import LaterExperiments, LaterSteps
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.errors import ContentError, ParameterError, UsageError
 from tcptutor.spec import Experiment
@@ -32,55 +35,49 @@ def read_course(folder: Path | None = None) -> tuple[Course, tuple[ContentError,
     A damaged step is left out of its module, a module without a readable module.toml out of the course;
     without a readable course.toml the modules come in the order of their folders.
     """
-    reader = _Reader(folder or places.lessons())
-    return reader.course(), tuple(reader.problems)
+    opened = OpenedCourse(folder)
+    return opened.course, opened.problems()
 
 
-class _Reader:
-    """One reading of the folder; it owns the list of problems."""
+class OpenedCourse:
+    """The course in a folder, of which course.toml and each module.toml are read, and a module's pages when it is
+    looked into. It owns what is wrong with the files."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.folders = module_folders(root)
-        self.catalogue = Catalogue(root)
-        self.problems: list[ContentError] = []
+    def __init__(self, folder: Path | None = None) -> None:
+        self._root = folder or places.lessons()
+        self._folders = module_folders(self._root)
+        self._catalogue = Catalogue(self._root)
+        self._of_list: list[ContentError] = []
+        self._of_modules: dict[str, list[ContentError]] = {}
+        self.course = self._course()
 
-    def course(self) -> Course:
-        file = LessonFile(self.root / "course.toml", self.root)
-        title, ids = "tcptutor", tuple(self.folders)
-        with self._keep_going():
+    def problems(self) -> tuple[ContentError, ...]:
+        """What is wrong with any file of the course. Reads all that has not been read."""
+        for module in self.course.modules:
+            len(module.steps)
+        damaged = self._catalogue.damaged.values()
+        return (*self._of_list, *damaged, *chain.from_iterable(self._of_modules.values()))
+
+    def _course(self) -> Course:
+        file = LessonFile(self._root / "course.toml", self._root)
+        title, ids = "tcptutor", tuple(self._folders)
+        with _kept(self._of_list):
             listed = file.read(CourseFile)
             if listed.format_version != FORMAT_VERSION:
                 reason = f"this tcptutor reads {FORMAT_VERSION}, not {listed.format_version}: update tcptutor"
                 raise file.problem(reason, "format_version")
             title, ids = listed.title, listed.modules
-        self.problems += self.catalogue.damaged.values()
         modules: list[Module] = []
         for id_ in dict.fromkeys(ids):
-            with self._keep_going():
-                if id_ not in self.folders:
+            with _kept(self._of_modules.setdefault(id_, [])):
+                if id_ not in self._folders:
                     raise file.problem(f"no folder NN-{id_} for the module {id_!r}", "modules")
-                modules.append(self._module(id_, self.folders[id_]))
-        return Course(title=title, modules=tuple(modules), root=self.root)
-
-    @contextmanager
-    def _keep_going(self) -> Iterator[None]:
-        try:
-            yield
-        except ContentError as error:
-            self.problems.append(error)
+                modules.append(self._module(id_, self._folders[id_]))
+        return Course(title=title, modules=tuple(modules), root=self._root)
 
     def _module(self, id_: str, folder: Path) -> Module:
-        head = LessonFile(folder / "module.toml", self.root).read(ModuleFile)
-        steps: dict[str, Step] = {}
-        for path in sorted(folder.glob("[0-9][0-9]-*.md")):
-            with self._keep_going():
-                file = LessonFile(path, self.root)
-                step = self._step(id_, file)
-                if step.id in steps:
-                    raise file.problem(f"there is already a step {step.id!r}: rename it")
-                steps[step.id] = step
-        mine = [name for name in self.catalogue.names if name.startswith(f"{id_}/")]
+        head = LessonFile(folder / "module.toml", self._root).read(ModuleFile)
+        files = sorted(folder.glob("[0-9][0-9]-*.md"))
         return Module(
             id=id_,
             number=int(folder.name[:2]),
@@ -88,10 +85,22 @@ class _Reader:
             objectives=head.objectives,
             minutes=head.minutes,
             sources=head.sources,
-            steps=tuple(steps.values()),
-            experiments={name: self.catalogue.build(name) for name in mine},
+            steps=LaterSteps([path.stem[3:] for path in files], partial(self._steps, id_, files)),
+            experiments=LaterExperiments(partial(self._catalogue.of_module, id_)),
             extra=head.extra,
         )
+
+    def _steps(self, module: str, files: Sequence[Path]) -> tuple[Step, ...]:
+        """Those that can be read."""
+        steps: dict[str, Step] = {}
+        for path in files:
+            with _kept(self._of_modules[module]):
+                file = LessonFile(path, self._root)
+                step = self._step(module, file)
+                if step.id in steps:
+                    raise file.problem(f"there is already a step {step.id!r}: rename it")
+                steps[step.id] = step
+        return tuple(steps.values())
 
     def _step(self, module: str, file: LessonFile) -> Step:
         entry = numbered(file.path.stem)
@@ -136,11 +145,20 @@ class _Reader:
     ) -> tuple[str, Experiment]:
         full = name if "/" in name else f"{module}/{name}"
         try:
-            return full, self.catalogue.build(full, {each: str(value) for each, value in overrides.items()})
+            return full, self._catalogue.build(full, {each: str(value) for each, value in overrides.items()})
         except ParameterError as error:
             raise file.problem(str(error), f"{key}.set") from None
         except UsageError as error:
             raise file.problem(str(error), f"{key}.name") from None
+
+
+@contextmanager
+def _kept(problems: list[ContentError]) -> Iterator[None]:
+    """Go on after what is wrong, and keep it among `problems`."""
+    try:
+        yield
+    except ContentError as error:
+        problems.append(error)
 
 
 def _setup(module: str, text: StepText) -> PageSetup | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -70,7 +71,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Module(msgspec.Struct, frozen=True, kw_only=True):
-    """A lesson module: a folder `NN-slug`."""
+    """A lesson module: a folder `NN-slug`. Its steps and experiments may be read when they are first looked at."""
 
     id: str
     """The slug, such as `parallel-streams`."""
@@ -79,11 +80,16 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     objectives: tuple[str, ...]
     minutes: int
     sources: tuple[str, ...]
-    steps: tuple[Step, ...]
-    experiments: dict[str, Experiment]
+    steps: Sequence[Step]
+    experiments: Mapping[str, Experiment]
     """By full name, `slug/name`, as their files have them."""
     extra: tuple[str, ...] = ()
     """Experiments that no step runs, kept for the command line; by their short names."""
+
+    @property
+    def step_ids(self) -> tuple[str, ...]:
+        """Of its steps. Where these have not been read, by the names of their files, of which some may be damaged."""
+        return getattr(self.steps, "ids", None) or tuple(step.id for step in self.steps)
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):

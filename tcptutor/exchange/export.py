@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import asdict
+
 from tcptutor import files
 from tcptutor.analysis import document
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, Table, UdpSample
-
-FORMATS = ("csv", "json")
 
 UNITS: dict[str, str] = {
     "t": "s",
@@ -90,7 +90,7 @@ def as_json(run: Run, file: str | None) -> str:
     """The document of `tcptutor run --json`, and with it every column that was measured."""
     whole = document(run, file)
     whole["title"], whole["started"] = run.experiment.title, run.started
-    whole["udp"] = [{name: getattr(one, name) for name in one.__struct_fields__} for one in run.udp]
+    whole["udp"] = [asdict(one) for one in run.udp]
     whole["units"] = UNITS
     for name, table in tables(run).items():
         columns = table.to_columns()

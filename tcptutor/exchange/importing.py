@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tcptutor import files, places
-from tcptutor.errors import TutorError, UsageError
+from tcptutor.errors import UsageError
 from tcptutor.exchange import flent, iperf3
 from tcptutor.run import Run, save
 
@@ -20,14 +20,6 @@ _FOREIGN = files.FileKind(
     damaged="fetch it again",
     large="import a shorter test",
 )
-
-
-def import_run(file: Path, path: Mapping[str, str] | None = None) -> Run:
-    """The one run in a file: as `import_runs`. Raises TutorError for a file with several."""
-    run, *others = import_runs(file, path)
-    if others:
-        raise TutorError(f"{file} has {1 + len(others)} tests: take them all")
-    return run
 
 
 def import_runs(file: Path, path: Mapping[str, str] | None = None) -> list[Run]:

@@ -16,49 +16,9 @@ import msgspec
 
 from tcptutor.errors import TutorError
 from tcptutor.exchange import imported, iperf3_text
+from tcptutor.lab.iperf3 import EndOfTest, StreamInterval, StreamRow, StreamSummary, udp_sample
 from tcptutor.run import FlowResult, Run, Sample, UdpResult, UdpSample
 from tcptutor.spec import HEADERS, TIMESTAMP_OPTION, Flows
-
-
-class _Row(msgspec.Struct, frozen=True):
-    """One stream in one interval, or over the whole test."""
-
-    socket: int = 0
-    start: float = 0.0
-    end: float = 0.0
-    seconds: float = 0.0
-    bytes: float = 0.0
-    bits_per_second: float | None = None
-    retransmits: float = 0.0
-    snd_cwnd: float = 0.0
-    snd_wnd: float = 0.0
-    rtt: float = 0.0
-    rttvar: float = 0.0
-    mean_rtt: float = 0.0
-    pmtu: int = 0
-    jitter_ms: float | None = None
-    lost_packets: int = 0
-    packets: int = 0
-    out_of_order: int = 0
-    omitted: bool = False
-    sender: bool | None = None
-
-
-class _Interval(msgspec.Struct, frozen=True):
-    streams: list[_Row] = []
-
-
-class _Summary(msgspec.Struct, frozen=True):
-    """The whole test of one stream: as TCP, `sender` and `receiver`; as UDP, `udp`."""
-
-    sender: _Row | None = None
-    receiver: _Row | None = None
-    udp: _Row | None = None
-
-
-class _End(msgspec.Struct, frozen=True):
-    streams: list[_Summary] = []
-    sender_tcp_congestion: str = ""
 
 
 class _Connected(msgspec.Struct, frozen=True):
@@ -96,8 +56,8 @@ class _Start(msgspec.Struct, frozen=True):
 
 class _Document(msgspec.Struct, frozen=True):
     start: _Start = _Start()
-    intervals: list[_Interval] = []
-    end: _End = _End()
+    intervals: list[StreamInterval] = []
+    end: EndOfTest = EndOfTest()
     title: str = ""
     error: str = ""
     server_output_json: _Document | None = None
@@ -106,11 +66,11 @@ class _Document(msgspec.Struct, frozen=True):
     def at_server(self) -> bool:
         return self.start.accepted_connection is not None
 
-    def sends(self, row: _Row) -> bool:
+    def sends(self, row: StreamRow) -> bool:
         """Whether who wrote this file sends that stream."""
         return (self.start.test_start.reverse == 1) == self.at_server if row.sender is None else row.sender
 
-    def rows(self, socket: int) -> list[_Row]:
+    def rows(self, socket: int) -> list[StreamRow]:
         return [row for interval in self.intervals for row in interval.streams if row.socket == socket]
 
 
@@ -118,8 +78,8 @@ class _Document(msgspec.Struct, frozen=True):
 class _Stream:
     """One TCP stream, by the figures of its sender where there are any."""
 
-    rows: list[_Row]
-    summary: _Summary
+    rows: list[StreamRow]
+    summary: StreamSummary
     """Empty for a test that did not end."""
     arrived: float | None
     """Bytes by the receiver's count."""
@@ -206,7 +166,7 @@ def _unmeasured(document: _Document) -> str:
     return ""
 
 
-def _arrived(stream: _Summary, document: _Document) -> float | None:
+def _arrived(stream: StreamSummary, document: _Document) -> float | None:
     """Bytes of a TCP stream by its receiver's count; None where that is not in the file.
 
     The client has it from the server after the test; the server, where it sends itself, has it never.
@@ -224,7 +184,7 @@ def _streams(document: _Document) -> list[_Stream]:
     summaries = {each.sender.socket: each for each in document.end.streams if each.sender}
     streams = []
     for socket in dict.fromkeys([*known, *seen, *ended]):
-        rows, summary = document.rows(socket), summaries.get(socket, _Summary())
+        rows, summary = document.rows(socket), summaries.get(socket, StreamSummary())
         first = rows[0] if rows else summary.sender
         if first is None:
             continue
@@ -238,14 +198,14 @@ def _streams(document: _Document) -> list[_Stream]:
     return streams
 
 
-def _rows_of_peer(document: _Document, server: _Document, socket: int) -> list[_Row]:
+def _rows_of_peer(document: _Document, server: _Document, socket: int) -> list[StreamRow]:
     """The server's rows of our stream `socket`: it is the other end of the same two ports."""
     port = next((each.local_port for each in document.start.connected if each.socket == socket), None)
     theirs = next((each.socket for each in server.start.connected if each.remote_port == port), None)
     return server.rows(theirs) if theirs is not None else []
 
 
-def _mss(document: _Document, rows: Sequence[_Row]) -> int:
+def _mss(document: _Document, rows: Sequence[StreamRow]) -> int:
     """Payload bytes of a segment: what goes a whole number of times into every snd_cwnd.
 
     iperf3 gives segments × MSS without that MSS; what it calls tcp_mss is another socket's, or with options.
@@ -283,7 +243,7 @@ def _result(flow: int, stream: _Stream, algorithm: str) -> FlowResult:
     """Over the test without `-O`; the throughput is the receiver's where it is known."""
     rows = [row for row in stream.rows if not row.omitted]
     seconds = math.fsum(row.seconds for row in rows)
-    sender, receiver = stream.summary.sender or _Row(), stream.summary.receiver or _Row()
+    sender, receiver = stream.summary.sender or StreamRow(), stream.summary.receiver or StreamRow()
     sent = (
         8 * math.fsum(row.bytes for row in rows) / seconds if seconds > 0 else sender.bits_per_second or 0.0
     )
@@ -312,7 +272,7 @@ def _udp(document: _Document) -> Iterator[tuple[UdpResult, list[UdpSample]]]:
     for flow, row in enumerate(each.udp for each in document.end.streams if each.udp):
         mine = [one for one in document.rows(row.socket) if not one.omitted]
         sends = document.sends(mine[0] if mine else row)
-        theirs: list[_Row] | None = None if sends else mine
+        theirs: list[StreamRow] | None = None if sends else mine
         if sends and document.server_output_json is not None:
             rows = _rows_of_peer(document, document.server_output_json, row.socket)
             theirs = [one for one in rows if not one.omitted]
@@ -332,15 +292,11 @@ def _udp(document: _Document) -> Iterator[tuple[UdpResult, list[UdpSample]]]:
         yield result, list(_udp_samples(flow, theirs or []))
 
 
-def _udp_samples(flow: int, rows: Sequence[_Row]) -> Iterator[UdpSample]:
-    received = datagrams = lost = 0
+def _udp_samples(flow: int, rows: Sequence[StreamRow]) -> Iterator[UdpSample]:
+    told = UdpSample(flow, 0.0, 0, 0, 0, None)
     for row in rows:
-        received, datagrams, lost = (
-            received + round(row.bytes),
-            datagrams + row.packets,
-            lost + row.lost_packets,
-        )
-        yield UdpSample(flow, row.end, received, datagrams, lost, (row.jitter_ms or 0.0) / 1e3)
+        told = udp_sample(told, row, row.end)
+        yield told
 
 
 def _mean_sent(flows: Sequence[tuple[UdpResult, list[UdpSample]]]) -> float:

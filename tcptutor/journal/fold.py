@@ -10,7 +10,7 @@ from functools import reduce
 
 import msgspec
 
-from tcptutor.course.model import Course
+from tcptutor.course.model import Course, Module
 from tcptutor.course.record import PageRecord
 from tcptutor.journal.events import (
     START,
@@ -126,6 +126,8 @@ class Progress(msgspec.Struct, frozen=True):
 
     pages: tuple[bool, ...]
     """Whether each of its steps is done, in their order."""
+    visited: bool = False
+    """Whether any of them has been on the screen."""
 
     @property
     def done(self) -> int:
@@ -138,7 +140,12 @@ class Progress(msgspec.Struct, frozen=True):
 
 def progress(record: JournalRecord, course: Course) -> dict[str, Progress]:
     """Steps done of each module, by the module's id."""
-    return {
-        module.id: Progress(tuple(step.is_done(record.page(module.id, step.id)) for step in module.steps))
-        for module in course.modules
-    }
+    return {module.id: _progress(record, module) for module in course.modules}
+
+
+def _progress(record: JournalRecord, module: Module) -> Progress:
+    if not any(page.visited for page in record.pages.get(module.id, {}).values()):
+        # Nothing is done, and no page has to be read to know that.
+        return Progress((False,) * len(module.step_ids))
+    done = tuple(step.is_done(record.page(module.id, step.id)) for step in module.steps)
+    return Progress(done, visited=True)

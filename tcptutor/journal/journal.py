@@ -155,10 +155,6 @@ class Journal:
                 ended = (run.complete, run.note, begun.file) if run else (False, ENDED, "")
                 self._append(RunEnded(_now(), id, *ended))
 
-    def latest_run(self, module: str, step: str) -> Run | None:
-        """The latest run of the page whose file can be read."""
-        return first_readable(self.run_files(module, step))
-
     def run_files(self, module: str, step: str) -> Iterator[str]:
         """The files of the page's runs, the latest first; some may be gone. Those before the latest cost a search."""
         record, page = self.record, (module, step)

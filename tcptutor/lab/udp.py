@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
+from tcptutor.lab.iperf3 import EndOfTest, StreamInterval, udp_sample
 from tcptutor.lab.traffic import Group
 from tcptutor.run import UdpResult, UdpSample
 
@@ -28,32 +30,11 @@ def streams_json() -> bool:
     return "--json-stream" in told.stdout + told.stderr
 
 
-class _Row(msgspec.Struct, frozen=True):
-    end: float = 0.0
-    bytes: int = 0
-    jitter_ms: float = 0.0
-    lost_packets: int = 0
-    packets: int = 0
-    out_of_order: int = 0
-
-
-class _Interval(msgspec.Struct, frozen=True):
-    streams: list[_Row] = []
-
-
-class _Summary(msgspec.Struct, frozen=True):
-    udp: _Row | None = None
-
-
-class _End(msgspec.Struct, frozen=True):
-    streams: list[_Summary] = []
-
-
 class _Whole(msgspec.Struct, frozen=True):
     """All that a server says that tells nothing before."""
 
-    intervals: list[_Interval] = []
-    end: _End = _End()
+    intervals: list[StreamInterval] = []
+    end: EndOfTest = EndOfTest()
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -62,7 +43,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 _line, _whole = msgspec.json.Decoder(_Line), msgspec.json.Decoder(_Whole)
-_interval, _end = msgspec.json.Decoder(_Interval), msgspec.json.Decoder(_End)
+_interval, _end = msgspec.json.Decoder(StreamInterval), msgspec.json.Decoder(EndOfTest)
 
 
 class UdpReports:
@@ -77,7 +58,7 @@ class UdpReports:
         self._rows: list[UdpSample] = []
         self._all: list[list[UdpSample]] = [[] for _ in range(group.udp_streams)]
         self._overruns: list[tuple[float, tuple[int, ...]]] = []
-        self._end = _End()
+        self._end = EndOfTest()
 
     def look(self, t: float) -> None:
         """Called with every sample, until the server's first words say when its time began."""
@@ -127,22 +108,14 @@ class UdpReports:
             except msgspec.MsgspecError:
                 continue  # a warning that is no JSON
 
-    def _add(self, interval: _Interval, t: float = 0.0) -> None:
+    def _add(self, interval: StreamInterval, t: float = 0.0) -> None:
         if interval.streams and self._began is None:
             self._began = max(0.0, t - interval.streams[0].end)
         for place, row in enumerate(interval.streams[: len(self._all)]):
             told = self._all[place]
-            before = told[-1] if told else UdpSample(0, 0.0, 0, 0, 0, None)
-            sample = UdpSample(
-                self._first + place,
-                round((self._began or 0.0) + row.end, 6),
-                before.received + row.bytes,
-                before.datagrams + row.packets,
-                before.lost + row.lost_packets,
-                row.jitter_ms / 1e3,
-            )
-            told.append(sample)
-            self._rows.append(sample)
+            before = told[-1] if told else UdpSample(self._first + place, 0.0, 0, 0, 0, None)
+            told.append(udp_sample(before, row, round((self._began or 0.0) + row.end, 6)))
+            self._rows.append(told[-1])
 
     def _socket_drops(self) -> tuple[int, ...]:
         """Datagrams that each flow's receiving socket has had no room for, as far as its socket is there."""
@@ -161,29 +134,17 @@ class UdpReports:
             times = [row.t for row in told]
             last = bisect_right(times, seconds + INTERVAL / 2) - 1
             first = bisect_right(times, warmup) - 1
-            start = told[first] if first >= 0 else UdpSample(0, self._began or 0.0, 0, 0, 0, None)
+            zero = UdpSample(self._first + place, self._began or 0.0, 0, 0, 0, None)
+            start = told[first] if first >= 0 else zero
             if last <= max(first, -1) or told[last].t <= start.t:
                 continue
-            end, lasted = told[last], told[last].t - start.t
-            datagrams = end.datagrams - start.datagrams
-            jitters = [row.jitter for row in told[first + 1 : last + 1] if row.jitter is not None]
             at = [t for t, _ in self._overruns]
             late, early = bisect_right(at, seconds + INTERVAL), bisect_left(at, start.t)
             overruns = (
                 self._overruns[late - 1][1][place] - self._overruns[early][1][place] if late > early else 0
             )
-            received = 8 * (end.received - start.received) / lasted
-            arrived = datagrams - (end.lost - start.lost)
-            # Where the client tells nothing, the datagrams' numbers tell what was sent.
-            by_numbers = received * datagrams / arrived if arrived > 0 else 0.0
-            yield UdpResult(
-                flow=self._first + place,
-                pair=self._group.pair,
-                sent_bps=sent[place] if place < len(sent) else by_numbers,
-                received_bps=received,
-                lost=max(0, end.lost - start.lost),
-                datagrams=datagrams,
-                jitter_s=sum(jitters) / len(jitters) if jitters else None,
+            yield replace(
+                UdpResult.counted(start, told[first + 1 : last + 1], self._group.pair, sent.get(place)),
                 out_of_order=self._out_of_order(place),
                 overruns=overruns,
             )
@@ -192,7 +153,7 @@ class UdpReports:
         udp = self._end.streams[place].udp if place < len(self._end.streams) else None
         return udp.out_of_order if udp is not None else None
 
-    def _sent(self, warmup: float) -> list[float]:
+    def _sent(self, warmup: float) -> dict[int, float]:
         """What the client says that each flow sent from `warmup` on, bit/s; nothing when it was cut off."""
         bits: dict[int, float] = {}
         seconds: dict[int, float] = {}
@@ -201,7 +162,7 @@ class UdpReports:
                 if row["start"] >= warmup - INTERVAL / 2 and row["seconds"] > 0:
                     bits[place] = bits.get(place, 0.0) + 8 * row["bytes"]
                     seconds[place] = seconds.get(place, 0.0) + row["seconds"]
-        return [bits[place] / seconds[place] for place in sorted(bits)]
+        return {place: bits[place] / seconds[place] for place in bits}
 
 
 def udp_sockets(pid: int) -> Iterator[tuple[int, int, int]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
+from tcptutor.run.samples import UdpSample
 from tcptutor.run.tables import AckTable, QueueTable, SampleTable, SenderTable, UdpTable
 from tcptutor.spec import Experiment
 
@@ -76,6 +78,26 @@ class UdpResult(msgspec.Struct, frozen=True, kw_only=True):
     """Those of `lost` that arrived and found the receiving socket's buffer full; None where nothing tells of them."""
     flows: int = 1
     """How many flows these figures are of: more than one where only the sums of their host are known."""
+
+    @classmethod
+    def counted(
+        cls, start: UdpSample, rows: Sequence[UdpSample], pair: int, sent_bps: float | None = None
+    ) -> UdpResult:
+        """From `start` to the last of `rows`; where nothing tells what was sent, by the datagrams' numbers."""
+        end, seconds = rows[-1], rows[-1].t - start.t
+        datagrams, lost = end.datagrams - start.datagrams, end.lost - start.lost
+        received = 8 * (end.received - start.received) / seconds
+        by_numbers = received * datagrams / (datagrams - lost) if datagrams > lost else 0.0
+        jitters = [row.jitter for row in rows if row.jitter is not None]
+        return cls(
+            flow=end.flow,
+            pair=pair,
+            sent_bps=by_numbers if sent_bps is None else sent_bps,
+            received_bps=received,
+            lost=max(0, lost),
+            datagrams=datagrams,
+            jitter_s=sum(jitters) / len(jitters) if jitters else None,
+        )
 
 
 class Fidelity(msgspec.Struct, frozen=True, kw_only=True):

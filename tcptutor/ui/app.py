@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import ClassVar
 
 from textual import on
@@ -44,12 +45,14 @@ class TutorApp(Frame):
         journal: Journal,
         lab: LabLike,
         *,
-        problems: tuple[str, ...] = (),
+        problems: Callable[[], Iterable[object]] = tuple,
         module: str | None = None,
         sitting: Sitting = Sitting.LEARN,
     ) -> None:
+        """problems: reads the whole course and gives what is wrong with it, a line each."""
         super().__init__()
-        self.course, self.journal, self.problems = course, journal, problems
+        self.course, self.journal = course, journal
+        self._find_problems, self.problems = problems, tuple[str, ...]()
         self.bench = Bench(lab, journal, self.post_message)
         self._open_at, self._sitting = module, sitting
 
@@ -67,6 +70,13 @@ class TutorApp(Frame):
 
         self.run_worker(self._warm(), group="lab")
         self.run_worker(axes.preload, thread=True, group="preload")
+        self.run_worker(self._read_all(), group="course")
+
+    async def _read_all(self) -> None:
+        """Whoever opens a page or looks for one does not wait for the others to be read."""
+        self.problems = tuple(map(str, await asyncio.to_thread(self._find_problems)))
+        for screen in self._tutor_screens():
+            screen.course_read()
 
     async def _warm(self) -> None:
         # The bench has said so; pages and questions work without a lab.

@@ -9,11 +9,17 @@ DONE, OPEN = "■", "□"
 
 
 def neighbour(course: Course, module: Module, step: Step, by: int) -> tuple[Module, Step] | None:
-    """The page `by` pages on, across modules; None past either end."""
-    pages = [(each, page) for each in course.modules for page in each.steps]
-    here = [(each.id, page.id) for each, page in pages].index((module.id, step.id))
-    there = here + by
-    return pages[there] if 0 <= there < len(pages) else None
+    """The page `by` pages on, across modules; None past either end. Reads no module that it does not come to."""
+    place = [page.id for page in module.steps].index(step.id) + by
+    at = [each.id for each in course.modules].index(module.id)
+    while place < 0 and at > 0:
+        at -= 1
+        place += len(course.modules[at].steps)
+    while place >= len(course.modules[at].steps) and at < len(course.modules) - 1:
+        place -= len(course.modules[at].steps)
+        at += 1
+    there = course.modules[at]
+    return (there, there.steps[place]) if 0 <= place < len(there.steps) else None
 
 
 def onward(course: Course, module: Module, step: Step) -> str:

@@ -11,7 +11,7 @@ from tcptutor.errors import JournalError, UsageError, unknown
 from tcptutor.ui import leaving
 
 if TYPE_CHECKING:
-    from tcptutor.course.model import Course
+    from tcptutor.course import OpenedCourse
     from tcptutor.journal import Journal
 
 
@@ -21,15 +21,15 @@ def run_app(module: str | None = None, lab: LabLike | None = None, lessons: Path
     `module` opens that module where the student left it; `lab` defaults to what this machine can do;
     `lessons` is a course folder, by default ours. Raises UsageError for a module that does not exist.
     """
-    from tcptutor.course import read_course  # noqa: PLC0415
+    from tcptutor.course import OpenedCourse  # noqa: PLC0415
 
-    course, problems = read_course(lessons)
-    modules = [each.id for each in course.modules]
+    opened = OpenedCourse(lessons)
+    modules = [each.id for each in opened.course.modules]
     if module is not None and module not in modules:
         raise UsageError(unknown("module", module, modules))
     journal = open_journal()
     try:
-        return asyncio.run(_run(course, tuple(map(str, problems)), journal, lab or _default_lab(), module))
+        return asyncio.run(_run(opened, journal, lab or _default_lab(), module))
     finally:
         journal.close()
         leaving.without_waiting_for_threads()
@@ -45,12 +45,10 @@ def open_journal() -> Journal:
         return Journal.in_memory(f"nothing will be saved: {error}")
 
 
-async def _run(
-    course: Course, problems: tuple[str, ...], journal: Journal, lab: LabLike, module: str | None
-) -> int:
+async def _run(opened: OpenedCourse, journal: Journal, lab: LabLike, module: str | None) -> int:
     from tcptutor.ui.app import TutorApp  # noqa: PLC0415
 
-    app = TutorApp(course, journal, lab, problems=problems, module=module)
+    app = TutorApp(opened.course, journal, lab, problems=opened.problems, module=module)
     try:
         await app.run_async()
     finally:

@@ -6,14 +6,16 @@ import time
 
 import pytest
 
-from tcptutor.analysis import Throughput, throughput_series
+from tcptutor.analysis import Throughput
 
 from .synthetic import experiment, run_of
 
 
 def test_a_steady_flow_is_a_level_line() -> None:
     run = run_of(experiment(duration="4 s", warmup="0"), 10e6)
-    points = throughput_series(run.samples)[0]
+    throughput = Throughput()
+    throughput.add(run.samples)
+    points = throughput.flow_points(0)
     assert [t for t, _ in points] == pytest.approx([0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4])
     assert [rate for _, rate in points] == pytest.approx([10e6] * 8, rel=1e-3)
 
@@ -48,9 +50,10 @@ def test_samples_off_the_beat_keep_every_byte() -> None:
 
 def test_little_or_nothing_gives_no_points() -> None:
     run = run_of(experiment(), 1e6)
-    assert throughput_series([]) == {}
-    assert throughput_series(run.samples[:1]) == {0: []}
-    assert Throughput().points == []
+    assert (Throughput().flows, Throughput().points) == ((), [])
+    throughput = Throughput()
+    throughput.add(run.samples[:1])
+    assert (throughput.flows, throughput.flow_points(0)) == ((0,), [])
     # The same instant twice, or an older one, adds nothing and divides nothing by zero.
     throughput = Throughput()
     throughput.add([run.samples[20], run.samples[20], run.samples[0]])

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tcptutor.analysis import expect, report
-from tcptutor.analysis.compared.udp import alone, udp_losses
+from tcptutor.analysis import expect, measure, report
+from tcptutor.analysis.compared.udp import UdpLosses, alone, udp_losses
 from tcptutor.analysis.expected.udp import expect_udp
 from tcptutor.exchange import export
 from tcptutor.run import Fidelity, QueueSample, QueueTable, Run, UdpResult, UdpSample, load, save
@@ -42,6 +42,12 @@ def run(
     made.queue = QueueTable([QueueSample(0.0, 0, 0, 0, 0), QueueSample(10.0, 0, 0, queue, 0)])
     made.fidelity = Fidelity(checks={"random drops": path, "firewall drops": firewall})
     return made
+
+
+def losses(run: Run) -> UdpLosses:
+    found = udp_losses(measure(run))
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -118,7 +124,7 @@ def test_where_it_was_lost_is_said(counted: dict[str, object], said: str, limit:
 
 @given(st.integers(0, 9000), *[st.integers(0, 3000)] * 3)
 def test_no_place_is_named_that_counted_nothing(lost: int, queue: int, path: int, socket: int) -> None:
-    said = alone(run(lost, queue, path, socket))
+    said = alone(losses(run(lost, queue, path, socket)))
     assert ("queue" in said) <= bool(lost and queue)
     assert ("path" in said) <= bool(lost and path)
     assert ("buffer" in said) <= bool(lost and socket)
@@ -133,9 +139,7 @@ def test_beside_tcp_its_loss_is_added() -> None:
     made.queue = QueueTable([QueueSample(0.0, 0, 0, 0, 0), QueueSample(10.0, 0, 0, 300, 0)])
     assert "UDP" not in lossless
     assert report(made).verdict.sentence.endswith("; UDP lost 10 % in the queue")
-    losses = udp_losses(made)
-    assert losses is not None
-    assert losses.share == pytest.approx(0.1)
+    assert losses(made).share == pytest.approx(0.1)
 
 
 def sampled(warmup: str = "0 s", jitter: float | None = None) -> Run:
@@ -153,7 +157,7 @@ def sampled(warmup: str = "0 s", jitter: float | None = None) -> Run:
 def test_a_run_that_was_cut_off_has_what_its_samples_tell(tmp_path: Path) -> None:
     cut = sampled(warmup="1 s")
     assert cut.udp == []
-    assert alone(cut) == "2 UDP flows sent 1.6 Mbit/s, 1.52 Mbit/s arrived: 5 % lost"
+    assert alone(losses(cut)) == "2 UDP flows sent 1.6 Mbit/s, 1.52 Mbit/s arrived: 5 % lost"
     assert report(cut).throughput_bps == pytest.approx(1.52e6)
     store = RunStore(tmp_path)
     store.begin(cut)

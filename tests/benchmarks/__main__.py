@@ -18,7 +18,7 @@ from tcptutor import places
 from tcptutor.backends.guest.sizes import ORDINARY
 from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
 from tcptutor.journal import Journal
-from tests.benchmarks import pages
+from tests.benchmarks import courses, pages
 from tests.benchmarks.blocking import longest_blocks
 from tests.benchmarks.pty_app import PtyApp
 from tests.cli.command import TCPTUTOR
@@ -36,9 +36,9 @@ def _line(what: str, value: float, goal: float, unit: str = "") -> None:
     print(f"{'met ' if met else 'MISS'}  {what:<58} {value:8.2f}{unit}   goal {goal:g}{unit}", flush=True)
 
 
-def _time(*command: str) -> float:
+def _time(*command: str, check: bool = True) -> float:
     began = time.monotonic()
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=check, capture_output=True)
     return time.monotonic() - began
 
 
@@ -62,6 +62,37 @@ def start_up() -> None:
     print(f"      python -c 'import textual.app': {base:.3f} s, median of {_ROUNDS}")
     _line("tcptutor --help / import textual.app", statistics.median(helps) / base, 0.65)
     _line("first frame of the app / import textual.app", statistics.median(frames) / base, 2.0)
+
+
+def _to_first_frame(course: str) -> float:
+    """Processor seconds with the course in that folder."""
+    command = (sys.executable, "-m", "tests.benchmarks.courses")
+    with tempfile.TemporaryDirectory() as folder:
+        app = PtyApp(Path(folder), course, command=command)
+        try:
+            app.wait_for("How TCP gets")
+            return app.processor_seconds()
+        finally:
+            app.close()
+
+
+def modules() -> None:
+    """First frame and lint of a course of four modules; the frame against that of one, taken in turns."""
+    with tempfile.TemporaryDirectory() as folder:
+        one, four = (str(courses.made(Path(folder) / f"{number}", number)) for number in (1, 4))
+        frames: dict[str, list[float]] = {one: [], four: []}
+        lints = []
+        for number in range(2 * _ROUNDS):
+            # Each is as often the first of two as the second.
+            for course in (one, four) if number % 2 else (four, one):
+                frames[course].append(_to_first_frame(course))
+            lints.append(_time(TCPTUTOR, "lint", four, check=False))
+        ratio = statistics.median(frames[four]) / statistics.median(frames[one])
+        # Half of the spread of one: what chance does to a median of so many.
+        first, _, third = statistics.quantiles(frames[one], n=4)
+        noise = (third - first) / statistics.median(frames[one]) / len(frames[one]) ** 0.5
+        _line("first frame, processor time, four modules / one", ratio, 1 + noise)
+        _line("tcptutor lint of four modules", min(lints), 2, " s")
 
 
 def streaming() -> None:
@@ -178,6 +209,7 @@ def main() -> int:
     if sys.argv[1:2] == ["pages"]:
         return pages.main(sys.argv[2:])
     start_up()
+    modules()
     long_journal()
     streaming()
     blocks()

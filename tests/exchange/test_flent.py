@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from tcptutor.errors import TutorError
-from tcptutor.exchange import import_run
 from tcptutor.run import load
 
-from .places import FILES, RUNS
+from .places import FILES, RUNS, import_run
 
 FILE = FILES / "flent-4-tcp_nup.flent.gz"
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tcptutor.analysis import report
 from tcptutor.errors import ParameterError, TutorError
-from tcptutor.exchange import import_run, import_runs
+from tcptutor.exchange import import_runs
 from tcptutor.run import Run
 
-from .places import FILES
+from .places import FILES, import_run
 
 
 def run_of(name: str, **path: str) -> Run:

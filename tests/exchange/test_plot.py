@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcptutor.errors import TutorError, UsageError
-from tcptutor.exchange import curves, import_run
+from tcptutor.exchange import curves
 from tcptutor.exchange import plot as plots
 from tcptutor.exchange.drawing import MATPLOTLIB
 from tcptutor.run import QueueSample, QueueTable, Run, SampleTable, load
 
-from .places import FILES, ROOT, RUNS
+from .places import FILES, ROOT, RUNS, import_run
 
 
 @pytest.fixture

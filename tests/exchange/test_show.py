@@ -5,14 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tcptutor.exchange import import_run
 from tcptutor.run import Run, load
 from tcptutor.ui.show import ShowApp
 from tcptutor.ui.widgets.bench.chart import LEAST
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tests.ui.screen import text, until, until_text
 
-from .places import FILES, RUNS
+from .places import FILES, RUNS, import_run
 
 SIZES = [(80, 24), (120, 36)]
 

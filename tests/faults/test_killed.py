@@ -28,6 +28,7 @@ from tests import leftovers, patience
 from tests.benchmarks.pty_app import PtyApp
 from tests.faults import machine
 from tests.faults.running import VICTIMS, Running
+from tests.journal.conftest import latest_run
 
 SEED = int(os.environ.get("TCPTUTOR_FAULT_SEED", "1"))
 MOMENTS = 20
@@ -157,7 +158,7 @@ def test_the_app_killed_at_a_random_moment(
     assert leftovers.wait_until_none(mark) == [], case
 
     journal = Journal.open(without_state / "tcptutor" / "journal.db")
-    kept = journal.latest_run("parallel-streams", "one-lossy-flow")
+    kept = latest_run(journal, "parallel-streams", "one-lossy-flow")
     journal.close()
     assert len(_kept(runs)) == (kept is not None), case
     if moment:

@@ -11,6 +11,7 @@ from tcptutor.journal import Journal
 from tcptutor.journal.events import JournalEvent, Responded, decode
 from tcptutor.lab.protocol import Samples
 from tcptutor.run import Environment, Run, Sample
+from tcptutor.runs.store import first_readable
 from tcptutor.spec import Experiment
 
 
@@ -79,3 +80,8 @@ def finish(journal: Journal, run: Run) -> None:
     file, unsaved = conduct.finish(run, journal.runs)
     assert not unsaved
     journal.finish_run(run, file)
+
+
+def latest_run(journal: Journal, module: str, step: str) -> Run | None:
+    """The latest run of the page whose file can be read."""
+    return first_readable(journal.run_files(module, step))

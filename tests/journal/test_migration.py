@@ -30,7 +30,7 @@ from tcptutor.journal.events import (
 )
 from tcptutor.journal.fold import Folded, folded
 
-from .conftest import happened
+from .conftest import happened, latest_run
 
 FILES = Path(__file__).parent / "files"
 
@@ -111,7 +111,7 @@ def test_every_run_is_there_and_one_whose_program_was_killed_is_ended(
         else:
             assert (end.complete, end.note) == (False, "tcptutor ended during it")
     for module, step in PAGES:
-        run = journal.latest_run(module, step)
+        run = latest_run(journal, module, step)
         before = told[f"{module}/{step}"]["latest_run"]
         # The killed run had no file yet; now it has, as when the version before was started again.
         assert (run and run.id) == (before or {("window", "limited"): "20261122-killed"}.get((module, step)))

@@ -17,7 +17,7 @@ from tcptutor.lab.protocol import Finished
 from tcptutor.run import Fidelity, load
 from tcptutor.runs.store import RunStore
 
-from .conftest import a_run, answers, begin, finish, happened, some_samples
+from .conftest import a_run, answers, begin, finish, happened, latest_run, some_samples
 
 BEFORE = Path(__file__).parents[1] / "run" / "files" / "cut.tcprun.part"
 DURING_A_RUN = """
@@ -58,7 +58,7 @@ def _files(path: Path) -> list[Path]:
 def test_a_killed_program_leaves_its_run_marked_as_cut_short(path: Path) -> None:
     _killed(path)
     journal = Journal.open(path)
-    run = journal.latest_run("m", "s")
+    run = latest_run(journal, "m", "s")
     assert run is not None
     assert (run.id, run.complete, run.experiment_s) == ("killed", False, 4.0)
     assert [sample.t for sample in run.samples] == [0, 1, 2, 3, 4]
@@ -95,14 +95,14 @@ def test_a_run_that_goes_on_in_another_program_is_left_alone(path: Path) -> None
         assert other.stdout is not None
         assert other.stdout.readline() == b"there\n"
         journal = Journal.open(path)
-        assert journal.latest_run("m", "s") is None
+        assert latest_run(journal, "m", "s") is None
         assert [file.name for file in _files(path)] == ["killed.tcprun.part"]
         assert _ends(journal) == []
         assert [run.ended for run in journal.record.runs.values()] == [False]
         journal.close()
         other.kill()
     journal = Journal.open(path)
-    kept = journal.latest_run("m", "s")
+    kept = latest_run(journal, "m", "s")
     assert kept is not None
     assert len(kept.samples) == 5
     journal.close()
@@ -115,7 +115,7 @@ def test_a_torn_line_is_dropped_and_the_lines_before_it_kept(path: Path, cut: in
     part.write_bytes(whole[:-cut])
     expected = whole[:-cut].count(b"\n") - 1
     journal = Journal.open(path)
-    run = journal.latest_run("m", "s")
+    run = latest_run(journal, "m", "s")
     assert (len(run.samples) if run else -1) == expected
     assert not list(part.parent.glob("*.part"))
     journal.close()
@@ -129,7 +129,7 @@ def test_a_run_whose_end_had_arrived_is_whole(path: Path) -> None:
         journal.runs.take(run, event)
     journal.runs._parts[run.id]._close()  # as when it is killed
     again = Journal.open(path)
-    kept = again.latest_run("m", "s")
+    kept = latest_run(again, "m", "s")
     assert kept is not None
     assert (kept.complete, kept.note, kept.experiment_s) == (True, "", 1.0)
     assert _ends(again) == [("", True)]
@@ -150,7 +150,7 @@ def test_a_program_killed_after_the_file_was_written_keeps_the_file(path: Path) 
     file = RunStore(part.parent / "other").finish(run)
     Path(file).rename(part.parent / "killed.tcprun")
     journal = Journal.open(path)
-    kept = journal.latest_run("m", "s")
+    kept = latest_run(journal, "m", "s")
     assert kept is not None
     assert kept.complete
     assert not part.exists()
@@ -180,7 +180,7 @@ def test_a_run_that_nothing_came_of_leaves_no_file_and_hides_no_other(journal: J
     second = a_run("r2")
     begin(journal, second)
     finish(journal, second)
-    latest = journal.latest_run("m", "s")
+    latest = latest_run(journal, "m", "s")
     assert latest is not None
     assert latest.id == "r1"
     assert [file.name for file in _files(path)] == ["r1.tcprun"]
@@ -192,10 +192,10 @@ def test_the_latest_run_of_a_step_is_given(journal: Journal) -> None:
         begin(journal, run)
         run.complete = True
         finish(journal, run)
-    latest = journal.latest_run("m", "s")
+    latest = latest_run(journal, "m", "s")
     assert latest is not None
     assert (latest.id, latest.complete) == ("r2", True)
-    assert journal.latest_run("m", "other") is None
+    assert latest_run(journal, "m", "other") is None
 
 
 def test_a_damaged_run_file_gives_the_run_before_it(journal: Journal, path: Path) -> None:
@@ -205,7 +205,7 @@ def test_a_damaged_run_file_gives_the_run_before_it(journal: Journal, path: Path
         run.complete = True
         finish(journal, run)
     (path.parent / "runs" / "r2.tcprun").write_bytes(b"not a run")
-    latest = journal.latest_run("m", "s")
+    latest = latest_run(journal, "m", "s")
     assert latest is not None
     assert latest.id == "r1"
     assert load(path.parent / "runs" / "r1.tcprun").complete

@@ -13,7 +13,7 @@ import pytest
 
 from tcptutor import files
 from tcptutor.errors import TutorError
-from tcptutor.exchange import import_run, importing
+from tcptutor.exchange import import_runs, importing
 from tcptutor.run import files as run_files
 from tcptutor.run import load
 from tcptutor.sweep import table
@@ -61,7 +61,7 @@ def test_every_reader_has_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     bomb.write_bytes(gzip.compress(b" " * (1 << 21)))
     for module, name, read in (
         (run_files, "_RUN", load),
-        (importing, "_FOREIGN", import_run),
+        (importing, "_FOREIGN", import_runs),
         (table, "_SWEEP", table.load),
     ):
         kind = getattr(module, name)

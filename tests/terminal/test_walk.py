@@ -15,6 +15,7 @@ from tcptutor.backends.guest.snapshots import Snapshots
 from tests import leftovers
 from tests.benchmarks.pty_app import PtyApp
 from tests.cli.command import TCPTUTOR
+from tests.journal.conftest import latest_run
 from tests.terminal.tmux import Tmux
 
 pytestmark = [pytest.mark.terminal, pytest.mark.guest]
@@ -88,7 +89,7 @@ def test_a_closed_terminal_leaves_nothing_and_keeps_what_had_arrived(
     journal = Journal.open(without_state / "tcptutor" / "journal.db")
     try:
         step = course.load().modules[0].steps[2]
-        kept = journal.latest_run("parallel-streams", step.id)
+        kept = latest_run(journal, "parallel-streams", step.id)
     finally:
         journal.close()
     assert kept is not None

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
+from tcptutor.course import OpenedCourse
+from tcptutor.course.files import LessonFile
 from tcptutor.journal import Journal
 
 from .fakes import FakeLab
+from .four_modules import four_modules
+from .record import COURSE
 from .screen import text, until_text
 
 
@@ -57,10 +64,10 @@ async def test_what_is_wrong_with_journal_or_lessons_is_said(course, lab, tmp_pa
     from tcptutor.ui.app import TutorApp
 
     journal = Journal.in_memory("nothing will be saved: the disk is full")
-    app = TutorApp(course, journal, lab, problems=("03-x/01-y.md: no title",))
+    app = TutorApp(course, journal, lab, problems=lambda: ["03-x/01-y.md: no title"])
     async with app.run_test(size=(100, 30)) as pilot:
         await until_text(pilot, "nothing will be saved: the disk is full")
-        assert "03-x/01-y.md: no title" in text(app)
+        await until_text(pilot, "03-x/01-y.md: no title")
         await until_text(pilot, "NOT SAVED")
     journal.close()
 
@@ -74,3 +81,67 @@ async def test_the_command_palette_opens_a_module_by_name(make_app) -> None:
         await pilot.pause(0.3)
         await pilot.press("down", "enter")
         await until_text(pilot, "Eight flows share the path")
+
+
+async def test_four_modules_stand_in_order_with_what_is_left_of_each(make_app, journal: Journal) -> None:
+    for page in range(1, 13):
+        journal.visit("basics", f"page-{page}")
+    for page in range(1, 8):
+        journal.visit("algorithms", f"page-{page}")
+    app = make_app(of=four_modules())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "19 of 60 pages done, about 2 h 30 min left")
+        await until_text(pilot, "Enter goes on where you were: 2 Congestion algorithms")
+        lines = [line.strip() for line in text(app).splitlines() if "□" in line or "■" in line]
+        assert lines == [
+            f"1  TCP basics              done          {'■' * 12} 12/12 ✓",
+            f"▸ 2  Congestion algorithms   30 min left   {'■' * 7}{'□' * 7} 7/14",
+            f"3  Parallel streams        60 min        {'□' * 16} 0/16",
+            f"4  Pacing                  60 min        {'□' * 18} 0/18",
+        ]
+        await pilot.press("up")
+        await until_text(pilot, "Enter opens again 1 TCP basics")
+
+
+async def test_a_module_is_open_before_those_that_come_before_it_are_done(make_app, journal: Journal) -> None:
+    journal.visit("basics", "page-1")
+    app = make_app(of=four_modules())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "page 1")
+        await pilot.press("down", "down", "down")
+        await until_text(pilot, "Enter begins 4 Pacing: 18 pages, about 60 minutes")
+        await until_text(pilot, "Before it: 1 TCP basics, 2 Congestion algorithms and 3 Parallel streams")
+        await pilot.press("enter")
+        await until_text(pilot, "The page of Pacing with number 1")
+
+
+async def test_the_first_screen_reads_no_page_and_a_module_its_own(
+    journal: Journal, lab, monkeypatch
+) -> None:
+    from tcptutor.ui.app import TutorApp
+
+    read = []
+    monkeypatch.setattr(
+        LessonFile, "read_step", lambda file, by=LessonFile.read_step: read.append(file.path.name) or by(file)
+    )
+    app = TutorApp(OpenedCourse(COURSE).course, journal, lab)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "□□ 0/2")
+        assert read == []
+        await pilot.press("enter")
+        await until_text(pilot, "What cwnd is")
+        assert read == ["01-what-cwnd-is.md", "02-one-lossy-flow.md"]
+
+
+async def test_a_page_that_cannot_be_read_is_told_of_and_no_longer_counted(
+    journal: Journal, lab, tmp_path: Path
+) -> None:
+    from tcptutor.ui.app import TutorApp
+
+    folder = shutil.copytree(COURSE, tmp_path / "lessons")
+    next(folder.glob("01-*/02-*.md")).write_text("no front matter")
+    opened = OpenedCourse(folder)
+    app = TutorApp(opened.course, journal, lab, problems=opened.problems)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until_text(pilot, "the first line must be +++")
+        await until_text(pilot, "□ 0/1")

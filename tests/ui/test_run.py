@@ -14,7 +14,7 @@ from tcptutor.journal import Journal
 from tcptutor.lab.protocol import VERSION, Ready
 from tcptutor.run import Fidelity
 from tcptutor.ui.app import TutorApp
-from tests.journal.conftest import predict
+from tests.journal.conftest import latest_run, predict
 
 from .fakes import GUEST, FakeLab
 from .screen import text, until, until_text
@@ -55,7 +55,7 @@ async def test_a_run_ends_with_measured_models_own_and_why(make_app, journal) ->
         await until_text(pilot, "why: random loss, 0.1 %")
         assert "✓ done: 22 s of lab time" in screen
         assert "The formula says 22.4 Mbit/s" in screen, "what was to be seen"
-    run = journal.latest_run(*STEP)
+    run = latest_run(journal, *STEP)
     assert run.complete
     assert run.environment.backend == "guest"
 
@@ -86,7 +86,7 @@ async def test_stop_keeps_what_arrived_and_says_that_it_was_cut_short(make_app, 
         await pilot.press("s")
         await until_text(pilot, "cut short at 8.0 of 22 s: stopped by you")
         assert lab.stopped == 1
-        run = journal.latest_run(*STEP)
+        run = latest_run(journal, *STEP)
         assert (run.complete, run.note) == (False, "stopped by you")
         assert len(run.samples) == 160
         assert not pilot.app.screen.query_one("#after", Markdown).display
@@ -101,7 +101,7 @@ async def test_an_agent_that_dies_is_one_line_and_r_works_again(make_app, lab, j
         await pilot.press("x", "y")
         await until_text(pilot, "✗ the lab's agent ended during the run")
         await until_text(pilot, "it are kept")
-        assert len(journal.latest_run(*STEP).samples) == 120
+        assert len(latest_run(journal, *STEP).samples) == 120
         lab.dies_at = None
         await pilot.press("r")
         await until_text(pilot, "✓ done")
@@ -135,7 +135,7 @@ async def test_a_replay_says_twice_where_it_is_and_is_entered_once(
         await until_text(pilot, "✓ done")
         assert "NOT SAVED" not in text(pilot.app)
         assert pilot.app.bench.live.unsaved == ""
-    assert journal.latest_run(*STEP).complete
+    assert latest_run(journal, *STEP).complete
 
 
 async def test_a_run_the_lab_does_not_believe_says_so(make_app, lab) -> None:
@@ -243,7 +243,7 @@ async def test_a_run_that_cannot_be_saved_is_ended_by_the_next_start(
     for part in journal.runs._parts.values():
         part._close()  # as when the app ends
     again = Journal.open(tmp_path / "journal.db")
-    run = again.latest_run(*STEP)
+    run = latest_run(again, *STEP)
     assert run is not None
     assert run.complete
     assert again.page(*STEP).whole_runs == 1

@@ -18,6 +18,7 @@ from tcptutor.ui.screens.base import WIDE
 from tests.journal.conftest import predict
 
 from .fakes import GUEST, recorded
+from .four_modules import four_modules
 from .screen import until_text
 
 EXAMPLES = Path(__file__).parents[1] / "course" / "examples"
@@ -52,6 +53,24 @@ def test_home(snap_compare: Any, make_app: Any, size: tuple[int, int]) -> None:
         await pilot.pause(0.3)
 
     assert snap_compare(make_app(), terminal_size=size, run_before=ready)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_home_with_four_modules(
+    snap_compare: Any, make_app: Any, journal: Journal, size: tuple[int, int]
+) -> None:
+    for page in range(1, 13):
+        journal.visit("basics", f"page-{page}")
+    for page in range(1, 8):
+        journal.visit("algorithms", f"page-{page}")
+
+    async def ready(pilot: Any) -> None:
+        await until_text(pilot, "ready")
+        await pilot.press("down")
+        await until_text(pilot, "Enter begins 3 Parallel streams")
+        await pilot.pause(0.3)
+
+    assert snap_compare(make_app(of=four_modules()), terminal_size=size, run_before=ready)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

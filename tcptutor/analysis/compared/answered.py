@@ -9,7 +9,7 @@ from tcptutor.analysis.compared.report import Report, report
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.mistakes import Mistake, apart, candidates
 from tcptutor.analysis.models import CAUSE_NAMES
-from tcptutor.analysis.observed.evidence import path_known
+from tcptutor.analysis.observed.measured import path_known
 from tcptutor.run import Run
 
 NEAR = 0.05

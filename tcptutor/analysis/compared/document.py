@@ -5,29 +5,12 @@ from __future__ import annotations
 import math
 
 import msgspec
+from msgspec.structs import asdict
 
 from tcptutor.analysis.compared.explain import FlowVerdict
 from tcptutor.analysis.compared.report import Report, report
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.run import Run, UdpResult
-
-_FLOW = (
-    "flow", "pair", "throughput_bps", "share", "retransmits", "losses", "mark_cuts", "mean_rtt_s",
-    "mean_cwnd_segments", "cov",
-)  # fmt: skip
-
-_UDP = (
-    "flow",
-    "pair",
-    "sent_bps",
-    "received_bps",
-    "datagrams",
-    "lost",
-    "jitter_s",
-    "out_of_order",
-    "overruns",
-    "flows",
-)
 
 _SECOND = (
     "throughput_bps", "busy", "rwnd_limited", "sndbuf_limited", "app_limited", "stalled", "loss_events", "retransmits",
@@ -48,7 +31,7 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "pairs": run.experiment.pairs,
         "seed": run.experiment.seed,
         "environment": _named(run.environment, "backend", "clock", "kernel", "reason"),
-        "flows": [_named(flow, *_FLOW) for flow in result.flows],
+        "flows": [asdict(flow) for flow in result.flows],
         "udp": [_udp(flow) for flow in result.udp],
         "aggregate": _aggregate(result),
         "predictions": [
@@ -83,7 +66,7 @@ def _aggregate(result: Report) -> dict[str, object]:
 
 
 def _udp(flow: UdpResult) -> dict[str, object]:
-    return _named(flow, *_UDP) | {"loss_rate": flow.lost / flow.datagrams if flow.datagrams else 0.0}
+    return asdict(flow) | {"loss_rate": flow.lost / flow.datagrams if flow.datagrams else 0.0}
 
 
 def _flow(verdict: FlowVerdict) -> dict[str, object]:
@@ -108,7 +91,7 @@ def _numbers(evidence: Evidence | None) -> dict[str, object]:
     """By name, without those that are not known."""
     if evidence is None:
         return {}
-    values = msgspec.structs.asdict(evidence) | {"queueing_s": evidence.queueing_s}
+    values = asdict(evidence) | {"queueing_s": evidence.queueing_s}
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -22,8 +22,9 @@ from tcptutor.analysis.compared.rules import cause
 from tcptutor.analysis.compared.run_findings import RunFindings
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second, converged, fairness, seconds
 from tcptutor.analysis.models import CAUSE_NAMES, LimitedBy
-from tcptutor.analysis.observed.evidence import Evidence, Measured, measure, path_known
+from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.flow import FlowPhase, Interval, phases
+from tcptutor.analysis.observed.measured import Measured, measure, path_known
 from tcptutor.run import Run
 from tcptutor.spec import Change, Experiment
 
@@ -110,9 +111,9 @@ def verdict(measured: Measured) -> Verdict:
             )
         )
     evenly = fairness(by_second)
-    found = gathered.all(measured)
-    if found is None and (datagrams := udp.udp_losses(run)) is not None and (said := udp.alone(run)):
-        return Verdict(limited_by=udp.limited_by(datagrams), sentence=said, evidence=None)
+    found, datagrams = gathered.all(measured), udp.udp_losses(measured)
+    if found is None and datagrams is not None and not experiment.total_streams:
+        return Verdict(limited_by=udp.limited_by(datagrams), sentence=udp.alone(datagrams), evidence=None)
     if found is None:
         said = "nothing was measured" if run.complete else "cut short before anything could be measured"
         return Verdict(
@@ -123,9 +124,11 @@ def verdict(measured: Measured) -> Verdict:
     limited_by, reason, shown = _told(found, shares, stretches, gathered.all_between)
     link = (LINK_USED if shown is found else LINK_USED_THEN).said(shown)
     said = sentence(limited_by, reason or _unexplained(run), link, experiment, flows)
+    if datagrams is not None and len(longer := said + udp.beside(datagrams)) <= LONGEST:
+        said = longer
     return Verdict(
         limited_by=limited_by,
-        sentence=_with_udp(run, said),
+        sentence=said,
         evidence=found.evidence,
         flows=tuple(flows),
         fairness=evenly,
@@ -230,12 +233,6 @@ def sentence(
         f"{reason}{link}",
     )
     return next((text for text in wordings if len(text) <= LONGEST), reason)
-
-
-def _with_udp(run: Run, said: str) -> str:
-    """The sentence, and what UDP lost beside it, where there is room for that."""
-    whole = said + udp.beside(run)
-    return whole if len(whole) <= LONGEST else said
 
 
 def _others(limited_by: LimitedBy, flows: Sequence[FlowVerdict]) -> str:

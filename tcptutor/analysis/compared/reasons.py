@@ -7,96 +7,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tcptutor import theory, units
-from tcptutor.analysis.case import ENOUGH_LOSSES, Case
-from tcptutor.analysis.compared.explain import Verdict
+from tcptutor.analysis.case import ENOUGH_LOSSES
+from tcptutor.analysis.compared.difference import Difference
 from tcptutor.analysis.compared.findings import KEEP_SHORT, Findings
 from tcptutor.analysis.expected.limits import FEW_SEGMENTS, UDP_ERROR
 from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeouts
-from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.expected.window import start_seconds, unsettled
 from tcptutor.analysis.models import CAUSE_NAMES, LOSS_BLIND, MODELLED, LimitedBy, ThroughputModel
-from tcptutor.analysis.observed.evidence import Evidence, Measured, between
 from tcptutor.spec import PARAMETERS
 
 SMALL = 0.03
 """Relative difference that needs no reason."""
-
-_LEFT = 1 / 3
-"""Share of a difference that may be left for a reason to explain it."""
 
 _SUPER_PACKET = 2
 """Segments sent again for each loss from which on an offload makes a difference."""
 
 _OTHER_CONSTANT = 0.1
 """Relative difference of two constants that is worth a sentence."""
-
-_LATER = 1.05
-"""How much faster the end is than the beginning where the beginning is a start."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One prediction and what a run showed: all that a reason may look at."""
-
-    prediction: Prediction
-    expectation: Expectation
-    """All predictions, the binding one first."""
-    measured: Measured
-    case: Case
-    verdict: Verdict
-
-    @property
-    def model(self) -> ThroughputModel:
-        return self.prediction.model
-
-    @property
-    def ratio(self) -> float:
-        """Measured over predicted."""
-        return self.measured.throughput / self.prediction.throughput_bps
-
-    @property
-    def binds(self) -> bool:
-        """Whether this is the prediction that was expected to bind."""
-        return self.prediction is self.expectation.binding
-
-    @property
-    def capped(self) -> bool:
-        """Whether this is the link's rate in place of what the formula gives, beside the link's own."""
-        return self.prediction.uncapped_bps is not None and not self.binds
-
-    @property
-    def of_others(self) -> bool:
-        """Whether it is a model of another algorithm than that of all flows, and not believed for these either."""
-        return (
-            bool(self.model.algorithm) and not self.binds and self.case.algorithms != {self.model.algorithm}
-        )
-
-    @property
-    def seen(self) -> Evidence | None:
-        return self.verdict.evidence
-
-    @property
-    def stalled(self) -> float:
-        """Share of the time in timeouts, at most all but a hundredth of it."""
-        return min(0.99, self.seen.stalled) if self.seen else 0.0
-
-    @property
-    def faster_later(self) -> bool:
-        """Whether the last quarter of the measured time carried clearly more than the first."""
-        start, end = self.measured.span
-        quarter = (end - start) / 4
-        parts = (between(self.measured, start, start + quarter), between(self.measured, end - quarter, end))
-        first, last = (math.fsum(flow.throughput_bps for flow in part.flows) for part in parts)
-        return last > _LATER * first
-
-    def explained(self, factor: float) -> bool:
-        """Whether `factor` times the prediction leaves at most a third of the difference, by its logarithm."""
-        if self.ratio <= 0 or factor <= 0:
-            return False
-        return abs(math.log(self.ratio / factor)) < _LEFT * abs(math.log(self.ratio))
 
 
 def was(limited_by: LimitedBy) -> str:
@@ -290,7 +219,7 @@ def few_losses(it: Difference) -> str:
 def udp_share(it: Difference) -> str:
     """UDP took another part of the link than it was meant to."""
     run, rate, planned = it.measured.run, it.case.rate, it.case.udp
-    got = math.fsum(flow.received_bps for flow in run.udp)
+    got = math.fsum(flow.received_bps for flow in it.measured.udp)
     if not it.model.is_of_link or not planned or not rate or not got:
         return ""
     flows = run.experiment.flows

@@ -8,13 +8,13 @@ from typing import Literal
 import msgspec
 
 from tcptutor.analysis.case import ENOUGH_LOSSES, case_of
+from tcptutor.analysis.compared.difference import Difference
 from tcptutor.analysis.compared.explain import Verdict, verdict
-from tcptutor.analysis.compared.reasons import Difference, reason, was
+from tcptutor.analysis.compared.reasons import reason, was
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
-from tcptutor.analysis.observed.evidence import Measured, measure, path_known
 from tcptutor.analysis.observed.figures import FlowFigures, cov_between, figures
-from tcptutor.analysis.observed.udp import udp_results
+from tcptutor.analysis.observed.measured import Measured, measure, path_known
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
 
@@ -109,8 +109,8 @@ def report_of(measured: Measured) -> Report:
         verdict=why,
         flows=figures(measured),
         cov_between=cov_between(measured),
-        udp=tuple(udp_results(run)),
-        note=_note(run, expectation, compared, why) if flows or udp_results(run) else why.sentence,
+        udp=measured.udp,
+        note=_note(run, expectation, compared, why) if flows or measured.udp else why.sentence,
     )
 
 
@@ -151,7 +151,7 @@ def _sure(prediction: Prediction) -> float:
 def _comparable(measured: Measured) -> bool:
     """Whether models are set beside it: nothing measured is no figure, nor is what the lab itself calls invalid."""
     run = measured.run
-    return bool(measured.flows or udp_results(run)) and run.fidelity.status != "invalid" and path_known(run)
+    return bool(measured.flows or measured.udp) and run.fidelity.status != "invalid" and path_known(run)
 
 
 def _note(run: Run, expectation: Expectation, compared: list[Compared], why: Verdict) -> str:

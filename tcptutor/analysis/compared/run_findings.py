@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 from tcptutor.analysis.case import Case, case_of, flow_case
 from tcptutor.analysis.compared.findings import Findings
-from tcptutor.analysis.observed.evidence import Measured, between, evidence_of, gather, path_known
+from tcptutor.analysis.observed.evidence import evidence_of, gather
 from tcptutor.analysis.observed.flow import Interval, Trace
+from tcptutor.analysis.observed.measured import Measured, between, path_known
 from tcptutor.analysis.observed.path import Directions, Events, LossKind, directions, loss_events, most_common
 from tcptutor.run import Run
 

@@ -20,8 +20,9 @@ from tcptutor.analysis.compared.findings import Findings
 from tcptutor.analysis.compared.rules import cause
 from tcptutor.analysis.compared.run_findings import RunFindings
 from tcptutor.analysis.models import LimitedBy
-from tcptutor.analysis.observed.evidence import Evidence, Measured, evidence_of, path_known
+from tcptutor.analysis.observed.evidence import Evidence, evidence_of
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace
+from tcptutor.analysis.observed.measured import Measured, path_known
 from tcptutor.analysis.observed.path import holding_loss
 from tcptutor.theory import jain_index
 

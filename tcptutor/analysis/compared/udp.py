@@ -8,8 +8,7 @@ import msgspec
 
 from tcptutor import units
 from tcptutor.analysis.models import LimitedBy
-from tcptutor.analysis.observed.udp import udp_results
-from tcptutor.run import Run
+from tcptutor.analysis.observed.measured import Measured
 
 _MOST = 0.9
 """Share of the losses that is said as all of them."""
@@ -60,9 +59,9 @@ class UdpLosses(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def udp_losses(run: Run) -> UdpLosses | None:
+def udp_losses(measured: Measured) -> UdpLosses | None:
     """None for a run without UDP."""
-    flows = udp_results(run)
+    run, flows = measured.run, measured.udp
     if not flows:
         return None
     drops, checks = run.queue.column("drops"), run.fidelity.checks
@@ -87,11 +86,8 @@ def limited_by(found: UdpLosses) -> LimitedBy:
     return "bottleneck" if found.share >= _NOTABLE and where == _QUEUE else "application"
 
 
-def alone(run: Run) -> str:
-    """The sentence for a run of nothing but UDP; empty for any other."""
-    found = udp_losses(run)
-    if found is None or run.experiment.total_streams:
-        return ""
+def alone(found: UdpLosses) -> str:
+    """The sentence for a run of nothing but UDP."""
     who = "UDP" if found.flows == 1 else f"{found.flows} UDP flows"
     if not found.lost:
         return f"{who} sent {units.rate(found.sent_bps)} and all of it arrived"
@@ -99,10 +95,9 @@ def alone(run: Run) -> str:
     return f"{said}: {_share(found)} lost {_where(found)}".rstrip()
 
 
-def beside(run: Run) -> str:
-    """What is added to the sentence on TCP: what UDP lost, where it lost any."""
-    found = udp_losses(run)
-    if found is None or not run.experiment.total_streams or not found.lost:
+def beside(found: UdpLosses) -> str:
+    """What is added to the sentence on TCP: what UDP lost; empty where it lost nothing."""
+    if not found.lost:
         return ""
     only = next(iter(found.places)) if len(found.places) == 1 else ""
     return f"; UDP lost {_share(found)} {only}".rstrip()

@@ -162,15 +162,11 @@ def _of_law(case: Case, law: _Law, cause: LimitedBy) -> Iterator[Mistake]:
     if law.limit == "random-loss":
         for kind, wrong in (("percent for a fraction", 100 * loss), ("fraction for percent", loss / 100)):
             if wrong < 0.5:
-                given = f"the formula with p = {wrong:.2g}"
-                yield Mistake(
-                    kind, number * law.of(wrong, rtt), given, f"{units.percent(loss)} is {loss:.2g}"
-                )
+                given, right = f"the formula with p = {wrong:.2g}", f"{units.percent(loss)} is {loss:.2g}"
+                yield Mistake(kind, number * law.of(wrong, rtt), given, right)
         if number > 1 and number * loss < 0.5:
-            shared, own = (
-                f"the formula with {number} times the loss",
-                f"each flow loses {units.percent(loss)} of its own",
-            )
+            shared = f"the formula with {number} times the loss"
+            own = f"each flow loses {units.percent(loss)} of its own"
             yield Mistake("loss times flows", number * law.of(number * loss, rtt), shared, own)
     elif case.rate and 8 * case.queue / case.rate > _SLOW_QUEUE * rtt:
         waits = "what it would be if every segment waited in a full queue"
@@ -185,8 +181,8 @@ def _of_reno(case: Case) -> Iterator[Mistake]:
     manual = number * theory.mathis(case.mss, case.rtt, loss, theory.MATHIS_MANUAL)
     yield Mistake("C = 1", manual, "Mathis with C = 1, as the manuals write it")
     periodic = theory.MATHIS_PERIODIC * manual
-    yield Mistake("root forgotten", periodic / math.sqrt(loss), "the formula with p in place of its root")
-    yield Mistake("root forgotten", manual / math.sqrt(loss), "the formula with p in place of its root")
+    for value in (periodic, manual):
+        yield Mistake("root forgotten", value / math.sqrt(loss), "the formula with p in place of its root")
     yield Mistake("no loss in it", periodic * math.sqrt(loss), "the formula without p")
     yield Mistake("peak for mean", _PEAK * periodic, "the rate at the window's peaks, not its mean")
     yield Mistake("least for mean", _PEAK / 2 * periodic, "the rate right after a loss, not the mean")
@@ -195,13 +191,10 @@ def _of_reno(case: Case) -> Iterator[Mistake]:
 def _of_units(expected: float) -> Iterator[Mistake]:
     """Slips that any answer may have."""
     answer = f"the models' {units.rate(expected)}"
-    slips = (
-        ("bytes for bits", "8", 1 / 8, "a byte has 8 bits"),
-        ("bits for bytes", "8", 8, "a byte has 8 bits"),
-        ("prefix", "1000", 1e-3, "look at the prefix"),
-        ("prefix", "1000", 1e3, "look at the prefix"),
-        ("decimal point", "10", 0.1, "look at the decimal point"),
-        ("decimal point", "10", 10, "look at the decimal point"),
-    )
-    for kind, text, factor, hint in slips:
-        yield Mistake(kind, expected * factor, f"{answer} {'times' if factor > 1 else 'over'} {text}", hint)
+    for over, times, factor, hint in (
+        ("bytes for bits", "bits for bytes", 8, "a byte has 8 bits"),
+        ("prefix", "prefix", 1000, "look at the prefix"),
+        ("decimal point", "decimal point", 10, "look at the decimal point"),
+    ):
+        yield Mistake(over, expected / factor, f"{answer} over {factor}", hint)
+        yield Mistake(times, expected * factor, f"{answer} times {factor}", hint)

@@ -1,37 +1,18 @@
-"""What a run measured: each flow, all of them together, and the numbers that a verdict rests on.
-
-The flows are the lab's own results, or what the samples of a cut run still tell. Evidence is gathered over all flows
-of the measured time, or over a part of one flow's.
-"""
+"""The numbers that a verdict rests on, gathered over all flows of the measured time, or over a part of one flow's."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import msgspec
 from msgspec.structs import replace
 
-from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace, traces
+from tcptutor.analysis.observed.flow import ARRIVED, Interval
+from tcptutor.analysis.observed.measured import Measured
 from tcptutor.analysis.observed.path import Direction, Directions
-from tcptutor.analysis.observed.udp import udp_results
-from tcptutor.run import FlowResult, Run
-
-_ENOUGH = 0.2
-"""Seconds between first and last sample below which a difference of counters says nothing."""
-
-_SLACK = 1e-3
-"""Seconds by which a sample may come beside its time."""
-
-_LATE = 1.0
-"""Seconds after the planned end in which samples still belong to the traffic, as its start takes a moment."""
-
-_APART, _LEAST_APART, _MOST_APART = 0.02, 0.25, 0.05
-"""How far apart flows may begin and end and still cover the same time: relative, or in seconds, relatively at most."""
-
+from tcptutor.run import Run
 
 _CREDIT = 1.05
 """Share of a link up to which more than it carries is what its shaper had saved."""
@@ -41,137 +22,6 @@ _SAME = 1e-3
 
 _UNPACED = 1e15
 """What stands for no bound, bit/s."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """All that a run measured; one look at its samples serves verdict, report and document."""
-
-    run: Run
-    flows: tuple[FlowResult, ...]
-    intervals: tuple[Interval, ...]
-    """The measured time of the flows with samples enough; empty for a run that was kept without them."""
-    traces: tuple[Trace, ...]
-    """All samples of every flow that was seen."""
-
-    @cached_property
-    def spans(self) -> dict[int, tuple[float, float]]:
-        """From when to when each flow was measured, seconds, by its number; empty without samples."""
-        return {each.flow: (each.start, each.until) for each in self.intervals}
-
-    @cached_property
-    def span(self) -> tuple[float, float]:
-        """From the first flow's start to the last one's end in the measured time, s; all of it without samples."""
-        experiment = self.run.experiment
-        starts, ends = zip(*self.spans.values(), strict=True) if self.spans else ((), ())
-        return min(starts, default=experiment.flows.warmup), max(ends, default=experiment.seconds)
-
-    @cached_property
-    def throughput(self) -> float:
-        """Payload of all flows, bit/s: all bytes over the time from the first flow's start to the last one's end.
-
-        Of a run of nothing but UDP it is what its receivers got.
-
-        That is the sum of the flows' own means when all cover the same time, and that sum itself is given then, as
-        where no samples tell when they did.
-        """
-        if not self.flows and not self.run.experiment.total_streams:
-            return math.fsum(flow.received_bps for flow in udp_results(self.run))
-        plain = math.fsum(flow.throughput_bps for flow in self.flows)
-        spans, fixed = self.spans, self.run.experiment.flows.bytes is not None
-        if not spans or (len(spans) < 2 and not fixed) or any(one.flow not in spans for one in self.flows):
-            return plain
-        start, end = self.span
-        slack = max(_APART * (end - start), min(_LEAST_APART, _MOST_APART * (end - start)))
-        alike = all(first - start <= slack and end - last <= slack for first, last in spans.values())
-        if (alike and not fixed) or end <= start:
-            return plain
-        return 8 * math.fsum(each.grown(ARRIVED) for each in self.intervals) / (end - start)
-
-    @property
-    def losses(self) -> int:
-        """Loss events of all flows."""
-        return sum(flow.losses for flow in self.flows)
-
-    @property
-    def mark_cuts(self) -> int:
-        """Cuts of all flows by ECN marks."""
-        return sum(flow.mark_cuts for flow in self.flows)
-
-    @property
-    def loss_rate(self) -> float:
-        """Loss events per segment sent."""
-        segments = sum(flow.segments for flow in self.flows)
-        return self.losses / segments if segments > 0 else 0.0
-
-    @property
-    def retransmits(self) -> int:
-        return sum(flow.retransmits for flow in self.flows)
-
-
-def measure(run: Run) -> Measured:
-    """Each flow over the measured time: as the lab gives it, or from the samples of a run cut short."""
-    found = traces(run)
-    warmup = run.experiment.flows.warmup
-    times = [_measured_time(run, trace) for trace in found]
-    # A difference of counters needs two samples that are far enough apart.
-    enough = tuple(one for one in times if one.seconds >= _ENOUGH and one.until > warmup)
-    return Measured(run, tuple(run.flows or (_result(run, one) for one in enough)), enough, tuple(found))
-
-
-def between(measured: Measured, start: float, end: float) -> Measured:
-    """What `measured` has of the time from `start` to `end`, of the flows that were there then."""
-    intervals = []
-    for trace in measured.traces:
-        times = trace.column("t")
-        first, after = bisect_left(times, start - _SLACK), bisect_right(times, end + _SLACK)
-        if after - first >= 2 and times[after - 1] - times[first] >= _ENOUGH:
-            intervals.append(Interval(trace, first, after))
-    results = tuple(_result(measured.run, each) for each in intervals)
-    return Measured(measured.run, results, tuple(intervals), measured.traces)
-
-
-def flow_results(run: Run) -> tuple[FlowResult, ...]:
-    """The flows of `measure`."""
-    return measure(run).flows
-
-
-def together(run: Run) -> float:
-    """Payload of all flows in the measured time, bit/s, as `Measured.throughput` has it."""
-    return measure(run).throughput
-
-
-def path_known(run: Run) -> bool:
-    """Whether the models can be asked: a run from elsewhere tells nothing of its path unless its importer did."""
-    return run.environment.backend != "imported" or run.experiment.path.rate is not None
-
-
-def _measured_time(run: Run, trace: Trace) -> Interval:
-    """From the sample that is nearest to the end of the warm-up to the end of the traffic."""
-    times, warmup = trace.column("t"), run.experiment.flows.warmup
-    first = min(bisect_left(times, warmup), len(times) - 1)
-    if first > 0 and warmup - times[first - 1] < times[first] - warmup:
-        first -= 1
-    end = bisect_right(times, run.experiment.seconds + _LATE)
-    if run.experiment.flows.bytes is not None and end > first + 1:
-        # A flow that has sent all is idle.
-        end = max(first + 2, bisect_left(times, Interval(trace, first, end).last_progress) + 1)
-    return Interval(trace, first, max(first + 1, end))
-
-
-def _result(run: Run, interval: Interval) -> FlowResult:
-    return FlowResult(
-        flow=interval.flow,
-        pair=interval.flow // max(1, run.experiment.flows.streams),
-        throughput_bps=interval.throughput,
-        retransmits=round(interval.grown("retransmits")),
-        losses=interval.loss_events,
-        mark_cuts=interval.mark_cuts,
-        segments=round(interval.grown("segs_out")),
-        mean_rtt_s=interval.mean("rtt"),
-        mean_cwnd_segments=interval.mean("cwnd"),
-        mss=int(interval.column("mss")[-1]),
-    )
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):

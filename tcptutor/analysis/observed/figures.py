@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import msgspec
 
-from tcptutor.analysis.observed.evidence import Measured
 from tcptutor.analysis.observed.flow import ARRIVED, Interval
+from tcptutor.analysis.observed.measured import Measured
 from tcptutor.theory import coefficient_of_variation
 
 _STEP = 1.0

@@ -61,10 +61,3 @@ class Throughput:
         # A hair of slack: the last sample of a step may come at 0.99999 of it.
         over = int(self._latest / self.step + 0.01)
         return [((n + 1) * self.step, 8 * acked / self.step) for n, acked in enumerate(column[:over])]
-
-
-def throughput_series(samples: Iterable[Sample], step: float = 0.5) -> dict[int, Points]:
-    """Throughput of each flow, by its number, in steps of `step` seconds; no points for one sample."""
-    throughput = Throughput(step)
-    throughput.add(samples)
-    return {flow: throughput.flow_points(flow) for flow in throughput.flows}

@@ -21,17 +21,4 @@ def _from_samples(run: Run) -> Iterator[UdpResult]:
         first = next((at for at, row in enumerate(rows) if row.t >= warmup), len(rows))
         if len(rows) - first < 2:
             continue
-        start, end = rows[first], rows[-1]
-        seconds, lost = end.t - start.t, end.lost - start.lost
-        datagrams, received = end.datagrams - start.datagrams, end.received - start.received
-        jitters = [row.jitter for row in rows[first + 1 :] if row.jitter is not None]
-        size = received / (datagrams - lost) if datagrams > lost else 0.0
-        yield UdpResult(
-            flow=flow,
-            pair=flow // streams,
-            sent_bps=8 * size * datagrams / seconds,
-            received_bps=8 * received / seconds,
-            lost=max(0, lost),
-            datagrams=datagrams,
-            jitter_s=sum(jitters) / len(jitters) if jitters else None,
-        )
+        yield UdpResult.counted(rows[first], rows[first + 1 :], flow // streams)

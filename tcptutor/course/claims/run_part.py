@@ -11,8 +11,8 @@ from tcptutor.run import FlowResult, Run, UdpResult, UdpSample
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Report
-    from tcptutor.analysis.observed.evidence import Measured
     from tcptutor.analysis.observed.flow import Interval, Trace
+    from tcptutor.analysis.observed.measured import Measured
 
 
 _SLACK = 1e-3
@@ -27,7 +27,7 @@ class MeasuredRun:
 
     @cached_property
     def measured(self) -> Measured:
-        from tcptutor.analysis.observed.evidence import measure  # noqa: PLC0415  # the course loads without it
+        from tcptutor.analysis.observed.measured import measure  # noqa: PLC0415  # the course loads without it
 
         return measure(self.run)
 
@@ -60,7 +60,7 @@ class RunPart:
 
     @cached_property
     def measured(self) -> Measured:
-        from tcptutor.analysis.observed.evidence import between  # noqa: PLC0415
+        from tcptutor.analysis.observed.measured import between  # noqa: PLC0415
 
         return between(self.whole.measured, self.start, self.end) if self.timed else self.whole.measured
 

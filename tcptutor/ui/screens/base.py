@@ -29,7 +29,7 @@ class Tutor(Protocol):
     journal: Journal
     bench: Bench
     problems: tuple[str, ...]
-    """What is wrong with lesson files, a line each."""
+    """What is wrong with lesson files, a line each; none until all of them have been read."""
 
     def open_module(self, module: str) -> None:
         """Where the student left it."""
@@ -67,6 +67,9 @@ class TutorScreen(Screen[None]):
         """The lab has changed; a screen that is being closed has nothing to show it on."""
         for bar in self.query(TopBar):
             bar.show_lab(self._lab_line())
+
+    def course_read(self) -> None:
+        """All pages have been read, and `problems` are known."""
 
     def run_moved(self, live: Live) -> None:  # noqa: ARG002  # for subclasses
         self.show_lab()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tcptutor.course.model import Module
+from tcptutor.course.model import Module, Step
 from tcptutor.journal import Progress
-from tcptutor.ui import keys
+from tcptutor.ui import keys, pages
 from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.pages import squares
 from tcptutor.ui.screens.base import TutorScreen
@@ -31,9 +34,10 @@ class HomeScreen(TutorScreen):
     def compose(self) -> ComposeResult:
         yield TopBar()
         with Vertical(id="home"):
-            yield Static(self.tutor.course.title, id="course", markup=False)
+            yield Static(id="course", markup=False)
             yield Static(id="greeting", markup=False)
             yield OptionList(id="modules", compact=True)
+            yield Static(id="before", markup=False)
             yield Static(id="objectives", markup=False)
             yield Static(id="lab", markup=False)
             yield Static(id="problems", markup=False)
@@ -41,12 +45,18 @@ class HomeScreen(TutorScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.query_one("#problems", Static).update(self._problems())
+        self._show_problems()
 
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
         self._show_modules()
         self.query_one(OptionList).focus()
+
+    def course_read(self) -> None:
+        self._show_problems()
+        if self.tutor.problems:
+            # Pages that cannot be read were counted until now.
+            self._show_modules(self.query_one(OptionList).highlighted)
 
     def show_keys(self) -> None:
         self.query_one(KeyBar).show_keys(
@@ -68,6 +78,8 @@ class HomeScreen(TutorScreen):
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         module = self._module(event.option_id)
         objectives = [Content(f"· {objective}") for objective in module.objectives]
+        self.query_one("#greeting", Static).update(self._greeting(module))
+        self.query_one("#before", Static).update(self._before(module))
         self.query_one("#objectives", Static).update(
             Content("\n").join([Content.styled("You will", "bold"), *objectives]) if objectives else ""
         )
@@ -78,39 +90,121 @@ class HomeScreen(TutorScreen):
     def _module(self, id: str | None) -> Module:
         return next(module for module in self.tutor.course.modules if module.id == id)
 
-    def _show_modules(self) -> None:
+    def _show_modules(self, highlighted: int | None = None) -> None:
+        """With the bar on the module `highlighted`; by itself it is on the one where the student was."""
         modules = self.tutor.course.modules
-        progress = self.tutor.journal.progress(self.tutor.course)
-        position = self.tutor.journal.position()
+        self._progress = self.tutor.journal.progress(self.tutor.course)
+        self.query_one("#course", Static).update(self._whole())
+        here = self._place()[0]
         listing = self.query_one(OptionList)
-        title = max((len(module.title) for module in modules), default=0)
         listing.clear_options()
-        listing.add_options([Option(_row(each, progress[each.id], title), id=each.id) for each in modules])
-        ids = [module.id for module in modules]
-        here = position[0] if position and position[0] in ids else None
+        rows = _rows(modules, self._progress, here)
+        listing.add_options([Option(row, id=each.id) for each, row in zip(modules, rows, strict=True)])
         if modules:
-            listing.highlighted = ids.index(here) if here else 0
-        self.query_one("#greeting", Static).update(self._greeting(here, position))
+            ids = [module.id for module in modules]
+            listing.highlighted = highlighted or (ids.index(here) if here else 0)
+        else:
+            self.query_one("#greeting", Static).update(WELCOME)
 
-    def _greeting(self, here: str | None, position: tuple[str, str] | None) -> Content:
-        if here is None or position is None:
+    def _whole(self) -> Content:
+        """The course, and how much of it is left."""
+        course, progress = self.tutor.course, self._progress
+        done, pages = (sum(getattr(each, name) for each in progress.values()) for name in ("done", "total"))
+        left = sum(_minutes_left(module, progress[module.id]) for module in course.modules)
+        told = f"{done} of {_pages(pages)} done" if done else _pages(pages)
+        told += f", about {_duration(left)}{' left' if done else ''}" if left else ""
+        return Content.assemble((course.title, "bold $primary"), (f"   {told}", "$text-muted"))
+
+    def _place(self) -> tuple[str, str]:
+        """Module and step where the student was; two empty names for a newcomer."""
+        position = self.tutor.journal.position()
+        here = position is not None and any(each.id == position[0] for each in self.tutor.course.modules)
+        return position if here and position else ("", "")
+
+    def _greeting(self, module: Module) -> Content:
+        """What Enter does, on a module."""
+        here, step_id = self._place()
+        if not here:
             return Content(WELCOME)
-        module = self._module(here)
-        step = next((step for step in module.steps if step.id == position[1]), None)
-        where = f"{module.number} {module.title}" + (f", “{step.title}”" if step else "")
-        return Content.assemble("Enter goes on where you were: ", (where, "bold"))
+        progress = self._progress[module.id]
+        name = f"{module.number} {module.title}"
+        if here == module.id:
+            step = next((step for step in module.steps if step.id == step_id), None)
+            where = (f"{name}, “{step.title}”" if step else name, "bold")
+            return Content.assemble("Enter goes on where you were: ", where, _page(module, step))
+        if not progress.visited:
+            about = f": {_pages(progress.total)}, about {_duration(module.minutes)}"
+            return Content.assemble("Enter begins ", (name, "bold"), about)
+        step = pages.resume(self.tutor.journal, module)
+        where = (f"{name}, “{step.title}”" if step else name, "bold")
+        how = "opens again" if progress.done == progress.total else "goes on with"
+        return Content.assemble(f"Enter {how} ", where, _page(module, step))
 
-    def _problems(self) -> Content:
+    def _before(self, module: Module) -> Content:
+        """Which modules come before one that is not begun and are not done; none is closed for that."""
+        if self._progress[module.id].visited:
+            return Content("")
+        modules = self.tutor.course.modules
+        earlier = [
+            f"{each.number} {each.title}"
+            for each in modules[: modules.index(module)]
+            if self._progress[each.id].done < self._progress[each.id].total
+        ]
+        if not earlier:
+            return Content("")
+        names = " and ".join(filter(None, (", ".join(earlier[:-1]), earlier[-1])))
+        return Content(f"Before it: {names}. You may begin here all the same.")
+
+    def _show_problems(self) -> None:
         lines = [*filter(None, [self.tutor.journal.notice]), *self.tutor.problems]
-        return Content("\n").join([Content.assemble(("⚠ ", "$warning bold"), line) for line in lines[:3]])
+        shown = [Content.assemble(("⚠ ", "$warning bold"), line) for line in lines[:3]]
+        self.query_one("#problems", Static).update(Content("\n").join(shown))
 
 
-def _row(module: Module, progress: Progress, title: int) -> Content:
-    done, total = progress.done, progress.total
-    state = "✓" if total and done == total else " "
-    minutes = f"{module.minutes} min".rjust(7)
-    return Content.assemble(
-        f"{module.number:>2}  {module.title.ljust(title)}  {minutes}   ",
-        squares(progress),
-        f" {done}/{total} {state}",
-    )
+def _rows(modules: Sequence[Module], progress: Mapping[str, Progress], here: str) -> list[Content]:
+    """In columns: where the student was, number, title, time, pages."""
+    titles = _padded([module.title for module in modules])
+    times = _padded([_time(module, progress[module.id]) for module in modules])
+    rows = []
+    for module, title, time in zip(modules, titles, times, strict=True):
+        mark, of = "▸" if module.id == here else " ", progress[module.id]
+        count = f" {of.done}/{of.total}{' ✓' if of.total and of.done == of.total else ''}"
+        rows.append(Content.assemble(f"{mark} {module.number}  {title}   {time}   ", squares(of), count))
+    return rows
+
+
+def _padded(cells: Sequence[str]) -> list[str]:
+    width = max(map(len, cells), default=0)
+    return [cell.ljust(width) for cell in cells]
+
+
+def _time(module: Module, progress: Progress) -> str:
+    """ "90 min", "25 min left", "done"; empty for a module none of whose pages can be read."""
+    left = _minutes_left(module, progress)
+    if not left:
+        return "done" if progress.total else ""
+    return f"{left:>2} min{' left' if progress.done else ''}"
+
+
+def _minutes_left(module: Module, progress: Progress) -> int:
+    """By the share of its pages that is not done, in fives; 0 for a module that is done or has no page."""
+    if not progress.total:
+        return 0
+    share = 1 - progress.done / progress.total
+    return module.minutes if share == 1 else 5 * math.ceil(module.minutes * share / 5)
+
+
+def _duration(minutes: int) -> str:
+    """ "45 minutes", "5 h 40 min"."""
+    if minutes <= 90:
+        return f"{minutes} minutes"
+    hours, rest = divmod(10 * round(minutes / 10), 60)
+    return f"{hours} h {rest} min" if rest else f"{hours} h"
+
+
+def _pages(number: int) -> str:
+    return f"{number} page" if number == 1 else f"{number} pages"
+
+
+def _page(module: Module, step: Step | None) -> str:
+    return f", page {module.steps.index(step) + 1}" if step else ""

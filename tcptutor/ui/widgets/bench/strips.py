@@ -14,8 +14,6 @@ from tcptutor.ui.widgets.bench.lines import STRONG, TEXT, Line, Piece
 from tcptutor.ui.widgets.bench.scene import Scene, Series
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
-_TOUCHING = "▇"
-"""The fullest in the upper line: a whole block would touch the strip above."""
 
 LOST, DROPPED = "×", "▼"
 """A sender answered a loss; the queue dropped packets."""

@@ -1,0 +1,102 @@
+"""How the command line ends: what went wrong as one line that says what to do, and an exit code.
+
+0 done, 1 a check or run failed, 2 wrong usage, 3 the lab cannot run here.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn, ParamSpec
+
+import click
+
+from tcptutor.commands.output import colours, give_up_output, prepare, warn
+from tcptutor.errors import TutorError, unknown
+
+_P = ParamSpec("_P")
+
+_COLOR = click.Option(
+    ["--color"],
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _option, asked: setattr(context, "color", colours(asked)),
+    help="Colours: auto is on a terminal, unless NO_COLOR is set.",
+)
+_NO_INTEGER = re.compile(r"is not a valid integer( range)?")
+"""How click says it."""
+_SIGNALLED = 128
+"""Added to a signal's number: the exit code of what the signal has ended, as shells have it."""
+
+
+class _CommandWithColor(click.Command):
+    """A command that takes --color."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.params.append(_COLOR)
+
+
+class CommandGroup(click.Group):
+    """Turns what goes wrong into one line and the right exit code."""
+
+    command_class = _CommandWithColor
+
+    def main(self, *given: Any, **named: Any) -> Any:
+        prepare()
+        return super().main(*given, **named)
+
+    def make_context(self, *given: Any, **named: Any) -> click.Context:
+        try:
+            return super().make_context(*given, **named)
+        except click.UsageError as error:
+            _refuse(error)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            _refuse(error)
+        except TutorError as error:
+            warn(str(error))
+            ctx.exit(error.exit_code)
+        except BrokenPipeError:
+            give_up_output()
+            ctx.exit(_SIGNALLED + signal.SIGPIPE)
+        except KeyboardInterrupt:
+            warn("stopped")
+            ctx.exit(_SIGNALLED + signal.SIGINT)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            raise click.UsageError(unknown("command", args[0], self.commands), ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _refuse(error: click.UsageError) -> NoReturn:
+    """One line for words that cannot be understood."""
+    command = error.ctx.command_path if error.ctx else "tcptutor"
+    said = _NO_INTEGER.sub("is not a whole number", error.format_message().rstrip("."))
+    warn(f"{said[:1].lower()}{said[1:]} (`{command} --help` tells more)")
+    raise click.exceptions.Exit(error.exit_code)
+
+
+def end(command: Callable[_P, int], *given: _P.args, **named: _P.kwargs) -> NoReturn:
+    """Run `command`, all of it imported, and end with its exit code.
+
+    Meanwhile ^C unwinds it, so that nothing half-written stays; before and after, it ends the program as it is.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        code = command(*given, **named)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    sys.exit(code)

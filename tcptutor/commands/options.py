@@ -1,0 +1,58 @@
+"""Options that several commands take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+BACKEND = click.option(
+    "--backend",
+    type=click.Choice(["auto", "host", "guest", "replay"]),
+    default="auto",
+    show_default=True,
+    help="Where the experiment runs: this machine's kernel, a QEMU guest, or not at all but from a recording.",
+)
+CLOCK = click.option(
+    "--clock",
+    type=click.Choice(["auto", "virtual", "real"]),
+    default="auto",
+    show_default=True,
+    help="virtual: the guest's time is counted in instructions, so a slow machine is never late.",
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+SEED = click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of the random loss.")
+FLOWS = click.option(
+    "--flows", "all_flows", is_flag=True, help="A line for every flow, however many there are."
+)
+SCALE = click.option(
+    "--scale",
+    type=click.Choice(["bench", "paper"]),
+    default="bench",
+    show_default=True,
+    help="bench: values that most machines can carry; paper: those that the source printed.",
+)
+X = click.option(
+    "--x", metavar="NAME", help="A sweep's plot: its x axis. Default: the first axis with numbers."
+)
+Y = click.option("--y", metavar="QUANTITY", help="A sweep's plot: what it shows. Default: throughput.")
+GROUP = click.option(
+    "--group", metavar="NAME", help="A sweep's plot: the axis whose values have one colour each."
+)
+
+
+def _settings(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    settings = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not (name and equals and text):
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE: write it like streams=4 or loss=0.1%")
+        settings[name.strip()] = text.strip()
+    return settings
+
+
+def set_option(name: str, help: str) -> Callable[[_Command], _Command]:
+    return click.option("--set", name, multiple=True, metavar="NAME=VALUE", callback=_settings, help=help)

@@ -1,0 +1,77 @@
+"""What is read when it is first asked for: the first frame needs the modules' titles, and no page of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from threading import Lock
+from typing import Generic, TypeVar, overload
+
+from tcptutor.course.model import Step
+from tcptutor.spec import Experiment
+
+T = TypeVar("T")
+
+
+class Later(Generic[T]):
+    """A value that is read once, by whoever asks first; threads may."""
+
+    def __init__(self, read: Callable[[], T]) -> None:
+        self._read, self._lock = read, Lock()
+        self._value: list[T] = []
+
+    @property
+    def is_read(self) -> bool:
+        return bool(self._value)
+
+    @property
+    def value(self) -> T:
+        with self._lock:
+            if not self._value:
+                self._value.append(self._read())
+            return self._value[0]
+
+
+class LaterSteps(Sequence[Step]):
+    """The steps of a module, in order."""
+
+    def __init__(self, files: Sequence[str], read: Callable[[], Sequence[Step]]) -> None:
+        self._files, self._steps = tuple(files), Later(read)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Of the steps; until they are read, by the names of their files, of which some may be damaged."""
+        return tuple(step.id for step in self) if self._steps.is_read else self._files
+
+    @overload
+    def __getitem__(self, place: int) -> Step: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Step]: ...
+    def __getitem__(self, place: int | slice) -> Step | Sequence[Step]:
+        return self._steps.value[place]
+
+    def __len__(self) -> int:
+        return len(self._steps.value)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self._steps.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as that of a list
+
+
+class LaterExperiments(Mapping[str, Experiment]):
+    """Experiments by their full names."""
+
+    def __init__(self, read: Callable[[], Mapping[str, Experiment]]) -> None:
+        self._experiments = Later(read)
+
+    def __getitem__(self, name: str) -> Experiment:
+        return self._experiments.value[name]
+
+    def __len__(self) -> int:
+        return len(self._experiments.value)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._experiments.value)
