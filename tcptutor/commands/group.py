@@ -85,10 +85,11 @@ def shell(**given: Any) -> None:
 
 
 @main.command()
-@click.argument("experiment", metavar="MODULE/EXPERIMENT|MODULE/PAGE")
+@click.argument("experiment", metavar="MODULE/EXPERIMENT")
 @click.option(
     "--grid",
     multiple=True,
+    required=True,
     metavar="NAME=VALUES",
     help="An axis: loss=0.01%,0.1%,1% or rtt=10ms..100ms/10 (equal steps) or loss=0.01%..1%/x5 (equal ratios) or"
     " seed=1..10/10. Several make the product.",
@@ -121,10 +122,7 @@ def shell(**given: Any) -> None:
 @CLOCK
 @JSON
 def sweep(**given: Any) -> None:
-    """Run an experiment over a grid of settings, into one file; the same command again goes on where it stopped.
-
-    Of a page that sweeps no grid is given: its own is run.
-    """
+    """Run an experiment over a grid of settings, into one file; the same command again goes on where it stopped."""
     from tcptutor.commands.sweep import SweepRequest, run_sweep  # noqa: PLC0415
 
     end(run_sweep, SweepRequest(**given))
