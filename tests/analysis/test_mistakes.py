@@ -46,7 +46,7 @@ ONE_LOSSY, FOUR_LOSSY, LINK_OF_EIGHT, WINDOW, EIGHT_WINDOWS = (
         (WINDOW, 1.63e6, "over 8, 7.9 times too little; a byte has 8 bits; the receiver's window binds"),
         (WINDOW, 8.18e6, "that is what it would be if every segment waited in a full queue"),
         (WINDOW, 13.1e9, "times 1000, 1 000 times too much; look at the prefix; "),
-        (EIGHT_WINDOWS, 105e6, "that is 8 × 13.1 Mbit/s, 2.8 times too much; the link carries less; "),
+        (EIGHT_WINDOWS, 105e6, "that is 8 × 13.1 Mbit/s, 2.7 times too much; the link carries less; "),
         (EIGHT_WINDOWS, 13.1e6, "that is what one of the 8 flows gets by its window"),
     ],
 )  # fmt: skip

@@ -17,6 +17,7 @@ from pathlib import Path
 from tcptutor import places
 from tcptutor.backends.guest.sizes import ORDINARY
 from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
+from tcptutor.course import load
 from tcptutor.journal import Journal
 from tests.benchmarks import courses, pages
 from tests.benchmarks.blocking import longest_blocks
@@ -103,9 +104,9 @@ def streaming() -> None:
         2.0,
         " s",
     )
-    for flows, (file, page, speed, goal) in _PLAYED.items():
+    for flows, (page, speed, goal) in _PLAYED.items():
         for size in ((120, 36), (80, 24)):
-            rate = _bytes(file, page, speed, size)
+            rate = _bytes(page, speed, size)
             _line(
                 f"{flows} streaming at {size[0]} x {size[1]}, {speed} s in a second",
                 rate / 1000,
@@ -114,19 +115,20 @@ def streaming() -> None:
             )
 
 
-_PLAYED = {"one flow": ("one-lossy-flow", 3, 4, 10), "eight flows": ("eight-flows-one-link", 5, 2, 25)}
-"""Recorded runs, the page that plays them, seconds of the run in a second, as in the guest, and KB/s at most."""
+_PLAYED = {"one flow": ("one-lossy-flow", 4, 10), "eight flows": ("eight-flows-one-link", 2, 25)}
+"""Recorded runs by their pages, seconds of the run in a second, as in the guest, and KB/s at most."""
 
 
-def _bytes(file: str, page: int, speed: int, size: tuple[int, int]) -> float:
+def _bytes(page: str, speed: int, size: tuple[int, int]) -> float:
     """Bytes a second that a terminal is sent while a recorded run goes on."""
-    recorded = places.assets() / "recorded" / "parallel-streams" / f"{file}.tcprun"
+    recorded = places.assets() / "recorded" / "parallel-streams" / f"{page}.tcprun"
+    steps = next([step.id for step in each.steps] for each in load().modules if each.id == "parallel-streams")
     command = (sys.executable, "-m", "tests.benchmarks.played")
     with tempfile.TemporaryDirectory() as folder:
         app = PtyApp(Path(folder), str(recorded), "parallel-streams", str(speed), command=command, size=size)
         try:
             app.wait_for("ready", 60)
-            for _ in range(page - 1):
+            for _ in range(steps.index(page)):
                 app.key("\x1b[C")
                 app.read(1.5)
             since = len(app.output)

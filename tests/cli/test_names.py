@@ -85,6 +85,32 @@ def test_every_parameter_is_explained_with_an_example_that_works(name: str) -> N
     assert PARAMETERS[name].of(changed) != PARAMETERS[name].of(course.experiment("random-loss"))
 
 
+def test_where_the_course_is_small_a_refusal_names_all_experiments(tmp_path: Path) -> None:
+    """Of more than ten it says how to see them."""
+    first = next(places.lessons().glob("*/experiments/random-loss.toml"))
+    (folder := tmp_path / "01-one" / "experiments").mkdir(parents=True)
+    for number in range(10):
+        shutil.copy(first, folder / f"made-{number}.toml")
+    with pytest.raises(UsageError, match=r"'zzz': there are made-0, made-1, .*made-9$"):
+        Catalogue(tmp_path).full_name("zzz")
+    shutil.copy(first, folder / "made-10.toml")
+    with pytest.raises(UsageError, match=r"'zzz': `tcptutor list` names them$"):
+        Catalogue(tmp_path).full_name("zzz")
+
+
+@pytest.mark.parametrize(
+    ("name", "also", "keys"),
+    [
+        ("pacing", "tcptutor --module pacing", {"parameter", "set_by", "title", "steps", "experiments"}),
+        ("jitter", "tcptutor run tcp-basics/jitter", {"parameter", "set_by", "title", "parameters"}),
+    ],
+)
+def test_a_name_of_two_things_tells_of_both(name: str, also: str, keys: set[str]) -> None:
+    told = here("list", name).stdout
+    assert told.index(PARAMETERS[name].help) < told.index(also)
+    assert keys <= set(json.loads(here("list", name, "--json").stdout))
+
+
 def test_a_parameter_says_who_sets_it() -> None:
     told = json.loads(here("list", "streams", "--json").stdout)
     assert told["default"] == 1

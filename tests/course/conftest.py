@@ -9,9 +9,15 @@ from pathlib import Path
 import pytest
 
 from tcptutor import places
+from tcptutor.course import Course, Module
 from tcptutor.run import Run, load
 
 MODULE = "03-parallel-streams"
+
+
+def module_of(course: Course) -> Module:
+    """That module of a course, wherever it stands in it."""
+    return next(module for module in course.modules if module.id == "parallel-streams")
 
 
 def page(id: str) -> str:

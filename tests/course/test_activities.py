@@ -19,20 +19,31 @@ from tcptutor.spec import build
 
 from .conftest import EXAMPLES, whole_run
 
-SHIPPED = [activity for module in load().modules for step in module.steps for activity in step.activities]
+STEPS = [step for module in load().modules for step in module.steps]
+SHIPPED = [activity for step in STEPS for activity in step.activities]
 EXAMPLE, CURVE = (module.steps[0] for module in load(EXAMPLES).modules)
 EVERY = [*SHIPPED, *EXAMPLE.activities, *CURVE.activities]
-SWEEP = CURVE.sweep
-assert SWEEP is not None
-RUN = MarkContext(run=whole_run(), curve=SWEEP.curve([(1e6,), (2e6,), (3e6,), (3.7e6,), (3.8e6,), (3.8e6,)]))
+MEASURED = [(1e6,), (2e6,), (3e6,), (3.7e6,), (3.8e6,), (3.8e6,), (3.8e6,), (3.8e6,)]
+"""What a sweep of so many values at most measures."""
 
 
-def named(activity: Activity) -> str:
-    return f"{activity.table}-{activity.id}"
+def context(step: Step) -> MarkContext:
+    """A run, and a curve over the values of the step's own sweep."""
+    sweep = step.sweep or CURVE.sweep
+    assert sweep is not None
+    return MarkContext(run=whole_run(), curve=sweep.curve(MEASURED[: len(sweep.values)]))
 
 
-@pytest.mark.parametrize("activity", EVERY, ids=named)
-def test_it_takes_its_own_right_response_and_not_its_empty_one(activity: Activity) -> None:
+TRIED = [
+    pytest.param(activity, step, id=f"{activity.table}-{activity.id}")
+    for step in (*STEPS, EXAMPLE, CURVE)
+    for activity in step.activities
+]
+
+
+@pytest.mark.parametrize(("activity", "step"), TRIED)
+def test_it_takes_its_own_right_response_and_not_its_empty_one(activity: Activity, step: Step) -> None:
+    run = context(step)
     reference = activity.reference(RUN)
     assert reference.right is not None
     wanted = {Stage.BEFORE_RUN: None}.get(activity.stage, True)
@@ -44,16 +55,18 @@ def test_it_takes_its_own_right_response_and_not_its_empty_one(activity: Activit
             activity.mark(reference.empty, RUN)
 
 
-@pytest.mark.parametrize("activity", EVERY, ids=named)
-def test_it_is_done_when_it_was_done(activity: Activity) -> None:
+@pytest.mark.parametrize(("activity", "step"), TRIED)
+def test_it_is_done_when_it_was_done(activity: Activity, step: Step) -> None:
+    run = context(step)
     assert not activity.is_done(PageRecord(visited=True))
     mark = activity.mark(activity.reference(RUN).right or (), RUN)
     record = ActivityRecord().responded(Response((), mark.correct))
     assert activity.is_done(PageRecord(visited=True, runs=1, whole_runs=1, activities={activity.id: record}))
 
 
-@pytest.mark.parametrize("activity", EVERY, ids=named)
-def test_a_response_of_the_wrong_kind_is_no_attempt(activity: Activity) -> None:
+@pytest.mark.parametrize(("activity", "step"), TRIED)
+def test_a_response_of_the_wrong_kind_is_no_attempt(activity: Activity, step: Step) -> None:
+    run = context(step)
     if activity.stage is not Stage.RUN:
         wrong = (0,) if isinstance(activity.reference(RUN).right, str) else "1 Mbit/s"
         with pytest.raises(UsageError):

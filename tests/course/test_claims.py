@@ -158,7 +158,7 @@ def test_published_figures_need_none(edit: Edit) -> None:
 
 
 def test_a_ratio_is_to_the_same_figure_of_another_run() -> None:
-    one = next(each for step in load().modules[0].steps for each in step.claims if each.per)
+    one = next(each for step in module_of(load()).steps for each in step.claims if each.per)
     compared = claim_run(one, "parallel-streams", EIGHT, CATALOGUE.build)
     assert [each.total_streams for each in compared if each] == [8, 1]
     assert judge(one, compared, recorded).value == pytest.approx(2.94, abs=0.02)

@@ -10,8 +10,9 @@ from tcptutor import places
 from tcptutor.course import experiment, lint, load, read_course
 from tcptutor.errors import ContentError, ParameterError, UsageError
 
-from .conftest import EXPERIMENT, MODULE, STEP, Edit, page
+from .conftest import EXAMPLES, EXPERIMENT, MODULE, STEP, Edit, module_of, page
 
+MODULES = ["tcp-basics", "congestion-algorithms", "parallel-streams", "pacing"]
 CHOICES = page("what-a-stream-is")
 NUMBER = page("up-to-the-knee")
 PREDICT_LINE = (places.lessons() / STEP).read_text(encoding="utf-8").split("\n").index("[predict]") + 1
@@ -78,8 +79,8 @@ CASES = {
     "experiment: unknown parameter": (EXPERIMENT, "loss =", "losses =", ["losses", "loss"]),
     "module: minutes": (
         f"{MODULE}/module.toml",
-        "minutes = 45",
-        'minutes = "45"',
+        "minutes = 85",
+        'minutes = "85"',
         ["minutes", "whole number"],
     ),
     "course: version": (
@@ -109,24 +110,26 @@ def test_a_wrong_file_names_file_key_and_reason(
 
 def test_a_damaged_page_is_left_out_and_the_rest_stays(edit: Edit) -> None:
     course, problems = read_course(edit(STEP, "[predict]", "[predict"))
-    assert [step.id for step in course.modules[0].steps][2] == "four-lossy-flows"
+    assert [step.id for step in module_of(course).steps][2] == "four-lossy-flows"
     assert len(problems) == 1
 
 
 def test_a_damaged_experiment_takes_its_pages_only(edit: Edit) -> None:
+    steps = module_of(load()).steps
     course, problems = read_course(edit(EXPERIMENT, '"100 Mbit/s"', '"100"'))
-    left = {step.experiment.name for step in course.modules[0].steps if step.experiment}
-    assert left == {"parallel-streams/small-window"}
+    left = {step.experiment.name for step in module_of(course).steps if step.experiment}
+    every = {step.experiment.name for step in steps if step.experiment}
+    assert left == every - {"parallel-streams/random-loss"} != every
     assert all("random-loss.toml: rate: '100' has no unit" in str(problem) for problem in problems)
 
 
 def test_a_damaged_module_takes_itself_only(edit: Edit, lessons: Path) -> None:
-    second = lessons / "04-other"
+    second = lessons / "05-other"
     second.mkdir()
     (second / "module.toml").write_text("title = ", encoding="utf-8")
     course, problems = read_course(edit("course.toml", "streams", 'streams", "other'))
-    assert [module.id for module in course.modules] == ["parallel-streams"]
-    assert "04-other/module.toml" in str(problems[0])
+    assert [module.id for module in course.modules] == MODULES
+    assert "05-other/module.toml" in str(problems[0])
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe", b"title ="])
@@ -135,7 +138,7 @@ def test_without_a_readable_list_the_folders_are_the_course(lessons: Path, conte
     if content is not None:
         (lessons / "course.toml").write_bytes(content)
     course, problems = read_course(lessons)
-    assert [module.id for module in course.modules] == ["parallel-streams"]
+    assert [module.id for module in course.modules] == MODULES
     assert "lessons/course.toml" in str(problems[0])
 
 
@@ -157,7 +160,9 @@ def test_an_experiment_by_name_says_what_is_wrong_with_the_request() -> None:
         experiment("random-los")
     with pytest.raises(UsageError, match="did you mean parallel-streams/random-loss"):
         experiment("parallel-stream/random-loss")
-    with pytest.raises(UsageError, match="there are random-loss, small-window"):
+    with pytest.raises(UsageError, match="there are lossy, small-window"):
+        experiment("nothing", folder=EXAMPLES)
+    with pytest.raises(UsageError, match="`tcptutor list` names them"):
         experiment("nothing")
     with pytest.raises(ParameterError, match="streams"):
         experiment("parallel-streams/random-loss", {"streams": "many"})

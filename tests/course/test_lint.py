@@ -150,7 +150,7 @@ def test_an_experiment_that_no_page_uses_must_be_listed(lessons: Path, edit: Edi
     assert [line for line in lint(lessons) if "no step uses the experiment 'spare'" in line]
     edit(f"{MODULE}/module.toml", "extra = [", 'extra = [\n    "spare",')
     assert lint(lessons) == []
-    assert "spare" in load(lessons).modules[0].extra
+    assert "spare" in module_of(load(lessons)).extra
 
 
 def test_files_that_nobody_reads_are_named(lessons: Path) -> None:

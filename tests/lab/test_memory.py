@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
 
-from tcptutor import spec
+from tcptutor import course, places
 from tcptutor.backends.guest import sizes
 from tcptutor.errors import KernelLacks
 from tcptutor.lab import memory
 from tests.conftest import Build
 
-LESSONS = sorted(Path("lessons").glob("*/experiments/*.toml"))
+LESSONS = [
+    f"{path.parents[1].name.partition('-')[2]}/{path.stem}"
+    for path in sorted(places.lessons().glob("*/experiments/*.toml"))
+]
 FAST = {"rate": "10 Gbit/s", "delay": "30 ms", "queue": "15 MB", "offloads": "on"}
 
 
@@ -26,11 +28,10 @@ def meminfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-def test_the_ordinary_guest_holds_every_experiment_of_the_lessons(path: Path, meminfo: Path) -> None:
-    table = tomllib.loads(path.read_text())
+@pytest.mark.parametrize("name", LESSONS)
+def test_the_ordinary_guest_holds_every_experiment_of_the_lessons(name: str, meminfo: Path) -> None:
     for streams in ("1", "8"):
-        assert sizes.size(spec.build("a/b", table, {"streams": streams})) == sizes.ORDINARY
+        assert sizes.size(course.experiment(name, {"streams": streams})) == sizes.ORDINARY
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor import theory
+from tcptutor import course, theory
 from tcptutor.backends.guest.snapshots import Snapshots
 from tests import leftovers
 from tests.benchmarks.pty_app import PtyApp
@@ -21,6 +21,8 @@ from tests.terminal.tmux import Tmux
 pytestmark = [pytest.mark.terminal, pytest.mark.guest]
 
 Open = Callable[..., Tmux]
+MODULE = next(each for each in course.load().modules if each.id == "parallel-streams")
+PAGES = len(MODULE.steps)
 
 
 @pytest.fixture
@@ -39,12 +41,12 @@ def terminal(mark: str, snapshots: Snapshots, without_state: Path, tmp_path: Pat
 
 def test_a_page_is_walked_its_experiment_run_and_its_result_read(terminal: Open) -> None:
     tutor = terminal("--module parallel-streams")
-    tutor.wait_for(r"1/9")
+    tutor.wait_for(rf"1/{PAGES}")
     tutor.wait_for(r"guest · virtual clock · ready", 60)
     tutor.keys("Right")
-    tutor.wait_for(r"2/9")
+    tutor.wait_for(rf"2/{PAGES}")
     tutor.keys("Right")
-    tutor.wait_for(r"3/9")
+    tutor.wait_for(rf"3/{PAGES}")
     # Running without a prediction asks for it first.
     tutor.keys("r")
     tutor.wait_for(r"First your prediction")
@@ -62,9 +64,9 @@ def test_a_page_is_walked_its_experiment_run_and_its_result_read(terminal: Open)
     # Leaving and coming back: the same page, the run still there.
     tutor.keys("C-q")
     again = terminal()
-    again.wait_for(r"3/9|Press Enter|Enter", 20)
+    again.wait_for(rf"3/{PAGES}|Press Enter|Enter", 20)
     again.keys("Enter")
-    again.wait_for(r"3/9")
+    again.wait_for(rf"3/{PAGES}")
     again.wait_for(rf"measured\s+{re.escape(measured[1])} Mbit/s", 20)
 
 
@@ -75,7 +77,7 @@ def test_a_closed_terminal_leaves_nothing_and_keeps_what_had_arrived(
     tutor.wait_for(r"guest · virtual clock · ready", 60)
     for page in (2, 3):
         tutor.keys("Right")
-        tutor.wait_for(rf"{page}/9")
+        tutor.wait_for(rf"{page}/{PAGES}")
     tutor.keys("x")
     tutor.wait_for(r"Run without a prediction")
     tutor.keys("y")
@@ -83,13 +85,11 @@ def test_a_closed_terminal_leaves_nothing_and_keeps_what_had_arrived(
     tutor.close()
     assert leftovers.wait_until_none(mark, 10) == []
 
-    from tcptutor import course
     from tcptutor.journal import Journal
 
     journal = Journal.open(without_state / "tcptutor" / "journal.db")
     try:
-        step = course.load().modules[0].steps[2]
-        kept = latest_run(journal, "parallel-streams", step.id)
+        kept = latest_run(journal, MODULE.id, MODULE.steps[2].id)
     finally:
         journal.close()
     assert kept is not None

@@ -99,15 +99,20 @@ def _explained(whole: course.Course, name: str) -> _Explained:
 
 
 def _runnable(whole: course.Course, name: str) -> _Explained:
+    """A module or an experiment may have a parameter's name: then both are told, the parameter first."""
     modules = {module.id: module for module in whole.modules}
     experiments = {full: each for module in whole.modules for full, each in module.experiments.items()}
-    if name in modules:
-        return _module(modules[name])
-    if (known := name.replace("-", "_")) in spec.PARAMETERS:
-        return _Explained(*parameter.explained(whole, spec.PARAMETERS[known]))
     found = [full for full in experiments if name in (full, short_name(full))]
-    if len(found) == 1:
-        return _experiment(whole, experiments[found[0]])
+    parts = []
+    if (known := name.replace("-", "_")) in spec.PARAMETERS:
+        parts.append(_Explained(*parameter.explained(whole, spec.PARAMETERS[known])))
+    if name in modules:
+        parts.append(_module(modules[name]))
+    elif len(found) == 1:
+        parts.append(_experiment(whole, experiments[found[0]]))
+    if parts:
+        lines = [line for part in parts for line in part.lines]
+        return _Explained(lines, {key: value for part in parts for key, value in part.document.items()})
     if found:
         raise UsageError(f"{name!r} is the name of {len(found)} experiments: give {' or '.join(found)}")
     if sysctl := sysctl_name(name):
