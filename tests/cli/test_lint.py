@@ -87,7 +87,7 @@ def test_a_claim_that_does_not_hold_is_told_with_what_was_measured(lessons: Path
     )
     done = here("lint", lessons, "--run", PAGE)
     assert done.returncode == 1
-    assert "66.2 %  DOES NOT HOLD: 60 % within 3 %" in done.stdout
+    assert "66.1 %  DOES NOT HOLD: 60 % within 3 %" in done.stdout
     assert "1 contradicted" in done.stdout
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor import units
-from tcptutor.course import Activity, MarkContext, lint, load
+from tcptutor.course import Activity, MarkContext, Step, lint, load
 from tcptutor.course.activities import TABLES, front_matter
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
@@ -39,27 +39,28 @@ TRIED = [
     for step in (*STEPS, EXAMPLE, CURVE)
     for activity in step.activities
 ]
+RUN = context(CURVE)
 
 
 @pytest.mark.parametrize(("activity", "step"), TRIED)
 def test_it_takes_its_own_right_response_and_not_its_empty_one(activity: Activity, step: Step) -> None:
     run = context(step)
-    reference = activity.reference(RUN)
+    reference = activity.reference(run)
     assert reference.right is not None
     wanted = {Stage.BEFORE_RUN: None}.get(activity.stage, True)
-    assert activity.mark(reference.right, RUN).correct == wanted
+    assert activity.mark(reference.right, run).correct == wanted
     if activity.stage is Stage.RUN:
         assert not activity.mark(reference.empty, NO_RUN).correct
     elif activity.stage is Stage.AFTER_RUN:
         with pytest.raises(UsageError):
-            activity.mark(reference.empty, RUN)
+            activity.mark(reference.empty, run)
 
 
 @pytest.mark.parametrize(("activity", "step"), TRIED)
 def test_it_is_done_when_it_was_done(activity: Activity, step: Step) -> None:
     run = context(step)
     assert not activity.is_done(PageRecord(visited=True))
-    mark = activity.mark(activity.reference(RUN).right or (), RUN)
+    mark = activity.mark(activity.reference(run).right or (), run)
     record = ActivityRecord().responded(Response((), mark.correct))
     assert activity.is_done(PageRecord(visited=True, runs=1, whole_runs=1, activities={activity.id: record}))
 
@@ -68,9 +69,9 @@ def test_it_is_done_when_it_was_done(activity: Activity, step: Step) -> None:
 def test_a_response_of_the_wrong_kind_is_no_attempt(activity: Activity, step: Step) -> None:
     run = context(step)
     if activity.stage is not Stage.RUN:
-        wrong = (0,) if isinstance(activity.reference(RUN).right, str) else "1 Mbit/s"
+        wrong = (0,) if isinstance(activity.reference(run).right, str) else "1 Mbit/s"
         with pytest.raises(UsageError):
-            activity.mark(wrong, RUN)
+            activity.mark(wrong, run)
 
 
 def test_a_run_counts_when_it_is_whole_only() -> None:

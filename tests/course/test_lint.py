@@ -12,7 +12,7 @@ from tcptutor.course import lint, load
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.spec import Experiment, Flows
 
-from .conftest import EXPERIMENT, MODULE, STEP, Edit, page
+from .conftest import EXPERIMENT, MODULE, STEP, Edit, module_of, page
 
 FIRST = page("what-a-stream-is")
 NUMBER = page("up-to-the-knee")

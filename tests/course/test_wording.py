@@ -13,12 +13,13 @@ from tcptutor.course.wording import Spelling
 from .conftest import MODULE, Edit
 
 GLOSSARY = "glossary.toml"
+OPENING = "01-tcp-basics/01-a-file-in-pieces.md"
 FIRST = f"{MODULE}/01-what-a-stream-is.md"
 KNEE = f"{MODULE}/10-up-to-the-knee.md"
 ENTRY = """
 [[term]]
-word = "slow start"
-text = "Doubles the congestion window in each RTT."
+word = "tail loss"
+text = "The last segments of a burst do not arrive."
 read = "parallel-streams/one-lossy-flow"
 """
 
@@ -33,31 +34,31 @@ CASES = {
         KNEE,
         "Random loss does",
         "A **queue** does",
-        f"{KNEE}: prose: **queue** is explained on 'parallel-streams/eight-flows-one-link' already",
+        f"{KNEE}: prose: **queue** is explained on 'tcp-basics/where-the-time-goes' already",
     ),
     "a term that no page explains": (
         GLOSSARY,
         "\n[[term]]",
         f"{ENTRY}\n[[term]]",
-        "glossary.toml: term 'slow start'.read: does not stand in **bold** in the prose of",
+        "glossary.toml: term 'tail loss'.read: does not stand in **bold** in the prose of",
     ),
     "a page that does not explain it": (
         GLOSSARY,
-        'read = "parallel-streams/one-small-window"',
-        'read = "parallel-streams/one-lossy-flow"',
-        "term 'receive window'.read: is 'parallel-streams/one-small-window', where it stands in bold",
+        'no more than that on the way."\nread = "tcp-basics/who-says-how-much"',
+        'no more than that on the way."\nread = "tcp-basics/a-larger-window"',
+        "term 'receive window'.read: is 'tcp-basics/who-says-how-much', where it stands in bold",
     ),
     "a page that is not": (
         GLOSSARY,
-        'read = "parallel-streams/one-small-window"',
-        'read = "one-small-window"',
-        "term 'receive window'.read: there is no page 'one-small-window': give MODULE/PAGE",
+        'no more than that on the way."\nread = "tcp-basics/who-says-how-much"',
+        'no more than that on the way."\nread = "who-says-how-much"',
+        "term 'receive window'.read: there is no page 'who-says-how-much': give MODULE/PAGE",
     ),
     "a term twice": (
         GLOSSARY,
         'also = ["flow"]',
         'also = ["queue"]',
-        "term 'queue': 'queue' is a term already, 'stream'",
+        "term 'stream': 'queue' is a term already, 'queue'",
     ),
     "four sentences": (
         GLOSSARY,
@@ -96,15 +97,15 @@ CASES = {
         "glossary.toml: term 'round-trip time': 'Good-put' is spelled 'goodput'",
     ),
     "an abbreviation before it is explained": (
-        FIRST,
-        "The network has not changed",
-        "The BDP has not changed",
-        f"{FIRST}: prose: 'BDP' is explained later, on 'parallel-streams/one-small-window'",
+        OPENING,
+        "TCP makes something reliable of it.",
+        "TCP makes a BDP of it.",
+        f"{OPENING}: prose: 'BDP' is explained later, on 'tcp-basics/the-path-as-a-pipe'",
     ),
     "a key that is not": (
         GLOSSARY,
-        'also = ["flow"]',
-        'alias = "flow"',
+        'also = ["hosts"]',
+        'alias = "hosts"',
         "glossary.toml: term[1].alias: is not a key",
     ),
 }
