@@ -70,7 +70,8 @@ def early(live: Live, history: History) -> str:
     """What a run had in its warm-up, which no figure counts; empty where it lost nothing and its queue stayed empty."""
     if live.report is None:
         return ""
-    path, start = live.run.experiment.path, warm_steps(live.run.experiment)
+    experiment = live.run.experiment
+    path, start = experiment.path, warm_steps(experiment)
     resent = sum(flow.total_resent for flow in history.flows.values()) - live.report.retransmits
     told = [f"{resent} sent again"] if resent > 0 else []
     queue = []
@@ -78,7 +79,9 @@ def early(live: Live, history: History) -> str:
         most, after = _most(history.queue[:start]), _most(history.queue[start:])
         if dropped := sum(history.dropped[:start]):
             queue.append(f"{dropped:.0f} dropped")
-        if most > max(after, 0.01 * path.queue):
+        # One on its way out does not wait.
+        frame = experiment.segment + experiment.headers + experiment.framing
+        if most > max(after, 0.01 * path.queue, frame):
             queue.append(f"most {units.size(most, 2)}")
     if queue:
         told.append(f"queue: {', '.join(queue)}")
