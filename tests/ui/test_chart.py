@@ -150,7 +150,7 @@ def test_every_peak_and_every_loss_is_kept_however_narrow_the_chart() -> None:
 def test_slow_starts_overshoot_does_not_flatten_what_is_measured() -> None:
     shown = scene(ended(ONE))
     assert shown.top == 100
-    assert shown.peak == 1445
+    assert shown.peak == 1438
     assert "peak 1445" in chart.title(shown, 120).text
 
 

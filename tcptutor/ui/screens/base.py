@@ -12,6 +12,7 @@ from tcptutor.course.model import Course, Module, Step
 from tcptutor.journal import Journal
 from tcptutor.ui import keys
 from tcptutor.ui.bench import Bench
+from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
@@ -67,8 +68,13 @@ class TutorScreen(Screen[None]):
         self.update_classes({"-wide": wide, "-narrow": not wide, "-tall": tall})
 
     def show_keys(self) -> None:
-        """Draw the footer anew."""
-        self.query_one(KeyBar).show_keys(keys.line(self, self.FOOTER))
+        """Draw the footer anew; a screen that is being closed has none."""
+        for bar in self.query(KeyBar):
+            bar.show_keys(self.footer_keys())
+
+    def footer_keys(self) -> tuple[FooterKey, ...]:
+        """What the footer offers now."""
+        return keys.line(self, self.FOOTER)
 
     def show_lab(self) -> None:
         """The lab has changed; a screen that is being closed has nothing to show it on."""

@@ -59,14 +59,16 @@ class HomeScreen(TutorScreen):
             self._show_modules(self.query_one(OptionList).highlighted)
 
     def show_keys(self) -> None:
-        self.query_one(KeyBar).show_keys(
-            (
-                FooterKey((("↑", "up"), ("↓", "down")), "module"),
-                FooterKey((("Enter", "enter"),), "open"),
-                *keys.line(self, self.FOOTER),
-            )
+        super().show_keys()
+        for bar in self.query(KeyBar):
+            bar.show_right("saved" if self.tutor.journal.lasting else "NOT SAVED")
+
+    def footer_keys(self) -> tuple[FooterKey, ...]:
+        return (
+            FooterKey((("↑", "up"), ("↓", "down")), "module"),
+            FooterKey((("Enter", "enter"),), "open"),
+            *keys.line(self, self.FOOTER),
         )
-        self.query_one(KeyBar).show_right("saved" if self.tutor.journal.lasting else "NOT SAVED")
 
     def show_lab(self) -> None:
         super().show_lab()

@@ -201,14 +201,12 @@ class LessonScreen(TutorScreen):
                 works = True
         return works
 
-    def show_keys(self) -> None:
-        footer = self.query_one(KeyBar)
+    def footer_keys(self) -> tuple[FooterKey, ...]:
         if not self._typing:
-            footer.show_keys(keys.line(self, self._footer))
-            return
+            return keys.line(self, self._footer)
         box = self.query_one(Page).box_at_hand()
         enter = "locks it in" if box and box.activity.locked else "answers"
-        footer.show_keys((FooterKey((("Enter", "enter"),), enter), *TYPING))
+        return (FooterKey((("Enter", "enter"),), enter), *TYPING)
 
     @property
     def _footer(self) -> tuple[tuple[str, str], ...]:
