@@ -35,8 +35,6 @@ COMMAND = "python -m tests.recorded"
 EXPECTED = Path(__file__).with_suffix(".json")
 HZ = 20
 """Samples of each flow in a second that a recording keeps."""
-PAGE_HZ = (HZ, 50, 100)
-"""More where fewer would not say why the run was as it was: in a short one, a second is most of it."""
 CELL_HZ = (2, 5, 10)
 """Those that a run of a sweep keeps: the fewest with which it says what it said."""
 NEAR = 0.005
@@ -92,7 +90,7 @@ def thinned(run: Run, hz: int = HZ) -> Run:
             kept.append(
                 msgspec.structs.replace(
                     sample,
-                    t=round(sample.t, 4),
+                    t=round(sample.t, 6),
                     delivery_rate=float(f"{sample.delivery_rate:.3g}"),
                     pacing_rate=float(f"{sample.pacing_rate:.3g}"),
                 )
@@ -173,8 +171,7 @@ class Recorder:
         if swept is None:
             told: object = explanation(run)
             self.expected[name] = told
-            thin = [thinned(run, hz) for hz in PAGE_HZ]
-            small = next((each for each in thin if explanation(each) == told), thin[0])
+            small = thinned(run)
         else:
             page, number, at = swept
             small, figure = cell(self._swept[page], at, run), page_cell(self._swept[page], at, run).figure

@@ -179,8 +179,11 @@ async def test_udp_by_hand_is_a_run_of_its_own(backend: Backend, build: Build) -
         shell = lab.shell()
         said = await lab.type(shell, f"{SERVER}; iperf3 -u -c h2 -b 1.5M -t 3 -P 2", "iperf Done")
         run = await lab.run()
-    sums = re.findall(r"\[SUM\].* (\S+) Mbits/sec .* (\d+)/(\d+) .*receiver", said)
-    (rate, lost, datagrams) = map(float, sums[0])
+    sums = re.findall(r"\[SUM\].* (\S+) ([KM])bits/sec .* (\d+)/(\d+) .*receiver", said)
+    assert sums, said
+    number, prefix, *counts = sums[0]
+    rate = float(number) / (1000 if prefix == "K" else 1)
+    lost, datagrams = map(float, counts)
     (udp,) = run.udp
     assert (run.flows, run.complete, udp.flows) == ([], True, 2)
     assert (run.experiment.flows.streams, run.experiment.flows.udp_streams) == (0, 2)

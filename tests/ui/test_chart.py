@@ -151,7 +151,7 @@ def test_slow_starts_overshoot_does_not_flatten_what_is_measured() -> None:
     shown = scene(ended(ONE))
     assert shown.top == 100
     assert shown.peak == 1438
-    assert "peak 1445" in chart.title(shown, 120).text
+    assert "peak 1438" in chart.title(shown, 120).text
 
 
 def test_nothing_is_said_of_a_path_that_is_not_known() -> None:
