@@ -25,6 +25,8 @@ PS1='\[\e[1m\]'$TCPTUTOR_HOST'\[\e[0m\]:\w# '
 HISTFILE=~/.bash_history
 HISTCONTROL=ignoreboth
 shopt -s histappend
+# Bash forgets the history of a shell that is hung up while a command runs.
+PROMPT_COMMAND='history -a'
 cd 2> /dev/null
 # The manuals write sudo; whoever types here is root already, in the lab and nowhere else.
 sudo() { "$@"; }
