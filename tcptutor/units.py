@@ -266,18 +266,23 @@ def signed_percent(value: float) -> str:
     return f"{sign}{abs(rounded)} %"
 
 
-def write(value: float, kind: str) -> str:
-    """`value` in the base unit of `kind`, written so that `parse` reads it back."""
+def rounded(value: float, kind: str, digits: int = 3) -> str:
+    """`value` in the base unit of `kind`, as it is told: in so many digits; a count has all of its own."""
     match kind:
         case "rate":
-            return rate(value, 6)
+            return rate(value, digits)
         case "time":
-            return seconds(value, 6)
+            return seconds(value, digits)
         case "ratio":
-            return percent(value, 6)
-        case "size" | "window":
-            return _exact_size(value)
+            return percent(value, digits)
+        case "size":
+            return size(value, digits)
         case "number":
-            return number(value, 6)
+            return number(value, digits)
         case _:
             return f"{value:.0f}"
+
+
+def write(value: float, kind: str) -> str:
+    """`value` in the base unit of `kind`, written so that `parse` reads it back."""
+    return _exact_size(value) if kind in ("size", "window") else rounded(value, kind, 6)

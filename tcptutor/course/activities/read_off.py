@@ -328,17 +328,8 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
         return 0.0, units.parse(text, self._asked.unit)
 
     def _written(self, value: float) -> str:
-        match self._asked.unit:
-            case "time":
-                return units.seconds(value)
-            case "rate":
-                return units.rate(value)
-            case "size":
-                return units.size(value)
-            case "count":
-                return f"{value:.0f}"
-            case _:
-                return f"{value:.3g} segments"
+        unit = self._asked.unit
+        return f"{value:.3g} segments" if unit == "number" else units.rounded(value, unit)
 
 
 TABLES = (ReadOff,)

@@ -6,7 +6,7 @@
 """
 
 from tcptutor.course.claims.claim import Claim
-from tcptutor.course.claims.judge import Judgement, judge, written
+from tcptutor.course.claims.judge import Judgement, judge
 from tcptutor.course.claims.known import least_limit
 from tcptutor.course.claims.needs import (
     BuildExperiment,
@@ -37,5 +37,4 @@ __all__ = [
     "seeds",
     "settings_of",
     "unclaimed",
-    "written",
 ]

@@ -48,26 +48,11 @@ def judge(claim: Claim, compared: ClaimRun, find: FindRun) -> Judgement:
         "above": value > said.value,
         "below": value < said.value,
     }[claim.relation]
-    return Judgement(agrees, written(value, said.kind), value)
+    return Judgement(agrees, units.rounded(value, said.kind), value)
 
 
 _HAIR = 1e-9
 """Relative; what is worked out in binary may miss a decimal bound by so much."""
-
-
-def written(value: float, kind: str) -> str:
-    """As it is told: three digits."""
-    match kind:
-        case "rate":
-            return units.rate(value)
-        case "time":
-            return units.seconds(value)
-        case "size":
-            return units.size(value)
-        case "ratio":
-            return units.percent(value)
-        case _:
-            return units.number(value)
 
 
 def _figure(
