@@ -15,12 +15,13 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from keyword import iskeyword
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
 from tcptutor import units
 from tcptutor.course.expression import FUNCTIONS, expression
+from tcptutor.course.quantities import ParsedQuantity, with_unit
 from tcptutor.errors import UnitError, UsageError, unknown
 
 Draw: TypeAlias = Mapping[str, str]
@@ -64,14 +65,6 @@ Drawn: TypeAlias = tuple[str | int | float, ...] | DrawnRange
 """What a name stands for: some values, or a range."""
 
 
-class ParsedQuantity(NamedTuple):
-    """A number and its kind."""
-
-    value: float
-    """In the base unit."""
-    kind: str
-
-
 @lru_cache(maxsize=256)
 def values(drawn: Drawn) -> tuple[str, ...]:
     """All that it may be, as written. Raises UsageError for none, and for what is no quantity."""
@@ -91,14 +84,12 @@ def quantity(written: str) -> ParsedQuantity:
     """That of "20 ms"; one without a unit is a number. Raises UnitError."""
     if units.is_plain(written):
         return ParsedQuantity(units.parse(written, "number"), "number")
-    for kind in ("rate", "time", "ratio", "size"):
-        try:
-            return ParsedQuantity(units.parse(written, kind), kind)
-        except UnitError:
-            continue
-    raise UnitError(
-        f"{written!r} is no quantity: write it like '20 ms', '64 KiB', '10 Mbit/s', '0.1 %' or '8'"
-    )
+    found = with_unit(written)
+    if found is None:
+        raise UnitError(
+            f"{written!r} is no quantity: write it like '20 ms', '64 KiB', '10 Mbit/s', '0.1 %' or '8'"
+        )
+    return found
 
 
 def in_base_units(draw: Draw) -> dict[str, float]:
@@ -114,19 +105,7 @@ def drawn(of: Mapping[str, Drawn], seed: str) -> dict[str, str]:
 
 def write(found: ParsedQuantity) -> str:
     """What was worked out, in few digits, so that `units.parse` reads it back."""
-    match found.kind:
-        case "rate":
-            return units.rate(found.value, _DIGITS)
-        case "time":
-            return units.seconds(found.value, _DIGITS)
-        case "ratio":
-            return units.percent(found.value, _DIGITS)
-        case "size":
-            return units.size(found.value, _DIGITS)
-        case "count":
-            return f"{found.value:.0f}"
-        case _:
-            return units.number(found.value, _DIGITS)
+    return units.rounded(found.value, found.kind, _DIGITS)
 
 
 def placeholders(text: str) -> list[str]:

@@ -17,6 +17,24 @@ _WORDS = (
 KINDS = ("rate", "time", "ratio", "size")
 
 
+class ParsedQuantity(NamedTuple):
+    """A number and its kind."""
+
+    value: float
+    """In the base unit."""
+    kind: str
+
+
+def with_unit(written: str) -> ParsedQuantity | None:
+    """That of "20 ms", whose unit tells its kind; None for what has none."""
+    for kind in KINDS:
+        try:
+            return ParsedQuantity(units.parse(written, kind), kind)
+        except UnitError:
+            continue
+    return None
+
+
 class WrittenQuantity(NamedTuple):
     """Where it stands, and how much it is."""
 
@@ -33,13 +51,8 @@ def quantities(text: str) -> list[WrittenQuantity]:
     found = []
     for match in _QUANTITY.finditer(text):
         written = f"{match['number'].replace(',', '')} {match['unit']}"
-        for kind in KINDS:
-            try:
-                value = units.parse(written, kind)
-            except UnitError:
-                continue
-            found.append(WrittenQuantity(match.start(), match.end(), match[0], kind, value))
-            break
+        if (parsed := with_unit(written)) is not None:
+            found.append(WrittenQuantity(match.start(), match.end(), match[0], parsed.kind, parsed.value))
     return found
 
 

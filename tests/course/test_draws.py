@@ -10,9 +10,9 @@ import pytest
 from tcptutor import units
 from tcptutor.course import draws
 from tcptutor.course.activities.numeric import Numeric
-from tcptutor.course.draws import ParsedQuantity
 from tcptutor.course.explain import explain
 from tcptutor.course.expression import Expression
+from tcptutor.course.quantities import ParsedQuantity
 from tcptutor.errors import UsageError
 
 TABLE: dict[str, Any] = {

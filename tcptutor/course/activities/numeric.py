@@ -9,9 +9,10 @@ import msgspec
 from tcptutor import units
 from tcptutor.course import draws, prose
 from tcptutor.course.activity import NO_RUN, Mark, MarkContext, Problem, Question, Reference, typed_text
-from tcptutor.course.draws import AnswerUnit, Draw, Drawn, ParsedQuantity
+from tcptutor.course.draws import AnswerUnit, Draw, Drawn
 from tcptutor.course.expression import expression
 from tcptutor.course.marking import is_close, slip
+from tcptutor.course.quantities import ParsedQuantity
 from tcptutor.course.record import Given
 from tcptutor.errors import UnitError, UsageError
 from tcptutor.spec import Experiment
