@@ -13,7 +13,7 @@ from tcptutor.course.claims import Claim, ClaimRun, claim_run, problems, runs, s
 from tcptutor.course.experiments import Catalogue, module_folders
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Module, Step
-from tcptutor.course.spoilers import all_texts
+from tcptutor.course.texts import all_texts
 from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import Experiment
 

@@ -21,7 +21,8 @@ from tcptutor.course.files import LessonFile
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.published import unresolved
-from tcptutor.course.spoilers import all_texts, spoilers, texts_after
+from tcptutor.course.spoilers import spoilers
+from tcptutor.course.texts import all_texts, texts_after, where
 from tcptutor.course.wording import wording
 from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import Experiment
@@ -176,6 +177,5 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
     yield from (say(reason, key) for key, reason in _of_sweep(step))
     yield from _claims(step, module, catalogue, say)
     for activity in step.activities:
-        where = f"{activity.table} {activity.id}: " if activity.many else f"{activity.table}."
         for key, reason in activity.problems(experiment):
-            yield say(reason, f"{where}{key}".rstrip(".: "))
+            yield say(reason, f"{where(activity)}{key}".rstrip(".: "))

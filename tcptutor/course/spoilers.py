@@ -4,66 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from tcptutor import units
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activity import Activity, Stage
 from tcptutor.course.claims import least_limit
 from tcptutor.course.model import Step
 from tcptutor.course.quantities import in_words, quantities
+from tcptutor.course.texts import texts, texts_before
 from tcptutor.spec import Experiment
 
 NEAR = 0.03
 """A rate so near to what the page's formulas make of the run is its result, rounded."""
-
-
-_TEXTS = frozenset({"ask", "hints", "explanation", "feedback", "text"})
-"""Fields of activities, and of what these consist of, that a student reads."""
-
-
-def texts(activity: Activity) -> Iterator[tuple[str, str]]:
-    """Key and text of all that an activity may show."""
-    return _texts(activity, "")
-
-
-def _texts(part: msgspec.Struct, key: str) -> Iterator[tuple[str, str]]:
-    for field in msgspec.structs.fields(part):
-        value, here = getattr(part, field.name), f"{key}.{field.encode_name}".lstrip(".")
-        if isinstance(value, str) and field.name in _TEXTS:
-            yield here, value
-        elif isinstance(value, tuple):
-            for number, entry in enumerate(value, start=1):
-                if isinstance(entry, msgspec.Struct):
-                    yield from _texts(entry, f"{here}[{number}]")
-                elif isinstance(entry, str) and field.name in _TEXTS:
-                    yield f"{here}[{number}]", entry
-
-
-def texts_after(step: Step) -> list[tuple[str, str]]:
-    """Key and text of all that a page shows once its run has ended, and not before."""
-    return [
-        ("after", step.after),
-        *((f"{_of(activity)}{key}", text) for activity in step.activities for key, text in _later(activity)),
-    ]
-
-
-def all_texts(step: Step) -> list[str]:
-    """All that a page ever shows."""
-    shown = (text for activity in step.activities for _, text in texts(activity))
-    return [step.title, step.prose, step.after, *shown]
-
-
-def _later(activity: Activity) -> Iterator[tuple[str, str]]:
-    """What an activity shows only when the run has ended: all of what is asked then, and what a prediction is told."""
-    for key, text in texts(activity):
-        if activity.about_run or (activity.stage is Stage.BEFORE_RUN and key.endswith("feedback")):
-            yield key, text
-
-
-def _of(activity: Activity) -> str:
-    return f"{activity.table} {activity.id}: " if activity.many else f"{activity.table}."
 
 
 def spoilers(step: Step) -> Iterator[tuple[str, str]]:
@@ -78,7 +29,7 @@ def spoilers(step: Step) -> Iterator[tuple[str, str]]:
     if experiment is None:
         return
     result = least_limit(experiment)
-    for key, text in _texts_before(step):
+    for key, text in texts_before(step):
         if _prints(text, result, "rate", NEAR):
             yield key, f"stands there before the run, and prints what it gives: {units.rate(result)}"
 
@@ -91,14 +42,6 @@ def _asked_about(step: Step) -> Experiment | None:
     if not asked or step.sweep.measure != "throughput":
         return None
     return step.sweep.experiments[step.sweep.values.index(asked[0])]
-
-
-def _texts_before(step: Step) -> Iterator[tuple[str, str]]:
-    yield "title", step.title
-    yield "prose", step.prose
-    for activity in step.activities:
-        later = dict(_later(activity))
-        yield from ((f"{_of(activity)}{key}", text) for key, text in texts(activity) if key not in later)
 
 
 def _prints(text: str, value: float, kind: str, near: float) -> bool:

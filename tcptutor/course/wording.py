@@ -7,16 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from tcptutor.course import prose
 from tcptutor.course.files import LessonFile
 from tcptutor.course.glossary import NAME, Term, bold, glossary
 from tcptutor.course.model import Course, Step
+from tcptutor.course.texts import texts_by_key
 from tcptutor.errors import ContentError
 
-_TOLD = ("ask", "hints", "explanation", "feedback", "text")
-"""Fields of activities that a student reads."""
 _CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`]*`|\w+_\w+", re.DOTALL)
 """Blocks and spans of code, and names that only code has, such as fq_codel."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -52,7 +49,7 @@ def wording(course: Course, root: Path, files: dict[tuple[str, str], Path]) -> I
     yield from _explained(terms, pages, own)
     yield from _too_early(terms, pages)
     spelling = Spelling(terms)
-    texts = [text for step, file in pages.values() for text in _texts(step, file)]
+    texts = [PageText(file, key, text) for step, file in pages.values() for key, text in texts_by_key(step)]
     texts += [PageText(own, f"term {term.word!r}", term.text) for term in terms]
     for file, key, text in texts:
         for said in _TWICE.finditer(text):
@@ -153,29 +150,3 @@ class Spelling:
         singular = written.removesuffix("s")
         small = {each[:1].lower() + each[1:] for each in (written, singular)}
         return bool(({written, singular} | small) & self._forms)
-
-
-def _texts(step: Step, file: LessonFile) -> Iterator[PageText]:
-    """All that a student may read on a page."""
-    yield PageText(file, "title", step.title)
-    yield PageText(file, "prose", step.prose)
-    yield PageText(file, "after", step.after)
-    for activity in step.activities:
-        where = f"{activity.table} {activity.id}" if activity.many else activity.table
-        for key, text in _told(activity):
-            yield PageText(file, f"{where}: {key}", text)
-
-
-def _told(struct: msgspec.Struct) -> Iterator[tuple[str, str]]:
-    """Key and text of the fields in _TOLD, of a struct and of those in it."""
-    for field in struct.__struct_fields__:
-        value = getattr(struct, field)
-        if isinstance(value, str):
-            if field in _TOLD:
-                yield field, value
-        elif isinstance(value, tuple):
-            for number, each in enumerate(value, start=1):
-                if isinstance(each, str) and field in _TOLD:
-                    yield f"{field}[{number}]", each
-                elif isinstance(each, msgspec.Struct):
-                    yield from ((f"{field}[{number}].{key}", text) for key, text in _told(each))

@@ -88,7 +88,7 @@ CASES = {
         FIRST,
         "The speed of the answer: the RTT",
         "The speed of the answer: the rtt",
-        f"{FIRST}: question what-changes: choices[3].text: 'rtt' is spelled 'RTT'",
+        f"{FIRST}: question what-changes: choice[3].text: 'rtt' is spelled 'RTT'",
     ),
     "in the glossary itself": (
         GLOSSARY,
