@@ -12,6 +12,7 @@ from tcptutor.analysis.compared.seconds import FairnessSecond, Second
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.mistakes import Mistake, candidates
 from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowCourse
+from tcptutor.analysis.expected.shared_queue import SharedQueue, expect_queue
 from tcptutor.analysis.expected.window import window_courses
 from tcptutor.analysis.models import LimitedBy, ThroughputModel
 from tcptutor.analysis.observed.evidence import Evidence
@@ -36,6 +37,7 @@ __all__ = [
     "Prediction",
     "Report",
     "Second",
+    "SharedQueue",
     "Throughput",
     "ThroughputModel",
     "Verdict",
@@ -45,6 +47,7 @@ __all__ = [
     "candidates",
     "document",
     "expect",
+    "expect_queue",
     "explain",
     "flow_results",
     "measure",

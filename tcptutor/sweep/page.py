@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from tcptutor import theory
-from tcptutor.analysis import Expectation, Prediction, ThroughputModel, expect, report
+from tcptutor.analysis import Expectation, Prediction, ThroughputModel, expect, expect_queue, report
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.measures import MEASURES
 from tcptutor.run import Run
@@ -76,6 +76,18 @@ def page_cell(sweep: SweepActivity, at: int, run: Run) -> PageCell:
     )
 
 
+def soonest_first(todo: Sequence[tuple[int, Experiment]]) -> list[tuple[int, Experiment]]:
+    """`todo`, indexes of values with experiments, with the one in front that carries the least: the first point.
+
+    An emulated guest takes as long for a run as it has segments; elsewhere all take about their own time.
+    """
+    if not todo:
+        return []
+    carried = [expect(each).binding.throughput_bps * each.seconds for _, each in todo]
+    least = carried.index(min(carried))
+    return [todo[least], *todo[:least], *todo[least + 1 :]]
+
+
 def summaries(sweep: SweepActivity, cells: Sequence[PageCell]) -> tuple[Summary | None, ...]:
     """What the runs at each value say together; None where there is none."""
     found = [
@@ -97,15 +109,26 @@ def _lines(sweep: SweepActivity, expected: Sequence[Expectation]) -> Iterator[Cu
         case "jain" | "share1" if all(each.flows for each in expected):
             of = theory.jain_index if sweep.measure == "jain" else _first_share
             yield CurveLine(name="models", kind="formula", values=tuple(of(each.flows) for each in expected))
-        case "loss-rate" if any(each.path.loss for each in sweep.experiments):
-            losses = tuple(each.path.loss for each in sweep.experiments)
-            yield CurveLine(name="random loss", kind="formula", values=losses)
+        case "loss-rate":
+            yield from _queues(sweep, "loss_rate")
+            if any(each.path.loss for each in sweep.experiments):
+                losses = tuple(each.path.loss for each in sweep.experiments)
+                yield CurveLine(name="random loss", kind="link", values=losses)
         case "rtt":
+            yield from _queues(sweep, "rtt_s")
             yield CurveLine(
                 name="no queue", kind="link", values=tuple(_least_rtt(each) for each in sweep.experiments)
             )
         case _:
             pass
+
+
+def _queues(sweep: SweepActivity, figure: Literal["rtt_s", "loss_rate"]) -> Iterator[CurveLine]:
+    """What the flows and their queue come to; nothing where a law is missing at some value."""
+    found = [queue for each in sweep.experiments if (queue := expect_queue(each)) is not None]
+    if len(found) == len(sweep.experiments):
+        values = tuple(float(getattr(queue, figure)) for queue in found)
+        yield CurveLine(name="models", kind="formula", values=values)
 
 
 def _throughputs(sweep: SweepActivity, expected: Sequence[Expectation]) -> Iterator[CurveLine]:

@@ -80,6 +80,7 @@ from tcptutor.theory.many import (
 from tcptutor.theory.meeting import (
     LIMITED,
     LimitedFlow,
+    limited_link,
     limited_rates,
 )
 from tcptutor.theory.reno import (
@@ -160,6 +161,7 @@ __all__ = [
     "htcp_random_window",
     "htcp_window",
     "jain_index",
+    "limited_link",
     "limited_rates",
     "link_limited",
     "mathis",

@@ -13,7 +13,7 @@ from tcptutor.theory.domain import at_least, positive, require
 from tcptutor.theory.htcp import LinuxHTCP
 from tcptutor.theory.renewal import Limits, Sender, mean
 from tcptutor.theory.senders import LinuxHighSpeed, LinuxReno
-from tcptutor.theory.together import Member, shared_rates
+from tcptutor.theory.together import Member, SharedLink, shared_link
 
 _SENDERS: dict[str, Callable[[float, float], Sender]] = {
     "reno": lambda _rtt, _acked: LinuxReno(),
@@ -98,11 +98,30 @@ def _rates(flows: tuple[LimitedFlow, ...], rate: float, queue: float) -> tuple[f
     if len(flows) > _PLAYED and len(set(flows)) == 1:
         part = _PLAYED / len(flows)
         return _rates(flows[:_PLAYED], part * rate, part * queue)[:1] * len(flows)
+    return _evened(flows, free, _played(flows, rate, queue).rates)
+
+
+def limited_link(flows: Sequence[LimitedFlow], rate: float, queue: float) -> SharedLink:
+    """What `flows` and the queue of the link that they share do on average: rates, delay and loss events.
+
+    Arguments, source and errors as of `limited_rates`; the rate is finite.
+    """
+    limited_rates(flows, rate, queue)  # for its errors
+    require(math.isfinite(rate), "rate", rate, "finite", "only a link with a rate has a queue")
+    if len(flows) > _PLAYED and len(set(flows)) == 1:
+        part = _PLAYED / len(flows)
+        found = _played(tuple(flows[:_PLAYED]), part * rate, part * queue)
+        return found._replace(rates=found.rates[:1] * len(flows))
+    return _played(tuple(flows), rate, queue)
+
+
+@lru_cache(maxsize=64)
+def _played(flows: tuple[LimitedFlow, ...], rate: float, queue: float) -> SharedLink:
     members = [
         Member(_SENDERS[flow.algorithm](flow.rtt, ACK_EVERY), flow.limits(rate, queue), flow.loss)
         for flow in flows
     ]
-    return _evened(flows, free, shared_rates(members, rate, queue))
+    return shared_link(members, rate, queue)
 
 
 def _evened(

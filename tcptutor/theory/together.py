@@ -16,6 +16,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from tcptutor.theory.aimd import LEAST_WINDOW
 from tcptutor.theory.renewal import Age, Epoch, Limits, Sender
@@ -47,6 +48,17 @@ class Member:
     """Share of its segments that are lost by chance."""
 
 
+class SharedLink(NamedTuple):
+    """What flows and the queue of their link do on average."""
+
+    rates: tuple[float, ...]
+    """Segments a second that arrive of each flow."""
+    delay: float
+    """Seconds that a segment waits in the queue."""
+    loss: float
+    """Loss events per segment sent, of all flows: what is lost before a loss is found belongs to the same event."""
+
+
 class _Flow:
     """A sender in the play. Owns where it is between two losses."""
 
@@ -56,8 +68,10 @@ class _Flow:
         "count",
         "draws",
         "epoch",
+        "events",
         "flight",
         "found",
+        "given",
         "got",
         "hazard",
         "limits",
@@ -84,7 +98,13 @@ class _Flow:
         self.hazard = draws[place % len(draws)] * 0.5
         self.found = self.repaired = math.inf
         self.turn = self.base
-        self.got = self.sent = 0.0
+        self.sent = 0.0
+        self.begin()
+
+    def begin(self) -> None:
+        """The mean begins here."""
+        self.got = self.given = 0.0
+        self.events = 0
 
     def turn_to(self, now: float, dt: float) -> None:
         """What becomes due until the middle of the `dt` seconds from `now` on, and what the window grows by in them."""
@@ -104,6 +124,7 @@ class _Flow:
         """`dt` seconds from `now` on, in which the link lets the share `room` of what is sent through."""
         rounds = dt / self.turn
         self.sent = (self.flight - self.limits.waiting(self.flight, others)) * rounds
+        self.given += self.sent
         self.got += self.sent * room * (1 - self.loss)
         hazard = self.sent * self.loss
         if hazard < self.hazard:
@@ -119,6 +140,7 @@ class _Flow:
         """A segment is lost; one that is lost before that is found belongs to the same event."""
         if self.found == math.inf:
             self.found = now + self.turn
+            self.events += 1
 
     def _find(self, now: float) -> None:
         """The loss is found: the window is cut, and the repair begins."""
@@ -134,8 +156,8 @@ class _Flow:
         self.repaired = now + self.turn
 
 
-def shared_rates(members: Sequence[Member], rate: float, queue: float) -> tuple[float, ...]:
-    """Segments a second that arrive of each flow, on average.
+def shared_link(members: Sequence[Member], rate: float, queue: float) -> SharedLink:
+    """The means of the flows that share a link.
 
     rate: segments a second that the link carries; queue: segments that wait before it at most.
     """
@@ -148,13 +170,13 @@ def shared_rates(members: Sequence[Member], rate: float, queue: float) -> tuple[
     ]
     rounds = max(_LEAST_ROUNDS, _FLOW_ROUNDS // number)
     longest = queue / rate
-    delay = now = since = excess = 0.0
+    delay = now = since = excess = waited = 0.0
     dropped, dt = 0, min(flow.base for flow in flows)
     for step in range(rounds):
         if step == int(_SETTLING * rounds):
-            since = now
+            since, waited = now, 0.0
             for flow in flows:
-                flow.got = 0.0
+                flow.begin()
         for flow in flows:
             flow.turn_to(now, dt)
         delay, room = _delay(flows, rate, delay, longest)
@@ -170,7 +192,13 @@ def shared_rates(members: Sequence[Member], rate: float, queue: float) -> tuple[
             excess, dropped = excess - 1, dropped + 1
             _drawn(flows, dropped).lose(now + dt / 2)
         now += dt
-    return tuple(flow.got / (now - since) for flow in flows)
+        waited += delay * dt
+    seconds, given = now - since, math.fsum(flow.given for flow in flows)
+    return SharedLink(
+        rates=tuple(flow.got / seconds for flow in flows),
+        delay=waited / seconds,
+        loss=math.fsum(flow.events for flow in flows) / given if given else 0.0,
+    )
 
 
 def _drawn(flows: Sequence[_Flow], number: int) -> _Flow:

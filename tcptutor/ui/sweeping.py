@@ -18,6 +18,7 @@ from tcptutor.ui.live_sweep import LiveSweep
 
 if TYPE_CHECKING:
     from tcptutor.course.activities.sweep import SweepActivity
+    from tcptutor.spec import Experiment
     from tcptutor.sweep.page import CurveLine, PageCell
 
 MOST_FILES = 60
@@ -41,6 +42,7 @@ class Sweeping:
         live, began = self._live, time.monotonic()
         live.state, live.problem, live.unsaved = "starting", "", ""
         live.models = await models(live.activity)
+        self._experiments = await reading.apart(_soonest_first, self._experiments)
         self._moved()
         other = lab.beside() if len(self._experiments) > 1 else None
         labs = [lab, other] if other else [lab]
@@ -157,6 +159,12 @@ def _models(activity: SweepActivity) -> tuple[CurveLine, ...]:
     from tcptutor.sweep import page  # noqa: PLC0415
 
     return page.models(activity)
+
+
+def _soonest_first(todo: list[tuple[int, Experiment]]) -> list[tuple[int, Experiment]]:
+    from tcptutor.sweep.page import soonest_first  # noqa: PLC0415
+
+    return soonest_first(todo)
 
 
 def _which(activity: SweepActivity, run: Run) -> int | None:

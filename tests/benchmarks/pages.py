@@ -23,6 +23,7 @@ from tcptutor.course import Module, Step, load
 from tcptutor.errors import TutorError
 from tcptutor.fleet import place, pool
 from tcptutor.spec import Experiment
+from tcptutor.sweep.page import soonest_first
 from tests.course.test_shipped import FIRST, LONGEST, MEDIAN, SWEEP
 
 PAGE = Path(__file__).parents[2] / "assets/documentation/pages.md"
@@ -82,7 +83,9 @@ async def _sweep(module: str, page: str, experiments: list[Experiment]) -> PageT
 def measured(module: Module, step: Step) -> PageTime | None:
     """None for a page that runs nothing."""
     if step.sweep:
-        return asyncio.run(_sweep(module.id, step.id, [each for _, each in step.sweep.cells()]))
+        return asyncio.run(
+            _sweep(module.id, step.id, [each for _, each in soonest_first(list(step.sweep.cells()))])
+        )
     if step.experiment:
         return asyncio.run(_one(module.id, step.id, step.experiment.experiment))
     return None

@@ -5,13 +5,16 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from tcptutor.backends import replay
 from tcptutor.commands import sweep as command
 from tcptutor.commands.sweep import SweepRequest, run_sweep
 from tcptutor.course import load, read_course
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.errors import UsageError
+from tcptutor.run import load as load_run
 from tcptutor.sweep import page
 from tests.course.conftest import EXAMPLES
+from tests.recorded import cells, sweeps
 from tests.ui.fakes import swept
 
 NAME = "a-curve/window-and-link"
@@ -57,8 +60,35 @@ def test_other_measures_have_the_models_that_speak_of_them() -> None:
         return [line.name for line in page.models(msgspec.structs.replace(example(), measure=measure))]
 
     assert kinds("jain") == ["models"]
-    assert kinds("rtt") == ["no queue"]
-    assert kinds("cov") == kinds("loss-rate") == []
+    assert kinds("rtt") == ["models", "no queue"]
+    assert kinds("loss-rate") == ["models"]
+    assert kinds("cov") == kinds("udp-loss") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "within"),
+    [
+        # A window that stands in a queue: arithmetic. Eight flows and more at one: losses by chance, some tens of them.
+        ("tcp-basics/more-than-the-pipe-holds", 0.01),
+        ("parallel-streams/the-loss-curve", 0.25),
+        ("pacing/how-fast-to-pace", 0.25),
+    ],
+)
+def test_the_models_of_rtt_and_loss_are_near_to_what_was_recorded(name: str, within: float) -> None:
+    sweep = sweeps()[name]
+    lead, *_ = page.models(sweep)
+    assert lead.kind == "formula"
+    for file, (at, _) in cells(sweep).items():
+        expected = lead.values[at]
+        figure = page.page_cell(sweep, at, load_run(replay.folder() / name / f"{file}.tcprun")).figure
+        assert figure == pytest.approx(expected, rel=within, abs=1e-4)
+
+
+def test_the_run_with_the_fewest_segments_comes_first_and_the_others_stay_in_their_order() -> None:
+    todo = list(example().cells())
+    order = [at for at, _ in page.soonest_first(todo[::-1])]
+    assert order == [0, 5, 4, 3, 2, 1], "the smallest window carries the least"
+    assert page.soonest_first([]) == []
 
 
 def test_a_run_is_found_at_its_value_whatever_its_seed() -> None:

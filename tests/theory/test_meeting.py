@@ -10,10 +10,10 @@ import pytest
 
 from tcptutor import theory
 from tcptutor.errors import ParameterError
-from tcptutor.theory import LIMITED, LimitedFlow, limited_rates
+from tcptutor.theory import LIMITED, LimitedFlow, limited_link, limited_rates
 from tcptutor.theory.meeting import _SENDERS
 from tcptutor.theory.renewal import Limits, mean
-from tcptutor.theory.together import Member, shared_rates
+from tcptutor.theory.together import Member, shared_link
 
 RTT, LOSS = 0.05, 5e-3
 ALGORITHMS = sorted(LIMITED)
@@ -68,7 +68,7 @@ def test_the_chain_and_the_play_agree_on_one_flow(
     """Two ways to the same: a stationary distribution, and rounds one after another."""
     limits = Limits(rtt=RTT, rate=rate, queue=queue, rto=0.25)
     sender = _SENDERS[algorithm](RTT, 2.0)
-    played = shared_rates([Member(sender, limits, loss)], rate, queue)[0]
+    played = shared_link([Member(sender, limits, loss)], rate, queue).rates[0]
     assert played == pytest.approx(mean(sender, loss, limits).rate, rel=0.05)
 
 
@@ -113,6 +113,31 @@ def test_flows_that_no_link_joins_do_not_feel_each_other() -> None:
     assert limited_rates([one, one, flow("reno")]) == (alone(one), alone(one), alone(flow("reno")))
     wide = 10 * 3 * alone(one)
     assert limited_rates([one] * 3, wide, 10) == (alone(one),) * 3
+
+
+def test_windows_beyond_the_path_wait_in_the_queue() -> None:
+    """Each waits behind what has no room on the path: Little's law, RTT = window / throughput."""
+    found = limited_link([flow(loss=0, window=30)] * 4, 400, 200)
+    assert found.delay == pytest.approx(4 * 30 / 400 - RTT, rel=0.01)
+    assert (found.loss, math.fsum(found.rates)) == (0, pytest.approx(400))
+
+
+def test_the_losses_of_a_full_queue_follow_from_the_windows_for_which_there_is_room() -> None:
+    """Mathis read the other way, p = 1.5 / window²: what more flows share is the same, so each has less and loses more."""
+    one, many = (limited_link([flow(loss=0)] * number, 1000, 1000 * RTT) for number in (1, 8))
+    # One that grows from half of what there is room for to all of it sends 3/8 of its square between two losses.
+    assert one.loss == pytest.approx(8 / 3 / (2 * 1000 * RTT) ** 2, rel=0.1)
+    # Many take turns, and together they always have nearly all of it.
+    assert many.loss == pytest.approx(1.5 / (2 * 1000 * RTT / 8) ** 2, rel=0.1)
+    assert 0 < one.delay < many.delay <= RTT
+
+
+def test_of_a_link_with_room_only_chance_loses() -> None:
+    found = limited_link([flow(loss=0.01)] * 2, 1e5, 100)
+    assert (found.delay, found.loss) == (0, pytest.approx(0.01, rel=0.2))
+    assert limited_link([flow()] * 20, 1e5, 100).rates == limited_link([flow()] * 16, 8e4, 80).rates[:1] * 20
+    with pytest.raises(ParameterError, match="rate"):
+        limited_link([flow()], math.inf, 10)
 
 
 def test_flows_share_a_full_link() -> None:

@@ -93,21 +93,31 @@ def _phase(case: Case, total: float) -> float:
 def _rates(case: Case) -> tuple[float, ...]:
     """Of each flow, bit/s of payload."""
     bits = 8 * case.mss
-    flows = [
+    if case.room is None:
+        return tuple(bits * one for one in theory.limited_rates(limited_flows(case)))
+    return tuple(
+        bits * one for one in theory.limited_rates(limited_flows(case), case.room / bits, held(case))
+    )
+
+
+def limited_flows(case: Case) -> list[theory.LimitedFlow]:
+    """The flows of `case` with the limits that each has of its own."""
+    return [
         theory.LimitedFlow(
             algorithm=flow.algorithm,
             rtt=flow.rtt,
             loss=case.loss_rate,
             rto=flow.rtt + MIN_RTO,
             window=math.inf if case.in_flight is None else max(1.0, case.in_flight / case.mss),
-            pace=math.inf if case.paced_rate is None else case.paced_rate / bits,
+            pace=math.inf if case.paced_rate is None else case.paced_rate / (8 * case.mss),
         )
         for flow in case.flows
     ]
-    if case.room is None:
-        return tuple(bits * one for one in theory.limited_rates(flows))
-    queue = math.floor(case.buffer * case.ratio / case.mss)
-    return tuple(bits * one for one in theory.limited_rates(flows, case.room / bits, queue))
+
+
+def held(case: Case) -> int:
+    """Full segments for which the queue has room."""
+    return math.floor(case.buffer * case.ratio / case.mss)
 
 
 def _bbr(case: Case) -> tuple[float, ...]:
