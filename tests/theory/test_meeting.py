@@ -123,7 +123,7 @@ def test_windows_beyond_the_path_wait_in_the_queue() -> None:
 
 
 def test_the_losses_of_a_full_queue_follow_from_the_windows_for_which_there_is_room() -> None:
-    """Mathis read the other way, p = 1.5 / window²: what more flows share is the same, so each has less and loses more."""
+    """Mathis read the other way, p = 1.5 / window²: of several flows each has less of the room, and loses more."""
     one, many = (limited_link([flow(loss=0)] * number, 1000, 1000 * RTT) for number in (1, 8))
     # One that grows from half of what there is room for to all of it sends 3/8 of its square between two losses.
     assert one.loss == pytest.approx(8 / 3 / (2 * 1000 * RTT) ** 2, rel=0.1)
