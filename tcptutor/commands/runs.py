@@ -14,7 +14,8 @@ from tcptutor.analysis import report
 from tcptutor.columns import length, table
 from tcptutor.commands.output import print_json, print_lines, toned, warn, width
 from tcptutor.commands.report import FIDELITY
-from tcptutor.course.experiments import Catalogue, short_name
+from tcptutor.course.experiments import Catalogue
+from tcptutor.course.names import short_name
 from tcptutor.errors import JournalError, TutorError, UsageError, unknown
 from tcptutor.journal import Journal
 from tcptutor.run import Run, load

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from tcptutor.course.claims import Claim, ClaimRun, claim_run, problems, runs, seeds
-from tcptutor.course.experiments import Catalogue, module_folders
+from tcptutor.course.experiments import Catalogue, files_by_step, module_folders
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Module, Step
 from tcptutor.course.texts import all_texts
@@ -67,8 +67,7 @@ def pages(root: Path, target: str = "") -> Pages:
     found = []
     for module in modules:
         steps = _steps(module, wanted)
-        # Backwards: of two files with one id the first was read.
-        by_id = {path.stem[3:]: path for path in sorted(folders[module.id].glob("*.md"), reverse=True)}
+        by_id = files_by_step(folders[module.id])
         files.update({(module.id, step.id): by_id[step.id] for step in steps})
         found.append(structs.replace(module, steps=steps))
     return Pages(tuple(found), files)

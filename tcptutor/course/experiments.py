@@ -10,6 +10,7 @@ import msgspec
 
 from tcptutor import places, spec
 from tcptutor.course.files import ExperimentFile, LessonFile, numbered
+from tcptutor.course.names import short_name
 from tcptutor.errors import ContentError, ParameterError, UsageError, unknown
 
 _FEW = 10
@@ -22,9 +23,14 @@ def module_folders(root: Path) -> dict[str, Path]:
     return {entry[1]: path for path in folders if (entry := numbered(path.name))}
 
 
-def short_name(name: str) -> str:
-    """The second part of an experiment's full name."""
-    return name.rpartition("/")[2]
+def step_files(folder: Path) -> list[Path]:
+    """The files of a module's pages, in the order of their numbers."""
+    return sorted(folder.glob("[0-9][0-9]-*.md"))
+
+
+def files_by_step(folder: Path) -> dict[str, Path]:
+    """The files of a module's pages by their ids: of two with one id the first, which is the one that is read."""
+    return {path.stem[3:]: path for path in reversed(step_files(folder))}
 
 
 class _ExperimentTable(NamedTuple):

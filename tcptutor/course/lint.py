@@ -16,7 +16,7 @@ from tcptutor.course import claims, prose
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activity import Question
-from tcptutor.course.experiments import Catalogue, module_folders
+from tcptutor.course.experiments import Catalogue, files_by_step, module_folders, step_files
 from tcptutor.course.files import LessonFile
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Course, Module, Step
@@ -64,15 +64,14 @@ def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> I
             yield say("is empty", key)
     if module.minutes <= 0:
         yield say(f"{module.minutes} is not a time that a student can plan with", "minutes")
-    files = sorted(folder.glob("[0-9][0-9]-*.md"))
+    files = step_files(folder)
     for path in sorted(set(folder.glob("*.md")) - set(files)):
         yield _speaker(LessonFile(path, root))("is not read: a step is named like 02-one-lossy-flow.md")
     numbers = Counter(path.name[:2] for path in files)
     for path in files:
         if numbers[path.name[:2]] > 1:
             yield _speaker(LessonFile(path, root))("shares its number with another step: their order is open")
-    # Backwards: of two files with one id the first was read, so it shall win.
-    by_id = {path.stem[3:]: path for path in reversed(files)}
+    by_id = files_by_step(folder)
     for number, step in enumerate(module.steps):
         say = _speaker(LessonFile(by_id[step.id], root))
         yield from _step(step, module.id, catalogue, say)
@@ -140,10 +139,9 @@ OWN = claims.Claim(text="", of="link")
 def _files(course: Course, folders: dict[str, Path]) -> dict[tuple[str, str], Path]:
     """The pages' files by module and step."""
     return {
-        (module.id, path.stem[3:]): path
+        (module.id, step): path
         for module in course.modules
-        # Backwards: of two files with one id the first was read.
-        for path in sorted(folders[module.id].glob("[0-9][0-9]-*.md"), reverse=True)
+        for step, path in files_by_step(folders[module.id]).items()
     }
 
 

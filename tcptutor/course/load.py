@@ -13,10 +13,11 @@ from tcptutor.course.activities.run import ExperimentTable
 from tcptutor.course.activities.sweep import SweepFrontMatter
 from tcptutor.course.activity import Activity, Setting, Stage
 from tcptutor.course.claims import PageSetup
-from tcptutor.course.experiments import Catalogue, module_folders
+from tcptutor.course.experiments import Catalogue, module_folders, step_files
 from tcptutor.course.files import FORMAT_VERSION, CourseFile, LessonFile, ModuleFile, StepText, numbered
 from tcptutor.course.later import LaterExperiments, LaterSteps
 from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.names import qualified_name
 from tcptutor.errors import ContentError, ParameterError, UsageError
 from tcptutor.spec import Experiment
 
@@ -77,7 +78,7 @@ class OpenedCourse:
 
     def _module(self, id_: str, folder: Path) -> Module:
         head = LessonFile(folder / "module.toml", self._root).read(ModuleFile)
-        files = sorted(folder.glob("[0-9][0-9]-*.md"))
+        files = step_files(folder)
         return Module(
             id=id_,
             number=int(folder.name[:2]),
@@ -143,7 +144,7 @@ class OpenedCourse:
     def _experiment(
         self, module: str, file: LessonFile, key: str, name: str, overrides: Mapping[str, Setting]
     ) -> tuple[str, Experiment]:
-        full = name if "/" in name else f"{module}/{name}"
+        full = qualified_name(module, name)
         try:
             return full, self._catalogue.build(full, {each: str(value) for each, value in overrides.items()})
         except ParameterError as error:
@@ -165,7 +166,7 @@ def _setup(module: str, text: StepText) -> PageSetup | None:
     """What the page runs, by the table that says so."""
     for _, table in text.tables:
         if isinstance(table, ExperimentTable | SweepFrontMatter):
-            name = table.name if "/" in table.name else f"{module}/{table.name}"
+            name = qualified_name(module, table.name)
             if isinstance(table, ExperimentTable):
                 return PageSetup(name, table.set)
             return PageSetup(name, table.set, {table.axis: table.values, **table.along})

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tcptutor.course.activity import Setting
 from tcptutor.course.claims.claim import ARITHMETIC, MEASURED_SUBJECTS, Claim, Subject
+from tcptutor.course.names import qualified_name
 from tcptutor.errors import UsageError
 from tcptutor.spec import Experiment
 
@@ -56,7 +57,7 @@ def claim_run(claim: Claim, module: str, page: PageSetup | None, build: BuildExp
     """
     if claim.of == ARITHMETIC:
         return ClaimRun(None)
-    name, settings = _named(module, claim.experiment), dict(claim.set)
+    name, settings = qualified_name(module, claim.experiment), dict(claim.set)
     if not name:
         if page is None:
             raise UsageError("this page runs nothing: name an experiment")
@@ -64,7 +65,7 @@ def claim_run(claim: Claim, module: str, page: PageSetup | None, build: BuildExp
     of = build(name, _texts(settings))
     if claim.per is None:
         return ClaimRun(of)
-    other, over = _named(module, claim.per.experiment), dict(claim.per.set)
+    other, over = qualified_name(module, claim.per.experiment), dict(claim.per.set)
     if not other:
         over = {**claim.set, **over}
         over = over if claim.experiment or page is None else page.over(over)
@@ -116,10 +117,6 @@ def runs(claim: Claim, compared: ClaimRun) -> Iterator[Experiment]:
         yield compared.of
     if compared.per is not None and subject_per(claim) in MEASURED_SUBJECTS:
         yield compared.per
-
-
-def _named(module: str, name: str) -> str:
-    return name if not name or "/" in name else f"{module}/{name}"
 
 
 def _texts(settings: Mapping[str, Setting]) -> dict[str, str]:

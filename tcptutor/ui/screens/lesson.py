@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Input, Static
@@ -24,25 +24,15 @@ from tcptutor.ui.screens.activities import BOXES, SIDES
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.confirm import ConfirmScreen
 from tcptutor.ui.screens.lesson_answers import Answers
+from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, TYPED, TYPING
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.page.page import Page
 
-TYPING = (
-    FooterKey((("Tab", "tab"),), "next"),
-    FooterKey((("Esc", "escape"),), "leaves the field"),
-)
-"""Beside what Enter does."""
-TYPED = ("go", "run", "run_unpredicted", "stop", "hint", "again", "view", "turn", "digit")
-"""Their keys are letters, digits or arrows in a field."""
 CHART, TEXT = "-chart-only", "-text-only"
 VIEWS = ("", CHART, TEXT)
 """In two columns; in one, either the chart or the text has the room."""
-
-
-def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
-    return Binding(keys, action, word, priority=True, id=id, tooltip=tooltip)
 
 
 class LessonScreen(TutorScreen):
@@ -51,70 +41,8 @@ class LessonScreen(TutorScreen):
     AUTO_FOCUS = None
     # What a letter or an arrow does here comes before the widgets, so that keys which are typed fast keep their
     # order; in a field they are letters.
-    BINDINGS: ClassVar[list[BindingType]] = [
-        _key("left,p", "go(-1)", "previous page", "lesson.previous", "the page before"),
-        _key("right,n", "go(1)", "next page", "lesson.next", "the next page"),
-        _key(
-            "r",
-            "run",
-            "run",
-            "lesson.run",
-            "run the experiment; again: with new random losses, if the path has any",
-        ),
-        _key(
-            "R",
-            "run(True)",
-            "run the same",
-            "lesson.repeat",
-            "repeat the run with the same random losses",
-        ),
-        _key("s", "stop", "stop", "lesson.stop", "stop the run; what arrived is kept"),
-        _key(
-            "x",
-            "run_unpredicted",
-            "run without prediction",
-            "lesson.skip",
-            "run without a prediction, after a question",
-        ),
-        _key("h", "hint", "hint", "lesson.hint", "one more hint"),
-        _key("a", "again", "again", "lesson.again", "a question once more, with other numbers"),
-        _key("c", "view", "chart", "lesson.chart", "the chart or the text; where both fit, both as well"),
-        # Where the chart has the room, what reads the text brings it back.
-        Binding(
-            "tab",
-            "field",
-            "answer",
-            id="lesson.field",
-            tooltip="to the next thing to fill in; Shift+Tab back",
-        ),
-        Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),
-        _key("v", "turn", "view", "lesson.turn", "the chart, all models, each flow by itself"),
-        Binding(
-            "escape",
-            "back",
-            "home",
-            id="lesson.home",
-            tooltip="the list of modules; out of the field you type in",
-        ),
-        *(
-            Binding(f"{n}", f"digit('{n}')", show=False, priority=True, id=f"lesson.choice-{n}")
-            for n in range(10)
-        ),
-    ]
-    FOOTER = (
-        ("lesson.previous lesson.next", "page"),
-        ("lesson.field", "answer"),
-        ("lesson.run", "run"),
-        ("lesson.repeat", "same"),
-        ("lesson.stop", "stop"),
-        ("lesson.hint", "hint"),
-        ("lesson.again", "again"),
-        ("lesson.chart", "chart"),
-        ("lesson.turn", "view"),
-        ("app.keys", "keys"),
-        ("app.commands", "find"),
-        ("lesson.home", "home"),
-    )
+    BINDINGS: ClassVar[list[BindingType]] = BINDINGS
+    FOOTER = FOOTER
 
     def __init__(self, module: Module, step: Step, sitting: Sitting = Sitting.LEARN) -> None:
         super().__init__()

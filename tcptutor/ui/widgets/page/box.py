@@ -1,17 +1,14 @@
-"""What the box of every activity does on the page, and the entry field or the list that most of them have."""
+"""What the box of every activity does on the page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
-from textual.actions import SkipAction
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Static
 
 from tcptutor.course.activity import Activity
@@ -19,7 +16,6 @@ from tcptutor.course.record import Given
 from tcptutor.run import Run
 from tcptutor.ui.messages import HintWanted, OtherNumbersWanted
 from tcptutor.ui.study import MarkedResponse
-from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.page.text import Feedback, Hints, Offers, paragraphs
 
 A = TypeVar("A", bound=Activity)
@@ -236,179 +232,3 @@ class ActivityBox(Vertical, Generic[A]):
     def _blurred(self) -> None:
         self._said = False
         self._offer()
-
-
-class EntryBox(ActivityBox[A]):
-    """One whose response is typed into a field."""
-
-    LABEL: ClassVar[str] = "Your answer "
-
-    def placeholder(self) -> str:
-        """What stands in the empty field: never a value that might be the page's."""
-        return "a number"
-
-    def unit(self) -> str:
-        """The unit of a plain number, which stands behind the field; empty for none."""
-        return ""
-
-    def compose_entry(self) -> ComposeResult:
-        with Horizontal(classes="entry"):
-            yield Static(self.LABEL, classes="label")
-            yield Entry(self.placeholder(), self._enter_pressed, self.leave)
-            if self.unit():
-                yield Static(f" {self.unit()}", classes="unit", markup=False)
-
-    def to_entry(self) -> None:
-        if not self.final:
-            self.screen.set_focus(self.query_one(Entry))
-
-    def begin(self, text: str) -> bool:
-        """A number, or its first digit."""
-        if self.final:
-            return False
-        entry = self.query_one(Entry)
-        self.screen.set_focus(entry)
-        entry.insert_text_at_cursor(text)
-        return True
-
-    def answer(self) -> None:
-        self.query_one(Entry).enter()
-
-    def show_given(self, given: Given) -> None:  # noqa: ARG002  # it stands in what is told
-        self.query_one(".entry").display = not self.final
-
-    def clear(self) -> None:
-        self.query_one(Entry).clear()
-        self.query_one(".entry").display = True
-
-    def leave(self) -> None:
-        """Esc was pressed in the field."""
-        around = (each for each in self.ancestors if isinstance(each, Widget) and each.focusable)
-        self.screen.set_focus(next(around, None), scroll_visible=False)
-
-    def _enter_pressed(self) -> None:
-        if not self.final:
-            self.submit(self.query_one(Entry).value.strip())
-
-    def submit(self, text: str) -> None:
-        """Enter was pressed in the field."""
-        if text:
-            self.respond(text)
-
-
-class ListBox(ActivityBox[A], can_focus=True):
-    """One with a list of entries: arrows move a cursor, Space and the numbers take what is there, Enter answers."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        # All with priority, as the screen's are: keys that are typed fast keep their order.
-        Binding("up", "move(-1)", "up", show=False, priority=True, id="question.up"),
-        Binding("down", "move(1)", "down", show=False, priority=True, id="question.down"),
-        Binding("space", "pick_here", "choose", show=False, priority=True, id="question.choose"),
-        Binding("enter", "submit", "answer", show=False, priority=True, id="question.answer"),
-    ]
-
-    def __init__(self, activity: A) -> None:
-        super().__init__(activity)
-        self.cursor = 0
-        """The line that the keys speak of."""
-
-    # For subclasses
-
-    def lines(self) -> list[tuple[str, str, bool]]:
-        """A sign that says what became of it, its text, and whether it is taken, for each entry."""
-        raise NotImplementedError
-
-    HOW: ClassVar[str] = "Space or a number chooses, Enter answers"
-
-    def take(self) -> None:
-        """The entry at the cursor was chosen."""
-        raise NotImplementedError
-
-    def move(self, target: int) -> None:
-        """The cursor goes to the line `target`."""
-        self.cursor = target
-
-    def submit(self) -> None:
-        """Enter was pressed."""
-        raise NotImplementedError
-
-    # The same for all
-
-    def compose_entry(self) -> ComposeResult:
-        for number, (_sign, text, _taken) in enumerate(self.lines(), start=1):
-            yield EntryLine(text, number)
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.draw()
-
-    def on_entry_line_clicked(self, event: EntryLine.Clicked) -> None:
-        event.stop()
-        self.pick(event.number)
-
-    def answer(self) -> None:
-        self.action_submit()
-
-    def watch_has_focus(self, has_focus: bool) -> None:
-        super().watch_has_focus(has_focus)
-        self.draw()
-
-    def reveal(self, revealed: bool) -> None:
-        self.can_focus = revealed
-        super().reveal(revealed)
-
-    def pick(self, number: int) -> None:
-        if number < 1:
-            return
-        self.enter()
-        if not self.final and number <= len(self.lines()):
-            self.move(number - 1)
-            self.take()
-            self.draw()
-
-    def action_move(self, by: int) -> None:
-        target = self.cursor + by
-        if self.final or not 0 <= target < len(self.lines()):
-            raise SkipAction  # the page scrolls instead
-        self.move(target)
-        self.draw()
-
-    def action_pick_here(self) -> None:
-        self.pick(self.cursor + 1)
-
-    def action_submit(self) -> None:
-        if not self.final:
-            self.submit()
-
-    def draw(self) -> None:
-        for index, (line, entry) in enumerate(zip(self.query(EntryLine), self.lines(), strict=True)):
-            line.show(self.has_focus and not self.final and index == self.cursor, index + 1, *entry)
-
-
-class EntryLine(Horizontal):
-    """One of several entries: "› 2 ○ text". Shapes and words carry the meaning, colour repeats it."""
-
-    class Clicked(Message):
-        def __init__(self, number: int) -> None:
-            self.number = number
-            super().__init__()
-
-    def __init__(self, text: str, number: int) -> None:
-        super().__init__(classes="choice")
-        self._text, self._number = text, number
-
-    def on_click(self) -> None:
-        self.post_message(self.Clicked(self._number))
-
-    def compose(self) -> ComposeResult:
-        yield Static(classes="mark", markup=False)
-        yield Static(paragraphs(self._text), classes="text", markup=False)
-
-    def show(self, cursor: bool, number: int, sign: str, text: str, taken: bool) -> None:
-        """`sign` says what became of it."""
-        mark = Content.assemble(("›" if cursor else " ", "bold $primary"), f" {number} ", (sign, "bold"))
-        self.query_one(".mark", Static).update(mark, layout=False)
-        self.set_class(taken, "-chosen")
-        if text != self._text:
-            self._text = text
-            self.query_one(".text", Static).update(paragraphs(text))

@@ -6,7 +6,7 @@ from textual.content import Content
 
 from tcptutor.course.activities.choice import ChoiceQuestion
 from tcptutor.course.record import Given
-from tcptutor.ui.widgets.page.box import ListBox
+from tcptutor.ui.widgets.page.list_box import ListBox
 from tcptutor.ui.widgets.page.text import paragraphs
 
 FREE, CHOSEN = "○", "●"

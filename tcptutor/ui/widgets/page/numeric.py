@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from tcptutor.course.activities.numeric import Numeric
-from tcptutor.ui.widgets.page.box import EntryBox
+from tcptutor.ui.widgets.page.entry_box import EntryBox
 from tcptutor.ui.widgets.page.text import paragraphs
 
 

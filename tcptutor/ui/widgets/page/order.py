@@ -7,7 +7,7 @@ from textual.content import Content
 from tcptutor.course.activities.order import Order
 from tcptutor.course.record import Given
 from tcptutor.ui.study import MarkedResponse
-from tcptutor.ui.widgets.page.box import ListBox
+from tcptutor.ui.widgets.page.list_box import ListBox
 from tcptutor.ui.widgets.page.text import paragraphs
 
 FREE, TAKEN, MISPLACED = "·", "↕", "✗"

@@ -10,8 +10,9 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import Activity
 from tcptutor.course.record import Given
 from tcptutor.ui.study import MarkedResponse
-from tcptutor.ui.widgets.page.box import ActivityBox, EntryBox
+from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.entry import Entry
+from tcptutor.ui.widgets.page.entry_box import EntryBox
 from tcptutor.ui.widgets.page.text import paragraphs
 
 A = TypeVar("A", bound=Activity)

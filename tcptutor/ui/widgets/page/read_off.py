@@ -10,7 +10,7 @@ from tcptutor import units
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.record import Given
 from tcptutor.run import Run
-from tcptutor.ui.widgets.page.box import EntryBox
+from tcptutor.ui.widgets.page.entry_box import EntryBox
 from tcptutor.ui.widgets.page.text import paragraphs
 
 

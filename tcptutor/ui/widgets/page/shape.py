@@ -13,8 +13,8 @@ from textual.widgets import Static
 from tcptutor.course.activities.shape import Shape, ShapePrediction
 from tcptutor.course.record import Given
 from tcptutor.ui.study import MarkedResponse
-from tcptutor.ui.widgets.page.box import ListBox
 from tcptutor.ui.widgets.page.choice import CHOSEN, FREE
+from tcptutor.ui.widgets.page.list_box import ListBox
 from tcptutor.ui.widgets.page.predict import LEFT_OUT, PredictionBox
 from tcptutor.ui.widgets.page.text import inline, paragraphs
 

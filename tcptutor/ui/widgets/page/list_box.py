@@ -1,0 +1,134 @@
+"""The box of an activity whose response is taken from a list of entries."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.actions import SkipAction
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from tcptutor.ui.widgets.page.box import A, ActivityBox
+from tcptutor.ui.widgets.page.text import paragraphs
+
+
+class ListBox(ActivityBox[A], can_focus=True):
+    """One with a list of entries: arrows move a cursor, Space and the numbers take what is there, Enter answers."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # All with priority, as the screen's are: keys that are typed fast keep their order.
+        Binding("up", "move(-1)", "up", show=False, priority=True, id="question.up"),
+        Binding("down", "move(1)", "down", show=False, priority=True, id="question.down"),
+        Binding("space", "pick_here", "choose", show=False, priority=True, id="question.choose"),
+        Binding("enter", "submit", "answer", show=False, priority=True, id="question.answer"),
+    ]
+
+    def __init__(self, activity: A) -> None:
+        super().__init__(activity)
+        self.cursor = 0
+        """The line that the keys speak of."""
+
+    # For subclasses
+
+    def lines(self) -> list[tuple[str, str, bool]]:
+        """A sign that says what became of it, its text, and whether it is taken, for each entry."""
+        raise NotImplementedError
+
+    HOW: ClassVar[str] = "Space or a number chooses, Enter answers"
+
+    def take(self) -> None:
+        """The entry at the cursor was chosen."""
+        raise NotImplementedError
+
+    def move(self, target: int) -> None:
+        """The cursor goes to the line `target`."""
+        self.cursor = target
+
+    def submit(self) -> None:
+        """Enter was pressed."""
+        raise NotImplementedError
+
+    # The same for all
+
+    def compose_entry(self) -> ComposeResult:
+        for number, (_sign, text, _taken) in enumerate(self.lines(), start=1):
+            yield EntryLine(text, number)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.draw()
+
+    def on_entry_line_clicked(self, event: EntryLine.Clicked) -> None:
+        event.stop()
+        self.pick(event.number)
+
+    def answer(self) -> None:
+        self.action_submit()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        super().watch_has_focus(has_focus)
+        self.draw()
+
+    def reveal(self, revealed: bool) -> None:
+        self.can_focus = revealed
+        super().reveal(revealed)
+
+    def pick(self, number: int) -> None:
+        if number < 1:
+            return
+        self.enter()
+        if not self.final and number <= len(self.lines()):
+            self.move(number - 1)
+            self.take()
+            self.draw()
+
+    def action_move(self, by: int) -> None:
+        target = self.cursor + by
+        if self.final or not 0 <= target < len(self.lines()):
+            raise SkipAction  # the page scrolls instead
+        self.move(target)
+        self.draw()
+
+    def action_pick_here(self) -> None:
+        self.pick(self.cursor + 1)
+
+    def action_submit(self) -> None:
+        if not self.final:
+            self.submit()
+
+    def draw(self) -> None:
+        for index, (line, entry) in enumerate(zip(self.query(EntryLine), self.lines(), strict=True)):
+            line.show(self.has_focus and not self.final and index == self.cursor, index + 1, *entry)
+
+
+class EntryLine(Horizontal):
+    """One of several entries: "› 2 ○ text". Shapes and words carry the meaning, colour repeats it."""
+
+    class Clicked(Message):
+        def __init__(self, number: int) -> None:
+            self.number = number
+            super().__init__()
+
+    def __init__(self, text: str, number: int) -> None:
+        super().__init__(classes="choice")
+        self._text, self._number = text, number
+
+    def on_click(self) -> None:
+        self.post_message(self.Clicked(self._number))
+
+    def compose(self) -> ComposeResult:
+        yield Static(classes="mark", markup=False)
+        yield Static(paragraphs(self._text), classes="text", markup=False)
+
+    def show(self, cursor: bool, number: int, sign: str, text: str, taken: bool) -> None:
+        """`sign` says what became of it."""
+        mark = Content.assemble(("›" if cursor else " ", "bold $primary"), f" {number} ", (sign, "bold"))
+        self.query_one(".mark", Static).update(mark, layout=False)
+        self.set_class(taken, "-chosen")
+        if text != self._text:
+            self._text = text
+            self.query_one(".text", Static).update(paragraphs(text))
