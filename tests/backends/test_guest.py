@@ -15,7 +15,7 @@ from tcptutor import theory
 from tcptutor.backends.guest import machine, sizes
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import AgentDied, ImageDamaged, KernelLacks
+from tcptutor.errors import AgentDied, ImageDamaged, KernelLacks, LabError
 from tcptutor.lab.protocol import Samples
 from tcptutor.spec import Hosts
 from tests import leftovers
@@ -261,6 +261,21 @@ async def test_a_snapshot_that_cannot_be_read_says_what_to_do(
     with pytest.raises(ImageDamaged, match="tcptutor setup"):
         await backend.open()
     await backend.close()
+
+
+async def test_a_machine_that_is_too_busy_is_not_taken_for_a_damaged_snapshot(
+    snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = GuestBackend("virtual", snapshots)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(machine, "_START_TIMEOUT", 0.0)
+            with pytest.raises(LabError, match=r"too busy .* try again") as refused:
+                await backend.open()
+            assert not isinstance(refused.value, ImageDamaged)
+        assert (await backend.open()).backend == "guest"
+    finally:
+        await backend.close()
 
 
 @pytest.mark.parametrize("damage", ["cut", "missing", "other version"])

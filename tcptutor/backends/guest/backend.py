@@ -45,8 +45,8 @@ class GuestBackend:
             self._next = asyncio.create_task(self._restore(self._manifest))
         try:
             await asyncio.shield(self._next)
-        except ImageDamaged:
-            # Another call looks again: setup may have built a snapshot meanwhile.
+        except (ImageDamaged, LabError):
+            # Another call looks again: setup may have built a snapshot meanwhile, or the machine be less busy.
             self._next = self._manifest = None
             raise
         return self._manifest.environment
@@ -63,7 +63,9 @@ class GuestBackend:
     async def _restore(self, manifest: Manifest) -> Machine:
         try:
             return await self._restore_once(manifest)
-        except LabError:
+        except LabError as first:
+            if isinstance(first.__cause__, TimeoutError):
+                raise  # this machine is busy: nothing is wrong with the snapshot
             # A killed QEMU and a damaged snapshot look alike: only the damage is there the second time.
             try:
                 return await self._restore_once(manifest)

@@ -33,6 +33,9 @@ _EXACT_BELOW = 0x7000_0000
 and takes that for what the first piece of the run has added, a signed number: from 2^31 on it ends itself."""
 _COUNT_TIMEOUT = 300.0
 """The guest waits with 200 million instructions a second, on a slow machine with fewer."""
+_START_TIMEOUT = 60.0
+"""How long QEMU may take until it answers, and until it has read a snapshot, s: below one on a quiet machine."""
+_BUSY = "this machine is too busy for the guest to start: end other programs, then try again"
 
 _KERNEL_WORDS = (
     "quiet panic=-1 random.trust_cpu=off mitigations=off nokaslr norandmaps randomize_kstack_offset=off "
@@ -131,9 +134,11 @@ class Machine:
         self._console_task = asyncio.create_task(self._read_console())
         _, self._writer = await asyncio.open_unix_connection(sock=agent)
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(_START_TIMEOUT):
                 await self._monitor.connect(monitor)
-        except (QMPError, TimeoutError, OSError) as error:
+        except TimeoutError as error:
+            raise LabError(_BUSY) from error
+        except (QMPError, OSError) as error:
             raise LabError(f"QEMU does not start: {self.last_words() or error}") from error
 
     async def _read_console(self) -> None:
@@ -164,14 +169,14 @@ class Machine:
         async with packing.unpacked(snapshot) as pipe:
             await self.start(mode, ["-incoming", f"fd:{pipe}"], [pipe])
             try:
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(_START_TIMEOUT):
                     while True:
                         status = (await self.execute("query-status"))["status"]
                         if status != "inmigrate":
                             break
                         await asyncio.sleep(0.01)
             except TimeoutError as error:
-                raise LabError("the snapshot cannot be read in time") from error
+                raise LabError(_BUSY) from error
             if status != "paused":
                 raise LabError(f"the snapshot leaves QEMU {status}")
         self._memory.skip()
