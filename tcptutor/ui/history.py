@@ -35,6 +35,8 @@ class RunHistory:
         if not run.complete or live.report is None:
             return
         rtts = [flow.mean_rtt_s for flow in run.flows if flow.mean_rtt_s]
+        several = len(live.report.flows) > 1
+        covs = [flow.cov for flow in live.report.flows if flow.cov is not None]
         figures = RunBefore(
             id=run.id,
             seed=run.experiment.seed,
@@ -42,6 +44,8 @@ class RunHistory:
             points=tuple(_by_second(live.rates)),
             mean_rtt_s=sum(rtts) / len(rtts) if rtts else 0.0,
             retransmits=live.report.retransmits,
+            jain_index=live.report.jain_index if several else None,
+            cov=sum(covs) / len(covs) if several and covs else None,
         )
         page = self._pages.setdefault((live.module, live.step), {})
         page[run.id] = PageRun(run.started, run.experiment, figures)

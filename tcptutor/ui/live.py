@@ -28,6 +28,10 @@ class RunBefore:
     """Over all flows; 0 where none was measured."""
     retransmits: int = 0
     """Segments sent again, of all flows."""
+    jain_index: float | None = None
+    """Of the flows' shares; None for one flow, which has nothing to share."""
+    cov: float | None = None
+    """Of a flow's own seconds, the mean over several flows; None for one flow, and for too few seconds."""
 
 
 @dataclass

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import msgspec
+from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from tcptutor.journal import Journal
@@ -14,6 +15,7 @@ from tcptutor.ui import reading
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.history import MOST, RunHistory
 from tcptutor.ui.live import Live, RunBefore
+from tcptutor.ui.widgets.page.runs import RunsTable
 from tests.journal.conftest import predict
 
 from .fakes import GUEST, recorded
@@ -159,3 +161,31 @@ async def test_only_runs_that_chance_alone_sets_apart_stand_beside_one() -> None
     assert history.of(first) is not None
     assert history.latest("one-flow", "elsewhere") is None
     assert eight().beside == ""
+
+
+class Table(App[None]):
+    """Nothing but the table of runs, as wide as on the smallest terminal."""
+
+    def compose(self) -> ComposeResult:
+        yield RunsTable()
+
+
+async def test_several_flows_stand_beside_others_with_how_equal_and_how_steady_they_were() -> None:
+    history = RunHistory()
+    lives = [await reading.measured(*STEP, recorded(each.experiment)) for each in (lossy(), eight())]
+    for live in lives:
+        history.add(live)
+    one, several = (history.of(live).figures for live in lives)
+    assert (one.jain_index, one.cov) == (None, None)
+    async with Table().run_test(size=(80, 24)) as pilot:
+        runs = pilot.app.query_one(RunsTable)
+        runs.show([("page 2", None), ("run 1", one), ("this run", several)], "")
+        await pilot.pause()
+        head, nothing, alone, last = str(runs.render()).splitlines()
+        assert head.split()[-3:] == ["resent", "Jain", "CoV"]
+        assert nothing.rstrip().endswith("not run yet")
+        assert alone.split()[-2:] == ["–", "–"]
+        assert last.split()[-2:] == [f"{several.jain_index:.3f}", f"{several.cov:.2f}"]
+        runs.show([("run 1", one), ("this run", one)], "")
+        await pilot.pause()
+        assert "Jain" not in str(runs.render())

@@ -12,6 +12,8 @@ from tcptutor.columns import table
 from tcptutor.ui.live import RunBefore
 
 HEAD = ("Your runs", "throughput", "RTT", "resent")
+SEVERAL = ("Jain", "CoV")
+"""Where a run has several flows: how equal these are, and how steady."""
 NOT_YET = "not run yet"
 GAPS = (4, 2, 1)
 """Blanks between two columns, as many as there is room for."""
@@ -38,7 +40,9 @@ class RunsTable(Static):
     def _draw(self) -> None:
         if not self._rows:
             return
-        cells = [HEAD, *(_cells(*row) for row in self._rows)]
+        several = any(run and run.jain_index is not None for _, run in self._rows)
+        head = (*HEAD, *SEVERAL) if several else HEAD
+        cells = [head, *(_cells(*row)[: len(head)] for row in self._rows)]
         # Words at the left, numbers at the right.
         width = max(len(name) for name, *_ in cells)
         cells = [(name.ljust(width), *numbers) for name, *numbers in cells]
@@ -46,13 +50,15 @@ class RunsTable(Static):
             lines = table(cells, indent=0, gap=gap, right=True)
             if max(map(len, lines)) <= self.content_size.width:
                 break
-        head, *others, last = lines
-        styled = [Content.styled(head, "bold $primary"), *map(Content, others), Content.styled(last, "bold")]
+        first, *others, last = lines
+        styled = [Content.styled(first, "bold $primary"), *map(Content, others), Content.styled(last, "bold")]
         self.update(Content("\n").join([*styled, *([Content(self._spread)] if self._spread else [])]))
 
 
 def _cells(name: str, run: RunBefore | None) -> tuple[str, ...]:
     if run is None:
-        return name, NOT_YET, "", ""
+        return name, NOT_YET, "", "", "", ""
     rtt = units.seconds(run.mean_rtt_s) if run.mean_rtt_s else "–"
-    return name, units.rate(run.throughput_bps), rtt, f"{run.retransmits}"
+    jain = "–" if run.jain_index is None else f"{run.jain_index:.3f}"
+    cov = "–" if run.cov is None else f"{run.cov:.2f}"
+    return name, units.rate(run.throughput_bps), rtt, f"{run.retransmits}", jain, cov
