@@ -24,8 +24,9 @@ def recorded(name: str) -> Run:
     return load(RECORDED / f"{name}.tcprun")
 
 
-ONE_LOSSY, FOUR_LOSSY, LINK_OF_EIGHT, WINDOW, EIGHT_WINDOWS = (
-    "one-lossy-flow", "four-lossy-flows", "eight-flows-one-link", "one-small-window", "eight-small-windows",
+ONE_LOSSY, FOUR_LOSSY, IN_A_ROW, LINK_OF_EIGHT, WINDOW, EIGHT_WINDOWS = (
+    "one-lossy-flow", "four-lossy-flows", "losses-in-bursts", "eight-flows-one-link", "one-small-window",
+    "eight-small-windows",
 )  # fmt: skip
 
 
@@ -39,6 +40,7 @@ ONE_LOSSY, FOUR_LOSSY, LINK_OF_EIGHT, WINDOW, EIGHT_WINDOWS = (
         (ONE_LOSSY, 0.895e6, "that is the formula with p = 0.1, 10 times too little; 0.1 % is 0.001; "),
         (ONE_LOSSY, 11.9e6, "that is the rate at the window's peaks"),
         (FOUR_LOSSY, 9e6, "that is what one of the 4 flows gets by loss, 4.2 times too little; "),
+        (IN_A_ROW, 2.3e6, "that is the formula with each lost segment for itself, p = 0.9 %, "),
         (LINK_OF_EIGHT, 71.6e6, "that is 8 × 8.96 Mbit/s, 50 % too much; the link carries less; the link binds, "),
         (LINK_OF_EIGHT, 9e6, "that is what one of the 8 flows gets by loss"),
         (WINDOW, 40e6, "that is the link's rate, which takes a window of a BDP"),
@@ -160,6 +162,7 @@ def test_there_are_many_kinds_of_mistakes() -> None:
         experiment(rate="20 Mbit/s", queue="20 kB"),
         experiment(rate="20 Mbit/s"),
         experiment(pacing="3 Mbit/s", streams="2"),
+        experiment(loss="0.9 %", loss_burst="3"),
     ]
     kinds = {one.kind for each in made for one in candidates(each)}
     assert kinds >= {
@@ -168,7 +171,7 @@ def test_there_are_many_kinds_of_mistakes() -> None:
         "random-loss where another binds", "one way for the round trip", "twice the round trip",
         "percent for a fraction", "fraction for percent", "loss times flows", "queue counted", "C = 1",
         "root forgotten", "no loss in it", "peak for mean", "least for mean", "bytes for bits", "bits for bytes",
-        "prefix", "decimal point",
+        "prefix", "decimal point", "segments for events",
     }  # fmt: skip
 
 

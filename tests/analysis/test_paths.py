@@ -221,6 +221,8 @@ def test_shares_of_a_full_link() -> None:
     near, far = expect(experiment(pairs=2, pair_delays="0 s, 50 ms")).flows
     assert near + far == pytest.approx(LINK)
     assert 1 < near / far < 4
+    by_chance = expect(experiment(pairs=2, pair_delays="0 s, 50 ms", qdisc="red", queue="0.1 BDP")).flows
+    assert 1.8 < by_chance[0] / by_chance[1] < 2, "all lose the same share at RED: the rates are as 1/rtt"
     fair = expect(experiment(pairs=2, pair_delays="0 s, 50 ms", qdisc="fq", queue="4 BDP"))
     assert fair.flows[0] == pytest.approx(fair.flows[1])
     made = experiment(streams="2", algorithms="reno, bbr")

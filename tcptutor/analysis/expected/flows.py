@@ -22,6 +22,9 @@ OVERFLOW_ERROR = 0.3
 _SYNCHRONY = 1.5
 """Between 1, flows that lose by chance, and 2, flows that lose together (Lakshman, Madhow 1997)."""
 
+_BY_CHANCE = 1.0
+"""RED drops by chance, so all flows lose the same share."""
+
 
 def own_limits(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
     """The least of each flow's own limits, bit/s; infinite for a flow that only the link stops."""
@@ -33,7 +36,7 @@ def shares(case: Case, believed: Sequence[Candidate], total: float) -> tuple[flo
     """Of `total` bit/s what each flow gets; empty where no closed form says how flows share a link.
 
     Flows that stay below their part of the link keep their own limit; the others divide the rest equally if they
-    are alike or the queue serves them in turn, and Reno flows of several round trips as 1/rtt^1.5.
+    are alike or the queue serves them in turn, and Reno flows of several round trips as 1/rtt^1.5, at RED as 1/rtt.
     """
     limits = own_limits(case, believed)
     if math.fsum(limits) <= total * (1 + 1e-9):
@@ -58,7 +61,8 @@ def _weights(case: Case) -> tuple[float, ...]:
     if len(case.kinds) == 1 or case.fair or case.algorithm != "reno":
         return (1.0,) * case.number
     queued = 8 * case.buffer / case.rate / 2 if case.rate else 0.0
-    return theory.rtt_shares((flow.rtt + queued for flow in case.flows), power=_SYNCHRONY)
+    power = _BY_CHANCE if case.qdisc == "red" else _SYNCHRONY
+    return theory.rtt_shares((flow.rtt + queued for flow in case.flows), power=power)
 
 
 def _fights(flows: set[FlowCase], case: Case) -> bool:

@@ -29,6 +29,9 @@ _LINK_IDLE = 0.75
 """What one Reno flow uses of a link without a queue."""
 
 
+_ONE_CUT = "losses in a row cut the window once"
+
+
 @dataclass(frozen=True)
 class Mistake:
     """A value that is not the experiment's throughput, and what it is instead."""
@@ -164,6 +167,9 @@ def _of_law(case: Case, law: _Law, cause: LimitedBy) -> Iterator[Mistake]:
             if wrong < 0.5:
                 given, right = f"the formula with p = {wrong:.2g}", f"{units.percent(loss)} is {loss:.2g}"
                 yield Mistake(kind, number * law.of(wrong, rtt), given, right)
+        if case.loss > loss:
+            segments = f"the formula with each lost segment for itself, p = {units.percent(case.loss)}"
+            yield Mistake("segments for events", number * law.of(case.loss, rtt), segments, _ONE_CUT)
         if number > 1 and number * loss < 0.5:
             shared = f"the formula with {number} times the loss"
             own = f"each flow loses {units.percent(loss)} of its own"
