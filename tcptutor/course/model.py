@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
@@ -60,6 +61,12 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         if self.sweep is not None:
             return self.sweep.experiments
         return (self.experiment.experiment,) if self.experiment else ()
+
+    def asked_of(self, activity: Activity) -> Experiment | None:
+        """What a prediction is about: of a sweep the run at the value that is asked for, else the first of all."""
+        if self.sweep is not None and isinstance(activity, Predict) and activity.at in self.sweep.values:
+            return self.sweep.experiments[self.sweep.values.index(activity.at)]
+        return next(iter(self.experiments), None)
 
     def has_run(self, page: PageRecord) -> bool:
         """Whether what is run here went to its end: of a sweep all of it."""

@@ -175,7 +175,7 @@ class Study:
 
     def doubt(self, activity: Activity, given: Given) -> str:
         """Why it should be asked about before it is locked; empty for no reason. Raises UsageError."""
-        return activity.doubt(given, next(iter(self.step.experiments), None))
+        return activity.doubt(given, self.step.asked_of(activity))
 
     def skip(self, activity: Activity) -> None:
         """Leave it out, for good."""

@@ -50,7 +50,9 @@ def wall(run: Experiment) -> float:
     sent = rate * run.seconds / 8
     if flows.bytes is not None:
         sent = min(sent, flows.bytes * run.total_streams)
-    return START + sent / min(run.segment, flows.length or run.segment) / SEGMENTS
+    # A datagram has the length of a write; TCP gathers small writes into full segments.
+    packet = min(run.segment, flows.length or run.segment) if flows.udp_streams else run.segment
+    return START + sent / packet / SEGMENTS
 
 
 def runs_of(module: Module) -> dict[str, Experiment]:

@@ -151,3 +151,12 @@ def test_a_predicted_knee_is_compared_with_runs_and_model() -> None:
 def test_without_a_sweep_a_prediction_is_told_nothing() -> None:
     predict = load(EXAMPLES).modules[1].steps[0].of(Predict)[0]
     assert predict.mark("20 kB").feedback == ""
+
+
+@pytest.mark.parametrize(("typed", "asked"), [("9.56", False), ("2000", True)])
+def test_a_prediction_at_a_value_is_asked_about_by_the_link_at_that_value(typed: str, asked: bool) -> None:
+    """The first of the links of that page has 300 kbit/s, the one that is asked about 10 Mbit/s."""
+    steps = (step for module in load().modules for step in module.steps)
+    page = next(step for step in steps if step.id == "the-rate-of-the-link")
+    predict = next(each for each in page.activities if isinstance(each, Predict))
+    assert bool(predict.doubt(typed, page.asked_of(predict))) == asked
