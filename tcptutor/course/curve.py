@@ -8,7 +8,7 @@ from statistics import fmean
 import msgspec
 
 from tcptutor import units
-from tcptutor.course.measures import MEASURES, MeasureName
+from tcptutor.course.measures import MEASURES, MeasureName, answer_near
 from tcptutor.run import Run
 
 
@@ -96,13 +96,8 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
             from tcptutor.analysis import answered  # noqa: PLC0415  # the course loads without the analysis
 
             return answered(value, run, tolerance)
-        measure, had = MEASURES[self.measure], self.means[here]
-        written, said = measure.written(value), f"your runs had {measure.written(had)}"
-        if self.expected:
-            said += f", the model {measure.written(self.expected[here])}"
-        if abs(value - had) <= tolerance * abs(had):
-            return f"{written} is right within ±{units.percent(tolerance)}: {said}."
-        return f"{written} is too {'much' if value > had else 'little'}: {said}."
+        by_models = self.expected[here] if self.expected else None
+        return answer_near(self.measure, value, self.means[here], by_models, tolerance, "your runs")
 
     @property
     def _cost(self) -> bool:

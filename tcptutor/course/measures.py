@@ -1,4 +1,4 @@
-"""The quantities that a sweep draws against its axis, each as one number of a run."""
+"""The quantities that a sweep draws against its axis, or a prediction is of, each as one number of a run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tcptutor import units
 from tcptutor.run import Run
+from tcptutor.spec import Experiment
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Report
@@ -69,3 +70,35 @@ def measured(name: MeasureName, run: Run) -> float | None:
     from tcptutor.analysis import report  # noqa: PLC0415  # the course loads without the analysis
 
     return MEASURES[name].of(report(run))
+
+
+def expected(name: MeasureName, experiment: Experiment) -> float | None:
+    """What the models have of that quantity, in base units; None where none speaks of it."""
+    from tcptutor.analysis import expect, expect_queue  # noqa: PLC0415
+
+    match name:
+        case "throughput":
+            return expect(experiment).binding.throughput_bps
+        case "rtt" | "loss-rate":
+            queue = expect_queue(experiment)
+            if queue is None:
+                return None
+            return queue.rtt_s if name == "rtt" else queue.loss_rate
+        case _:
+            return None
+
+
+def answer_near(
+    name: MeasureName, value: float, had: float, by_models: float | None, tolerance: float, whose: str
+) -> str:
+    """What a prediction of `value` is told beside what `whose` run or runs had, and the models; all in base units.
+
+    Right within ± `tolerance`, relative.
+    """
+    measure = MEASURES[name]
+    written, said = measure.written(value), f"{whose} had {measure.written(had)}"
+    if by_models is not None:
+        said += f", the model {measure.written(by_models)}"
+    if abs(value - had) <= tolerance * abs(had):
+        return f"{written} is right within ±{units.percent(tolerance)}: {said}."
+    return f"{written} is too {'much' if value > had else 'little'}: {said}."

@@ -19,9 +19,9 @@ def algorithm(name: str) -> str:
 
 
 def experiment_line(experiment: Experiment, width: int | None = None) -> str:
-    """What is set up, in one line: "Reno · 100 Mbit/s · 20 ms · loss 0.1 % · buffer 244 KiB".
+    """What is set up, in one line: "Reno · 100 Mbit/s · 20 ms · loss 0.1 % · queue 244 KiB".
 
-    Where it would be longer than `width`, the last things are left out: the buffer, which every path has, is the first.
+    Where it would be longer than `width`, the last things are left out: the queue, which every path has, is the first.
     """
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
     parts = [algorithm(hosts.algorithm)]
@@ -40,7 +40,7 @@ def experiment_line(experiment: Experiment, width: int | None = None) -> str:
     if hosts.mtu != 1500:
         parts.append(f"MTU {hosts.mtu}")
     if path.rate:
-        parts.append(f"buffer {units.size(path.queue)}")
+        parts.append(f"queue {units.size(path.queue)}")
     while width is not None and len(" · ".join(parts)) > width and len(parts) > 1:
         parts.pop()
     return " · ".join(parts)
@@ -92,3 +92,15 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
     kept = re.sub(r"(?<=\d) (?=%|\w*bit/s|[mµn]?s\b|[KMG]?i?B\b)", "\N{NO-BREAK SPACE}", text)
     lines = textwrap.wrap(kept, max(width, 20), initial_indent=indent, subsequent_indent=indent)
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+
+
+def drawn_by_chance(experiment: Experiment) -> str:
+    """What each seed draws anew: "losses", "chances" of other kinds, or nothing."""
+    path = experiment.path
+    if (
+        path.loss
+        or path.reverse_loss
+        or any(change.name == "loss" and change.value for change in path.changes)
+    ):
+        return "losses"
+    return "chances" if path.jitter or path.reorder or path.duplicate or path.qdisc != "fifo" else ""

@@ -250,7 +250,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         value = units.parse(typed_text(given, self.example), self.unit, self.plain_unit)
         right = units.parse(self.answer, self.unit)
         if is_close(value, right, relative=self.tolerance):
-            return Mark(correct=True, feedback=f"Right: {self.answer}.")
+            return Mark(correct=True, feedback=f"The answer is {self.answer}.")
         known = self._slip(value)
         if known:
             return Mark(correct=False, feedback=known.feedback)

@@ -23,8 +23,10 @@ from tcptutor.course.activity import (
     hint_problems,
     typed_text,
 )
+from tcptutor.course.measures import MEASURES, MeasureName, answer_near, expected, measured
 from tcptutor.course.record import Given, PageRecord
 from tcptutor.errors import UnitError
+from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
 _PLAIN_RANGE = (1, 1000)
@@ -49,9 +51,11 @@ class Predict(Activity, frozen=True, kw_only=True):
 
     ask: str
     unit: Literal["rate", "time", "ratio", "size", "count", "number"] = "rate"
-    """The kind of quantity; a rate is compared with the measured aggregate throughput."""
+    """The kind of quantity."""
     plain: str = ""
     """The unit of a number without one, which the field shows; by default Mbit/s, ms, % or kB."""
+    measure: MeasureName = "throughput"
+    """On the page of one run: what of it is predicted."""
     tolerance: float = 0.1
     """Relative difference from model or run up to which it is called right."""
     hints: tuple[str, ...] = ()
@@ -80,6 +84,8 @@ class Predict(Activity, frozen=True, kw_only=True):
             units.parse(f"1 {self.plain_unit}", self.unit)
         except UnitError as error:
             return "plain", str(error)
+        if self.of and self.measure != "throughput":
+            return "measure", "is said by the sweep: leave it out"
         if bool(self.at) != (self.of == "at"):
             return "at", 'belongs to of = "at": the value of the sweep\'s axis that is asked about'
         return None
@@ -87,6 +93,9 @@ class Predict(Activity, frozen=True, kw_only=True):
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         if experiment is None:
             yield "", "there is no experiment on this page, so it is never used"
+        elif not self.of and (kind := MEASURES[self.measure].kind) != self.unit:
+            reason = f"a prediction in {self.unit} cannot be of {self.measure}, which is a {kind}"
+            yield "unit", f"{reason}: say with `measure` what of the run it is"
         yield from hint_problems(self.hints)
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
@@ -141,13 +150,23 @@ class Predict(Activity, frozen=True, kw_only=True):
         if self.of:
             told = context.curve.answer(value, self.at, self.tolerance) if context.curve else ""
             return Mark(correct=None, value=value, feedback=told)
-        if context.run is None or self.unit != "rate":
+        if context.run is None:
             return Mark(correct=None, value=value)
+        if self.measure != "throughput":
+            return self._mark_measure(value, context.run)
         # Only once there is a run: the models are not needed to read a course.
         from tcptutor.analysis import answer_of  # noqa: PLC0415
 
         answer = answer_of(value, context.run, self.tolerance)
         return Mark(correct=None, value=value, feedback=answer.text, measured=answer.measured_bps or None)
+
+    def _mark_measure(self, value: float, run: Run) -> Mark:
+        had = measured(self.measure, run)
+        if had is None:
+            return Mark(correct=None, value=value)
+        by_models = expected(self.measure, run.experiment)
+        told = answer_near(self.measure, value, had, by_models, self.tolerance, "the run")
+        return Mark(correct=None, value=value, feedback=told, measured=had or None)
 
     def is_done(self, page: PageRecord) -> bool:
         return page.activity(self.id).first is not None

@@ -51,16 +51,8 @@ def _again(experiment: Experiment, recorded: bool) -> str:
     """What the keys for another run do; where chance has no part, both give the same."""
     if recorded:
         return "r plays it again."
-    path = experiment.path
-    if (
-        path.loss
-        or path.reverse_loss
-        or any(change.name == "loss" and change.value for change in path.changes)
-    ):
-        return "r draws new losses, R repeats"
-    if path.jitter or path.reorder or path.duplicate or path.qdisc != "fifo":
-        return "r draws new chances, R repeats"
-    return "r runs it again."
+    drawn = words.drawn_by_chance(experiment)
+    return f"r draws new {drawn}, R repeats" if drawn else "r runs it again."
 
 
 def why(live: Live, width: int) -> list[Line]:

@@ -85,8 +85,16 @@ def _status(live: LiveSweep, width: int) -> Iterator[Line]:
         yield from paragraph("✓ ", GOOD, "played: not run now. r plays it again, v is the table.", width)
     else:
         took = f" in {live.wall_s:.0f} s" if live.wall_s else ""
-        more = "r measures each value once more, v is the table."
+        more = f"{_again(live)}, v is the table."
         yield from paragraph("✓ ", GOOD, f"{live.total} runs{took}. {more}", width)
+
+
+def _again(live: LiveSweep) -> str:
+    """What r does; on the virtual clock runs without chance are equal."""
+    if any(words.drawn_by_chance(each) for each in live.activity.experiments):
+        return "r measures each value once more"
+    exact = live.environment is not None and live.environment.clock == "virtual"
+    return "r runs them again" + (", with the same result: nothing is by chance" if exact else "")
 
 
 def _knee(live: LiveSweep, scene: CurveScene, predict: Predict | None, width: int) -> Iterator[Line]:
