@@ -108,5 +108,11 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
         return units.percent(self.share)
 
     def _is_at(self, value: float, knee: int) -> bool:
-        """Whether it is that knee, or in the gap before it, in which nothing was measured."""
+        """Whether it is that knee, or in the gap in which nothing was measured and the curve turns.
+
+        What grows up to its knee may turn in the gap before it; a cost, which rises from there on, in the gap after it.
+        """
+        if self._cost:
+            after = self.xs[knee + 1] if knee + 1 < len(self.xs) else float("inf")
+            return self.xs[knee] <= value < after
         return (self.xs[knee - 1] if knee else float("-inf")) < value <= self.xs[knee]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from tcptutor.backends import replay
 from tcptutor.course import MarkContext, lint, load
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.sweep import SweepActivity
-from tcptutor.course.curve import knee
+from tcptutor.course.curve import MeasuredCurve, knee
 from tcptutor.errors import ContentError
+from tcptutor.run import load as load_run
 
 from .conftest import EXAMPLES
 
@@ -160,3 +163,43 @@ def test_a_prediction_at_a_value_is_asked_about_by_the_link_at_that_value(typed:
     page = next(step for step in steps if step.id == "the-rate-of-the-link")
     predict = next(each for each in page.activities if isinstance(each, Predict))
     assert bool(predict.doubt(typed, page.asked_of(predict))) == asked
+
+
+def test_a_cost_turns_in_the_gap_after_its_knee() -> None:
+    """Lost datagrams at five numbers of flows: nothing up to 2, much at 5; nobody has measured 3 and 4."""
+    curve = MeasuredCurve(
+        kind="number",
+        values=("1", "2", "5", "10"),
+        xs=(1, 2, 5, 10),
+        measure="udp-loss",
+        share=0.25,
+        measured=((0.01,), (0.01,), (0.04,), (0.09,)),
+    )
+    assert curve.knee == 1
+    assert "4 is right: your runs have the knee at 2" in curve.answer(4, "", 0.1)
+    assert "1.5 is too early" in curve.answer(1.5, "", 0.1)
+    assert "5 is too late" in curve.answer(5, "", 0.1)
+
+
+def test_a_prediction_of_an_rtt_is_answered_by_the_run_and_the_models() -> None:
+    page = next(step for module in load().modules for step in module.steps if step.id == "a-queue-too-long")
+    (predict,) = page.of(Predict)
+    run = load_run(replay.folder() / "congestion-algorithms/a-queue-too-long.tcprun")
+    near, far = (predict.mark(given, MarkContext(run=run)) for given in ("430 ms", "30 ms"))
+    assert near.feedback == "430 ms is too much: the run had 356 ms, the model 374 ms."
+    assert "right within ±20 %" in predict.mark("400 ms", MarkContext(run=run)).feedback
+    assert "30 ms is too little" in far.feedback
+    assert near.measured == pytest.approx(0.356, abs=0.001)
+    assert predict.mark("430 ms").feedback == ""
+
+
+def test_a_prediction_says_what_of_the_run_it_is_of() -> None:
+    page = next(step for module in load().modules for step in module.steps if step.id == "a-queue-too-long")
+    (predict,) = page.of(Predict)
+    assert page.experiment
+    experiment = page.experiment.experiment
+    assert list(predict.problems(experiment)) == []
+    silent = msgspec.structs.replace(predict, measure="throughput")
+    assert [key for key, _ in silent.problems(experiment)] == ["unit"]
+    assert predict.contradiction() is None
+    assert msgspec.structs.replace(predict, of="knee").contradiction()

@@ -94,7 +94,7 @@ def _again(live: LiveSweep) -> str:
     if any(words.drawn_by_chance(each) for each in live.activity.experiments):
         return "r measures each value once more"
     exact = live.environment is not None and live.environment.clock == "virtual"
-    return "r runs them again" + (", with the same result: nothing is by chance" if exact else "")
+    return "r runs them again" + (" (nothing is by chance)" if exact else "")
 
 
 def _knee(live: LiveSweep, scene: CurveScene, predict: Predict | None, width: int) -> Iterator[Line]:
