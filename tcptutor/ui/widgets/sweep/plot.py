@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from tcptutor.ui.widgets.bench import axes, canvas
 from tcptutor.ui.widgets.bench.canvas import Layer, Pattern
@@ -11,6 +12,9 @@ from tcptutor.ui.widgets.sweep.scene import CurveScene
 
 LEAST = 6
 """Lines of a chart in which a curve can be told from a line."""
+
+_INSIDE = 3
+"""Columns of the chart that a name beside it may take."""
 
 POINT, SPREAD, PUBLISHED, WORKING, OWN = "●", "┃", "◇", "○", "╏"
 KNEE, EXPECTED_KNEE = "▲", "△"
@@ -31,8 +35,10 @@ def drawn(scene: CurveScene, width: int, height: int) -> list[Line]:
     ticks = _free(
         [(_column(at, across), name) for at, name in zip(scene.places, scene.ticks, strict=True)], across
     )
-    frame = axes.frame(across, height, tuple(ticks), _numbers(scene, height), True)
-    beside = _beside(scene, height)
+    frame = axes.frame(
+        across, height, tuple((tick.at, tick.drawn) for tick in ticks), _numbers(scene, height), True
+    )
+    beside = _beside(scene, cells, height)
     lines = []
     for number, text in enumerate(frame):
         pieces: list[Piece] = [(text[: axes.GUTTER], "axis")]
@@ -43,13 +49,24 @@ def drawn(scene: CurveScene, width: int, height: int) -> list[Line]:
                 pieces.append((cell[0] if cell else " ", style))
             line = Line.of(*pieces)
             if number in beside:
-                line = line.and_at(axes.GUTTER + across, beside[number])
+                column, label = beside[number]
+                line = line.and_at(axes.GUTTER + column, label)
         else:
             line = Line.of(*pieces, (text[axes.GUTTER :], "axis"))
         lines.append(line)
+    for tick in ticks:
+        if not tick.drawn.strip():
+            start, whole = axes.GUTTER + tick.start, lines[-1]
+            after = whole.part(start + len(tick.name), whole.width)
+            lines[-1] = whole.and_at(start, Line.of((tick.name, "axis"))).and_at(
+                start + len(tick.name), after
+            )
     # The axis' name stands behind its values, where names of lines stand above.
-    name = f" {scene.axis}"[: axes.MARGIN]
-    lines[-1] = lines[-1].fitted(axes.GUTTER + across).and_at(axes.GUTTER + across, Line.of((name, MUTED)))
+    end = axes.GUTTER + across
+    spare = min(_INSIDE, end - len(lines[-1].text.rstrip()))
+    name = shortened(scene.axis, axes.MARGIN - 1 + spare)
+    column = end - max(0, len(name) + 1 - axes.MARGIN)
+    lines[-1] = lines[-1].and_at(column, Line.of((f" {name}", MUTED)))
     return [*lines, *_knee(scene, across), *_limits(scene, across)]
 
 
@@ -152,25 +169,54 @@ def _grid(scene: CurveScene, width: int, dots: int, height: int) -> Layer:
     return grid
 
 
-def _beside(scene: CurveScene, height: int) -> dict[int, Line]:
-    """Names right of the chart, by line from the top: of the lines at their ends, and of the student's prediction."""
-    wanted: list[tuple[int, Piece]] = []
+def _beside(scene: CurveScene, cells: Cells, height: int) -> dict[int, tuple[int, Line]]:
+    """Names right of the chart, by line from the top: of the student's prediction, and of the lines at their ends.
+
+    Each with its column of the chart: one that is a little too long begins inside, where nothing is drawn.
+    """
+    wanted: list[tuple[int, tuple[str, ...], str]] = []
     if scene.own is not None and scene.own.at is not None:
+        own = scene.own.text
         wanted.append(
-            (_row(min(scene.own.value, scene.top), scene, height), (f" you {scene.own.text}", "you"))
+            (_row(min(scene.own.value, scene.top), scene, height), (f"you {own}", own, "you"), "you")
         )
     for line in scene.lines:
         if line.values[-1] <= scene.top:
             _, style, _ = _PATTERNS[line.kind]
-            name = line.name if len(line.name) < axes.MARGIN else line.name.partition(" ")[0]
-            wanted.append((_row(line.values[-1], scene, height), (f" {name}", style)))
-    taken: dict[int, Line] = {}
-    for row, (text, style) in wanted:
+            name = shortened(line.name, axes.MARGIN - 1)
+            wanted.append((_row(line.values[-1], scene, height), (name,), style))
+    taken: dict[int, tuple[int, Line]] = {}
+    for row, names, style in wanted:
         near = sorted(range(height), key=lambda at, row=row: (abs(at - row), at < row))  # type: ignore[misc]
-        free = next((at for at in near if height - 1 - at not in taken and abs(at - row) <= 2), None)
-        if free is not None:
-            taken[height - 1 - free] = Line.of((text[: axes.MARGIN], style))
+        lines = [height - 1 - at for at in near if abs(at - row) <= 2]
+        free = [at for at in lines if at not in taken]
+        fitting = ((at, name) for name in names for at in free if _fits_beside(name, cells[at]))
+        at, name = next(fitting, (None, ""))
+        if at is not None:
+            column = len(cells[at]) - max(0, len(name) + 1 - axes.MARGIN)
+            taken[at] = column, Line.of((f" {name}", style))
     return taken
+
+
+def _fits_beside(name: str, row: Sequence[tuple[str, str] | None]) -> bool:
+    """Whether it stands right of that row of the chart, or begins in its last columns where they are free."""
+    inside = max(0, len(name) + 1 - axes.MARGIN)
+    return inside == 0 or (
+        inside <= min(_INSIDE, len(row))
+        and all(cell is None or cell[1] in ("grid", "you") for cell in row[-inside:])
+    )
+
+
+def shortened(name: str, room: int) -> str:
+    """`name` in at most `room` columns: else what stands before its first comma, else as many words as there is room for."""
+    if len(name) <= room:
+        return name
+    first, *more = name.partition(",")[0].split()
+    for word in more:
+        if len(first) + 1 + len(word) > room:
+            break
+        first += f" {word}"
+    return first if len(first) <= room else ""
 
 
 def _knee(scene: CurveScene, across: int) -> Iterable[Line]:
@@ -210,17 +256,33 @@ def _limits(scene: CurveScene, across: int) -> Iterable[Line]:
     yield Line.of((f"{'limit':{axes.GUTTER - 1}}", MUTED), (line[axes.GUTTER - 1 :], TEXT))
 
 
-def _free(wanted: Sequence[tuple[int, str]], across: int) -> list[tuple[int, str]]:
-    """Those that do not run into each other: the last one first, then from the left."""
-    kept: list[tuple[int, str]] = []
+class _Tick(NamedTuple):
+    """A value of the level axis; columns are those of the chart."""
+
+    at: int
+    name: str
+    start: int
+    """Where its name begins."""
+
+    @property
+    def drawn(self) -> str:
+        """What plotext writes in the middle below the tick: nothing where the name is moved."""
+        return self.name if self.start == self.at - len(self.name) // 2 else " "
+
+
+def _free(wanted: Sequence[tuple[int, str]], across: int) -> list[_Tick]:
+    """Those that do not run into each other: the last one first, then from the left.
+
+    A name that would stand over an end of the axis is moved inwards, as far as it still stands below its tick.
+    """
+    kept: list[_Tick] = []
     for column, name in [*wanted[-1:], *wanted[:-1]]:
-        start = column - len(name) // 2
-        inside = start >= -axes.GUTTER + 1 and start + len(name) <= across
-        if inside and all(
-            start + len(name) + 1 <= (other := at - len(text) // 2) or other + len(text) + 1 <= start
-            for at, text in kept
+        start = max(min(column - len(name) // 2, across - len(name)), 1 - axes.GUTTER)
+        if start <= column < start + len(name) and all(
+            start + len(name) + 1 <= other.start or other.start + len(other.name) + 1 <= start
+            for other in kept
         ):
-            kept.append((column, name))
+            kept.append(_Tick(column, name, start))
     return sorted(kept)
 
 
