@@ -6,7 +6,7 @@ import pytest
 
 from tcptutor.sweep.page import CurveLine
 from tcptutor.ui.widgets.bench import axes
-from tcptutor.ui.widgets.sweep import plot
+from tcptutor.ui.widgets.sweep import labels, plot
 from tcptutor.ui.widgets.sweep.scene import CurveScene, OwnGuess, Places
 
 WIDTHS = (58, 78, 80, 118)
@@ -84,4 +84,4 @@ def test_the_name_of_the_axis_keeps_its_unit(width: int) -> None:
     [("Reno, short buffer", "Reno"), ("receiver's window", "receiver's"), ("queue, kB", "queue, kB")],
 )
 def test_a_name_is_shortened_at_a_word(name: str, short: str) -> None:
-    assert plot.shortened(name, axes.MARGIN - 1) == short
+    assert labels.shortened(name, axes.MARGIN - 1) == short

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from tcptutor.ui.widgets.bench import axes, canvas
 from tcptutor.ui.widgets.bench.canvas import Layer, Pattern
 from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.sweep import labels
 from tcptutor.ui.widgets.sweep.scene import CurveScene
 
 LEAST = 6
 """Lines of a chart in which a curve can be told from a line."""
-
-_INSIDE = 3
-"""Columns of the chart that a name beside it may take."""
 
 POINT, SPREAD, PUBLISHED, WORKING, OWN = "●", "┃", "◇", "○", "╏"
 KNEE, EXPECTED_KNEE = "▲", "△"
@@ -32,7 +29,7 @@ def drawn(scene: CurveScene, width: int, height: int) -> list[Line]:
     """`height` lines of the chart, the axis with its values, and what limited each where that fits."""
     across = axes.columns(width)
     cells = _cells(scene, across, height)
-    ticks = _free(
+    ticks = labels.free_ticks(
         [(_column(at, across), name) for at, name in zip(scene.places, scene.ticks, strict=True)], across
     )
     frame = axes.frame(
@@ -63,8 +60,8 @@ def drawn(scene: CurveScene, width: int, height: int) -> list[Line]:
             )
     # The axis' name stands behind its values, where names of lines stand above.
     end = axes.GUTTER + across
-    spare = min(_INSIDE, end - len(lines[-1].text.rstrip()))
-    name = shortened(scene.axis, axes.MARGIN - 1 + spare)
+    spare = min(labels.INSIDE, end - len(lines[-1].text.rstrip()))
+    name = labels.shortened(scene.axis, axes.MARGIN - 1 + spare)
     column = end - max(0, len(name) + 1 - axes.MARGIN)
     lines[-1] = lines[-1].and_at(column, Line.of((f" {name}", MUTED)))
     return [*lines, *_knee(scene, across), *_limits(scene, across)]
@@ -183,40 +180,19 @@ def _beside(scene: CurveScene, cells: Cells, height: int) -> dict[int, tuple[int
     for line in scene.lines:
         if line.values[-1] <= scene.top:
             _, style, _ = _PATTERNS[line.kind]
-            name = shortened(line.name, axes.MARGIN - 1)
+            name = labels.shortened(line.name, axes.MARGIN - 1)
             wanted.append((_row(line.values[-1], scene, height), (name,), style))
     taken: dict[int, tuple[int, Line]] = {}
     for row, names, style in wanted:
         near = sorted(range(height), key=lambda at, row=row: (abs(at - row), at < row))  # type: ignore[misc]
         lines = [height - 1 - at for at in near if abs(at - row) <= 2]
         free = [at for at in lines if at not in taken]
-        fitting = ((at, name) for name in names for at in free if _fits_beside(name, cells[at]))
+        fitting = ((at, name) for name in names for at in free if labels.fits_beside(name, cells[at]))
         at, name = next(fitting, (None, ""))
         if at is not None:
             column = len(cells[at]) - max(0, len(name) + 1 - axes.MARGIN)
             taken[at] = column, Line.of((f" {name}", style))
     return taken
-
-
-def _fits_beside(name: str, row: Sequence[tuple[str, str] | None]) -> bool:
-    """Whether it stands right of that row of the chart, or begins in its last columns where they are free."""
-    inside = max(0, len(name) + 1 - axes.MARGIN)
-    return inside == 0 or (
-        inside <= min(_INSIDE, len(row))
-        and all(cell is None or cell[1] in ("grid", "you") for cell in row[-inside:])
-    )
-
-
-def shortened(name: str, room: int) -> str:
-    """`name` in at most `room` columns: else what stands before its first comma, else as many words as there is room for."""
-    if len(name) <= room:
-        return name
-    first, *more = name.partition(",")[0].split()
-    for word in more:
-        if len(first) + 1 + len(word) > room:
-            break
-        first += f" {word}"
-    return first if len(first) <= room else ""
 
 
 def _knee(scene: CurveScene, across: int) -> Iterable[Line]:
@@ -254,36 +230,6 @@ def _limits(scene: CurveScene, across: int) -> Iterable[Line]:
             said, end = word, start + len(word)
     line = "".join(text).rstrip()
     yield Line.of((f"{'limit':{axes.GUTTER - 1}}", MUTED), (line[axes.GUTTER - 1 :], TEXT))
-
-
-class _Tick(NamedTuple):
-    """A value of the level axis; columns are those of the chart."""
-
-    at: int
-    name: str
-    start: int
-    """Where its name begins."""
-
-    @property
-    def drawn(self) -> str:
-        """What plotext writes in the middle below the tick: nothing where the name is moved."""
-        return self.name if self.start == self.at - len(self.name) // 2 else " "
-
-
-def _free(wanted: Sequence[tuple[int, str]], across: int) -> list[_Tick]:
-    """Those that do not run into each other: the last one first, then from the left.
-
-    A name that would stand over an end of the axis is moved inwards, as far as it still stands below its tick.
-    """
-    kept: list[_Tick] = []
-    for column, name in [*wanted[-1:], *wanted[:-1]]:
-        start = max(min(column - len(name) // 2, across - len(name)), 1 - axes.GUTTER)
-        if start <= column < start + len(name) and all(
-            start + len(name) + 1 <= other.start or other.start + len(other.name) + 1 <= start
-            for other in kept
-        ):
-            kept.append(_Tick(column, name, start))
-    return sorted(kept)
 
 
 def _numbers(scene: CurveScene, height: int) -> axes.Ticks:
