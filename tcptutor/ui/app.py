@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterable
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
@@ -55,6 +55,17 @@ class TutorApp(Frame):
         self._find_problems, self.problems = problems, tuple[str, ...]()
         self.bench = Bench(lab, journal, self.post_message)
         self._open_at, self._sitting = module, sitting
+
+    async def on_event(self, event: events.Event) -> None:
+        if (
+            isinstance(event, events.Key | events.Paste)
+            # One that comes back from a widget was asked about when it came from the terminal.
+            and not event.is_forwarded
+            and isinstance(self.screen, TutorScreen)
+            and await self.screen.take(event)
+        ):
+            return
+        await super().on_event(event)
 
     def get_default_screen(self) -> Screen[None]:
         return HomeScreen()

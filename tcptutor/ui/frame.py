@@ -47,7 +47,6 @@ class Frame(App[None]):
     CSS_PATH = places.assets() / "ui" / "tutor.tcss"
     TITLE = "tcptutor"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark,f1", "keys", "keys", id="app.keys", tooltip="this list of keys"),
         Binding("q", "quit", "quit", id="app.quit", tooltip="leave; everything is kept"),
         Binding(
             "ctrl+q,ctrl+c",

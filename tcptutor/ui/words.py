@@ -47,11 +47,11 @@ def experiment_line(experiment: Experiment, width: int | None = None) -> str:
 
 
 def flows_line(experiment: Experiment) -> str:
-    """Who sends: "h1 → h2, 8 flows"."""
-    number = experiment.total_streams
-    flows = "1 flow" if number == 1 else f"{number} flows"
-    pairs = "h1 → h2" if experiment.pairs == 1 else f"{experiment.pairs} pairs"
-    return f"{pairs}, {flows}"
+    """Who sends: "h1 → h2, 8 flows", "h1 → h2, 1 UDP flow", "2 pairs, 2 TCP flows, 4 UDP flows"."""
+    tcp, udp = experiment.total_streams, experiment.pairs * experiment.flows.udp_streams
+    kinds = [(tcp, "TCP flow" if udp else "flow"), (udp, "UDP flow")]
+    flows = [f"{number} {kind}{'s' if number > 1 else ''}" for number, kind in kinds if number]
+    return ", ".join(["h1 → h2" if experiment.pairs == 1 else f"{experiment.pairs} pairs", *flows])
 
 
 def recorded(environment: Environment) -> str:

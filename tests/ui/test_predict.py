@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -11,6 +12,7 @@ from textual.widgets import Input
 from tcptutor.course.record import PREDICT, ActivityRecord
 from tcptutor.journal import Journal
 from tcptutor.ui.app import TutorApp
+from tcptutor.ui.screens.home import HomeScreen
 from tests.journal.conftest import answers
 
 from .screen import keys, press_at_once, text, until, until_text
@@ -155,6 +157,60 @@ async def test_all_keys_from_the_page_turn_on_at_once_predict_and_run(make_app, 
         await until_text(pilot, "measured 22.1 Mbit/s")
     assert lab.runs == 1
     assert record(journal).first.given == "71,8"
+
+
+@pytest.mark.parametrize("steps", [0, 2, 5])
+@pytest.mark.parametrize("way", ["", "tab"])
+async def test_keys_between_which_the_app_gets_little_done_go_to_one_field(
+    page, way: str, steps: int
+) -> None:
+    """On a busy machine a key comes when what the one before it has set off is half done."""
+    for name in [*([way] if way else []), *keys("38c")]:
+        press_at_once(page.app, name)
+        for _ in range(steps):
+            await asyncio.sleep(0)
+    field = page.app.screen.query(Input).first()
+    await until(page, lambda: field.value == "38c")
+    await page.pause(0.1)
+    assert page.app.focused is field
+
+
+async def test_keys_that_correct_a_number_keep_their_order(page) -> None:
+    field = page.app.screen.query(Input).first()
+    press_at_once(page.app, *keys("39"), "backspace", *keys("84"), "left", "backspace", "end", "5")
+    await until(page, lambda: field.value == "345")
+
+
+async def test_tab_behind_a_number_leaves_it_as_it_is(page) -> None:
+    """What comes behind Tab is for the question, not for the field."""
+    field = page.app.screen.query(Input).first()
+    press_at_once(page.app, *keys("38"), "tab", "2")
+    await until_text(page, "2 ● Random loss")
+    assert field.value == "38"
+    press_at_once(page.app, "shift+tab", "4")
+    await until(page, lambda: field.value == "384")
+
+
+async def test_what_is_pasted_into_the_field_is_locked_by_the_enter_behind_it(page, journal) -> None:
+    page.app.post_message(events.Paste("38\n"))
+    press_at_once(page.app, "backspace", "9", "enter")
+    await until_text(page, "39 Mbit/s  (locked)")
+
+
+async def test_esc_behind_the_key_of_the_list_of_keys_closes_the_list(page) -> None:
+    lesson = page.app.screen
+    press_at_once(page.app, "question_mark", "escape")
+    await page.pause(0.1)
+    await until(page, lambda: page.app.screen is lesson)
+
+
+async def test_esc_behind_the_enter_that_locks_goes_home_and_loses_nothing(page, journal) -> None:
+    """The focus is on the page by then, from which Esc leads home, as the bottom line says; Enter leads back."""
+    press_at_once(page.app, *keys("38"), "enter", "escape")
+    await until(page, lambda: isinstance(page.app.screen, HomeScreen))
+    assert record(journal).first.given == "38"
+    await page.press("enter")
+    await until_text(page, "38 Mbit/s  (locked)")
 
 
 async def test_keys_after_a_question_about_the_prediction_are_still_for_the_field(page, journal, lab) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import ClassVar, Protocol, TypeVar, cast
 
 from textual import events
+from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 
 from tcptutor.course.model import Course, Module, Step
@@ -49,6 +50,17 @@ class Tutor(Protocol):
 class TutorScreen(Screen[None]):
     """Subclasses fill in the place, the keys of the footer and what they do with a run."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # With priority, as what leads away from a page has: Esc behind it closes the list.
+        Binding(
+            "question_mark,f1",
+            "app.keys",
+            "keys",
+            priority=True,
+            id="app.keys",
+            tooltip="this list of keys",
+        ),
+    ]
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = ()
     """(ids of bindings, word) for the line at the bottom."""
 
@@ -61,6 +73,10 @@ class TutorScreen(Screen[None]):
     @property
     def tutor(self) -> Tutor:
         return cast("Tutor", self.app)
+
+    async def take(self, event: events.Key | events.Paste) -> bool:  # noqa: ARG002
+        """Do at once what a key, or what was pasted, does here, before it is sent anywhere; whether it did anything."""
+        return False
 
     def fit(self, wide: bool, tall: bool) -> None:
         """The terminal has a new size."""

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from tcptutor.course.activity import Activity
 from tcptutor.course.model import Module, Step
@@ -28,6 +28,7 @@ from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, TYPED, TYPING
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
+from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.page.page import Page
 
 CHART, TEXT = "-chart-only", "-text-only"
@@ -39,8 +40,8 @@ class LessonScreen(TutorScreen):
     """One step; another step is another screen in its place."""
 
     AUTO_FOCUS = None
-    # What a letter or an arrow does here comes before the widgets, so that keys which are typed fast keep their
-    # order; in a field they are letters.
+    # What a key does here comes before the widgets, so that keys which are typed fast keep their order; in a field
+    # they are letters, which it takes at once.
     BINDINGS: ClassVar[list[BindingType]] = BINDINGS
     FOOTER = FOOTER
 
@@ -98,11 +99,20 @@ class LessonScreen(TutorScreen):
 
     @property
     def _typing(self) -> bool:
-        return isinstance(self.focused, Input)
+        return isinstance(self.focused, Entry)
 
     def _to_page(self) -> None:
         """The focus goes there at once: by `focus` it would after the keys that are there already, if they moved it."""
         self.set_focus(self.query_one(Page), scroll_visible=False)
+
+    async def take(self, event: events.Key | events.Paste) -> bool:
+        if isinstance(self.focused, Entry):
+            return await self.focused.take(event)
+        if isinstance(event, events.Paste):
+            # A number that was pasted without having gone to the prediction.
+            self._answers.pasted(event.text.strip().partition("\n")[0])
+            return True
+        return False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that would do nothing are not offered."""
@@ -199,11 +209,6 @@ class LessonScreen(TutorScreen):
     def action_text(self) -> None:
         self._view = VIEWS.index("")
         self._face_chart(False)
-
-    def on_paste(self, event: events.Paste) -> None:
-        """A number that was pasted without having gone to the prediction."""
-        event.stop()
-        self._answers.pasted(event.text.strip().partition("\n")[0])
 
     def action_view(self) -> None:
         if self.has_class("-wide"):

@@ -48,22 +48,11 @@ BINDINGS: list[BindingType] = [
     _key("a", "again", "again", "lesson.again", "a question once more, with other numbers"),
     _key("c", "view", "chart", "lesson.chart", "the chart or the text; where both fit, both as well"),
     # Where the chart has the room, what reads the text brings it back.
-    Binding(
-        "tab",
-        "field",
-        "answer",
-        id="lesson.field",
-        tooltip="to the next thing to fill in; Shift+Tab back",
-    ),
+    _key("tab", "field", "answer", "lesson.field", "to the next thing to fill in; Shift+Tab back"),
+    Binding("shift+tab", "app.focus_previous", show=False, priority=True, id="lesson.field-before"),
     Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),
     _key("v", "turn", "view", "lesson.turn", "the chart, all models, each flow by itself"),
-    Binding(
-        "escape",
-        "back",
-        "home",
-        id="lesson.home",
-        tooltip="the list of modules; out of the field you type in",
-    ),
+    _key("escape", "back", "home", "lesson.home", "the list of modules; out of the field you type in"),
     *(
         Binding(f"{n}", f"digit('{n}')", show=False, priority=True, id=f"lesson.choice-{n}")
         for n in range(10)

@@ -9,9 +9,10 @@ from textual.widgets import Input
 
 
 class Entry(Input):
-    """Calls `entered` for Enter and `left` for Esc itself, so that the key after them finds what they have done.
+    """Calls `entered` for Enter and `left` for Esc; takes its keys from the screen, one after the other.
 
-    As bindings they would first travel up to the app, and be overtaken by the keys that follow.
+    Textual sends a key to the field, and one that is bound on from there up to the app: the keys behind it that the
+    screen takes at once would overtake it.
     """
 
     def __init__(self, placeholder: str, entered: Callable[[], None], left: Callable[[], None]) -> None:
@@ -23,18 +24,28 @@ class Entry(Input):
         self._answered = ""
         """What stood here when Enter was pressed last."""
 
-    def on_key(self, event: events.Key) -> None:
-        if self.screen.focused is not self:
-            # It was on its way here when the key before it took the focus away: it is for the page.
-            self.app.post_message(events.Key(event.key, event.character))
+    async def take(self, event: events.Key | events.Paste) -> bool:
+        """Do at once what a key, or what was pasted, does in the field; whether it does anything here."""
+        if isinstance(event, events.Paste):
+            self._insert("".join(event.text.splitlines()[:1]))
         elif event.key == "enter":
             self.enter()
         elif event.key == "escape":
             self._left()
+        elif event.is_printable:
+            self._insert(event.character or "")
         else:
-            return
-        event.stop()
-        event.prevent_default()
+            bound = self.screen.active_bindings.get(event.key)
+            if bound is None or bound.node is not self:
+                return False
+            await self.run_action(bound.binding.action)
+        return True
+
+    def _insert(self, text: str) -> None:
+        if self.selection.is_empty:
+            self.insert_text_at_cursor(text)
+        else:
+            self.replace(text, *self.selection)
 
     def enter(self) -> None:
         """As Enter does."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from tcptutor.ui.widgets.bench import axes, canvas
 from tcptutor.ui.widgets.bench.canvas import Layer, Pattern
 from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.sweep import labels
 from tcptutor.ui.widgets.sweep.scene import CurveScene
 
 LEAST = 6
@@ -28,11 +29,13 @@ def drawn(scene: CurveScene, width: int, height: int) -> list[Line]:
     """`height` lines of the chart, the axis with its values, and what limited each where that fits."""
     across = axes.columns(width)
     cells = _cells(scene, across, height)
-    ticks = _free(
+    ticks = labels.free_ticks(
         [(_column(at, across), name) for at, name in zip(scene.places, scene.ticks, strict=True)], across
     )
-    frame = axes.frame(across, height, tuple(ticks), _numbers(scene, height), True)
-    beside = _beside(scene, height)
+    frame = axes.frame(
+        across, height, tuple((tick.at, tick.drawn) for tick in ticks), _numbers(scene, height), True
+    )
+    beside = _beside(scene, cells, height)
     lines = []
     for number, text in enumerate(frame):
         pieces: list[Piece] = [(text[: axes.GUTTER], "axis")]
@@ -43,13 +46,24 @@ def drawn(scene: CurveScene, width: int, height: int) -> list[Line]:
                 pieces.append((cell[0] if cell else " ", style))
             line = Line.of(*pieces)
             if number in beside:
-                line = line.and_at(axes.GUTTER + across, beside[number])
+                column, label = beside[number]
+                line = line.and_at(axes.GUTTER + column, label)
         else:
             line = Line.of(*pieces, (text[axes.GUTTER :], "axis"))
         lines.append(line)
+    for tick in ticks:
+        if not tick.drawn.strip():
+            start, whole = axes.GUTTER + tick.start, lines[-1]
+            after = whole.part(start + len(tick.name), whole.width)
+            lines[-1] = whole.and_at(start, Line.of((tick.name, "axis"))).and_at(
+                start + len(tick.name), after
+            )
     # The axis' name stands behind its values, where names of lines stand above.
-    name = f" {scene.axis}"[: axes.MARGIN]
-    lines[-1] = lines[-1].fitted(axes.GUTTER + across).and_at(axes.GUTTER + across, Line.of((name, MUTED)))
+    end = axes.GUTTER + across
+    spare = min(labels.INSIDE, end - len(lines[-1].text.rstrip()))
+    name = labels.shortened(scene.axis, axes.MARGIN - 1 + spare)
+    column = end - max(0, len(name) + 1 - axes.MARGIN)
+    lines[-1] = lines[-1].and_at(column, Line.of((f" {name}", MUTED)))
     return [*lines, *_knee(scene, across), *_limits(scene, across)]
 
 
@@ -152,24 +166,32 @@ def _grid(scene: CurveScene, width: int, dots: int, height: int) -> Layer:
     return grid
 
 
-def _beside(scene: CurveScene, height: int) -> dict[int, Line]:
-    """Names right of the chart, by line from the top: of the lines at their ends, and of the student's prediction."""
-    wanted: list[tuple[int, Piece]] = []
+def _beside(scene: CurveScene, cells: Cells, height: int) -> dict[int, tuple[int, Line]]:
+    """Names right of the chart, by line from the top: of the student's prediction, and of the lines at their ends.
+
+    Each with its column of the chart: one that is a little too long begins inside, where nothing is drawn.
+    """
+    wanted: list[tuple[int, tuple[str, ...], str]] = []
     if scene.own is not None and scene.own.at is not None:
+        own = scene.own.text
         wanted.append(
-            (_row(min(scene.own.value, scene.top), scene, height), (f" you {scene.own.text}", "you"))
+            (_row(min(scene.own.value, scene.top), scene, height), (f"you {own}", own, "you"), "you")
         )
     for line in scene.lines:
         if line.values[-1] <= scene.top:
             _, style, _ = _PATTERNS[line.kind]
-            name = line.name if len(line.name) < axes.MARGIN else line.name.partition(" ")[0]
-            wanted.append((_row(line.values[-1], scene, height), (f" {name}", style)))
-    taken: dict[int, Line] = {}
-    for row, (text, style) in wanted:
+            name = labels.shortened(line.name, axes.MARGIN - 1)
+            wanted.append((_row(line.values[-1], scene, height), (name,), style))
+    taken: dict[int, tuple[int, Line]] = {}
+    for row, names, style in wanted:
         near = sorted(range(height), key=lambda at, row=row: (abs(at - row), at < row))  # type: ignore[misc]
-        free = next((at for at in near if height - 1 - at not in taken and abs(at - row) <= 2), None)
-        if free is not None:
-            taken[height - 1 - free] = Line.of((text[: axes.MARGIN], style))
+        lines = [height - 1 - at for at in near if abs(at - row) <= 2]
+        free = [at for at in lines if at not in taken]
+        fitting = ((at, name) for name in names for at in free if labels.fits_beside(name, cells[at]))
+        at, name = next(fitting, (None, ""))
+        if at is not None:
+            column = len(cells[at]) - max(0, len(name) + 1 - axes.MARGIN)
+            taken[at] = column, Line.of((f" {name}", style))
     return taken
 
 
@@ -208,20 +230,6 @@ def _limits(scene: CurveScene, across: int) -> Iterable[Line]:
             said, end = word, start + len(word)
     line = "".join(text).rstrip()
     yield Line.of((f"{'limit':{axes.GUTTER - 1}}", MUTED), (line[axes.GUTTER - 1 :], TEXT))
-
-
-def _free(wanted: Sequence[tuple[int, str]], across: int) -> list[tuple[int, str]]:
-    """Those that do not run into each other: the last one first, then from the left."""
-    kept: list[tuple[int, str]] = []
-    for column, name in [*wanted[-1:], *wanted[:-1]]:
-        start = column - len(name) // 2
-        inside = start >= -axes.GUTTER + 1 and start + len(name) <= across
-        if inside and all(
-            start + len(name) + 1 <= (other := at - len(text) // 2) or other + len(text) + 1 <= start
-            for at, text in kept
-        ):
-            kept.append((column, name))
-    return sorted(kept)
 
 
 def _numbers(scene: CurveScene, height: int) -> axes.Ticks:
