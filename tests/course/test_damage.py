@@ -22,7 +22,7 @@ CASES = {
         STEP,
         "[predict]",
         "[predict]\nasks = 1",
-        ["predict.asks", "ask, unit, plain, tolerance, hints"],
+        ["predict.asks", "ask, unit, plain, measure, tolerance, hints"],
     ),
     "unknown top key": (STEP, "title =", "titel =", ["titel", "title, after"]),
     "missing key": (STEP, 'ask = "What throughput will', 'unit2 = "', ["predict.unit2"]),

@@ -84,7 +84,7 @@ def test_a_number_says_which_one_it_is() -> None:
     for name in ("throughput", "rtt", "queue"):
         assert before[name].said.startswith("now ")
     assert after["throughput"].said == "mean 9.04"
-    assert after["rtt"].said == "mean 50.4"
+    assert after["rtt"].said == "mean 50.5"
     assert after["queue"].said.startswith("most ")
     assert after["losses"].said == after["resent"].said == "32 measured"
     assert before["resent"].said.endswith(" so far")
@@ -104,7 +104,7 @@ def test_the_warm_up_has_its_own_figures_and_the_others_are_without_it() -> None
     run, shown = ended(ONE).run, scene(ended(ONE))
     warmup = run.experiment.flows.warmup
     after = max(row.bytes for row in run.queue if row.t >= warmup)
-    assert shown.series["queue"].said == f"most {after / 1024:.3g}"
+    assert shown.series["queue"].said == f"most {after / 1000:.3g}"
     assert after < max(row.bytes for row in run.queue) / 100
     (line,) = [line for line in screen(ended(ONE)) if line.startswith("warm-up")]
     before = max(row.retransmits for row in run.samples) - 32
