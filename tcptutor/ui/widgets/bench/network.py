@@ -55,7 +55,7 @@ def _path(experiment: Experiment) -> list[str]:
         (f"rate    {units.rate(path.rate)}" if path.rate else "rate    not limited", True),
         (f"delay   {units.seconds(path.delay)}{jitter}, which is the RTT", bool(path.delay)),
         (f"loss    {units.percent(path.loss)} of the segments, at random", bool(path.loss)),
-        (f"queue  {units.size(path.queue)}", bool(path.rate)),
+        (f"queue   {units.size(path.queue)}", bool(path.rate)),
         (f"window  {units.size(hosts.window or 0)}, the receiver's", hosts.window is not None),
         (f"pacing  {units.rate(flows.pacing or 0)} a flow", flows.pacing is not None),
         (f"fq      maxrate {units.rate(hosts.maxrate or 0)} a flow", hosts.maxrate is not None),
