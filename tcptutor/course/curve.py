@@ -31,6 +31,13 @@ def knee(values: Sequence[float], share: float, cost: bool = False) -> int:
     return next(at for at, value in enumerate(values) if max(values[at:]) <= value * (1 + share))
 
 
+def expected_knee(values: Sequence[float], share: float, cost: bool = False) -> int | None:
+    """The knee of a model's line; None for a line that is level, or of which there is none."""
+    if not values or max(values) <= min(values) * (1 + share):
+        return None
+    return knee(values, share, cost)
+
+
 class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
     """A sweep with something measured at each value."""
 
@@ -61,8 +68,8 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def expected_knee(self) -> int | None:
-        """The index of the leading model's knee; None without a model."""
-        return knee(self.expected, self.share, MEASURES[self.measure].is_cost) if self.expected else None
+        """The index of the leading model's knee; None without a model, and where its line is level."""
+        return expected_knee(self.expected, self.share, MEASURES[self.measure].is_cost)
 
     def answer(self, value: float, at: str, tolerance: float) -> str:
         """What a prediction is told: of the knee, or where `at` is given of what was measured there."""

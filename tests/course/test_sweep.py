@@ -12,7 +12,7 @@ from tcptutor.backends import replay
 from tcptutor.course import MarkContext, lint, load
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.sweep import SweepActivity
-from tcptutor.course.curve import MeasuredCurve, knee
+from tcptutor.course.curve import MeasuredCurve, expected_knee, knee
 from tcptutor.errors import ContentError
 from tcptutor.run import load as load_run
 
@@ -203,3 +203,9 @@ def test_a_prediction_says_what_of_the_run_it_is_of() -> None:
     assert [key for key, _ in silent.problems(experiment)] == ["unit"]
     assert predict.contradiction() is None
     assert msgspec.structs.replace(predict, of="knee").contradiction()
+
+
+def test_a_level_line_of_a_model_has_no_knee() -> None:
+    assert expected_knee([38.3, 38.3, 38.3], 0.1) is None
+    assert expected_knee((), 0.1) is None
+    assert expected_knee([9, 18, 36, 36], 0.1) == 2

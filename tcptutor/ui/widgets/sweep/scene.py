@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from tcptutor import units
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.curve import knee
+from tcptutor.course.curve import expected_knee, knee
 from tcptutor.course.measures import MEASURES
 from tcptutor.sweep.confidence import Summary
 from tcptutor.sweep.page import CurveLine, summaries
@@ -167,7 +167,7 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
         published=tuple((at, y / scale) for at, y in published),
         own=_guess(live, predict, guess, place, scale),
         knee=_knee([each.mean for each in found if each], live) if whole and wanted else None,
-        expected_knee=_knee(lines[0].values, live) if lines and lines[0].kind == "formula" else None,
+        expected_knee=_expected_knee(lines, live),
         limits=tuple(_limits(live, at) for at in range(len(sweep.values))),
         spacing=place,
     )
@@ -178,6 +178,13 @@ def _knee(values: Sequence[float], live: LiveSweep) -> int | None:
     if sweep.spacing == "names" or len(values) < len(sweep.values):
         return None
     return knee(values, sweep.share, MEASURES[sweep.measure].is_cost)
+
+
+def _expected_knee(lines: Sequence[CurveLine], live: LiveSweep) -> int | None:
+    sweep = live.activity
+    if not lines or lines[0].kind != "formula" or sweep.spacing == "names":
+        return None
+    return expected_knee(lines[0].values, sweep.share, MEASURES[sweep.measure].is_cost)
 
 
 def _guess(
