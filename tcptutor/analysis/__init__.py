@@ -7,6 +7,7 @@
 from tcptutor.analysis.compared.answered import answer_of, answered
 from tcptutor.analysis.compared.document import document
 from tcptutor.analysis.compared.explain import FlowVerdict, Verdict, explain
+from tcptutor.analysis.compared.insight import Insight, Limit, Loss, insight
 from tcptutor.analysis.compared.report import Compared, Judgement, Report, report, report_of
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second
 from tcptutor.analysis.expected.expect import expect
@@ -18,7 +19,9 @@ from tcptutor.analysis.models import LimitedBy, ThroughputModel
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.figures import FlowFigures
 from tcptutor.analysis.observed.flow import FlowPhase, PhaseName
+from tcptutor.analysis.observed.instant import FlowInstant, Instant, Instants, UdpInstant
 from tcptutor.analysis.observed.measured import flow_results, measure, path_known, together
+from tcptutor.analysis.observed.rounds import RoundTrip, round_trips
 from tcptutor.analysis.observed.series import Points, Throughput
 
 __all__ = [
@@ -27,19 +30,27 @@ __all__ = [
     "Expectation",
     "FairnessSecond",
     "FlowFigures",
+    "FlowInstant",
     "FlowPhase",
     "FlowVerdict",
+    "Insight",
+    "Instant",
+    "Instants",
     "Judgement",
+    "Limit",
     "LimitedBy",
+    "Loss",
     "Mistake",
     "PhaseName",
     "Points",
     "Prediction",
     "Report",
+    "RoundTrip",
     "Second",
     "SharedQueue",
     "Throughput",
     "ThroughputModel",
+    "UdpInstant",
     "Verdict",
     "WindowCourse",
     "answer_of",
@@ -50,10 +61,12 @@ __all__ = [
     "expect_queue",
     "explain",
     "flow_results",
+    "insight",
     "measure",
     "path_known",
     "report",
     "report_of",
+    "round_trips",
     "together",
     "window_courses",
 ]
