@@ -83,7 +83,7 @@ def insight(run: Run) -> Insight:
         until=run.sampled_until,
         limits={flow: tuple(_limits(mine, gathered.events[flow])) for flow, mine in judged.items()},
         losses={
-            trace.flow: tuple(_losses(run, trace, gathered.events[trace.flow], _link(gathered, trace.flow)))
+            trace.flow: tuple(_losses(trace, gathered.events[trace.flow], _link(gathered, trace.flow)))
             for trace in measured.traces
         },
         phases={trace.flow: phases(trace, experiment.algorithm(trace.flow)) for trace in measured.traces},
@@ -109,14 +109,14 @@ def _held(events: Sequence[LossEvent], start: float, end: float, cwnd: float) ->
         return ""
     before = events[first - 1]
     if cwnd < before.cwnd:
-        back = f"the {before.cwnd:.0f} segments from before the loss at {before.t:.2f} s"
-        return f"cwnd, {cwnd:.0f} on average, is not yet back at {back}"
+        cut = f"{before.cwnd:.0f}, where the loss at {before.t:.2f} s cut it"
+        return f"cwnd, {cwnd:.0f} on average, is not yet back at {cut}"
     if after < len(events):
         return f"it lies between the losses at {before.t:.2f} s and at {events[after].t:.2f} s"
     return f"it follows the loss at {before.t:.2f} s"
 
 
-def _losses(run: Run, trace: Trace, events: Sequence[LossEvent], link: Direction) -> Iterator[Loss]:
+def _losses(trace: Trace, events: Sequence[LossEvent], link: Direction) -> Iterator[Loss]:
     times, cwnds = trace.column("t"), trace.column("cwnd")
     marks = set(trace.cuts.marks)
     found = sorted({*trace.cuts.losses, *marks})
@@ -129,13 +129,13 @@ def _losses(run: Run, trace: Trace, events: Sequence[LossEvent], link: Direction
             t=event.t,
             mark=at in marks,
             kind=event.kind,
-            why=_came_from(run, trace, at, event.kind, link),
+            why=_came_from(trace, at, event.kind, link),
             cwnd_before=cwnds[at - 1],
             cwnd_after=cwnds[low],
         )
 
 
-def _came_from(run: Run, trace: Trace, at: int, kind: LossKind | None, link: Direction) -> str:
+def _came_from(trace: Trace, at: int, kind: LossKind | None, link: Direction) -> str:
     """What shows what a loss came from, as `observed.path.loss_events` finds it."""
     now, since = news_of_loss(trace, at)
     dropped = link.drops(since, now)

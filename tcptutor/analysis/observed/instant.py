@@ -98,8 +98,10 @@ class Instants:
         return self.run.sampled_until
 
     def spacing(self, flow: int) -> float:
-        """Mean time between two samples of a flow's state, s; infinite with fewer than two."""
-        return _spacing(self.traces[flow].column("t"))
+        """Mean time between two samples of a flow, s; of UDP where there is no such TCP flow; infinite without two."""
+        if flow in self.traces:
+            return _spacing(self.traces[flow].column("t"))
+        return min((_spacing([row.t for row in rows]) for rows in self._udp.values()), default=math.inf)
 
     def cuts(self, flow: int) -> list[float]:
         """When its sender answered losses and marks, s, in order."""

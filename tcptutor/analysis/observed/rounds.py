@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import pairwise
 
 import msgspec
 
@@ -47,7 +48,7 @@ def round_trips(trace: Trace, zero: float, start: float, end: float) -> tuple[Ro
         before += 1
     return tuple(
         _round_trip(trace, number - before, since, until)
-        for number, (since, until) in enumerate(zip(edges, edges[1:], strict=False))
+        for number, (since, until) in enumerate(pairwise(edges))
         if until > start and since < end
     )
 

@@ -80,6 +80,7 @@ FOOTER = (
     ("lesson.again", "again"),
     ("lesson.chart", "chart"),
     ("lesson.turn", "view"),
+    ("look.look", "look"),
     ("app.keys", "keys"),
     ("app.commands", "find"),
     ("lesson.home", "home"),

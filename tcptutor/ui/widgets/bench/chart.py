@@ -51,7 +51,9 @@ def drawn(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
     layers = _under(scene, across, height)
     flows = [_curve(curve, number, scene.top, across, height) for number, curve in enumerate(scene.curves)]
     cells = canvas.compose(layers, flows, across, height)
-    frame = axes.frame(across, height, axes.times(scene.seconds, across), _names(scene, height), ruled)
+    frame = axes.frame(
+        across, height, axes.times(scene.seconds, across, scene.start), _names(scene, height), ruled
+    )
     beside = _beside(scene, height, title(scene, width).text)
     lines = []
     for number, text in enumerate(frame):
@@ -117,10 +119,10 @@ def _under(scene: Scene, across: int, height: int) -> list[Layer]:
             for column in range(0, width, 4):
                 grid.span(column, row * canvas.DOWN + 1, row * canvas.DOWN + 1)
     layers = [grid]
-    if 0 < scene.warmup < scene.seconds:
+    if 0 < scene.share(scene.warmup) < 1 and scene.warmup:
         # Where the measured time begins.
         start = Layer(GRID, width, dots, canvas.DOTTED)
-        start.span(round(scene.warmup / scene.seconds * (width - 1)), 0, dots - 1)
+        start.span(round(scene.share(scene.warmup) * (width - 1)), 0, dots - 1)
         layers.append(start)
     for kind, pattern in _PATTERNS.items():
         for reference in scene.references:
@@ -134,9 +136,7 @@ def _under(scene: Scene, across: int, height: int) -> list[Layer]:
 
 
 def _in_dots(reference: GuideLine, scene: Scene, width: int, dots: int) -> list[tuple[float, float]]:
-    return [
-        (t / scene.seconds * (width - 1), value * ((dots - 1) / scene.top)) for t, value in reference.points
-    ]
+    return [(scene.share(t) * (width - 1), value * ((dots - 1) / scene.top)) for t, value in reference.points]
 
 
 def _curve(curve: FlowCurve, number: int, top: float, across: int, height: int) -> Layer:

@@ -54,9 +54,30 @@ class FlowHistory:
     """Time of the latest sample that brought progress, s."""
     _cuts: CutFinder = field(default_factory=CutFinder)
     _bytes: int = 0
+    _early: tuple[int, float] | None = None
+    """Window and RTT at the latest sample before the time that is summed up."""
 
-    def add(self, step: int, t: float, row: _Row) -> None:
+    def add(self, step: int | None, t: float, row: _Row) -> None:
+        """`step` is None before and after the time that is summed up: what is counted goes on."""
         cwnd, rtt, min_rtt, acked, resent, state, ssthresh, marks, timeouts, mss = row
+        if 0 < min_rtt < self.base_rtt:
+            self.base_rtt = min_rtt
+        if acked > self._bytes:
+            self._bytes, self.until = acked, t
+        cut = self._cuts.at(state, ssthresh, resent, marks, timeouts, acked)
+        self.mss = max(mss, self.mss)
+        again = max(0, resent - self.total_resent)
+        self.total_resent += again
+        if step is None:
+            self._early = cwnd, rtt
+            return
+        if self._early is not None:
+            # What was so as the time begins: the latest sample says it until there is another.
+            was, took = self._early
+            if step:
+                self.low[0] = self.high[0] = self.last[0] = was
+                self.rtt[0] = took or math.nan
+            self._early = None
         low = self.low[step]
         if isnan(low):  # the first of its step
             self.low[step] = self.high[step] = cwnd
@@ -67,18 +88,10 @@ class FlowHistory:
         self.last[step] = cwnd
         if rtt:
             self.rtt[step] = rtt
-        if 0 < min_rtt < self.base_rtt:
-            self.base_rtt = min_rtt
         self.acked[step] = acked
-        if acked > self._bytes:
-            self._bytes, self.until = acked, t
-        if resent > self.total_resent:
-            self.resent[step] += resent - self.total_resent
-            self.total_resent = resent
-        cut = self._cuts.at(state, ssthresh, resent, marks, timeouts, acked)
+        self.resent[step] += again
         self.losses[step] += cut is Cut.LOSS
         self.marked[step] += cut is Cut.MARK
-        self.mss = max(mss, self.mss)
 
 
 @dataclass
@@ -94,10 +107,15 @@ class UdpHistory:
 
 
 class History:
-    """Follows one run as it grows. Used by one thread at a time, which need not be the one that the run grows in."""
+    """Follows one run as it grows, or a part of its time, `seconds` from `start` on.
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    Used by one thread at a time, which need not be the one that the run grows in.
+    """
+
+    def __init__(self, seconds: float, start: float | None = None) -> None:
+        self.seconds, self.start = seconds, start or 0.0
+        self.whole = start is None
+        """Whether it is of a whole run."""
         self.until = 0.0
         """Time of the latest sample, s."""
         self.flows: dict[int, FlowHistory] = {}
@@ -132,12 +150,13 @@ class History:
 
     def _queue(self, run: Run) -> None:
         for t, waiting, drops in self._new(run.queue, "queue", "sent", "t", "bytes", "drops"):
-            step = self._at(t)
+            step, more = self._at(t), max(0, drops - self.total_dropped)
+            self.total_dropped += more
+            if step is None:
+                continue
             if not waiting <= self.queue[step]:
                 self.queue[step] = waiting
-            if drops > self.total_dropped:
-                self.dropped[step] += drops - self.total_dropped
-                self.total_dropped = drops
+            self.dropped[step] += more
 
     def _udp(self, run: Run) -> None:
         for flow, t, received, datagrams, lost in self._new(
@@ -145,8 +164,9 @@ class History:
         ):
             mine = self.udp.setdefault(flow, UdpHistory())
             step = self._at(t)
-            mine.received[step] = received
-            mine.lost[step] += max(0, lost - mine.total_lost)
+            if step is not None:
+                mine.received[step] = received
+                mine.lost[step] += max(0, lost - mine.total_lost)
             mine.total_lost, mine.datagrams = lost, datagrams
             self.until = max(self.until, t)
 
@@ -156,8 +176,16 @@ class History:
         self._seen[name] = until
         return zip(*(table.column(column)[first:until] for column in columns), strict=True)
 
-    def _at(self, t: float) -> int:
-        return min(STEPS - 1, max(0, int(t / self.seconds * STEPS)))
+    def warm_steps(self, warmup: float) -> int:
+        """Steps before the measured time; 0 for a part of a run, of which all counts."""
+        return math.ceil(warmup / self.seconds * STEPS) if self.whole else 0
+
+    def _at(self, t: float) -> int | None:
+        """The step of `t`; outside of a whole run, whose last samples may come late, the nearest one."""
+        step = int((t - self.start) / self.seconds * STEPS // 1)
+        if not self.whole and not 0 <= step < STEPS:
+            return None
+        return min(STEPS - 1, max(0, step))
 
 
 def filled(values: Sequence[float], before: float = math.nan) -> array[float]:
