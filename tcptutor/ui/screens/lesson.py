@@ -24,8 +24,7 @@ from tcptutor.ui.screens.activities import BOXES, SIDES
 from tcptutor.ui.screens.confirm import ConfirmScreen
 from tcptutor.ui.screens.lesson_answers import Answers
 from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, TYPED, TYPING
-from tcptutor.ui.screens.looking import FOOTER as LOOKING
-from tcptutor.ui.screens.looking import LookingScreen
+from tcptutor.ui.screens.looking import LookingScreen, with_cursor
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
@@ -145,8 +144,8 @@ class LessonScreen(LookingScreen):
     def _footer(self) -> tuple[tuple[str, str], ...]:
         """Where the chart has the room, c leads back to the text."""
         there = {"chart": "text"} if self.has_class(CHART) else {}
-        looking = LOOKING if self.looks else ()
-        return (*looking, *((ids, there.get(word, word)) for ids, word in self.FOOTER))
+        footer = tuple((ids, there.get(word, word)) for ids, word in self.FOOTER)
+        return with_cursor(footer) if self.looks else footer
 
     async def action_go(self, by: int) -> None:
         there = pages.neighbour(self.tutor.course, self.module, self.step, by)

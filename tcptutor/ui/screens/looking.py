@@ -14,6 +14,8 @@ from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bench.panel import RunPanel
 
+Entries = tuple[tuple[str, str], ...]
+
 FAST = 8
 """Columns of a longer step."""
 
@@ -53,6 +55,11 @@ FOOTER = (
 """Of the line at the bottom while the cursor is there."""
 
 
+def with_cursor(footer: Entries) -> Entries:
+    """The line at the bottom while the cursor is there: its keys, then those of the screen."""
+    return (*FOOTER, *(entry for entry in footer if entry[0] != "look.look"))
+
+
 class LookingScreen(TutorScreen):
     """A screen with a chart that may be looked into. Subclasses say which; they ask `can_look` in `check_action`."""
 
@@ -88,7 +95,7 @@ class LookingScreen(TutorScreen):
         return self.can_look(action) is not False
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
-        return keys.line(self, (*FOOTER, *self.FOOTER) if self.looks else self.FOOTER)
+        return keys.line(self, with_cursor(self.FOOTER) if self.looks else self.FOOTER)
 
     def keys_changed(self) -> None:
         """Other keys work than before."""

@@ -45,6 +45,10 @@ def flow_style(number: int) -> str:
     return f"flow-{number % len(FLOW_PATTERNS) + 1}"
 
 
+def _style(curve: FlowCurve, number: int) -> str:
+    return MUTED if curve.faint else flow_style(number)
+
+
 def drawn(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
     """`height` lines of the chart itself, then the time axis in one or two."""
     across = axes.columns(width)
@@ -141,7 +145,7 @@ def _in_dots(reference: GuideLine, scene: Scene, width: int, dots: int) -> list[
 
 def _curve(curve: FlowCurve, number: int, top: float, across: int, height: int) -> Layer:
     width, dots = canvas.ACROSS * across, canvas.DOWN * height
-    layer = Layer(flow_style(number), width, dots, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
+    layer = Layer(_style(curve, number), width, dots, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
     before: tuple[int, int, int] | None = None
     for column, low, high in _spans(curve, top, width, dots):
         first, last = low, high
@@ -234,7 +238,7 @@ def _flow_names(scene: Scene, height: int) -> list[tuple[int, list[Piece]]]:
         shares = shares or bool(figure)
         # While a run goes on, names that follow their lines would be written again all the time.
         row = _row(value, scene, height) if scene.ended else height - 1 - number
-        wanted.append((row, [(name, flow_style(number)), (figure, TEXT)]))
+        wanted.append((row, [(name, _style(curve, number)), (figure, TEXT)]))
     if shares and len(wanted) < height:
         # Placed in order, it comes right above the highest of them.
         wanted.append((max(row for row, _ in wanted) + 1, [(" flow, share", MUTED)]))

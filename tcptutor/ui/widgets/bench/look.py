@@ -114,12 +114,17 @@ def _drawn(looking: Looking, cursor: Cursor, width: int, room: int) -> Drawn:
 
 
 def _scene(looking: Looking, cursor: Cursor) -> Scene:
-    """Of the time that is shown; closer, with the flow's ssthresh, and without means of other times."""
+    """Of the time that is shown; closer, the flow before the others, with its ssthresh, without means of all time."""
     scene = scene_of(looking.live, looking.history(cursor), None, cursor.flow)
     if not cursor.zoomed or scene.quantity != WINDOW:
         return scene
     kept = tuple(each for each in scene.references if each.kind not in ("mean", "course"))
-    return replace(scene, references=(*kept, *_ssthresh(looking, cursor)))
+    curves, flows = scene.curves, looking.instants.flows
+    if scene.band is None and len(curves) == len(flows):
+        curves = tuple(
+            replace(curve, faint=flow != cursor.flow) for flow, curve in zip(flows, curves, strict=True)
+        )
+    return replace(scene, curves=curves, references=(*kept, *_ssthresh(looking, cursor)))
 
 
 def _ssthresh(looking: Looking, cursor: Cursor) -> Iterator[GuideLine]:

@@ -31,6 +31,8 @@ class FlowCurve:
     last: Sequence[float]
     figure: str = ""
     """What is told beside the name, "13 %"."""
+    faint: bool = False
+    """Whether it is only there to be compared with another one."""
 
 
 @dataclass(frozen=True)
