@@ -278,6 +278,8 @@ class LessonScreen(LookingScreen):
     def action_back(self) -> None:
         if self._typing:
             self._to_page()
+        elif self.looks:
+            self.action_stop_looking()
         else:
             self.dismiss()
 

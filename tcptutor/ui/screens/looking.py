@@ -29,7 +29,11 @@ def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
 
 BINDINGS: list[BindingType] = [
     _key(
-        "i", "look", "look into", "look.look", "a cursor in the chart: what was so at that instant, and why"
+        "i",
+        "look",
+        "look into",
+        "look.look",
+        "a cursor in the chart, or none: what was so at an instant, and why",
     ),
     _key("comma", "step(-1)", "back", "look.back", "the cursor: back by a column"),
     _key("full_stop", "step(1)", "on", "look.on", "the cursor: on by a column"),
@@ -40,7 +44,8 @@ BINDINGS: list[BindingType] = [
     _key("z", "zoom", "zoom in", "look.zoom", "closer: to a loss at the cursor and its round trips"),
     _key("Z", "zoom_out", "zoom out", "look.out", "back to what was shown before"),
     _key("o", "next_flow", "other flow", "look.flow", "the cursor: tell of the next flow"),
-    _key("escape", "stop_looking", "close", "look.close", "the cursor: out of the run"),
+    # On a page Esc leads away; there its own action closes the cursor first.
+    Binding("escape", "stop_looking", show=False, priority=True, id="look.close"),
 ]
 
 FOOTER = (
@@ -50,7 +55,7 @@ FOOTER = (
     ("look.zoom", "zoom"),
     ("look.out", "out"),
     ("look.flow", "flow"),
-    ("look.close", "closes"),
+    ("look.look", "closes"),
 )
 """Of the line at the bottom while the cursor is there."""
 

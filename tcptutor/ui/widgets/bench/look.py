@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TALL = 30
 """Lines of the panel from which on each flow has a line."""
 
-_LEAST = 14
+_LEAST = 12
 """Lines that the chart and what is under it have beside such a table."""
 
 _WORTH = ("throughput", "losses", "rtt", "causes", "queue", "udp0", "phases", "resent")

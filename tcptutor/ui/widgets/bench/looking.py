@@ -62,34 +62,36 @@ class Looking:
         """What limited the flows; None until it has been worked out."""
         self._ended = False
         """Whether that is of all that there will be of the run."""
-        self._since: float | None = None
-        """When it was begun to be worked out; None while it is not."""
+        self._working = False
         self._not_before = 0.0
         self._instants: Instants | None = None
         self._histories: _Recent[History] = _Recent()
         self.drawn: _Recent[Drawn] = _Recent()
         """What does not move with the cursor, by all that it depends on."""
 
-    def wants_insight(self, t: float) -> bool:
-        """Whether what limited the flows at `t` is to be worked out now: not while that is done, or was just done."""
-        known = self.insight
-        if self._since is not None or not self.live.measuring:
+    def take_on(self, t: float) -> bool:
+        """Whether what limited the flows at `t` is to be worked out now, by who asks; not if it was just done."""
+        known, run = self.insight, self.live.run
+        if self._working or not self.live.measuring:
             return False
-        if known is None or (self._ended is False and not self.live.going_on):
-            return True
-        behind = t > known.until - SECOND and self.live.run.sampled_until >= known.until + SECOND
-        return behind and time.monotonic() >= self._not_before
+        if known is None or (not self._ended and not self.live.going_on):
+            wanted = True
+        else:
+            behind = t > known.until - SECOND and run.sampled_until >= known.until + SECOND
+            wanted = behind and time.monotonic() >= self._not_before
+        self._working = wanted
+        return wanted
 
     async def work_out(self, make: Callable[[Run], Awaitable[Insight]]) -> None:
-        """Have what limited the flows made of the run as it stands."""
-        self._since, ended = time.monotonic(), not self.live.going_on
+        """Have what limited the flows made of the run as it stands; after `take_on`."""
+        began, ended = time.monotonic(), not self.live.going_on
         try:
             self.insight = await make(self.instants.run)
             self._ended = ended
         finally:
             now = time.monotonic()
-            self._not_before = now + _REST * (now - self._since)
-            self._since = None
+            self._not_before = now + _REST * (now - began)
+            self._working = False
 
     @property
     def size(self) -> tuple[int, ...]:

@@ -186,7 +186,7 @@ class RunPanel(DrawnPanel):
     def _understand(self) -> None:
         """Work out what limited the flows, in a thread, where it is not known yet of what was measured by now."""
         looking, cursor = self._looking, self._cursor
-        if looking is not None and cursor is not None and looking.wants_insight(cursor.t):
+        if looking is not None and cursor is not None and looking.take_on(cursor.t):
             self.run_worker(self._work_out(looking), group="insight")
 
     async def _work_out(self, looking: Looking) -> None:

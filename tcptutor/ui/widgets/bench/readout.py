@@ -54,6 +54,16 @@ class Told:
         return next((flow for flow in self.instant.flows if flow.flow == self.cursor.flow), None)
 
     @property
+    def ahead(self) -> bool:
+        """Whether the cursor is where the run has not come yet."""
+        return self.going_on and self.cursor.t > self.until
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether there is nothing to say of a flow."""
+        return self.ahead or self.cursor.flow not in self.names
+
+    @property
     def name(self) -> str:
         """The cursor's flow's, as a part of a sentence: "flow 3", "flow h5 bbr"."""
         return f"flow {self.names.get(self.cursor.flow, '')}".rstrip()
@@ -105,7 +115,7 @@ def _fitted(sentence: Sentence, width: int, budget: int) -> list[Line]:
 def together(told: Told) -> Sentence:
     """The time, the flows' throughput, and the bottleneck."""
     about, seen = f"at {told.time(told.cursor.t)}: ", told.instant
-    if told.going_on and told.cursor.t > told.until:
+    if told.ahead:
         return about, STRONG, f"not measured yet; the run is at {told.time(told.until)}"
     parts = []
     if len(told.names) > 1 and seen.throughput_bps is not None:
@@ -127,7 +137,7 @@ def together(told: Told) -> Sentence:
 def flow(told: Told) -> Sentence:
     """Window, threshold, RTT and throughput of the cursor's flow."""
     seen = told.flow
-    if told.cursor.flow not in told.names:
+    if told.says_nothing:
         return "", TEXT, ""
     about = f"{told.name}: "
     style = _style(told, list(told.names).index(told.cursor.flow))
@@ -152,7 +162,7 @@ def _style(told: Told, number: int) -> str:
 
 def limit(told: Told) -> Sentence:
     """What limited the cursor's flow, when, and what shows it."""
-    if told.cursor.flow not in told.names:
+    if told.says_nothing:
         return "", TEXT, ""
     found = told.insight.limit(told.cursor.flow, told.cursor.t) if told.insight else None
     if found is None:
@@ -170,7 +180,7 @@ def limit(told: Told) -> Sentence:
 def event(told: Told) -> Sentence:
     """The loss or mark of the flow at the cursor, else the round trip in which it is."""
     cursor, seen = told.cursor, told.instant
-    if cursor.flow not in told.names:
+    if told.says_nothing:
         return "", TEXT, ""
     losses = told.insight.losses_between(cursor.flow, seen.start, seen.end) if told.insight else ()
     if losses:
