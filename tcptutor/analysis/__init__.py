@@ -7,7 +7,7 @@
 from tcptutor.analysis.compared.answered import answer_of, answered
 from tcptutor.analysis.compared.document import document
 from tcptutor.analysis.compared.explain import FlowVerdict, Verdict, explain
-from tcptutor.analysis.compared.insight import Insight, Limit, Loss, insight
+from tcptutor.analysis.compared.insight import Insight, LimitedTime, Loss, insight
 from tcptutor.analysis.compared.report import Compared, Judgement, Report, report, report_of
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second
 from tcptutor.analysis.expected.expect import expect
@@ -37,8 +37,8 @@ __all__ = [
     "Instant",
     "Instants",
     "Judgement",
-    "Limit",
     "LimitedBy",
+    "LimitedTime",
     "Loss",
     "Mistake",
     "PhaseName",

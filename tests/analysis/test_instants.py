@@ -17,7 +17,7 @@ from . import audit
 from .raw import Raw
 from .synthetic import empty, experiment, losing, run_of, with_queue
 
-HELD = ("cwnd, ", "it lies between ", "it follows ")
+HELD = ("cwnd, ", "between the losses ", "cwnd is what the loss ")
 """What is said of a second without a loss of its own begins so."""
 
 RUNS = sorted(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcptutor.ui.widgets.bench.cursor import Cursor, Span, beside, near
+from tcptutor.ui.widgets.bench.cursor import Cursor, TimeSpan, beside, near
 
-WHOLE = Span(0.0, 20.0)
+WHOLE = TimeSpan(0.0, 20.0)
 START = Cursor(10.0, WHOLE)
 
 
@@ -42,7 +42,7 @@ def test_where_samples_are_far_apart_it_shows_enough_of_them() -> None:
 def test_without_a_loss_it_shows_a_quarter_around_the_cursor_until_there_is_nothing_more_to_see() -> None:
     closer = START.zoomed_to(None, rtt=0.05, spacing=0.01)
     assert closer is not None
-    assert closer.span == Span(7.5, 5.0)
+    assert closer.span == TimeSpan(7.5, 5.0)
     assert closer.counted_from is None
     zooms = 0
     while (next_one := closer.zoomed_to(None, rtt=0.05, spacing=0.01)) is not None:

@@ -24,7 +24,7 @@ from tcptutor.run import Run
 _BY_LOSS: frozenset[LimitedBy] = frozenset({"random-loss", "bottleneck", "reordering"})
 
 
-class Limit(msgspec.Struct, frozen=True, kw_only=True):
+class LimitedTime(msgspec.Struct, frozen=True, kw_only=True):
     """What limited one flow for a while."""
 
     start: float
@@ -55,11 +55,11 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True):
 
     until: float
     """Of the samples that it rests on, the latest, s."""
-    limits: Mapping[int, Sequence[Limit]]
+    limits: Mapping[int, Sequence[LimitedTime]]
     losses: Mapping[int, Sequence[Loss]]
     phases: Mapping[int, Sequence[FlowPhase]]
 
-    def limit(self, flow: int, t: float) -> Limit | None:
+    def limit(self, flow: int, t: float) -> LimitedTime | None:
         """What limited a flow at `t`; None where it was not judged then."""
         return next((each for each in self.limits.get(flow, ()) if each.start <= t < each.end), None)
 
@@ -94,12 +94,12 @@ def _link(gathered: RunFindings, flow: int) -> Direction:
     return gathered.links[gathered.run.experiment.reversed(flow)]
 
 
-def _limits(judged: Sequence[JudgedSecond], events: Sequence[LossEvent]) -> Iterator[Limit]:
+def _limits(judged: Sequence[JudgedSecond], events: Sequence[LossEvent]) -> Iterator[LimitedTime]:
     for second, findings in judged:
         why = clause(second.limited_by, findings)
         if not why and second.limited_by in _BY_LOSS and second.limited_by == findings.losses:
             why = _held(events, second.start, second.end, second.cwnd_segments)
-        yield Limit(start=second.start, end=second.end, limited_by=second.limited_by, why=why)
+        yield LimitedTime(start=second.start, end=second.end, limited_by=second.limited_by, why=why)
 
 
 def _held(events: Sequence[LossEvent], start: float, end: float, cwnd: float) -> str:
@@ -112,8 +112,8 @@ def _held(events: Sequence[LossEvent], start: float, end: float, cwnd: float) ->
         cut = f"{before.cwnd:.0f}, where the loss at {before.t:.2f} s cut it"
         return f"cwnd, {cwnd:.0f} on average, is not yet back at {cut}"
     if after < len(events):
-        return f"it lies between the losses at {before.t:.2f} s and at {events[after].t:.2f} s"
-    return f"it follows the loss at {before.t:.2f} s"
+        return f"between the losses at {before.t:.2f} s and at {events[after].t:.2f} s cwnd is what they leave of it"
+    return f"cwnd is what the loss at {before.t:.2f} s left of it"
 
 
 def _losses(trace: Trace, events: Sequence[LossEvent], link: Direction) -> Iterator[Loss]:

@@ -27,7 +27,7 @@ class RoundTrip(msgspec.Struct, frozen=True, kw_only=True):
     acked_segments: float | None
     """What arrived from the latest sample at its beginning to that at its end; None where these are one."""
     resent: int | None
-    """Segments sent again in between; None likewise."""
+    """Segments sent again between these two samples; None where they are one."""
 
 
 def round_trips(trace: Trace, zero: float, start: float, end: float) -> tuple[RoundTrip, ...]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench import axes
-from tcptutor.ui.widgets.bench.cursor import Span
+from tcptutor.ui.widgets.bench.cursor import TimeSpan
 from tcptutor.ui.widgets.bench.lines import STRONG, TEXT, Line, Piece
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ _Kind = tuple[str, str]
 _Stretch = tuple[_Kind, int]
 
 
-def causes(live: Live, width: int, span: Span | None = None) -> Line:
+def causes(live: Live, width: int, span: TimeSpan | None = None) -> Line:
     """What limited most of the flows in each second, and its share of the time; empty before the verdict is there.
 
     `span`: the part of the time that is shown; its share stays that of all the measured time.
@@ -77,7 +77,7 @@ def causes(live: Live, width: int, span: Span | None = None) -> Line:
     return line.and_at(axes.GUTTER + axes.columns(width), Line.of((" ", TEXT), (_share(live), STRONG)))
 
 
-def phases(live: Live, width: int, span: Span | None = None, flow: int | None = None) -> Line:
+def phases(live: Live, width: int, span: TimeSpan | None = None, flow: int | None = None) -> Line:
     """Those of one flow, the first if no number is given; empty before the verdict is there."""
     flows = _flows(live)
     number = next((at for at, each in enumerate(flows) if each.flow == flow), 0)
@@ -146,11 +146,11 @@ def _flows(live: Live) -> tuple[FlowVerdict, ...]:
     return live.report.verdict.flows if live.report else ()
 
 
-def _shown(live: Live, span: Span | None) -> Span:
-    return span or Span(0.0, live.run.experiment.seconds)
+def _shown(live: Live, span: TimeSpan | None) -> TimeSpan:
+    return span or TimeSpan(0.0, live.run.experiment.seconds)
 
 
-def _cause_stretches(live: Live, columns: int, span: Span) -> list[_Stretch]:
+def _cause_stretches(live: Live, columns: int, span: TimeSpan) -> list[_Stretch]:
     by_column: list[Counter[LimitedBy]] = [Counter() for _ in range(columns)]
     for flow in _flows(live):
         for second in flow.seconds:
@@ -159,7 +159,7 @@ def _cause_stretches(live: Live, columns: int, span: Span) -> list[_Stretch]:
     return _stretches([CAUSES[found.most_common(1)[0][0]] if found else _BLANK for found in by_column])
 
 
-def _phase_stretches(live: Live, columns: int, span: Span, number: int = 0) -> list[_Stretch]:
+def _phase_stretches(live: Live, columns: int, span: TimeSpan, number: int = 0) -> list[_Stretch]:
     """A column shows what is most seldom in it: a recovery may be shorter than a column."""
     by_column: list[set[PhaseName]] = [set() for _ in range(columns)]
     for phase in _flows(live)[number].phases:
@@ -169,7 +169,7 @@ def _phase_stretches(live: Live, columns: int, span: Span, number: int = 0) -> l
     return _stretches([PHASES[min(found, key=order.index)] if found else _BLANK for found in by_column])
 
 
-def _between(span: Span, columns: int, start: float, end: float) -> range:
+def _between(span: TimeSpan, columns: int, start: float, end: float) -> range:
     """The columns whose middle lies between two times, or the one in which both are; none of what is not shown."""
     if end < span.start or start > span.end:
         return range(0)

@@ -16,7 +16,7 @@ CLOSER = 4
 """How much less of the time each zoom shows around the cursor."""
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """A part of a run's time."""
 
     start: float
@@ -32,11 +32,11 @@ class Span(NamedTuple):
         """Of so many columns side by side the one in which `t` is; the nearest one for what lies outside."""
         return min(columns - 1, max(0, int((t - self.start) / self.seconds * columns)))
 
-    def within(self, whole: Span) -> Span:
+    def within(self, whole: TimeSpan) -> TimeSpan:
         """As long, moved into `whole`; all of that where it is not longer."""
         if self.seconds >= whole.seconds:
             return whole
-        return Span(min(max(self.start, whole.start), whole.end - self.seconds), self.seconds)
+        return TimeSpan(min(max(self.start, whole.start), whole.end - self.seconds), self.seconds)
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,17 @@ class Cursor:
 
     t: float
     """s."""
-    whole: Span
+    whole: TimeSpan
     """The run's own time."""
     flow: int = 0
     """The number of the flow that is told of; no such flow where the run has none."""
-    shown: tuple[Span, ...] = ()
+    shown: tuple[TimeSpan, ...] = ()
     """Each zoom's, from the outermost to the one that is shown; empty for the whole run."""
     counted_from: float | None = None
     """The loss that was zoomed to, s: its round trips are counted from there."""
 
     @property
-    def span(self) -> Span:
+    def span(self) -> TimeSpan:
         return self.shown[-1] if self.shown else self.whole
 
     @property
@@ -82,7 +82,7 @@ class Cursor:
         span = self.span
         if span.start <= t <= span.end:
             return replace(self, t=t)
-        moved = Span(t - span.seconds / 2, span.seconds).within(self.whole)
+        moved = TimeSpan(t - span.seconds / 2, span.seconds).within(self.whole)
         return replace(self, t=t, shown=(*self.shown[:-1], moved))
 
     def zoomed_to(self, loss: float | None, rtt: float, spacing: float) -> Cursor | None:
@@ -95,12 +95,12 @@ class Cursor:
         now = self.span.seconds
         if loss is not None and least < now / 1.5:
             share = LOSS_BEFORE / (LOSS_BEFORE + LOSS_AFTER)
-            span = Span(loss - share * least, least).within(self.whole)
+            span = TimeSpan(loss - share * least, least).within(self.whole)
             return replace(self, t=loss, shown=(*self.shown, span), counted_from=loss)
         length = max(now / CLOSER, least / 2)
         if length > now / 1.5:
             return None
-        span = Span(self.t - length / 2, length).within(self.whole)
+        span = TimeSpan(self.t - length / 2, length).within(self.whole)
         return replace(self, shown=(*self.shown, span))
 
     def out(self) -> Cursor:

@@ -33,7 +33,7 @@ _WORTH = ("throughput", "losses", "rtt", "causes", "queue", "udp0", "phases", "r
 """What is under the chart, in the order of what it is worth beside a cursor."""
 
 _CLOSE = ("rounds", "phases", "losses", "throughput", "rtt", "queue", "udp0", "resent", "causes")
-"""The same where a part of the run is shown."""
+"""What is under it where a part of the run is shown: first what its round trips and losses are."""
 
 _ORDER = (
     "title", "chart", "rounds", "throughput", "udp0", "rtt", "queue", "losses", "resent", "causes", "phases", "gap",

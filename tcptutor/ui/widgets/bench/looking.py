@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tcptutor.run import Run
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench.cursor import Cursor, Span
+from tcptutor.ui.widgets.bench.cursor import Cursor, TimeSpan
 from tcptutor.ui.widgets.bench.history import History
 from tcptutor.ui.widgets.bench.lines import Line
 
@@ -132,7 +132,7 @@ class Looking:
     def first(self) -> Cursor:
         """A cursor in the middle of what there is of the run, at its first flow."""
         experiment, instants = self.live.run.experiment, self.latest
-        whole = Span(0.0, experiment.seconds)
+        whole = TimeSpan(0.0, experiment.seconds)
         flow = instants.flows[0] if instants.flows else -1
         return Cursor(min(instants.until or whole.end, whole.end) / 2, whole, flow)
 
