@@ -10,6 +10,7 @@ from tcptutor.analysis.compared.explain import FlowVerdict, Verdict, explain
 from tcptutor.analysis.compared.insight import Insight, LimitedTime, Loss, insight
 from tcptutor.analysis.compared.report import Compared, Judgement, Report, report, report_of
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second
+from tcptutor.analysis.compared.whatif import FigureChanged, SettingChanged, SharedHistory, WhatIf, what_if
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.mistakes import Mistake, candidates
 from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowCourse
@@ -29,6 +30,7 @@ __all__ = [
     "Evidence",
     "Expectation",
     "FairnessSecond",
+    "FigureChanged",
     "FlowFigures",
     "FlowInstant",
     "FlowPhase",
@@ -47,11 +49,14 @@ __all__ = [
     "Report",
     "RoundTrip",
     "Second",
+    "SettingChanged",
+    "SharedHistory",
     "SharedQueue",
     "Throughput",
     "ThroughputModel",
     "UdpInstant",
     "Verdict",
+    "WhatIf",
     "WindowCourse",
     "answer_of",
     "answered",
@@ -68,5 +73,6 @@ __all__ = [
     "report_of",
     "round_trips",
     "together",
+    "what_if",
     "window_courses",
 ]

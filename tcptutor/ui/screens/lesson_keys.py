@@ -80,8 +80,8 @@ FOOTER = (
     ("lesson.again", "again"),
     ("lesson.chart", "chart"),
     ("lesson.turn", "view"),
-    ("look.look", "look"),
     ("app.keys", "keys"),
+    ("look.look", "look"),
     ("app.commands", "find"),
     ("lesson.home", "home"),
 )
