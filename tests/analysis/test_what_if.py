@@ -67,10 +67,9 @@ def test_two_recorded_runs_are_the_same_up_to_where_their_rows_are(names: tuple[
 
 
 def test_recorded_runs_of_one_seed_do_have_a_history_in_common() -> None:
-    """A queue of another size changes nothing until it is full."""
-    shared = what_if(
-        *map(loaded, ("tcp-basics/more-than-the-pipe-holds/4-1", "tcp-basics/more-than-the-pipe-holds/5-1"))
-    )
+    """A window of another size changes nothing until it is advertised."""
+    sweep = "tcp-basics/more-than-the-pipe-holds"
+    shared = what_if(loaded(f"{sweep}/4-1"), loaded(f"{sweep}/5-1"))
     assert [(one.name, one.before, one.after) for one in shared.changed] == [("window", "300 kB", "400 kB")]
     assert shared.same_seed
     assert shared.shared.until == pytest.approx(0.5, abs=0.01)
@@ -149,7 +148,7 @@ def test_figures_are_given_of_all_the_time_and_from_the_difference_on() -> None:
 def test_the_settings_that_differ_are_named_as_they_are_written() -> None:
     before, after = experiment(), experiment(changes="5s loss=0", queue="100 kB")
     told = {one.name: (one.before, one.after) for one in settings_changed(before, after)}
-    assert told["changes"] == ("", "5s loss=0%")
+    assert told["changes"] == ("", "5 s loss=0 %")
     assert told["queue"][1] == "100 kB"
     assert set(told) == {"changes", "queue"}
     assert not what_if(empty(before), empty(replace(before, seed=before.seed + 1))).same_seed
