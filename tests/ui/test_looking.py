@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace as changed
 from textual.pilot import Pilot
 
-from tcptutor.analysis import insight
+from tcptutor.analysis import Instants, insight
 from tcptutor.run import SampleTable, UdpSample, UdpTable
 from tcptutor.ui.live import Live
 from tcptutor.ui.screens.looking import BINDINGS
@@ -60,8 +60,8 @@ def test_an_instant_is_told_in_sentences() -> None:
     into = looking(ended(ONE))
     said = told(into, into.first().at(30.0))
     for part in (
-        "at 30.00 s: link",
-        "queue empty",
+        "at 30.00 s: queue empty; link 1",
+        "% used",
         "flow 1: cwnd ",
         "ssthresh ",
         "RTT 50.",
@@ -171,6 +171,26 @@ def test_a_zoom_is_drawn_from_all_samples_of_its_time() -> None:
     drawn = [value for value in history.flows[0].last if value == value]
     assert drawn[1:] == there or drawn == there, "after what was so as it begins"
     assert sum(history.flows[0].losses) == 1
+
+
+@pytest.mark.parametrize("start", [0.0, 0.3, 2.0, 6.9])
+def test_what_is_counted_in_a_zoom_is_of_its_time_alone(start: float) -> None:
+    run = stored(EIGHT)
+    history = History(1.5, start)
+    history.follow(run)
+    queue = [row for row in run.queue if row.t < start][-1:] + [
+        row for row in run.queue if start <= row.t < start + 1.5
+    ]
+    assert sum(history.dropped) == queue[-1].drops - (queue[0].drops if queue[0].t < start else 0)
+    for flow, mine in history.flows.items():
+        rows = [row for row in run.samples if row.flow == flow and row.t < start + 1.5]
+        before = [row.retransmits for row in rows if row.t < start]
+        assert sum(mine.resent) == rows[-1].retransmits - (before[-1] if before else 0)
+        assert sum(mine.losses) == sum(start <= t < start + 1.5 for t in looking_cuts(flow))
+
+
+def looking_cuts(flow: int) -> list[float]:
+    return Instants(stored(EIGHT)).cuts(flow)
 
 
 def test_one_flow_stands_out_from_the_others() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isnan
@@ -17,6 +18,9 @@ from tcptutor.run import Cut, CutFinder, Run, Table
 STEPS = 960
 """Steps of a run's time: a terminal of 480 columns has as many dots."""
 
+
+_BEFORE = 1.0
+"""Seconds before a part of a run in which each flow was sampled."""
 
 _Row: TypeAlias = tuple[int, float, float, int, int, int, int, int, int, int]
 
@@ -125,6 +129,8 @@ class History:
         self.dropped = _none()
         """Packets that its queue dropped in the step."""
         self.total_dropped = 0
+        self._drops_before = not self.whole
+        """Whether it is still to be found out what was dropped before the time that is summed up."""
         self._seen = {"samples": 0, "queue": 0, "udp": 0}
 
     @property
@@ -145,11 +151,15 @@ class History:
         ):  # fmt: skip
             if (mine := self.flows.get(flow)) is None:
                 mine = self.flows[flow] = FlowHistory()
+                if not self.whole:  # what is counted had begun before
+                    mine.total_resent = row[4]
             mine.add(self._at(t), t, tuple(row))
             self.until = max(self.until, t)
 
     def _queue(self, run: Run) -> None:
         for t, waiting, drops in self._new(run.queue, "queue", "sent", "t", "bytes", "drops"):
+            if self._drops_before:
+                self.total_dropped, self._drops_before = drops, False
             step, more = self._at(t), max(0, drops - self.total_dropped)
             self.total_dropped += more
             if step is None:
@@ -162,7 +172,7 @@ class History:
         for flow, t, received, datagrams, lost in self._new(
             run.udp_samples, "udp", "jitter", "flow", "t", "received", "datagrams", "lost"
         ):
-            mine = self.udp.setdefault(flow, UdpHistory())
+            mine = self.udp.setdefault(flow, UdpHistory(total_lost=0 if self.whole else lost))
             step = self._at(t)
             if step is not None:
                 mine.received[step] = received
@@ -173,6 +183,11 @@ class History:
     def _new(self, table: Table, name: str, last: str, *columns: str):  # type: ignore[no-untyped-def, type-arg]
         """Rows that have not been seen. `last` is the column that a growing table is given last."""
         first, until = self._seen[name], len(table.column(last))
+        if not self.whole:
+            # What led to it is known by one sample of each flow; what comes after it is not shown.
+            times = table.column("t")
+            first = max(first, bisect_left(times, self.start - _BEFORE, hi=until))
+            until = max(first, bisect_right(times, self.start + self.seconds, hi=until))
         self._seen[name] = until
         return zip(*(table.column(column)[first:until] for column in columns), strict=True)
 

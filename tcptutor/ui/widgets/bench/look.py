@@ -114,17 +114,20 @@ def _drawn(looking: Looking, cursor: Cursor, width: int, room: int) -> Drawn:
 
 
 def _scene(looking: Looking, cursor: Cursor) -> Scene:
-    """Of the time that is shown; closer, the flow before the others, with its ssthresh, without means of all time."""
-    scene = scene_of(looking.live, looking.history(cursor), None, cursor.flow)
+    """Of the time that is shown, the cursor's flow before the others: eight hues cost twice the bytes.
+
+    Closer, with its ssthresh, and without the means of all time.
+    """
+    scene, flows = scene_of(looking.live, looking.history(cursor), None, cursor.flow), looking.instants.flows
+    if scene.band is None and len(scene.curves) == len(flows):
+        curves = tuple(
+            replace(curve, faint=flow != cursor.flow) for flow, curve in zip(flows, scene.curves, strict=True)
+        )
+        scene = replace(scene, curves=curves)
     if not cursor.zoomed or scene.quantity != WINDOW:
         return scene
     kept = tuple(each for each in scene.references if each.kind not in ("mean", "course"))
-    curves, flows = scene.curves, looking.instants.flows
-    if scene.band is None and len(curves) == len(flows):
-        curves = tuple(
-            replace(curve, faint=flow != cursor.flow) for flow, curve in zip(flows, curves, strict=True)
-        )
-    return replace(scene, curves=curves, references=(*kept, *_ssthresh(looking, cursor)))
+    return replace(scene, references=(*kept, *_ssthresh(looking, cursor)))
 
 
 def _ssthresh(looking: Looking, cursor: Cursor) -> Iterator[GuideLine]:

@@ -102,9 +102,10 @@ def _sentences(told: Told) -> list[Sentence]:
 
 
 def _fitted(sentence: Sentence, width: int, budget: int) -> list[Line]:
-    """In exactly so many lines; what is too long ends in "…"."""
+    """In exactly so many lines: where it is too long without its last parts, or with "…" where it has none."""
     about, style, text = sentence
-    lines = words.wrapped(f"{about}{text}", width) or [""]
+    while len(lines := words.wrapped(f"{about}{text}", width) or [""]) > budget and "; " in text:
+        text = text.rpartition("; ")[0]
     if len(lines) > budget:
         lines = [*lines[: budget - 1], f"{lines[budget - 1][: width - 1]}…"]
     made = [Line.of((lines[0][: len(about)], style), (lines[0][len(about) :], TEXT))]
@@ -123,15 +124,25 @@ def together(told: Told) -> Sentence:
     parts += [
         f"UDP {each.flow + 1} {units.rate(each.received_bps)} arrive, {each.lost} lost" for each in seen.udp
     ]
-    if seen.link_used is not None:
-        parts.append(f"link {100 * seen.link_used:.0f} % used")
     if seen.queue_bytes is not None:
-        size = f" of {units.size(seen.queue_size)}" if seen.queue_size else ""
-        waits = f"{units.size(seen.queue_bytes, 2)}{size}" if seen.queue_bytes else "empty"
-        parts.append(f"queue {waits}" + (f", {seen.dropped} dropped" if seen.dropped else ""))
+        parts.append(f"queue {_waits(seen)}" + (f", {seen.dropped} dropped" if seen.dropped else ""))
     elif seen.flows:
         parts.append("nothing is known of the queue")
+    if seen.link_used is not None:
+        parts.append(f"link {100 * seen.link_used:.0f} % used")
     return about, STRONG, "; ".join(parts) or "nothing is known: no sample was taken then"
+
+
+def _waits(seen: Instant) -> str:
+    """ "156 of 312 kB", "empty"."""
+    if not seen.queue_bytes:
+        return "empty"
+    waits = units.size(seen.queue_bytes, 2)
+    if not seen.queue_size:
+        return waits
+    size = units.size(seen.queue_size)
+    number, unit = waits.split(" ")
+    return f"{number if size.endswith(f' {unit}') else waits} of {size}"
 
 
 def flow(told: Told) -> Sentence:
@@ -170,7 +181,7 @@ def limit(told: Told) -> Sentence:
             wait = "when this second is over" if told.going_on else "in a moment"
             return "limited by: ", STRONG, f"that is told {wait}"
         return "limited by: ", STRONG, "nothing is known of this instant"
-    when = f", {found.start:.3g} to {found.end:.3g} s: "
+    when = f", {round(found.start, 1):g} to {round(found.end, 1):g} s: "
     if found.limited_by == "unexplained":
         return "limited by: ", STRONG, f"not known{when}the samples show no limit"
     why = found.why or "this second alone does not show it, those around it do"
@@ -249,7 +260,8 @@ def _table(told: Told, width: int) -> list[Line]:
         found = told.insight.limit(flow, told.cursor.t) if told.insight else None
         cause = CAUSES[found.limited_by][0] if found else "not known"
         figures = _cells(_figures(seen.get(flow), scale)) + cause
-        line = Line.of((f"{mark}{called}".ljust(name), flow_style(number)), (figures, TEXT))
+        style = _style(told, number) if flow == told.cursor.flow else MUTED
+        line = Line.of((f"{mark}{called}".ljust(name), style), (figures, TEXT))
         lines.append(line.fitted(min(width, line.width)))
     return lines
 
