@@ -307,6 +307,9 @@ async def test_the_chart_is_pointed_at_with_the_mouse() -> None:
         await until_text(pilot, "why: ")
         panel = pilot.app.screen.query_one(RunPanel)
         left = panel.content_region.x + axes.GUTTER
+        why = next(number for number, line in enumerate(panel.lines) if line.startswith("why: "))
+        await pilot.click(offset=(left + 20, panel.content_region.y + why))
+        assert panel.cursor is None, "a sentence is no chart"
         await pilot.click(offset=(left + 20, panel.content_region.y + 4))
         await until_text(pilot, "flow 1: cwnd ")
         assert panel.cursor is not None

@@ -218,9 +218,11 @@ class RunPanel(DrawnPanel):
     def _point(self, event: events.MouseEvent) -> None:
         """The cursor goes where the chart was pointed at, and comes where there was none."""
         region = self.content_region
-        column = int(event.screen_x) - region.x - axes.GUTTER
-        inside = 0 <= column < self._columns and self._view == "chart"
-        cursor = (self._cursor or self._begin_looking()) if inside else None
+        column, row = int(event.screen_x) - region.x - axes.GUTTER, int(event.screen_y) - region.y
+        if not 0 <= column < self._columns:
+            return
+        at_chart = 0 <= row < len(self.lines) and self.lines[row][axes.GUTTER - 1 : axes.GUTTER] in ("┤", "│")
+        cursor = self._cursor or (self._begin_looking() if at_chart else None)
         if cursor is not None:
             self._to(cursor.pointed(column, self._columns))
 

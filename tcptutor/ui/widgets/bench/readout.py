@@ -156,7 +156,7 @@ def flow(told: Told) -> Sentence:
         return about, style, "nothing is known of it at this instant"
     parts = [
         f"cwnd {seen.cwnd_segments}" if seen.cwnd_segments else "cwnd not known",
-        f"ssthresh {seen.ssthresh_segments} segments" if seen.ssthresh_segments else "ssthresh not set",
+        f"ssthresh {seen.ssthresh_segments} segments" if seen.ssthresh_segments else "no ssthresh",
         f"RTT {_ms(seen.rtt_s)}" if seen.rtt_s else "RTT not known",
         units.rate(seen.throughput_bps) if seen.throughput_bps is not None else "throughput not known",
     ]
