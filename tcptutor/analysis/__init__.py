@@ -7,8 +7,10 @@
 from tcptutor.analysis.compared.answered import answer_of, answered
 from tcptutor.analysis.compared.document import document
 from tcptutor.analysis.compared.explain import FlowVerdict, Verdict, explain
+from tcptutor.analysis.compared.insight import Insight, LimitedTime, Loss, insight
 from tcptutor.analysis.compared.report import Compared, Judgement, Report, report, report_of
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second
+from tcptutor.analysis.compared.whatif import FigureChanged, SettingChanged, SharedHistory, WhatIf, what_if
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.mistakes import Mistake, candidates
 from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowCourse
@@ -18,7 +20,9 @@ from tcptutor.analysis.models import LimitedBy, ThroughputModel
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.figures import FlowFigures
 from tcptutor.analysis.observed.flow import FlowPhase, PhaseName
+from tcptutor.analysis.observed.instant import FlowInstant, Instant, Instants, UdpInstant
 from tcptutor.analysis.observed.measured import flow_results, measure, path_known, together
+from tcptutor.analysis.observed.rounds import RoundTrip, round_trips
 from tcptutor.analysis.observed.series import Points, Throughput
 
 __all__ = [
@@ -26,21 +30,33 @@ __all__ = [
     "Evidence",
     "Expectation",
     "FairnessSecond",
+    "FigureChanged",
     "FlowFigures",
+    "FlowInstant",
     "FlowPhase",
     "FlowVerdict",
+    "Insight",
+    "Instant",
+    "Instants",
     "Judgement",
     "LimitedBy",
+    "LimitedTime",
+    "Loss",
     "Mistake",
     "PhaseName",
     "Points",
     "Prediction",
     "Report",
+    "RoundTrip",
     "Second",
+    "SettingChanged",
+    "SharedHistory",
     "SharedQueue",
     "Throughput",
     "ThroughputModel",
+    "UdpInstant",
     "Verdict",
+    "WhatIf",
     "WindowCourse",
     "answer_of",
     "answered",
@@ -50,10 +66,13 @@ __all__ = [
     "expect_queue",
     "explain",
     "flow_results",
+    "insight",
     "measure",
     "path_known",
     "report",
     "report_of",
+    "round_trips",
     "together",
+    "what_if",
     "window_courses",
 ]

@@ -20,7 +20,7 @@ from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live
 
 if TYPE_CHECKING:
-    from tcptutor.analysis import Expectation, Report
+    from tcptutor.analysis import Expectation, Insight, Report
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -53,6 +53,11 @@ async def report(run: Run) -> Report | None:
         return await apart(_report, run)
     except TutorError:
         return None  # too little to compare: the chart still shows what arrived
+
+
+async def insight(run: Run) -> Insight:
+    """What can be told of any instant of it."""
+    return await apart(_insight, run)
 
 
 async def flow_results(run: Run) -> tuple[FlowResult, ...]:
@@ -115,6 +120,12 @@ def _report(run: Run) -> Report:
     from tcptutor.analysis import report  # noqa: PLC0415
 
     return report(run)
+
+
+def _insight(run: Run) -> Insight:
+    from tcptutor.analysis import insight  # noqa: PLC0415
+
+    return insight(run)
 
 
 def _flow_results(run: Run) -> tuple[FlowResult, ...]:

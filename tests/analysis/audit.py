@@ -403,10 +403,15 @@ def sentence(run: Run, text: str, flows: Sequence[int]) -> str:
         return together(*wrong)
     if not whole.columns:
         return together(*wrong)  # results without samples
+    return together(*wrong, clause(whole, rest))
+
+
+def clause(raw: Raw, text: str) -> str:
+    """What is wrong with one clause about the flows and the time of `raw`; empty for nothing."""
     for pattern, check in _PATTERNS:
-        if found := pattern.fullmatch(rest):
-            return together(*wrong, check(whole, found.groupdict()))
-    return f"nobody audits {rest!r}"
+        if found := pattern.fullmatch(text):
+            return check(raw, found.groupdict())
+    return f"nobody audits {text!r}"
 
 
 def _datagrams(run: Run, said: Mapping[str, str | None]) -> str:

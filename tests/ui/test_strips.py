@@ -68,7 +68,7 @@ def test_phases_show_recoveries_that_are_shorter_than_a_column(live: Live) -> No
 
 
 def test_no_mark_means_two_things() -> None:
-    marks = [mark for _, mark in (*causes._CAUSES.values(), *causes._PHASES.values())]
+    marks = [mark for _, mark in (*causes.CAUSES.values(), *causes.PHASES.values())]
     marks += [strips.LOST, strips.MARKED, strips.DROPPED]
     assert len(set(marks)) == len(marks)
 

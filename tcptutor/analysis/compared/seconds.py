@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -67,6 +68,20 @@ class FairnessSecond(msgspec.Struct, frozen=True, kw_only=True):
 
 def seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[Second, ...]]:
     """By flow number, of the whole run, warm-up included; nothing for a flow that was hardly seen."""
+    return {
+        flow: tuple(each.second for each in mine) for flow, mine in judged_seconds(measured, gathered).items()
+    }
+
+
+class JudgedSecond(NamedTuple):
+    """A second of one flow, and what was known when it was judged."""
+
+    second: Second
+    findings: Findings
+
+
+def judged_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[JudgedSecond, ...]]:
+    """As `seconds`, each with what it was judged by: what is said of a second is said of that."""
     experiment = measured.run.experiment
     ends = measured.spans if experiment.flows.bytes is not None else {}
     parts = {
@@ -81,13 +96,16 @@ def seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[Second
     for flow, intervals in parts.items():
         case, known = gathered.case_of(flow), path_known(measured.run)
         link, events = gathered.links[case.backward], gathered.events[flow]
-        mine = []
+        mine, known_then = [], []
         for each in intervals:
             flows, throughput = loads[case.backward, _number(each)]
             evidence = evidence_of(measured.run, each, link, throughput)
             last, cwnd = each.trace.column("t")[-1], each.mean("cwnd")
             kind = holding_loss(events, each.start, each.until, cwnd, last)
-            limited_by = cause(Findings(case, evidence, kind, flows, known=known))
+            kinds = Counter(loss.kind for loss in events if each.start < loss.t <= each.until)
+            findings = Findings(case, evidence, kind, flows, events=kinds, known=known)
+            known_then.append(findings)
+            limited_by = cause(findings)
             mine.append(
                 Second(
                     start=each.start,
@@ -97,7 +115,7 @@ def seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[Second
                     cwnd_segments=cwnd,
                 )
             )
-        found[flow] = tuple(_steady(mine))
+        found[flow] = tuple(map(JudgedSecond, _steady(mine), known_then))
     return found
 
 

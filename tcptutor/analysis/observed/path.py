@@ -116,21 +116,21 @@ def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
     """
     experiment = run.experiment
     shuffles = experiment.path.jitter > 0 or experiment.path.reorder > 0
-    times, rtts, cwnds = trace.column("t"), trace.column("rtt"), trace.column("cwnd")
+    times, cwnds = trace.column("t"), trace.column("cwnd")
     marks, retransmits = trace.column("delivered_ce"), trace.column("retransmits")
     found = [trace.column("reord_seen"), trace.column("dsack_dups")]
 
     known = experiment.path.rate is not None
 
     def kind(at: int) -> LossKind | None:
-        now, reach = times[at], 1.5 * rtts[at] + _SOON
+        now, since = news_of_loss(trace, at)
         if marks[at] > marks[at - 1] and retransmits[at] == retransmits[at - 1]:
             return "bottleneck"
-        if link.drops(now - reach, now) > 0:
+        if link.drops(since, now) > 0:
             return "bottleneck"
-        if any(link.loses(t) for t in (now - reach, now)):
+        if any(link.loses(t) for t in (since, now)):
             return "random-loss"
-        later = min(len(times), bisect_right(times, now + reach)) - 1
+        later = min(len(times), bisect_right(times, 2 * now - since)) - 1
         if shuffles or any(column[later] > column[at - 1] for column in found):
             return "reordering"
         return None if link.has_queue or not known else "bottleneck"
@@ -139,6 +139,12 @@ def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
         LossEvent(times[at], kind(at), cwnds[at - 1])
         for at in sorted({*trace.cuts.losses, *trace.cuts.marks})
     ]
+
+
+def news_of_loss(trace: Trace, at: int) -> tuple[float, float]:
+    """When the sample `at` found a loss, and since when what it tells of may have happened, s."""
+    now: float = trace.column("t")[at]
+    return now, now - 1.5 * trace.column("rtt")[at] - _SOON
 
 
 def holding_loss(

@@ -18,4 +18,7 @@ class CellScreen(StoredScreen):
     FOOTER = (("cell.back", "back to the curve"), *StoredScreen.FOOTER[:-1])
 
     def action_back(self) -> None:
-        self.dismiss()
+        if self.looks:
+            self.action_stop_looking()
+        else:
+            self.dismiss()

@@ -21,13 +21,14 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import HintWanted, OtherNumbersWanted
 from tcptutor.ui.screens.activities import BOXES, SIDES
-from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.confirm import ConfirmScreen
 from tcptutor.ui.screens.lesson_answers import Answers
 from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, TYPED, TYPING
+from tcptutor.ui.screens.looking import LookingScreen, with_cursor
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
+from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.page.page import Page
 
@@ -36,7 +37,7 @@ VIEWS = ("", CHART, TEXT)
 """In two columns; in one, either the chart or the text has the room."""
 
 
-class LessonScreen(TutorScreen):
+class LessonScreen(LookingScreen):
     """One step; another step is another screen in its place."""
 
     AUTO_FOCUS = None
@@ -86,6 +87,8 @@ class LessonScreen(TutorScreen):
         super().on_mount()
         for side in self._sides.values():
             side.restore()
+            if side.chart is not None:
+                side.chart.changed = self.keys_changed
         self._use(next(iter(self._sides), ""))
         self._answers.restore()
         self._changed()
@@ -117,7 +120,8 @@ class LessonScreen(TutorScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that would do nothing are not offered."""
         bench, side = self.tutor.bench, self._side
-        if self._typing and action in TYPED:
+        looking = self.can_look(action)
+        if self._typing and (action in TYPED or looking is not None):
             return False
         match action:
             case "run":
@@ -136,7 +140,7 @@ class LessonScreen(TutorScreen):
             case "text":
                 works = self.has_class(CHART)
             case _:
-                works = True
+                works = looking is not False
         return works
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
@@ -150,7 +154,8 @@ class LessonScreen(TutorScreen):
     def _footer(self) -> tuple[tuple[str, str], ...]:
         """Where the chart has the room, c leads back to the text."""
         there = {"chart": "text"} if self.has_class(CHART) else {}
-        return tuple((ids, there.get(word, word)) for ids, word in self.FOOTER)
+        footer = tuple((ids, there.get(word, word)) for ids, word in self.FOOTER)
+        return with_cursor(footer) if self.looks else footer
 
     async def action_go(self, by: int) -> None:
         there = pages.neighbour(self.tutor.course, self.module, self.step, by)
@@ -255,6 +260,22 @@ class LessonScreen(TutorScreen):
         go_on = "" if tally.done == tally.total else "   Tab: the next open question"
         return Content.assemble((f"{tally.done} of {tally.total} {what}", "bold"), (go_on, "$text-muted"))
 
+    @property
+    def chart(self) -> RunPanel | None:
+        return self._side.chart if self._side else None
+
+    @property
+    def chart_seen(self) -> bool:
+        return not self.has_class(TEXT)
+
+    def action_look(self) -> None:
+        seen = self.chart_seen
+        self._view = self._view if seen else VIEWS.index("")
+        self._face_chart(True)
+        self._arrange()
+        if seen or not (self.chart and self.chart.cursor):
+            super().action_look()
+
     def action_turn(self) -> None:
         if self._side:
             self._side.turn()
@@ -262,6 +283,8 @@ class LessonScreen(TutorScreen):
     def action_back(self) -> None:
         if self._typing:
             self._to_page()
+        elif self.looks:
+            self.action_stop_looking()
         else:
             self.dismiss()
 

@@ -70,6 +70,7 @@ FOOTER = (
     ("lesson.chart", "chart"),
     ("lesson.turn", "view"),
     ("app.keys", "keys"),
+    ("look.look", "look"),
     ("app.commands", "find"),
     ("lesson.home", "home"),
 )

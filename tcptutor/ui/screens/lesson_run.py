@@ -34,6 +34,10 @@ class RunSide(Side):
         return RunPanel()
 
     @property
+    def chart(self) -> RunPanel:
+        return self.widget
+
+    @property
     def going_on(self) -> bool:
         """Whether this page's own run goes on."""
         live = self.bench.live

@@ -11,6 +11,7 @@ from tcptutor.ui.bench import Bench
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.study import Study
+from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.page import Page
 
 
@@ -31,6 +32,11 @@ class Side:
 
     def restore(self) -> None:
         """Show how it was left."""
+
+    @property
+    def chart(self) -> RunPanel | None:
+        """What there is to look into; None where it is no chart of a run."""
+        return None
 
     @property
     def line(self) -> Content:

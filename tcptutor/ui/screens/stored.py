@@ -17,13 +17,13 @@ from tcptutor.columns import table
 from tcptutor.run import FlowResult, Run
 from tcptutor.ui import reading
 from tcptutor.ui.lab import place
-from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.screens.looking import LookingScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench import axes
 from tcptutor.ui.widgets.bench.panel import RunPanel
 
 
-class StoredScreen(TutorScreen):
+class StoredScreen(LookingScreen):
     """Needs no lab, no journal and no course."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -32,6 +32,7 @@ class StoredScreen(TutorScreen):
     ]
     OTHER_KEYS = (("↑ ↓", "scroll the flows"),)
     FOOTER = (
+        ("look.look", "look"),
         ("stored.turn", "view"),
         ("stored.flows", "flows / chart"),
         ("app.keys", "keys"),
@@ -42,6 +43,7 @@ class StoredScreen(TutorScreen):
         super().__init__()
         self._run, self._file = run, name
         self._panel = RunPanel()
+        self._panel.changed = self.keys_changed
 
     def compose(self) -> ComposeResult:
         yield TopBar()
@@ -63,6 +65,18 @@ class StoredScreen(TutorScreen):
         live = await reading.recall("", "", self._run)
         await asyncio.to_thread(axes.preload)
         self._panel.show(live, None)
+
+    @property
+    def chart(self) -> RunPanel:
+        return self._panel
+
+    @property
+    def chart_seen(self) -> bool:
+        return not self.has_class("-flows")
+
+    def action_look(self) -> None:
+        self.remove_class("-flows")
+        super().action_look()
 
     def action_turn(self) -> None:
         self._panel.turn()

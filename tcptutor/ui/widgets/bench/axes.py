@@ -5,6 +5,7 @@ plotext takes a sixth of a second to import: it comes in when a chart is first d
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
@@ -70,17 +71,23 @@ def _figure(width: int, height: int, ruled: bool) -> Any:
 
 def ticks(upper: float, number: int) -> list[float]:
     """Round positions from 0 to about `upper`, at most `number` steps."""
-    candidates = [mantissa * 10**power for power in range(-2, 8) for mantissa in (1, 2, 2.5, 5)]
+    candidates = [mantissa * 10**power for power in range(-4, 8) for mantissa in (1, 2, 2.5, 5)]
     step = next(step for step in candidates if upper / step <= max(number, 1))
     return [step * index for index in range(int(upper / step + 1e-9) + 1)]
 
 
-def times(seconds: float, width: int) -> Ticks:
-    """Of a time axis of `width` columns; the last one has the unit."""
+def times(seconds: float, width: int, start: float = 0.0) -> Ticks:
+    """Of a time axis of `width` columns that shows `seconds` from `start` on; the last one has the unit."""
     values = ticks(seconds, max(width // 8, 2))
-    names = [f"{t:g}" for t in values]
+    if start and len(values) > 1:
+        step = values[1]
+        first = math.ceil(start / step - 1e-9)
+        values = [step * at for at in range(first, math.floor((start + seconds) / step + 1e-9) + 1)]
+    names = [f"{t:.6g}" for t in values]
     names[-1] += " s"
-    return tuple((round(t / seconds * (width - 1)), name) for t, name in zip(values, names, strict=True))
+    return tuple(
+        (round((t - start) / seconds * (width - 1)), name) for t, name in zip(values, names, strict=True)
+    )
 
 
 def free_rows(wanted: Sequence[tuple[int, str]], height: int) -> Ticks:

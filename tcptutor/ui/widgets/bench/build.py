@@ -12,7 +12,7 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.history import STEPS, History, rates
 from tcptutor.ui.widgets.bench.references import references, top
 from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up
-from tcptutor.ui.widgets.bench.scene import FlowCurve, OwnPrediction, Scene
+from tcptutor.ui.widgets.bench.scene import WINDOW, FlowCurve, OwnPrediction, Scene
 from tcptutor.ui.widgets.bench.series import early, series
 
 MOST_CURVES = 8
@@ -22,28 +22,33 @@ _SMOOTH = 0.5
 """Seconds over which a rate is a curve and not the noise of single acknowledgements."""
 
 
-def scene_of(live: Live, history: History, own: OwnPrediction | None) -> Scene:
-    """Called in a thread, with a history that has followed the run."""
+def scene_of(live: Live, history: History, own: OwnPrediction | None, flow: int = 0) -> Scene:
+    """Called in a thread, with a history that has followed the run.
+
+    `flow` is the number of the one that is drawn where all are a band.
+    """
     experiment = live.run.experiment
-    tcp = [history.flows[flow] for flow in sorted(history.flows)]
-    by_window = any(not isnan(high) and high > 0 for flow in tcp for high in flow.high)
+    tcp = [history.flows[number] for number in sorted(history.flows)]
+    by_window = any(not isnan(high) and high > 0 for each in tcp for high in each.high)
     if (tcp and not by_window) or (not tcp and history.udp):
         return _by_rate(live, history)
     curves = [
-        FlowCurve(name, flow.low, flow.high, flow.last, figure)
-        for flow, name, figure in zip(
+        FlowCurve(name, each.low, each.high, each.last, figure)
+        for each, name, figure in zip(
             tcp, flow_names(experiment, history.flows), _shares(live, history), strict=True
         )
     ]
+    one = sorted(history.flows).index(flow) if flow in history.flows else 0
     beside = tuple(references(live, own))
-    upper, peak = top(curves, experiment, beside)
+    upper, peak = top(curves, history.warm_steps(experiment.flows.warmup), beside)
     return Scene(
-        seconds=experiment.seconds,
+        seconds=history.seconds,
+        start=history.start,
         warmup=experiment.flows.warmup,
         until=history.until,
-        quantity="cwnd, segments",
+        quantity=WINDOW,
         top=upper,
-        curves=tuple(curves[:1] if len(curves) > MOST_CURVES else curves),
+        curves=tuple(curves[one : one + 1] if len(curves) > MOST_CURVES else curves),
         band=_band(curves) if len(curves) > MOST_CURVES else None,
         references=beside,
         series=dict(series(live, history)),
@@ -106,7 +111,8 @@ def _by_rate(live: Live, history: History) -> Scene:
         curves.append(FlowCurve(name, scaled, scaled, scaled))
     many = len(curves) > MOST_CURVES
     return Scene(
-        seconds=experiment.seconds,
+        seconds=history.seconds,
+        start=history.start,
         warmup=experiment.flows.warmup,
         until=history.until,
         quantity=f"throughput, {unit}",

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench import axes
+from tcptutor.ui.widgets.bench.cursor import TimeSpan
 from tcptutor.ui.widgets.bench.lines import STRONG, TEXT, Line, Piece
 
 if TYPE_CHECKING:
     from tcptutor.analysis import FlowVerdict, LimitedBy, PhaseName
 
-_CAUSES: dict[LimitedBy, tuple[str, str]] = {
+CAUSES: dict[LimitedBy, tuple[str, str]] = {
     "application": ("application", "a"),
     "receive-window": ("window", "w"),
     "send-buffer": ("send buffer", "s"),
@@ -35,7 +36,7 @@ _CAUSES: dict[LimitedBy, tuple[str, str]] = {
 }
 """Name and mark."""
 
-_PHASES: dict[PhaseName, tuple[str, str]] = {
+PHASES: dict[PhaseName, tuple[str, str]] = {
     "timeout": ("timeout", "x"),
     "hystart-exit": ("HyStart exit", "|"),
     "recovery": ("recovery", "v"),
@@ -55,11 +56,14 @@ _Kind = tuple[str, str]
 _Stretch = tuple[_Kind, int]
 
 
-def causes(live: Live, width: int) -> Line:
-    """What limited most of the flows in each second, and its share of the time; empty before the verdict is there."""
+def causes(live: Live, width: int, span: TimeSpan | None = None) -> Line:
+    """What limited most of the flows in each second, and its share of the time; empty before the verdict is there.
+
+    `span`: the part of the time that is shown; its share stays that of all the measured time.
+    """
     if not _flows(live):
         return Line()
-    stretches = _cause_stretches(live, axes.columns(width))
+    stretches = _cause_stretches(live, axes.columns(width), _shown(live, span))
     words = [kind[0] for kind, _ in stretches]
     if words:
         at = max(range(len(stretches)), key=lambda place: stretches[place][1])
@@ -73,13 +77,14 @@ def causes(live: Live, width: int) -> Line:
     return line.and_at(axes.GUTTER + axes.columns(width), Line.of((" ", TEXT), (_share(live), STRONG)))
 
 
-def phases(live: Live, width: int) -> Line:
-    """Those of the first flow; empty before the verdict is there."""
+def phases(live: Live, width: int, span: TimeSpan | None = None, flow: int | None = None) -> Line:
+    """Those of one flow, the first if no number is given; empty before the verdict is there."""
     flows = _flows(live)
+    number = next((at for at, each in enumerate(flows) if each.flow == flow), 0)
     if not flows:
         return Line()
-    stretches = _phase_stretches(live, axes.columns(width))
-    name = "phases" if len(flows) == 1 else "of flow 1"
+    stretches = _phase_stretches(live, axes.columns(width), _shown(live, span), number)
+    name = "phases" if len(flows) == 1 else f"of flow {flows[number].flow + 1}"
     return _line(name, [(kind[0], kind[1], kind, length) for kind, length in stretches])
 
 
@@ -87,14 +92,14 @@ def key(live: Live, width: int, full: bool) -> str:
     """The marks that stand nowhere beside their names; `full`: of the phases too."""
     told = []
     if _flows(live):
-        stretches = _cause_stretches(live, axes.columns(width))
+        stretches = _cause_stretches(live, axes.columns(width), _shown(live, None))
         marks = _marks(_short(stretches))
         if stretches and not _fits(
             f"{_longest(stretches)} ({marks})", max(length for _, length in stretches)
         ):
             told.append(marks)
         if full:
-            stretches = _phase_stretches(live, axes.columns(width))
+            stretches = _phase_stretches(live, axes.columns(width), _shown(live, None))
             written = {kind for kind, length in stretches if _fits(kind[0], length)}
             told.append(_marks(kind for kind in _short(stretches) if kind not in written))
     return _GAP.join(part for part in told if part)
@@ -141,30 +146,36 @@ def _flows(live: Live) -> tuple[FlowVerdict, ...]:
     return live.report.verdict.flows if live.report else ()
 
 
-def _cause_stretches(live: Live, columns: int) -> list[_Stretch]:
+def _shown(live: Live, span: TimeSpan | None) -> TimeSpan:
+    return span or TimeSpan(0.0, live.run.experiment.seconds)
+
+
+def _cause_stretches(live: Live, columns: int, span: TimeSpan) -> list[_Stretch]:
     by_column: list[Counter[LimitedBy]] = [Counter() for _ in range(columns)]
     for flow in _flows(live):
         for second in flow.seconds:
-            for column in _between(live, columns, second.start, second.end):
+            for column in _between(span, columns, second.start, second.end):
                 by_column[column][second.limited_by] += 1
-    return _stretches([_CAUSES[found.most_common(1)[0][0]] if found else _BLANK for found in by_column])
+    return _stretches([CAUSES[found.most_common(1)[0][0]] if found else _BLANK for found in by_column])
 
 
-def _phase_stretches(live: Live, columns: int) -> list[_Stretch]:
+def _phase_stretches(live: Live, columns: int, span: TimeSpan, number: int = 0) -> list[_Stretch]:
     """A column shows what is most seldom in it: a recovery may be shorter than a column."""
     by_column: list[set[PhaseName]] = [set() for _ in range(columns)]
-    for phase in _flows(live)[0].phases:
-        for column in _between(live, columns, phase.start, phase.end):
+    for phase in _flows(live)[number].phases:
+        for column in _between(span, columns, phase.start, phase.end):
             by_column[column].add(phase.name)
-    order = list(_PHASES)
-    return _stretches([_PHASES[min(found, key=order.index)] if found else _BLANK for found in by_column])
+    order = list(PHASES)
+    return _stretches([PHASES[min(found, key=order.index)] if found else _BLANK for found in by_column])
 
 
-def _between(live: Live, columns: int, start: float, end: float) -> range:
-    """The columns whose middle lies between two times, or the one in which both are."""
-    scale = columns / live.run.experiment.seconds
-    first = min(columns, max(0, round(start * scale)))
-    return range(first, min(columns, max(first + 1, round(end * scale))))
+def _between(span: TimeSpan, columns: int, start: float, end: float) -> range:
+    """The columns whose middle lies between two times, or the one in which both are; none of what is not shown."""
+    if end < span.start or start > span.end:
+        return range(0)
+    scale = columns / span.seconds
+    first = min(columns, max(0, round((start - span.start) * scale)))
+    return range(first, min(columns, max(first + 1, round((end - span.start) * scale))))
 
 
 def _stretches(columns: list[_Kind]) -> list[_Stretch]:

@@ -45,13 +45,19 @@ def flow_style(number: int) -> str:
     return f"flow-{number % len(FLOW_PATTERNS) + 1}"
 
 
+def _style(curve: FlowCurve, number: int) -> str:
+    return MUTED if curve.faint else flow_style(number)
+
+
 def drawn(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
     """`height` lines of the chart itself, then the time axis in one or two."""
     across = axes.columns(width)
     layers = _under(scene, across, height)
     flows = [_curve(curve, number, scene.top, across, height) for number, curve in enumerate(scene.curves)]
     cells = canvas.compose(layers, flows, across, height)
-    frame = axes.frame(across, height, axes.times(scene.seconds, across), _names(scene, height), ruled)
+    frame = axes.frame(
+        across, height, axes.times(scene.seconds, across, scene.start), _names(scene, height), ruled
+    )
     beside = _beside(scene, height, title(scene, width).text)
     lines = []
     for number, text in enumerate(frame):
@@ -117,10 +123,10 @@ def _under(scene: Scene, across: int, height: int) -> list[Layer]:
             for column in range(0, width, 4):
                 grid.span(column, row * canvas.DOWN + 1, row * canvas.DOWN + 1)
     layers = [grid]
-    if 0 < scene.warmup < scene.seconds:
+    if 0 < scene.share(scene.warmup) < 1 and scene.warmup:
         # Where the measured time begins.
         start = Layer(GRID, width, dots, canvas.DOTTED)
-        start.span(round(scene.warmup / scene.seconds * (width - 1)), 0, dots - 1)
+        start.span(round(scene.share(scene.warmup) * (width - 1)), 0, dots - 1)
         layers.append(start)
     for kind, pattern in _PATTERNS.items():
         for reference in scene.references:
@@ -134,14 +140,12 @@ def _under(scene: Scene, across: int, height: int) -> list[Layer]:
 
 
 def _in_dots(reference: GuideLine, scene: Scene, width: int, dots: int) -> list[tuple[float, float]]:
-    return [
-        (t / scene.seconds * (width - 1), value * ((dots - 1) / scene.top)) for t, value in reference.points
-    ]
+    return [(scene.share(t) * (width - 1), value * ((dots - 1) / scene.top)) for t, value in reference.points]
 
 
 def _curve(curve: FlowCurve, number: int, top: float, across: int, height: int) -> Layer:
     width, dots = canvas.ACROSS * across, canvas.DOWN * height
-    layer = Layer(flow_style(number), width, dots, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
+    layer = Layer(_style(curve, number), width, dots, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
     before: tuple[int, int, int] | None = None
     for column, low, high in _spans(curve, top, width, dots):
         first, last = low, high
@@ -234,7 +238,7 @@ def _flow_names(scene: Scene, height: int) -> list[tuple[int, list[Piece]]]:
         shares = shares or bool(figure)
         # While a run goes on, names that follow their lines would be written again all the time.
         row = _row(value, scene, height) if scene.ended else height - 1 - number
-        wanted.append((row, [(name, flow_style(number)), (figure, TEXT)]))
+        wanted.append((row, [(name, _style(curve, number)), (figure, TEXT)]))
     if shares and len(wanted) < height:
         # Placed in order, it comes right above the highest of them.
         wanted.append((max(row for row, _ in wanted) + 1, [(" flow, share", MUTED)]))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isnan
@@ -17,6 +18,9 @@ from tcptutor.run import Cut, CutFinder, Run, Table
 STEPS = 960
 """Steps of a run's time: a terminal of 480 columns has as many dots."""
 
+
+_BEFORE = 1.0
+"""Seconds before a part of a run in which each flow was sampled."""
 
 _Row: TypeAlias = tuple[int, float, float, int, int, int, int, int, int, int]
 
@@ -54,9 +58,30 @@ class FlowHistory:
     """Time of the latest sample that brought progress, s."""
     _cuts: CutFinder = field(default_factory=CutFinder)
     _bytes: int = 0
+    _early: tuple[int, float] | None = None
+    """Window and RTT at the latest sample before the time that is summed up."""
 
-    def add(self, step: int, t: float, row: _Row) -> None:
+    def add(self, step: int | None, t: float, row: _Row) -> None:
+        """`step` is None before and after the time that is summed up: what is counted goes on."""
         cwnd, rtt, min_rtt, acked, resent, state, ssthresh, marks, timeouts, mss = row
+        if 0 < min_rtt < self.base_rtt:
+            self.base_rtt = min_rtt
+        if acked > self._bytes:
+            self._bytes, self.until = acked, t
+        cut = self._cuts.at(state, ssthresh, resent, marks, timeouts, acked)
+        self.mss = max(mss, self.mss)
+        again = max(0, resent - self.total_resent)
+        self.total_resent += again
+        if step is None:
+            self._early = cwnd, rtt
+            return
+        if self._early is not None:
+            # What was so as the time begins: the latest sample says it until there is another.
+            was, took = self._early
+            if step:
+                self.low[0] = self.high[0] = self.last[0] = was
+                self.rtt[0] = took or math.nan
+            self._early = None
         low = self.low[step]
         if isnan(low):  # the first of its step
             self.low[step] = self.high[step] = cwnd
@@ -67,18 +92,10 @@ class FlowHistory:
         self.last[step] = cwnd
         if rtt:
             self.rtt[step] = rtt
-        if 0 < min_rtt < self.base_rtt:
-            self.base_rtt = min_rtt
         self.acked[step] = acked
-        if acked > self._bytes:
-            self._bytes, self.until = acked, t
-        if resent > self.total_resent:
-            self.resent[step] += resent - self.total_resent
-            self.total_resent = resent
-        cut = self._cuts.at(state, ssthresh, resent, marks, timeouts, acked)
+        self.resent[step] += again
         self.losses[step] += cut is Cut.LOSS
         self.marked[step] += cut is Cut.MARK
-        self.mss = max(mss, self.mss)
 
 
 @dataclass
@@ -94,10 +111,15 @@ class UdpHistory:
 
 
 class History:
-    """Follows one run as it grows. Used by one thread at a time, which need not be the one that the run grows in."""
+    """Follows one run as it grows, or a part of its time, `seconds` from `start` on.
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    Used by one thread at a time, which need not be the one that the run grows in.
+    """
+
+    def __init__(self, seconds: float, start: float | None = None) -> None:
+        self.seconds, self.start = seconds, start or 0.0
+        self.whole = start is None
+        """Whether it is of a whole run."""
         self.until = 0.0
         """Time of the latest sample, s."""
         self.flows: dict[int, FlowHistory] = {}
@@ -107,6 +129,8 @@ class History:
         self.dropped = _none()
         """Packets that its queue dropped in the step."""
         self.total_dropped = 0
+        self._drops_before = not self.whole
+        """Whether it is still to be found out what was dropped before the time that is summed up."""
         self._seen = {"samples": 0, "queue": 0, "udp": 0}
 
     @property
@@ -127,37 +151,56 @@ class History:
         ):  # fmt: skip
             if (mine := self.flows.get(flow)) is None:
                 mine = self.flows[flow] = FlowHistory()
+                if not self.whole:  # what is counted had begun before
+                    mine.total_resent = row[4]
             mine.add(self._at(t), t, tuple(row))
             self.until = max(self.until, t)
 
     def _queue(self, run: Run) -> None:
         for t, waiting, drops in self._new(run.queue, "queue", "sent", "t", "bytes", "drops"):
-            step = self._at(t)
+            if self._drops_before:
+                self.total_dropped, self._drops_before = drops, False
+            step, more = self._at(t), max(0, drops - self.total_dropped)
+            self.total_dropped += more
+            if step is None:
+                continue
             if not waiting <= self.queue[step]:
                 self.queue[step] = waiting
-            if drops > self.total_dropped:
-                self.dropped[step] += drops - self.total_dropped
-                self.total_dropped = drops
+            self.dropped[step] += more
 
     def _udp(self, run: Run) -> None:
         for flow, t, received, datagrams, lost in self._new(
             run.udp_samples, "udp", "jitter", "flow", "t", "received", "datagrams", "lost"
         ):
-            mine = self.udp.setdefault(flow, UdpHistory())
+            mine = self.udp.setdefault(flow, UdpHistory(total_lost=0 if self.whole else lost))
             step = self._at(t)
-            mine.received[step] = received
-            mine.lost[step] += max(0, lost - mine.total_lost)
+            if step is not None:
+                mine.received[step] = received
+                mine.lost[step] += max(0, lost - mine.total_lost)
             mine.total_lost, mine.datagrams = lost, datagrams
             self.until = max(self.until, t)
 
     def _new(self, table: Table, name: str, last: str, *columns: str):  # type: ignore[no-untyped-def, type-arg]
         """Rows that have not been seen. `last` is the column that a growing table is given last."""
         first, until = self._seen[name], len(table.column(last))
+        if not self.whole:
+            # What led to it is known by one sample of each flow; what comes after it is not shown.
+            times = table.column("t")
+            first = max(first, bisect_left(times, self.start - _BEFORE, hi=until))
+            until = max(first, bisect_right(times, self.start + self.seconds, hi=until))
         self._seen[name] = until
         return zip(*(table.column(column)[first:until] for column in columns), strict=True)
 
-    def _at(self, t: float) -> int:
-        return min(STEPS - 1, max(0, int(t / self.seconds * STEPS)))
+    def warm_steps(self, warmup: float) -> int:
+        """Steps before the measured time; 0 for a part of a run, of which all counts."""
+        return math.ceil(warmup / self.seconds * STEPS) if self.whole else 0
+
+    def _at(self, t: float) -> int | None:
+        """The step of `t`; outside of a whole run, whose last samples may come late, the nearest one."""
+        step = int((t - self.start) / self.seconds * STEPS // 1)
+        if not self.whole and not 0 <= step < STEPS:
+            return None
+        return min(STEPS - 1, max(0, step))
 
 
 def filled(values: Sequence[float], before: float = math.nan) -> array[float]:

@@ -12,7 +12,6 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.history import STEPS
 from tcptutor.ui.widgets.bench.scales import rounded_up
 from tcptutor.ui.widgets.bench.scene import FlowCurve, GuideLine, OwnPrediction, Points
-from tcptutor.ui.widgets.bench.series import warm_steps
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Expectation
@@ -94,15 +93,13 @@ def _course(expectation: Expectation, seconds: float) -> Points:
     ]
 
 
-def top(
-    curves: Sequence[FlowCurve], experiment: Experiment, references: Sequence[GuideLine]
-) -> tuple[float, float]:
+def top(curves: Sequence[FlowCurve], start: int, references: Sequence[GuideLine]) -> tuple[float, float]:
     """The upper end of the axis, a round number, and the highest value where it is cut off.
 
-    The overshoot of slow start in the warm-up may be twenty times the rest; it is cut off, at two times the
-    expected mean, so that the part that counts can be seen. A limit just above what is measured is shown.
+    `start` is the first step of the measured time. The overshoot of slow start before it may be twenty times the
+    rest; it is cut off, at two times the expected mean, so that the part that counts can be seen. A limit just above
+    what is measured is shown.
     """
-    start = warm_steps(experiment)
     measured = max((v for each in curves for v in each.high[start:] if not isnan(v)), default=0.0)
     early = max((v for each in curves for v in each.high[:start] if not isnan(v)), default=0.0)
     expected = next((each.value for each in references if each.kind == "expected"), 0.0)

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+WINDOW = "cwnd, segments"
+"""The quantity of a chart of windows."""
+
 Kind = Literal["limit", "expected", "course", "mean", "you"]
 Points = Sequence[tuple[float, float]]
 
@@ -28,6 +31,8 @@ class FlowCurve:
     last: Sequence[float]
     figure: str = ""
     """What is told beside the name, "13 %"."""
+    faint: bool = False
+    """Whether it is only there to be compared with another one."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,7 @@ class Scene:
     """One moment of a run."""
 
     seconds: float
+    """Of the time that is shown."""
     warmup: float
     until: float
     """What was measured so far, s."""
@@ -88,8 +94,14 @@ class Scene:
     """The highest value where the axis cuts it off, else 0."""
     flows: int = 1
     ended: bool = False
+    start: float = 0.0
+    """When the time that is shown begins, s."""
     early: str = ""
     """What happened in the warm-up, which no figure counts; known once the run has ended."""
+
+    def share(self, t: float) -> float:
+        """Where `t` lies in the time that is shown: 0 at its start, 1 at its end."""
+        return (t - self.start) / self.seconds
 
     def reference(self, kind: Kind) -> GuideLine | None:
         return next((each for each in self.references if each.kind == kind), None)

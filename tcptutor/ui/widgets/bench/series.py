@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 
 from tcptutor import units
-from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.history import STEPS, History, filled, rates
 from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up, size_unit
@@ -30,7 +29,7 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
         known = [value for value in values if not isnan(value)]
         said = f"now {known[-1] / scale:.3g}"
         if ended:
-            most = _most(history.queue[warm_steps(experiment) :])
+            most = _most(history.queue[history.warm_steps(experiment.flows.warmup) :])
             said = "" if isnan(most) else f"most {most / scale:.3g}"
         yield (
             "queue",
@@ -43,7 +42,7 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
         together = [sum(step) for step in zip(*(flow.resent for flow in history.flows.values()), strict=True)]
         yield "losses", _answered(live, history)
         # The overshoot of slow start may lose a hundred times as much as all the rest: it is cut off.
-        most = max(4.0, *together[warm_steps(experiment) :])
+        most = max(4.0, *together[history.warm_steps(experiment.flows.warmup) :])
         counted = _counted(live.report.retransmits) if live.report else f"{resent} so far"
         yield "resent", Series("sent again", together, most, counted, how="sum", scale=f"{most:g} segments")
 
@@ -71,7 +70,7 @@ def early(live: Live, history: History) -> str:
     if live.report is None:
         return ""
     experiment = live.run.experiment
-    path, start = experiment.path, warm_steps(experiment)
+    path, start = experiment.path, history.warm_steps(experiment.flows.warmup)
     resent = sum(flow.total_resent for flow in history.flows.values()) - live.report.retransmits
     told = [f"{resent} sent again"] if resent > 0 else []
     queue = []
@@ -86,11 +85,6 @@ def early(live: Live, history: History) -> str:
     if queue:
         told.append(f"queue: {', '.join(queue)}")
     return ", ".join(told)
-
-
-def warm_steps(experiment: Experiment) -> int:
-    """Steps before the measured time."""
-    return math.ceil(experiment.flows.warmup / experiment.seconds * STEPS)
 
 
 def _most(values: Sequence[float]) -> float:

@@ -99,12 +99,12 @@ def _over_runs_before(scene: Scene, series: Series, across: int, height: int) ->
 
     def layer(style: str, points: Sequence[tuple[float, float]]) -> canvas.Layer:
         made = canvas.Layer(style, width, dots)
-        made.line([(t / scene.seconds * (width - 1), min(dots - 1.0, value * scale)) for t, value in points])
+        made.line([(scene.share(t) * (width - 1), min(dots - 1.0, value * scale)) for t, value in points])
         return made
 
     values = by_column(series, across)
     now = [
-        ((column + 0.5) / across * scene.seconds, value)
+        (scene.start + (column + 0.5) / across * scene.seconds, value)
         for column, value in enumerate(values)
         if not isnan(value)
     ]

@@ -1,0 +1,156 @@
+"""What can be told of any instant of a run: what limited each flow then and why, and what each loss came from.
+
+For a run that goes on as for one that has ended; only what the samples show is said.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
+
+import msgspec
+
+from tcptutor import units
+from tcptutor.analysis.compared.clauses import clause
+from tcptutor.analysis.compared.run_findings import RunFindings
+from tcptutor.analysis.compared.seconds import JudgedSecond, judged_seconds
+from tcptutor.analysis.models import LimitedBy
+from tcptutor.analysis.observed.flow import FlowPhase, PhaseName, Trace, phases
+from tcptutor.analysis.observed.measured import measure
+from tcptutor.analysis.observed.path import Direction, LossEvent, LossKind, news_of_loss
+from tcptutor.run import Run
+
+_BY_LOSS: frozenset[LimitedBy] = frozenset({"random-loss", "bottleneck", "reordering"})
+
+
+class LimitedTime(msgspec.Struct, frozen=True, kw_only=True):
+    """What limited one flow for a while."""
+
+    start: float
+    end: float
+    limited_by: LimitedBy
+    why: str
+    """With the numbers that show it; empty where the samples of this time alone do not."""
+
+
+class Loss(msgspec.Struct, frozen=True, kw_only=True):
+    """A sender's answer to a loss or a mark."""
+
+    t: float
+    mark: bool
+    """Whether it was an ECN mark, with nothing lost."""
+    kind: LossKind | None
+    """What it came from; None where nothing tells."""
+    why: str
+    """What shows that."""
+    cwnd_before: int
+    """At the sample before, segments."""
+    cwnd_after: int
+    """The least until the window grows again, segments."""
+
+
+class Insight(msgspec.Struct, frozen=True, kw_only=True):
+    """By flow number, in order of time."""
+
+    until: float
+    """Of the samples that it rests on, the latest, s."""
+    limits: Mapping[int, Sequence[LimitedTime]]
+    losses: Mapping[int, Sequence[Loss]]
+    phases: Mapping[int, Sequence[FlowPhase]]
+
+    def limit(self, flow: int, t: float) -> LimitedTime | None:
+        """What limited a flow at `t`; None where it was not judged then."""
+        return next((each for each in self.limits.get(flow, ()) if each.start <= t < each.end), None)
+
+    def phase(self, flow: int, t: float) -> PhaseName | None:
+        """What its congestion control did at `t`."""
+        known = (each for each in self.phases.get(flow, ()) if each.start <= t < each.end)
+        return next((each.name for each in known), None)
+
+    def losses_between(self, flow: int, start: float, end: float) -> Sequence[Loss]:
+        """Those of one flow, the ends included."""
+        return [each for each in self.losses.get(flow, ()) if start <= each.t <= end]
+
+
+def insight(run: Run) -> Insight:
+    """What can be told of `run` as it stands. Never raises, whatever the run lacks."""
+    measured = measure(run)
+    gathered = RunFindings.of(measured)
+    judged = judged_seconds(measured, gathered)
+    experiment = run.experiment
+    return Insight(
+        until=run.sampled_until,
+        limits={flow: tuple(_limits(mine, gathered.events[flow])) for flow, mine in judged.items()},
+        losses={
+            trace.flow: tuple(_losses(trace, gathered.events[trace.flow], _link(gathered, trace.flow)))
+            for trace in measured.traces
+        },
+        phases={trace.flow: phases(trace, experiment.algorithm(trace.flow)) for trace in measured.traces},
+    )
+
+
+def _link(gathered: RunFindings, flow: int) -> Direction:
+    return gathered.links[gathered.run.experiment.reversed(flow)]
+
+
+def _limits(judged: Sequence[JudgedSecond], events: Sequence[LossEvent]) -> Iterator[LimitedTime]:
+    for second, findings in judged:
+        why = clause(second.limited_by, findings)
+        if not why and second.limited_by in _BY_LOSS and second.limited_by == findings.losses:
+            why = _held(events, second.start, second.end, second.cwnd_segments)
+        yield LimitedTime(start=second.start, end=second.end, limited_by=second.limited_by, why=why)
+
+
+def _held(events: Sequence[LossEvent], start: float, end: float, cwnd: float) -> str:
+    """What a second without a loss has from those around it; empty where it has one itself."""
+    first, after = (bisect_right(events, t, key=attrgetter("t")) for t in (start, end))
+    if first == 0 or after > first:
+        return ""
+    before = events[first - 1]
+    if cwnd < before.cwnd:
+        cut = f"{before.cwnd:.0f}, where the loss at {before.t:.2f} s cut it"
+        return f"cwnd, {cwnd:.0f} on average, is not yet back at {cut}"
+    if after < len(events):
+        return f"between the losses at {before.t:.2f} s and at {events[after].t:.2f} s cwnd is what they leave of it"
+    return f"cwnd is what the loss at {before.t:.2f} s left of it"
+
+
+def _losses(trace: Trace, events: Sequence[LossEvent], link: Direction) -> Iterator[Loss]:
+    times, cwnds = trace.column("t"), trace.column("cwnd")
+    marks = set(trace.cuts.marks)
+    found = sorted({*trace.cuts.losses, *marks})
+    for number, (at, event) in enumerate(zip(found, events, strict=True)):
+        end = found[number + 1] if number + 1 < len(found) else len(times)
+        low = at
+        while low + 1 < end and cwnds[low + 1] <= cwnds[low]:
+            low += 1
+        yield Loss(
+            t=event.t,
+            mark=at in marks,
+            kind=event.kind,
+            why=_came_from(trace, at, event.kind, link),
+            cwnd_before=cwnds[at - 1],
+            cwnd_after=cwnds[low],
+        )
+
+
+def _came_from(trace: Trace, at: int, kind: LossKind | None, link: Direction) -> str:
+    """What shows what a loss came from, as `observed.path.loss_events` finds it."""
+    now, since = news_of_loss(trace, at)
+    dropped = link.drops(since, now)
+    if kind == "bottleneck":
+        if at in trace.cuts.marks:
+            return "the bottleneck's queue marked segments"
+        if dropped:
+            packets = "a packet" if dropped == 1 else f"{dropped} packets"
+            return f"the bottleneck's queue dropped {packets} in the {units.seconds(now - since, 2)} before"
+        return "a queue, for the path loses none; it was not sampled"
+    if kind == "random-loss":
+        queue = ", and the bottleneck's queue dropped none" if link.has_queue else ""
+        return f"the path loses segments at random{queue}"
+    if kind == "reordering":
+        return (
+            "segments came out of order, none was dropped" if link.has_queue else "segments came out of order"
+        )
+    return "nothing is known of what it came from"

@@ -1,0 +1,136 @@
+"""The keys of the cursor in a run, the same on every screen with such a chart.
+
+Those of video players: a comma and a full stop go back and on by one step. None is a key of a page.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from tcptutor.ui import keys
+from tcptutor.ui.keys import FooterKey
+from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.widgets.bench.panel import RunPanel
+
+Entries = tuple[tuple[str, str], ...]
+
+FAST = 8
+"""Columns of a longer step."""
+
+MOVES = ("step", "to_loss", "zoom", "zoom_out", "next_flow", "stop_looking")
+"""Actions that work while the cursor is there."""
+
+
+def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
+    return Binding(keys, action, word, priority=True, id=id, tooltip=tooltip)
+
+
+BINDINGS: list[BindingType] = [
+    _key(
+        "i",
+        "look",
+        "look into",
+        "look.look",
+        "a cursor in the chart, or none: what was so at an instant, and why",
+    ),
+    _key("comma", "step(-1)", "back", "look.back", "the cursor: back by a column"),
+    _key("full_stop", "step(1)", "on", "look.on", "the cursor: on by a column"),
+    _key("less_than_sign", f"step({-FAST})", "far back", "look.far-back", f"the cursor: back by {FAST}"),
+    _key("greater_than_sign", f"step({FAST})", "far on", "look.far-on", f"the cursor: on by {FAST}"),
+    _key("j", "to_loss(-1)", "loss before", "look.loss-before", "the cursor: to the loss before"),
+    _key("l", "to_loss(1)", "next loss", "look.next-loss", "the cursor: to the next loss"),
+    _key("z", "zoom", "zoom in", "look.zoom", "closer: to a loss at the cursor and its round trips"),
+    _key("Z", "zoom_out", "zoom out", "look.out", "back to what was shown before"),
+    _key("o", "next_flow", "other flow", "look.flow", "the cursor: tell of the next flow"),
+    # On a page Esc leads away; there its own action closes the cursor first.
+    Binding("escape", "stop_looking", show=False, priority=True, id="look.close"),
+]
+
+FOOTER = (
+    ("look.back look.on", "move"),
+    ("look.far-back look.far-on", "far"),
+    ("look.loss-before look.next-loss", "loss"),
+    ("look.zoom", "zoom"),
+    ("look.out", "out"),
+    ("look.flow", "flow"),
+    ("look.look", "closes"),
+)
+"""Of the line at the bottom while the cursor is there."""
+
+
+def with_cursor(footer: Entries) -> Entries:
+    """The line at the bottom while the cursor is there: its keys, then those of the screen."""
+    return (*FOOTER, *(entry for entry in footer if entry[0] != "look.look"))
+
+
+class LookingScreen(TutorScreen):
+    """A screen with a chart that may be looked into. Subclasses say which; they ask `can_look` in `check_action`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = BINDINGS
+
+    @property
+    def chart(self) -> RunPanel | None:
+        """What may be looked into; None where there is nothing of that kind."""
+        raise NotImplementedError
+
+    @property
+    def chart_seen(self) -> bool:
+        """Whether there is room for it now."""
+        return True
+
+    @property
+    def looks(self) -> bool:
+        """Whether there is a cursor in a chart that is seen."""
+        return self.chart is not None and self.chart_seen and self.chart.cursor is not None
+
+    def can_look(self, action: str) -> bool | None:
+        """Whether a key of the cursor does something now; None for any other key."""
+        chart = self.chart
+        if action == "look":
+            return chart is not None and chart.can_look
+        if action not in MOVES:
+            return None
+        if chart is None or chart.cursor is None or not self.chart_seen:
+            return False
+        return {"zoom_out": chart.cursor.zoomed, "next_flow": chart.has_flows}.get(action, True)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        return self.can_look(action) is not False
+
+    def footer_keys(self) -> tuple[FooterKey, ...]:
+        return keys.line(self, with_cursor(self.FOOTER) if self.looks else self.FOOTER)
+
+    def keys_changed(self) -> None:
+        """Other keys work than before."""
+        self.refresh_bindings()
+        self.call_after_refresh(self.show_keys)
+
+    def action_look(self) -> None:
+        if self.chart is not None:
+            self.chart.look()
+
+    def action_stop_looking(self) -> None:
+        if self.looks:
+            self.action_look()
+
+    def action_step(self, by: int) -> None:
+        if self.chart is not None:
+            self.chart.step(by)
+
+    def action_to_loss(self, direction: int) -> None:
+        if self.chart is not None:
+            self.chart.to_loss(direction)
+
+    def action_zoom(self) -> None:
+        if self.chart is not None:
+            self.chart.zoom()
+
+    def action_zoom_out(self) -> None:
+        if self.chart is not None:
+            self.chart.zoom_out()
+
+    def action_next_flow(self) -> None:
+        if self.chart is not None:
+            self.chart.next_flow()

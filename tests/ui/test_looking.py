@@ -1,0 +1,397 @@
+"""A cursor in the chart of a run: what it tells, where it goes, and what that costs."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from msgspec.structs import replace as changed
+from textual.pilot import Pilot
+
+from tcptutor.analysis import Instants, insight
+from tcptutor.run import SampleTable, UdpSample, UdpTable
+from tcptutor.ui.live import Live
+from tcptutor.ui.screens.looking import BINDINGS
+from tcptutor.ui.show import ShowApp
+from tcptutor.ui.widgets.bench import axes, look
+from tcptutor.ui.widgets.bench.cursor import Cursor, near
+from tcptutor.ui.widgets.bench.history import History
+from tcptutor.ui.widgets.bench.looking import Looking
+from tcptutor.ui.widgets.bench.panel import RunPanel
+from tests.journal.conftest import predict
+
+from .lives import EIGHT, FOUR, ONE, WINDOW, ended, going, stored
+from .screen import text, until, until_text
+
+STEP = ("one-flow", "one-lossy-flow")
+SIZES = [(78, 22), (62, 33), (110, 30), (40, 20)]
+
+
+def looking(live: Live, understood: bool = True) -> Looking:
+    history = History(live.run.experiment.seconds)
+    history.follow(live.run)
+    made = Looking(live, history)
+    made.insight = insight(made.instants.run) if understood else None
+    return made
+
+
+def lines(into: Looking, cursor: Cursor, width: int = 78, height: int = 22) -> list[str]:
+    return [line.text for line in look.picture(into, cursor, width, height)]
+
+
+def told(into: Looking, cursor: Cursor, width: int = 78, height: int = 22) -> str:
+    return " ".join(" ".join(lines(into, cursor, width, height)).split())
+
+
+def to_loss(into: Looking, t: float) -> Cursor:
+    """A zoom to the loss that is nearest to that time."""
+    cursor = into.first()
+    loss = near(into.losses(cursor.flow), t, 5)
+    closer = cursor.at(t).zoomed_to(loss, into.round_trip(cursor), into.latest.spacing(cursor.flow))
+    assert closer is not None
+    return closer
+
+
+# What it tells
+
+
+def test_an_instant_is_told_in_sentences() -> None:
+    into = looking(ended(ONE))
+    said = told(into, into.first().at(30.0))
+    for part in (
+        "at 30.00 s: queue empty; link 1",
+        "% used",
+        "flow 1: cwnd ",
+        "ssthresh ",
+        "RTT 50.",
+        "Mbit/s, avoidance",
+    ):
+        assert part in said
+    assert "limited by random loss, 29 to 30 s: " in said or "limited by random loss, 30 to 31 s: " in said
+
+
+def test_what_is_told_is_what_was_sampled() -> None:
+    run = stored(ONE)
+    into = looking(ended(ONE))
+    for t in (5.02, 17.31, 40.44):
+        row = [row for row in run.samples if row.t <= t][-1]
+        assert f"flow 1: cwnd {row.cwnd}, ssthresh {row.ssthresh} segments" in told(into, into.first().at(t))
+
+
+def test_at_a_loss_it_is_told_what_it_came_from() -> None:
+    into = looking(ended(ONE))
+    cursor = into.first()
+    assert "no loss and no mark here" in told(into, cursor.at(21.0))
+    said = told(into, cursor.at(into.losses(0)[-1]))
+    assert "the path loses segments at random, and the bottleneck's queue dropped none" in said
+    assert "loss at 43.45 s: cwnd 26 to 13" in said
+
+
+def test_each_flow_can_be_told_of() -> None:
+    into = looking(ended(FOUR))
+    cursor = into.first()
+    for number in (1, 2, 3, 4, 1):
+        assert f"flow {number}: cwnd " in told(into, cursor)
+        cursor = into.next_flow(cursor)
+
+
+def test_what_limited_each_flow_is_a_sentence_or_with_room_a_table() -> None:
+    into = looking(ended(EIGHT))
+    assert "all flows: limited by bottleneck" in told(into, into.first())
+    table = lines(into, into.first(), 62, 33)[-9:]
+    assert table[0].split() == ["flow", "cwnd", "ssthresh", "RTT,", "ms", "Mbit/s", "limited", "by"]
+    assert [line.split()[-1] for line in table[1:]] == ["bottleneck"] * 8
+    assert table[1].startswith("› 1 ")
+
+
+def test_until_it_is_worked_out_nothing_is_said_of_the_cause() -> None:
+    into = looking(ended(ONE), understood=False)
+    said = told(into, into.first())
+    assert "limited by: that is told in a moment" in said
+    assert "flow 1: cwnd " in said
+
+
+def test_of_what_was_not_sampled_nothing_is_said() -> None:
+    whole = stored(ONE)
+    kept = SampleTable(row for row in whole.samples if not 20.0 < row.t < 25.0)
+    live = Live("", "", changed(whole, samples=kept), state="ended")
+    into = looking(live)
+    said = told(into, into.first().at(22.5))
+    assert "flow 1: nothing is known of it at this instant" in said
+
+
+def test_a_run_of_datagrams_tells_of_these() -> None:
+    whole = stored(ONE)
+    rows = UdpTable(UdpSample(0, t / 10, 125_000 * t, 100 * t, t, 0.001) for t in range(450))
+    live = Live("", "", changed(whole, samples=SampleTable(), udp_samples=rows, flows=[]), state="ended")
+    into = looking(live)
+    assert "UDP 1 10 Mbit/s arrive" in told(into, into.first())
+    closer = into.first().zoomed_to(None, 0.0, into.latest.spacing(-1))
+    assert closer is not None
+    assert "UDP 1 10 Mbit/s arrive" in told(into, closer)
+
+
+def test_beyond_what_is_measured_a_run_that_goes_on_says_so() -> None:
+    into = looking(going(ONE, 8.0))
+    said = told(into, into.first().at(20.0))
+    assert "at 20.00 s: not measured yet; the run is at 7.95 s" in said
+    assert "flow 1: cwnd " in told(into, into.first().at(5.0))
+
+
+# The zoom
+
+
+def test_a_zoom_shows_round_trips_counted_from_the_loss() -> None:
+    into = looking(ended(ONE))
+    cursor = to_loss(into, 22.0)
+    shown = lines(into, cursor)
+    assert cursor.span.seconds < 1.5
+    (trips,) = [line for line in shown if line.startswith("round trip")]
+    assert "-1" in trips
+    assert "+2" in trips
+    assert "21.64 to 22.84 of 45 s" in shown[0]
+    later = told(into, cursor.at(cursor.t + 3.5 * 0.0502))
+    assert "round trip 4 after the loss at 22.000 s: it takes 50" in later
+    assert "and begins with cwnd 4" in later
+    assert "segments arrive in it" in later
+
+
+def test_a_zoom_has_ssthresh_and_no_mean_of_another_time() -> None:
+    into = looking(ended(ONE))
+    assert any("ssthresh┤" in line for line in lines(into, to_loss(into, 22.0)))
+    assert "measured mean" not in told(into, to_loss(into, 22.0))
+
+
+def test_a_zoom_is_drawn_from_all_samples_of_its_time() -> None:
+    into = looking(ended(ONE))
+    cursor = to_loss(into, 22.0)
+    history = into.history(cursor)
+    there = [row.cwnd for row in stored(ONE).samples if cursor.span.start <= row.t < cursor.span.end]
+    drawn = [value for value in history.flows[0].last if value == value]
+    assert drawn[1:] == there or drawn == there, "after what was so as it begins"
+    assert sum(history.flows[0].losses) == 1
+
+
+@pytest.mark.parametrize("start", [0.0, 0.3, 2.0, 6.9])
+def test_what_is_counted_in_a_zoom_is_of_its_time_alone(start: float) -> None:
+    run = stored(EIGHT)
+    history = History(1.5, start)
+    history.follow(run)
+    queue = [row for row in run.queue if row.t < start][-1:] + [
+        row for row in run.queue if start <= row.t < start + 1.5
+    ]
+    assert sum(history.dropped) == queue[-1].drops - (queue[0].drops if queue[0].t < start else 0)
+    for flow, mine in history.flows.items():
+        rows = [row for row in run.samples if row.flow == flow and row.t < start + 1.5]
+        before = [row.retransmits for row in rows if row.t < start]
+        assert sum(mine.resent) == rows[-1].retransmits - (before[-1] if before else 0)
+        assert sum(mine.losses) == sum(start <= t < start + 1.5 for t in looking_cuts(flow))
+
+
+def looking_cuts(flow: int) -> list[float]:
+    return Instants(stored(EIGHT)).cuts(flow)
+
+
+def test_one_flow_stands_out_from_the_others() -> None:
+    into = looking(ended(EIGHT))
+    cursor = to_loss(into, 7.0)
+    styles = {style for line in look.picture(into, cursor, 78, 22)[1:9] for style in line.styles}
+    assert "flow-1" in styles
+    assert not {f"flow-{number}" for number in range(2, 9)} & styles
+
+
+# Its shape and its cost
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", [ONE, EIGHT, WINDOW, "bbr-loss", "timeouts", "jitter"])
+def test_it_fills_whatever_it_is_given_wherever_the_cursor_is(name: str, size: tuple[int, int]) -> None:
+    for live in (ended(name), going(name, 7.0)):
+        into = looking(live)
+        cursor = into.first()
+        zoomed = cursor.zoomed_to(None, into.round_trip(cursor), into.latest.spacing(cursor.flow)) or cursor
+        for at in (cursor, cursor.at(0.0), cursor.at(cursor.whole.end), zoomed, zoomed.at(3.0)):
+            shown = lines(into, at, *size)
+            assert len(shown) == size[1]
+            assert max(map(len, shown)) <= size[0]
+
+
+@pytest.mark.parametrize("size", SIZES[:2])
+def test_a_step_changes_two_columns_and_what_is_told(size: tuple[int, int]) -> None:
+    into = looking(ended(EIGHT))
+    cursor = into.first()
+    columns = axes.columns(size[0])
+    before, after = (
+        look.picture(into, each, *size) for each in (cursor.moved(0, columns), cursor.moved(1, columns))
+    )
+    told_from = next(number for number, line in enumerate(before) if line.text.startswith("at "))
+    at = axes.GUTTER + cursor.column(columns)
+    for was, now in zip(before[:told_from], after[:told_from], strict=True):
+        differs = [x for x, (a, b) in enumerate(zip(was.cells(), now.cells(), strict=True)) if a != b]
+        assert set(differs) <= {at, at + 1}
+
+
+def test_the_cursor_is_a_line_in_the_chart_and_hides_no_flow() -> None:
+    into = looking(ended(ONE))
+    cursor = into.first()
+    at = axes.GUTTER + cursor.column(axes.columns(78))
+    plain = into.drawn
+    shown = look.picture(into, cursor, 78, 22)[1:9]
+    assert plain
+    column = [(line.text[at], line.styles[at]) for line in shown]
+    assert any(cell == ("│", "strong") for cell in column)
+    assert any(style == "cursor" and "\u2800" < text <= "\u28ff" for text, style in column)
+
+
+@pytest.mark.parametrize("name", [ONE, EIGHT])
+def test_a_move_is_told_within_50_ms(name: str) -> None:
+    into = looking(ended(name))
+    cursor = into.first()
+    look.picture(into, cursor, 78, 22)
+    took = []
+    for by in range(20):
+        before = time.thread_time()
+        look.picture(into, cursor.moved(by, 53), 78, 22)
+        took.append(time.thread_time() - before)
+    assert sorted(took)[-2] < 0.05
+
+
+# On the screens
+
+
+def shown_app(name: str) -> ShowApp:
+    return ShowApp(stored(name), f"{name}.tcprun")
+
+
+async def into_chart(pilot: Pilot[Any]) -> RunPanel:
+    await until_text(pilot, "why: ")
+    await pilot.press("i")
+    await until_text(pilot, "limited by ")
+    await until_text(pilot, ": cwnd ")
+    return pilot.app.screen.query_one(RunPanel)
+
+
+def said(panel: RunPanel) -> str:
+    return " ".join(" ".join(panel.lines).split())
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_a_stored_run_is_looked_into_by_keys(size: tuple[int, int]) -> None:
+    async with shown_app(ONE).run_test(size=size) as pilot:
+        panel = await into_chart(pilot)
+        await until_text(pilot, ", . move")
+        assert panel.cursor is not None
+        before = panel.cursor.t
+        await pilot.press("full_stop", "full_stop", "comma")
+        assert (
+            panel.cursor.column(panel._columns)
+            == Cursor(before, panel.cursor.whole).column(panel._columns) + 1
+        )
+        await pilot.press("l")
+        assert panel.cursor.t in panel._looking.losses(0)  # type: ignore[union-attr]
+        await until_text(pilot, "loss at ")
+        await pilot.press("z")
+        await until_text(pilot, "round trip")
+        await until_text(pilot, "Z out")
+        await pilot.press("Z")
+        await until(pilot, lambda: "round trip" not in text(pilot.app))
+        await pilot.press("escape")
+        await until_text(pilot, "why: ")
+        assert panel.cursor is None
+        assert ", . move" not in text(pilot.app)
+
+
+async def test_the_chart_is_pointed_at_with_the_mouse() -> None:
+    async with shown_app(ONE).run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "why: ")
+        panel = pilot.app.screen.query_one(RunPanel)
+        left = panel.content_region.x + axes.GUTTER
+        why = next(number for number, line in enumerate(panel.lines) if line.startswith("why: "))
+        await pilot.click(offset=(left + 20, panel.content_region.y + why))
+        assert panel.cursor is None, "a sentence is no chart"
+        await pilot.click(offset=(left + 20, panel.content_region.y + 4))
+        await until_text(pilot, "flow 1: cwnd ")
+        assert panel.cursor is not None
+        assert panel.cursor.column(panel._columns) == 20
+        await pilot.click(offset=(left + 31, panel.content_region.y + 6))
+        assert panel.cursor.column(panel._columns) == 31
+        await pilot.click(offset=(2, panel.content_region.y + 6))
+        assert panel.cursor.column(panel._columns) == 31, "the scale is no instant"
+
+
+async def test_a_lesson_s_run_is_looked_into_while_it_goes_on_and_after(make_app, lab, journal) -> None:
+    predict(journal, "10 Mbit/s", 10e6, *STEP)
+    lab.hold_at = 6.0
+    app = make_app("one-flow")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("n", "r")
+        await until_text(pilot, "i look")
+        await pilot.press("i")
+        await until_text(pilot, "flow 1: cwnd ")
+        panel = app.screen.query_one(RunPanel)
+        assert panel._live is not None
+        assert panel._live.going_on
+        await until(
+            pilot,
+            lambda: "limited by random loss, " in said(panel) or "limited by bottleneck, " in said(panel),
+        )
+        lab.go_on.set()
+        await until(pilot, lambda: panel._live is not None and panel._live.state == "ended")
+        assert panel.cursor is not None, "it stays where it was"
+        await pilot.press("l", "z")
+        await until_text(pilot, "round trip")
+        await pilot.press("right")
+        assert panel.cursor is not None, "arrows are the page's"
+        await app.bench.close()
+
+
+async def test_esc_leaves_the_cursor_before_the_page(make_app, lab, journal) -> None:
+    predict(journal, "10 Mbit/s", 10e6, *STEP)
+    app = make_app("one-flow")
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.press("n", "r")
+        await until_text(pilot, "why: random loss")
+        await pilot.press("i")
+        await until_text(pilot, "flow 1: cwnd ")
+        await pilot.press("escape")
+        await until_text(pilot, "why: random loss")
+        await pilot.press("escape")
+        await until_text(pilot, "A course for tests")
+        await app.bench.close()
+
+
+async def test_its_letters_are_letters_in_a_field(make_app, journal) -> None:
+    async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
+        await pilot.press("n", "r")
+        await until_text(pilot, "Enter locks it in")
+        await pilot.press("1", "full_stop", "5", "z", "i")
+        await until_text(pilot, "1.5zi")
+
+
+async def test_a_new_run_is_shown_whole(make_app, lab, journal) -> None:
+    predict(journal, "10 Mbit/s", 10e6, *STEP)
+    app = make_app("one-flow")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("n", "r")
+        await until_text(pilot, "why: random loss")
+        await pilot.press("i", "z")
+        panel = app.screen.query_one(RunPanel)
+        await until(pilot, lambda: panel.cursor is not None)
+        await pilot.press("r")
+        await until(pilot, lambda: panel.cursor is None)
+        await until_text(pilot, "why: random loss")
+        await app.bench.close()
+
+
+def test_no_key_of_the_cursor_is_a_page_s() -> None:
+    from tcptutor.ui.screens.lesson_keys import BINDINGS as PAGE
+    from tcptutor.ui.screens.stored import StoredScreen
+
+    def names(bindings: Any) -> set[str]:
+        return {key for binding in bindings for key in binding.key.split(",")}
+
+    mine = names(BINDINGS) - {"escape"}
+    assert not mine & names(PAGE)
+    assert not mine & names(StoredScreen.__dict__["BINDINGS"])
+    assert not mine & {"t", "e", "w", "q", "question_mark", "f1", "ctrl+p"}
