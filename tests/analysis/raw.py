@@ -104,7 +104,9 @@ class Raw:
             self.run, [one for one in every if self.experiment.reversed(one) == way], self.start, self.end
         )
         frame = self.experiment.segment + self.experiment.headers + 14
-        bits = 8 * beside.grown("bytes_acked") * frame / self.experiment.segment
+        # An ACK that ends a repair tells at once of all that had arrived behind the hole; SACKs told of it one by one.
+        segments = beside.grown("delivered") or beside.grown("bytes_acked") / self.experiment.segment
+        bits = 8 * segments * frame
         first = min(one["t"][0] for one in beside.columns.values())
         last = max(one["t"][-1] for one in beside.columns.values())
         return bits / (last - first) / rate
