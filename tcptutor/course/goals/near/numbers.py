@@ -1,0 +1,90 @@
+"""Near misses of a value: what tc makes of a unit, of a number without one, and of half of what was asked."""
+
+from __future__ import annotations
+
+from tcptutor.course.goals.goal import Condition
+from tcptutor.course.goals.near.slip import Case, Slip, amount, rate
+from tcptutor.spec import ETHERNET_HEADER
+
+_RATES = ("path.rate", "path.reverse_rate", "hosts.maxrate")
+
+
+def _numbers(case: Case, *names: str) -> list[tuple[Condition, float]]:
+    """Unmet conditions with a number that is there, of those names or kinds."""
+    found = []
+    for each in case.unmet:
+        value = each.term.value(case.held)
+        if (each.term.name in names or each.term.kind in names) and isinstance(value, int | float) and value:
+            found.append((each, float(value)))
+    return found
+
+
+def bytes_for_bits(case: Case) -> str:
+    """tc's mbps is bytes."""
+    for each, value in _numbers(case, *_RATES):
+        if each.wanted.holds(value / 8):
+            return f"{rate(value)} is eight times as much: tc's mbps is bytes a second, mbit is bits"
+        if each.wanted.holds(value * 8):
+            return f"{rate(value)} is an eighth of it: 1 MB/s is 8 Mbit/s"
+    return ""
+
+
+def prefix(case: Case) -> str:
+    """A rate without prefix, or with another one."""
+    for each, value in _numbers(case, *_RATES):
+        for factor in (1e3, 1e6, 1e-3):
+            if each.wanted.holds(value * factor):
+                return f"{rate(value)}: tc takes a rate without a unit for bit/s; write kbit, mbit or gbit"
+    return ""
+
+
+def time_unit(case: Case) -> str:
+    """A delay without a unit, which tc takes for microseconds."""
+    for each, value in _numbers(case, "path.delay", "path.jitter", "path.reverse_delay"):
+        if each.wanted.holds(value * 1e3) or each.wanted.holds(value * 1e6):
+            return f"{amount(value, 'time')}: tc takes a number without a unit for microseconds; write ms"
+        if each.wanted.holds(value / 1e3):
+            return f"{amount(value, 'time')} is a thousand times as much: write ms, not s"
+    return ""
+
+
+def half(case: Case) -> str:
+    """A delay on each way was meant, or the RTT on one."""
+    for each, value in _numbers(case, "path.delay"):
+        if each.wanted.holds(value * 2) and not case.held.experiment.path.reverse_delay:
+            return (
+                f"{amount(value, 'time')} is half of it: the way back adds nothing here, so all of the RTT's delay"
+                " goes on the data's way"
+            )
+    return ""
+
+
+def percent(case: Case) -> str:
+    """tc takes a loss without a sign for percent."""
+    for each, value in _numbers(case, "ratio"):
+        if each.term.about_run:
+            continue
+        if each.wanted.holds(value * 100):
+            return f"{amount(value, 'ratio')} is a hundredth of it: tc takes a number without % for percent already"
+        if each.wanted.holds(value / 100):
+            return f"{amount(value, 'ratio')} is a hundred times as much: tc takes percent, 0.01 is 0.01 %"
+    return ""
+
+
+def packets_for_bytes(case: Case) -> str:
+    """tbf's limit is in bytes, netem's and pfifo's in packets."""
+    frame = case.held.experiment.hosts.mtu + ETHERNET_HEADER
+    for each, value in _numbers(case, "path.queue"):
+        if any(each.wanted.holds(value * size) for size in (frame, frame - ETHERNET_HEADER, 1000)):
+            return f"tbf's limit is in bytes: {value:.0f} bytes hold {value / frame:.2g} packets"
+    return ""
+
+
+SLIPS = (
+    Slip("bytes-for-bits", bytes_for_bits),
+    Slip("prefix", prefix),
+    Slip("time-unit", time_unit),
+    Slip("half", half),
+    Slip("percent", percent),
+    Slip("packets-for-bytes", packets_for_bytes),
+)

@@ -1,0 +1,132 @@
+"""Near misses of the disciplines themselves: their order, tbf's bucket and buffer, netem's limit, what was undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tcptutor.course.goals.interfaces import carries_data, chain, is_on_path, made
+from tcptutor.course.goals.near.slip import Case, Slip, amount, rate
+from tcptutor.lab.protocol import QdiscSettings
+from tcptutor.spec import ETHERNET_HEADER
+
+_LATE = 1e-3
+"""How late the kernel may come to serve a queue, s: a bucket that lasts as long loses nothing by it."""
+_LEAST_PACKETS = 5
+"""Below so many no window fits: even a flow of its own loses at once."""
+
+
+def _chains(case: Case) -> Iterator[tuple[str, tuple[QdiscSettings, ...]]]:
+    """Of the data's way, where somebody has changed them."""
+    for one in case.held.state.interfaces:
+        data = is_on_path(one.name) and carries_data(one.name, case.held.pairs)
+        if data and one.qdiscs != chain(case.held.start, one.name):
+            yield one.name, one.qdiscs
+
+
+def _shapers(case: Case) -> Iterator[tuple[str, QdiscSettings]]:
+    if case.asked.asks("path.rate") or case.asked.asks("path.queue"):
+        for name, qdiscs in _chains(case):
+            yield from ((name, one) for one in qdiscs if one.kind == "tbf")
+
+
+def _frame(case: Case) -> int:
+    return case.held.experiment.hosts.mtu + ETHERNET_HEADER
+
+
+def small_burst(case: Case) -> str:
+    """A bucket that empties before the kernel looks again, or in which no packet fits."""
+    for name, tbf in _shapers(case):
+        bucket, speed = float(tbf.settings["burst"]), float(tbf.settings["rate"])
+        # The kernel keeps a bucket as a time, which costs it some bytes.
+        if bucket < 0.99 * _frame(case):
+            return (
+                f"tbf's burst on {name} is {bucket:.0f} bytes and a full packet has {_frame(case)}: it never fits into"
+                " the bucket, so tbf drops it"
+            )
+        if bucket < 0.99 * speed * _LATE / 8:
+            return (
+                f"tbf's burst on {name} lasts {amount(8 * bucket / speed, 'time')} at {rate(speed)}: each time the"
+                f" kernel comes later, the rest is lost; give it {amount(speed * _LATE / 8, 'size')} or more"
+            )
+    return ""
+
+
+def small_limit(case: Case) -> str:
+    """A buffer in which hardly a packet waits."""
+    for name, tbf in _shapers(case):
+        packets = float(tbf.settings["limit"]) / _frame(case)
+        if packets < _LEAST_PACKETS and not _asks_so_little(case):
+            return (
+                f"tbf's limit on {name} is its buffer in bytes: {tbf.settings['limit']:.0f} hold {packets:.2g} packets,"
+                " the others of a window are dropped"
+            )
+    return ""
+
+
+def _asks_so_little(case: Case) -> bool:
+    asked = case.asked.asks("path.queue")
+    return asked is not None and asked.wanted.high < _LEAST_PACKETS * _frame(case)
+
+
+def netem_inside(case: Case) -> str:
+    """netem below tbf takes the place of tbf's own buffer."""
+    if not any(True for _ in case.asked.of_path()):
+        return ""
+    for name, qdiscs in _chains(case):
+        kinds = [one.kind for one in qdiscs]
+        if "tbf" in kinds and "netem" in kinds[kinds.index("tbf") :]:
+            inside = qdiscs[kinds.index("netem", kinds.index("tbf"))]
+            return (
+                f"netem is inside tbf on {name} and takes the place of its buffer: tbf's limit no longer counts,"
+                f" netem's {inside.settings['limit']:.0f} packets do; netem at the root, tbf with parent 1:"
+            )
+    return ""
+
+
+def netem_limit(case: Case) -> str:
+    """netem holds what is on its way, and no more than its limit of it."""
+    speed, wanted = case.held.experiment.path.rate, case.asked.asks("path.delay")
+    if not speed or wanted is None:
+        return ""
+    for name, qdiscs in _chains(case):
+        for one in qdiscs:
+            delay = float(one.settings.get("delay", 0)) if one.kind == "netem" else 0.0
+            needs = speed * delay / 8 / _frame(case)
+            if delay and one.settings["limit"] < needs:
+                return (
+                    f"netem on {name} holds {one.settings['limit']:.0f} packets at most, and {amount(delay, 'time')} at"
+                    f" {rate(speed)} are {needs:.0f}: it drops the others; set its limit"
+                )
+    return ""
+
+
+def undone(case: Case) -> str:
+    """A value that was there until another command took it away."""
+    for quantity, each in case.asked.of_path():
+        if each.holds(case.held) or each.wanted.low <= 0:
+            continue
+        for before in case.earlier:
+            for name, qdiscs in _chains(case):
+                had = chain(before, name)
+                if not any(map(each.wanted.holds, made(had, quantity))) or any(made(qdiscs, quantity)):
+                    continue
+                if quantity in ("rate", "queue") and qdiscs and len(qdiscs) < len(had):
+                    return (
+                        f"another root on {name} took tbf along, which was inside the old one: add it again with"
+                        f" parent {qdiscs[0].handle}"
+                    )
+                if [one.kind for one in had] == [one.kind for one in qdiscs]:
+                    return (
+                        f"tc sets all of {qdiscs[0].kind} on {name} anew, and what a command does not name is 0: the"
+                        f" {quantity} of before is gone; name all in one command"
+                    )
+    return ""
+
+
+SLIPS = (
+    Slip("undone", undone),
+    Slip("netem-inside", netem_inside, blocks=True),
+    Slip("small-burst", small_burst, blocks=True),
+    Slip("small-limit", small_limit, blocks=True),
+    Slip("netem-limit", netem_limit, blocks=True),
+)

@@ -1,0 +1,66 @@
+"""Near misses of a run: its direction, how many streams it has, how long it lasts, what was changed meanwhile."""
+
+from __future__ import annotations
+
+from tcptutor.course.goals.near.slip import Case, Slip, amount
+
+
+def reversed_flow(case: Case) -> str:
+    """iperf3 -R."""
+    run = case.latest
+    if run is None or not case.asked.about_run or "reverse" not in run.experiment.flows.directions:
+        return ""
+    sender = case.held.hosts[1]
+    return f"with -R it is {sender} that sends, over the way back: leave -R out"
+
+
+def changed_meanwhile(case: Case) -> str:
+    """The path of the run was not one path."""
+    if case.latest is None or not case.asked.about_run:
+        return ""
+    names = [name for name, _ in case.asked.of_path() if name in case.latest.changed]
+    if not names:
+        return ""
+    return f"the {names[0]} was changed while it ran, so it shows neither: set it first, then start iperf3"
+
+
+def streams(case: Case) -> str:
+    """-P left out, or another number."""
+    asked = case.asked.asks("run.streams")
+    if asked is None or case.latest is None or asked.holds(case.held._replace(run=case.latest)):
+        return ""
+    found = case.latest.experiment.flows.streams
+    return f"your run has {found} {'stream' if found == 1 else 'streams'}: -P says how many iperf3 opens at a time"
+
+
+def too_short(case: Case) -> str:
+    """It ended before it had carried or lasted so much."""
+    run = case.latest
+    if run is None or not run.ended:
+        return ""
+    carried, lasted = case.asked.asks("flow.bytes"), case.asked.asks("run.duration")
+    if carried and run.carried < carried.wanted.low:
+        had, wanted = amount(run.carried, "size"), amount(carried.wanted.low, "size")
+        return (
+            f"the largest flow carried {had} of {wanted}: iperf3 sends for -t seconds, 10 if you do not say"
+        )
+    if lasted and run.seconds < lasted.wanted.low:
+        return f"it lasted {amount(run.seconds, 'time')} of {amount(lasted.wanted.low, 'time')}: -t says how long"
+    return ""
+
+
+def unsound(case: Case) -> str:
+    """A run that says nothing of the path."""
+    run = case.latest
+    if run is None or not case.asked.at_end or not run.ended or not run.fault:
+        return ""
+    return f"your run does not count: {run.fault}"
+
+
+SLIPS = (
+    Slip("reversed", reversed_flow),
+    Slip("changed-meanwhile", changed_meanwhile, blocks=True),
+    Slip("streams", streams),
+    Slip("too-short", too_short),
+    Slip("unsound", unsound, blocks=True),
+)
