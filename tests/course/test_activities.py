@@ -80,7 +80,13 @@ def test_a_run_counts_when_it_is_whole_only() -> None:
 
 
 def test_a_page_asks_before_the_run_runs_and_asks_after_it() -> None:
-    assert [name for name, *_ in front_matter()][:5] == ["predict", "experiment", "sweep", "shell", "question"]
+    assert [name for name, *_ in front_matter()][:5] == [
+        "predict",
+        "experiment",
+        "sweep",
+        "shell",
+        "question",
+    ]
     for module in load().modules:
         for step in module.steps:
             places = [activity.stage for activity in step.activities]

@@ -22,6 +22,7 @@ once = true                      # it stays reached when its state is left
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import combinations
 from typing import ClassVar, Literal
@@ -44,12 +45,15 @@ from tcptutor.course.activity import (
     hint_problems,
 )
 from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
+from tcptutor.course.goals.held import ALGORITHM
 from tcptutor.course.record import Given, PageRecord
 from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import Experiment, host_names
 
 MAX_GOALS = 8
 _MOST_PAIRS = 4
+_RATE, _DELAY = 1e8, 0.02
+"""Of a path that is not shaped: what one sets there as a rule, bit/s and s."""
 
 
 class ShownCommand(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,6 +91,29 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
         """The goals, read, for a `GoalWatch`. Whole for a page that was loaded."""
         read = (read_goal(goal, host_names(self.experiment.pairs)) for goal in self.goals)
         return tuple(goal for goal in read if isinstance(goal, AskedGoal))
+
+    @property
+    def needs(self) -> Experiment:
+        """An experiment that takes of a kernel what work by hand here takes: netem, tbf, fq, and what goals ask for."""
+        path, hosts = self.experiment.path, self.experiment.hosts
+        asked = [each for goal in self.asked for each in goal.conditions]
+
+        def most(name: str, own: float | None, usual: float) -> float:
+            wanted = [each.wanted.low for each in asked if each.term.name == name]
+            return max([own or usual, *(low for low in wanted if math.isfinite(low))])
+
+        words = [word for each in asked if each.term.sysctl == ALGORITHM for word in each.wanted.words]
+        return msgspec.structs.replace(
+            self.experiment,
+            path=msgspec.structs.replace(
+                path, rate=most("path.rate", path.rate, _RATE), delay=most("path.delay", path.delay, _DELAY)
+            ),
+            hosts=msgspec.structs.replace(
+                hosts,
+                algorithms=tuple(dict.fromkeys([*self.experiment.congestion_controls, *words])),
+                maxrate=hosts.maxrate or _RATE,
+            ),
+        )
 
     def contradiction(self) -> Problem | None:
         return next(self._contradictions(), None)

@@ -110,7 +110,10 @@ class GoalWatch:
             if place not in self._due and all(state.ticked for state in states):
                 # What went on when its turn came may show it.
                 self._due[place] = len(self._runs) - (self._going_on is not None)
-            states.append(self._state(place, each))
+            state = self._state(place, each)
+            if state.near in [before.near for before in states]:
+                state = structs.replace(state, near=None)  # once is enough
+            states.append(state)
         self.board = GoalBoard(goals=tuple(states), printed=self._printed)
         return self.board
 

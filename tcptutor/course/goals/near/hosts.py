@@ -40,10 +40,10 @@ def another_host(case: Case) -> str:
                 return (
                     f"{right[0]} {what}: the algorithm of a flow is its sender's; set it on {and_list(left)}"
                 )
-            return f"{and_list(right)} has it, each host has its own: set it on {and_list(left)}"
+            return f"it is set on {and_list(right)}, and each host has its own: set it on {and_list(left)}"
         partly = [host for host in hosts if host not in left]
         if partly and left and len(hosts) > 1:
-            return f"{and_list(partly)} has it, each host has its own: {and_list(left)} does not yet"
+            return f"it is set on {and_list(partly)} and not yet on {and_list(left)}: each host has its own"
     return ""
 
 

@@ -39,10 +39,12 @@ def prefix(case: Case) -> str:
 
 
 def time_unit(case: Case) -> str:
-    """A delay without a unit, which tc takes for microseconds."""
+    """A delay without a unit, which tc takes for nanoseconds or microseconds."""
     for each, value in _numbers(case, "path.delay", "path.jitter", "path.reverse_delay"):
         if each.wanted.holds(value * 1e3) or each.wanted.holds(value * 1e6):
-            return f"{amount(value, 'time')}: tc takes a number without a unit for microseconds; write ms"
+            # Which of the two it takes it for depends on its version.
+            held = f"{value * 1e9:.0f} ns" if value < 1e-6 else amount(value, "time")
+            return f"the kernel holds {held}: to tc a number without a unit is no milliseconds; write ms"
         if each.wanted.holds(value / 1e3):
             return f"{amount(value, 'time')} is a thousand times as much: write ms, not s"
     return ""

@@ -30,7 +30,7 @@ def acks_way(case: Case) -> str:
         right = [one for one, value in new if each.wanted.holds(value)]
         if right:
             return (
-                f"{and_list(right)} {_DOES[name]} what comes back, the acknowledgements: a qdisc acts on what leaves"
+                f"{right[0]} {_DOES[name]} what comes back, the acknowledgements: a qdisc acts on what leaves"
                 f" its interface, and the data leave s1 by {case.held.bottleneck}"
             )
     return ""
@@ -82,7 +82,7 @@ def elsewhere(case: Case) -> str:
                     if there[0].startswith("h") and on.startswith("s")
                     else ""
                 )
-                return f"{and_list(there)} does it, the page asks for {on}{why}"
+                return f"{there[0]} does it, the page asks for {on}{why}"
     return ""
 
 

@@ -57,10 +57,33 @@ def unsound(case: Case) -> str:
     return f"your run does not count: {run.fault}"
 
 
+def another_value(case: Case) -> str:
+    """It measured something else than what is asked."""
+    run = case.latest
+    if run is None or not run.ended or run.run is None:
+        return ""
+    held = case.held._replace(run=run, state=run.state)
+    for each in case.asked.unmet(held):
+        value = each.term.value(held) if each.term.at_end else None
+        if value is None:
+            continue
+        what = each.term.name.removeprefix("run.").replace("-", " ").replace("_", " ")
+        had = value if isinstance(value, str) else amount(value, each.term.kind)
+        fidelity = run.run.fidelity
+        doubt = (
+            f"; the lab doubts it: {fidelity.reasons[0]}"
+            if fidelity.status != "valid" and fidelity.reasons
+            else ""
+        )
+        return f"your last run: {what} {had}, asked is {each.wanted.text}{doubt}"
+    return ""
+
+
 SLIPS = (
     Slip("reversed", reversed_flow),
     Slip("changed-meanwhile", changed_meanwhile, blocks=True),
     Slip("streams", streams),
     Slip("too-short", too_short),
     Slip("unsound", unsound, blocks=True),
+    Slip("another-value", another_value),
 )
