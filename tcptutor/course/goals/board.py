@@ -31,7 +31,7 @@ class GoalBoard(msgspec.Struct, frozen=True, kw_only=True):
 
     goals: tuple[GoalState, ...]
     printed: NearMiss | None = None
-    """What the last error message that a command printed means; None once something was changed since."""
+    """What the last error message that a command printed means; None once something came of another."""
 
     @property
     def reached(self) -> tuple[int, ...]:

@@ -44,6 +44,8 @@ class GoalWatch:
         """Of those that stay reached."""
         self._lines: dict[Hashable, PrintedLines] = {}
         self._printed: NearMiss | None = None
+        self._changes = 0
+        """States that were told since that was printed."""
         self.board = GoalBoard(
             goals=tuple(
                 GoalState(id=each.goal.id, text=each.goal.text, due=not in_order or place == 0)
@@ -78,7 +80,7 @@ class GoalWatch:
         """What that terminal has just shown: error messages of commands are explained, and nothing is ticked by it."""
         found = self._lines.setdefault(terminal, PrintedLines()).take(data)
         if found is not None and found != self._printed:
-            self._printed = found
+            self._printed, self._changes = found, 0
             self.board = structs.replace(self.board, printed=found)
         return self.board
 
@@ -94,7 +96,7 @@ class GoalWatch:
             self._going_on.experiment = state.experiment
         if not self._states or _settings(state) != _settings(self._states[0]):
             self._states = [state, *self._states[: _REMEMBERED - 1]]
-            self._printed = None
+            self._changes += 1
         else:
             self._states[0] = state
 
@@ -114,6 +116,10 @@ class GoalWatch:
             if state.near in [before.near for before in states]:
                 state = structs.replace(state, near=None)  # once is enough
             states.append(state)
+        # The first change after a message may be one of before it, told late.
+        ticked = {place for place, state in enumerate(states) if state.ticked}
+        if self._changes > 1 or ticked - set(self.board.reached):
+            self._printed = None
         self.board = GoalBoard(goals=tuple(states), printed=self._printed)
         return self.board
 

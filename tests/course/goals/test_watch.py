@@ -105,7 +105,7 @@ def test_the_last_run_counts() -> None:
     assert board.reached == (2,)
     assert [goal.near.text for goal in board.goals if goal.near] == [
         "your last run: throughput 1 Mbit/s, asked is 9 Mbit/s to 10 Mbit/s",
-        "your last run: limited by application, asked is bottleneck",
+        "your last run: limited by unexplained, asked is bottleneck",
     ]
 
 
@@ -210,6 +210,7 @@ def test_what_is_printed_ticks_nothing_and_goes_with_the_next_change() -> None:
     assert board.printed is not None
     assert board.printed.kind == "added-twice"
     assert watch.printed("h1", b"delay 20ms ticked\r\n" * 10_000).printed == board.printed
+    assert watch.take(state(sysctls=(reno_on("h1"),))).printed == board.printed, "told late, of before"
     assert watch.take(DELAYED).printed is None
 
 
