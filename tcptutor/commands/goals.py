@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import textwrap
 from collections.abc import Iterable
 
 from tcptutor import places
 from tcptutor.commands.output import toned, width
-from tcptutor.conduct import ConductedSession
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.claimed import pages
 from tcptutor.course.goals.board import GoalBoard
-from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Module, Step
-from tcptutor.course.record import Response
+from tcptutor.course.record import Given, Response
 from tcptutor.errors import JournalError, UsageError
 from tcptutor.journal import Journal
-from tcptutor.journal.goals import GoalFile
-from tcptutor.lab.protocol import Event, Finished
 
 
 class ShellPage:
@@ -74,62 +69,21 @@ def _folded(text: str, indent: int) -> list[str]:
     return textwrap.wrap(text, room, initial_indent=before, subsequent_indent=before + "  ")
 
 
-class WatchedPage:
-    """A page's goals while its network is in somebody's hands. Owns the watch, and what is kept of it; `close` it."""
+class PageRecorder:
+    """Records in the journal that a page's goals were reached; `trouble` says why it could not, empty while it can."""
 
     def __init__(self, page: ShellPage) -> None:
-        self.page = page
+        self._page = page
         self.trouble = ""
-        """Why it could not be recorded that the page is done; empty while it is."""
-        self._watch = GoalWatch(page.shell.asked, page.shell.in_order)
-        self._file = GoalFile(page.module.id, page.step.id)
-        self._recorded = False
-        self._file.write(self._watch.board)
 
-    @property
-    def board(self) -> GoalBoard:
-        return self._watch.board
-
-    @property
-    def lines(self) -> list[str]:
-        """How the goals stand."""
-        return board_lines(self.page.step.title, self.board)
-
-    async def take(self, event: Event, conducted: ConductedSession) -> None:
-        """What the session has told."""
-        if isinstance(event, Finished):
-            # What it measured is worked out; the shell goes on meanwhile.
-            await asyncio.to_thread(self._watch.take, event, conducted.run)
-        else:
-            self._watch.take(event, conducted.run)
-        self._changed()
-
-    def printed(self, data: bytes) -> None:
-        """What the terminal has shown."""
-        self._watch.printed(self.page.name, data)
-        self._file.write(self._watch.board)
-
-    def _changed(self) -> None:
-        board = self._watch.board
-        if board.done and not self._recorded:
-            self._recorded = True
-            self._record(board)
-        self._file.write(board)
-
-    def _record(self, board: GoalBoard) -> None:
-        """In the journal, before anybody is told."""
-        module, step = self.page.module.id, self.page.step.id
-        mark = self.page.shell.mark(board.reached)
+    def __call__(self, shell: ShellActivity, given: Given) -> None:
+        module, step = self._page.module.id, self._page.step.id
         try:
             journal = Journal.open()
             try:
                 journal.visit(module, step)
-                journal.respond(module, step, self.page.shell.id, Response(board.reached, mark.correct))
+                journal.respond(module, step, shell.id, Response(given, shell.mark(given).correct))
             finally:
                 journal.close()
         except JournalError as error:
             self.trouble = str(error)
-
-    def close(self) -> None:
-        """Nobody works on it any more."""
-        self._file.close()

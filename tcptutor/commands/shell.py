@@ -19,11 +19,12 @@ from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.home import TOTAL
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.session import Terminal
-from tcptutor.commands.goals import ShellPage, WatchedPage, shell_page
+from tcptutor.commands.goals import PageRecorder, ShellPage, board_lines, shell_page
 from tcptutor.commands.output import print_lines, remark, warn
 from tcptutor.commands.run import open_store, print_report, warn_if_unsaved
 from tcptutor.conduct import ConductedSession, GrowingRun
 from tcptutor.errors import TutorError, UsageError
+from tcptutor.journal.watched import WatchedGoals
 from tcptutor.run import Environment
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment, build, host_names
@@ -59,22 +60,34 @@ def open_shell(
     if host not in known:
         raise UsageError(f"there is no host {host!r}: take one of {', '.join(known)}")
     store, runs, began = open_store(), list[GrowingRun](), asyncio.Event()
-    goals = WatchedPage(page) if page is not None else None
+    opened = _OpenedPage(page) if page is not None else None
     try:
-        run_until_signal(_session(wanted, host, backend, store, runs, began, goals))
+        run_until_signal(_session(wanted, host, backend, store, runs, began, opened))
     except asyncio.CancelledError:
         if not began.is_set():
             raise KeyboardInterrupt from None
         # A signal in the session: what was measured is kept.
     finally:
         _tell(runs)
-        if goals is not None:
-            goals.close()
+        if opened is not None:
+            opened.goals.close()
             if began.is_set():
-                print_lines(goals.lines)
-            if goals.trouble:
-                warn(goals.trouble)
+                print_lines(opened.lines)
+            if opened.record.trouble:
+                warn(opened.record.trouble)
     return 0
+
+
+class _OpenedPage:
+    """A page whose network is open here."""
+
+    def __init__(self, page: ShellPage) -> None:
+        self.page, self.record = page, PageRecorder(page)
+        self.goals = WatchedGoals(page.module.id, page.step.id, page.shell, self.record)
+
+    @property
+    def lines(self) -> list[str]:
+        return board_lines(self.page.step.title, self.goals.board)
 
 
 def _page_and_host(words: Sequence[str]) -> tuple[ShellPage | None, str]:
@@ -101,32 +114,29 @@ async def _session(
     store: RunStore,
     runs: list[GrowingRun],
     began: asyncio.Event,
-    goals: WatchedPage | None,
+    opened: _OpenedPage | None,
 ) -> None:
     """A shell on `host` until it ends; the session's runs go to `runs`, `began` is set once the lab is there.
 
-    What it tells goes to the `goals` of its page, if it is of one.
+    What it tells goes to the goals of the page that it is of, if any.
 
     Raises TutorError when the lab has ended.
     """
     size = shutil.get_terminal_size()
     warn(f"starting the lab for a shell on {host} ...")
-    needs = goals.page.shell.needs if goals is not None else None
+    needs = opened.page.shell.needs if opened is not None else None
     async with Lab(backend).session(experiment, needs) as (session, environment):
         began.set()
         terminal = session.shell(host, size.lines, size.columns)
         conducted = ConductedSession(session, environment, store)
-        following = asyncio.create_task(_follow(conducted, goals))
+        following = asyncio.create_task(_follow(conducted, opened))
         try:
             remark(_greeting(host, experiment, environment, session.home.folder))
-            if goals is not None:
-                remark(
-                    "\n".join(
-                        [*goals.lines, f"  `tcptutor check {goals.page.name}` elsewhere tells how they stand"]
-                    )
-                )
+            if opened is not None:
+                asks = f"  `tcptutor check {opened.page.name}` in another terminal tells how they stand"
+                remark("\n".join([*opened.lines, asks]))
             try:
-                await _attached(terminal, goals)
+                await _attached(terminal, opened)
             finally:
                 # Also when the terminal is closed: what is in ~ comes out at the end.
                 await asyncio.shield(session.leave())
@@ -140,11 +150,11 @@ async def _session(
             runs += conducted.ended
 
 
-async def _follow(conducted: ConductedSession, goals: WatchedPage | None) -> None:
+async def _follow(conducted: ConductedSession, opened: _OpenedPage | None) -> None:
     async with conducted:
         async for event in conducted:
-            if goals is not None:
-                await goals.take(event, conducted)
+            if opened is not None:
+                await opened.goals.take(event, conducted)
 
 
 def _greeting(host: str, experiment: Experiment, environment: Environment, home: Path) -> str:
@@ -156,7 +166,7 @@ tcptutor: a shell on {host} ({environment.backend}, Linux {environment.kernel});
   what you send is kept as runs, and explained when you leave"""
 
 
-async def _attached(terminal: Terminal, goals: WatchedPage | None) -> None:
+async def _attached(terminal: Terminal, opened: _OpenedPage | None) -> None:
     """This terminal and that one are the same until the shell ends."""
     loop = asyncio.get_running_loop()
     source = sys.stdin.fileno()
@@ -179,8 +189,8 @@ async def _attached(terminal: Terminal, goals: WatchedPage | None) -> None:
         loop.add_signal_handler(signal.SIGWINCH, resized)
         try:
             while data := await terminal.read():
-                if goals is not None:
-                    goals.printed(data)
+                if opened is not None:
+                    opened.goals.printed(opened.page.name, data)
                 sys.stdout.buffer.write(data)
                 sys.stdout.buffer.flush()
         finally:

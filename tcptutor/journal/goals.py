@@ -39,8 +39,8 @@ class GoalFile:
         with contextlib.suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             self._lock = _lock_of(self._file).open("a+b")
-            # Shared: who asks takes it alone, and so finds out whether anybody has it.
-            fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            # Shared: who asks takes it alone for a moment, and so finds out whether anybody has it.
+            fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     def write(self, board: GoalBoard) -> None:
         """The goals stand so now; whoever reads has all of this or all of what was before."""

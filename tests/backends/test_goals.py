@@ -37,6 +37,7 @@ from tests.course.goals.cases import CASES, CLEAN, LINK, NearCase
 
 RECORDED = Path(__file__).parents[1] / "course" / "goals" / "sessions"
 _PATIENCE = 20
+SHAPER, QUEUE = "dev s1-eth2 parent 1: handle 2: tbf", "burst 5000 limit 30000"
 
 
 def asked(*goals: Goal) -> list[AskedGoal]:
@@ -175,7 +176,7 @@ async def test_goals_tick_and_untick_with_the_kernel(backend: GuestBackend, buil
         goal("once", {"path.delay": "20 ms"}, once=True),
         goal("flow", {"path.delay": "20 ms", "flow.bytes": ">= 500 kB"}, once=True),
         goal("drops", {"queue.drops": ">= 1"}, once=True),
-        goal("rate", {"run.throughput": "8 Mbit/s to 10 Mbit/s", "limited_by": "bottleneck"}),
+        goal("rate", {"run.throughput": "1 Mbit/s to 2 Mbit/s"}),
         goal("reno", {"hosts.algorithm": "reno"}),
     )
     async with hands(backend, build()) as lab:
@@ -186,8 +187,9 @@ async def test_goals_tick_and_untick_with_the_kernel(backend: GuestBackend, buil
         assert took < patience.seconds(0.5)
         await watched.type("tc qdisc del dev s1-eth2 root")
         await watched.until(lambda board: board.reached == (1,))
-        for line in LINK:
-            await watched.type(line)
+        await watched.type(LINK[0])
+        # Slow, so that a busy machine can do it.
+        await watched.type(f"tc qdisc add {SHAPER} rate 2mbit {QUEUE}")
         await watched.type("h1 sysctl -w net.ipv4.tcp_congestion_control=reno")
         await watched.until(lambda board: board.reached == (0, 1, 5))
         await watched.type(f"{SERVER}; h1 iperf3 -c h2 -t {round(patience.seconds(6))} > /dev/null")
@@ -199,9 +201,7 @@ async def test_goals_tick_and_untick_with_the_kernel(backend: GuestBackend, buil
         await settled(lab, lab.count(SessionState))
         assert watched.board.reached == (0, 1, 2, 3, 4)
         # The last run counts: one over another path no longer shows the rate.
-        await watched.type(
-            "tc qdisc change dev s1-eth2 parent 1: handle 2: tbf rate 4mbit burst 20000 limit 60000"
-        )
+        await watched.type(f"tc qdisc change {SHAPER} rate 700kbit {QUEUE}")
         await watched.type("h1 iperf3 -c h2 -t 3 > /dev/null")
         await watched.until(lambda board: board.reached == (0, 1, 2, 3))
 

@@ -84,7 +84,7 @@ def test_a_page_whose_network_is_closed_is_what_was_recorded(worked_on: GoalFile
 
 
 def test_of_several_pages_the_last_changed(worked_on: GoalFile) -> None:
-    other = GoalFile("by-hand", "three-algorithms")
+    other = GoalFile("by-hand", "two-algorithms")
     other.write(GoalBoard(goals=(GoalState(id="a", text="New connections take Reno", ticked=True),)))
     done = here("check")
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "One link, two algorithms  1 of 1 goals")
@@ -114,7 +114,7 @@ def test_a_file_that_is_damaged_or_cannot_be_written_is_nobody(without_state: Pa
         ("check", "no page's network is open: `tcptutor shell MODULE/PAGE` opens one"),
         ("check by-hand", "'by-hand' is no page: give MODULE/PAGE"),
         ("check by-hand/delay-and-rat", "no page 'delay-and-rat': did you mean delay-and-rate?"),
-        ("check own-run/a-loss", "has no goals: pages with goals are by-hand/delay-and-rate, by-hand/three"),
+        ("check own-run/a-loss", "has no goals: pages with goals are by-hand/delay-and-rate, by-hand/two"),
         ("shell by-hand/delay-and-rate h3", "there is no host 'h3': take one of s1, h1, h2"),
         ("shell by-hand/delay-and-rate --set rate=1Mbit/s", "says how the lab is set up: leave out"),
         ("shell h1 h2", "'h1 h2' is too much"),
@@ -134,7 +134,7 @@ def test_a_page_by_hand_from_its_beginning_to_its_record(
     """What reaches the goals here is typed into a real shell; another process asks how they stand."""
     command = [sys.executable, "-c", WITH_EXAMPLES]
     shell = subprocess.Popen(
-        [*command, "shell", "by-hand/three-algorithms", "--backend", "guest"],
+        [*command, "shell", "by-hand/two-algorithms", "--backend", "guest"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert shell.stdin is not None
@@ -164,12 +164,12 @@ def test_a_page_by_hand_from_its_beginning_to_its_record(
     assert here("check").stdout.startswith("One link, two algorithms  3 of 4 goals")
     type_("iperf3 -c h2 -t 8 -P 4; sleep 1")
     until([True] * 4)
-    assert here("check", "by-hand/three-algorithms").returncode == 0
+    assert here("check", "by-hand/two-algorithms").returncode == 0
     said, errors = shell.communicate("exit\n", timeout=patience.seconds(30))
     assert shell.returncode == 0, errors
     assert "One link, two algorithms  4 of 4 goals" in said
     journal = Journal.open()
-    page = journal.page("by-hand", "three-algorithms")
+    page = journal.page("by-hand", "two-algorithms")
     journal.close()
     assert page.visited
     assert page.activity("shell").right is not None

@@ -15,7 +15,7 @@ from tcptutor.errors import ContentError, UsageError
 from .conftest import EXAMPLES
 
 PAGE = "03-by-hand/01-delay-and-rate.md"
-SECOND = "03-by-hand/02-three-algorithms.md"
+SECOND = "03-by-hand/02-two-algorithms.md"
 
 
 def shells(root: Path = EXAMPLES) -> tuple[ShellActivity, ...]:
@@ -35,7 +35,7 @@ def edited(tmp_path: Path, page: str, old: str, new: str) -> Path:
 def test_a_network_that_is_not_shaped_and_that_of_an_experiment() -> None:
     plain, shaped = shells()
     assert (plain.name, plain.experiment.path.rate, plain.hosts) == ("", None, ("s1", "h1", "h2"))
-    assert (shaped.name, shaped.experiment.path.rate) == ("by-hand/short-link", 20e6)
+    assert (shaped.name, shaped.experiment.path.rate) == ("by-hand/short-link", 4e6)
     assert (plain.in_order, shaped.in_order) == (False, True)
     assert [command.host for command in plain.commands] == ["s1", "h1"]
     assert [len(goal.conditions) for goal in plain.asked] == [1, 2, 4]
@@ -46,7 +46,7 @@ def test_the_kernel_must_have_what_is_set_there_by_hand() -> None:
     plain, shaped = shells()
     assert set(plain.needs.qdiscs) == {"netem", "tbf", "fq"}
     assert set(shaped.needs.congestion_controls) == {"reno", "htcp"}
-    assert shaped.needs.path.rate == 20e6
+    assert shaped.needs.path.rate == 4e6
 
 
 def test_a_page_says_what_is_done_there() -> None:
