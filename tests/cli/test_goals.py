@@ -153,19 +153,22 @@ def test_a_page_by_hand_from_its_beginning_to_its_record(
             time.sleep(0.1)
         raise AssertionError(found)
 
-    until([False] * 4)
-    buffers = "net.ipv4.tcp_rmem='10240 87380 1000000' net.ipv4.tcp_wmem='10240 87380 1000000'"
-    type_("h2 iperf3 -s -D; sysctl -w net.ipv4.tcp_congestion_control=reno")
-    until([True, False, False, False])
-    type_("sleep 1; iperf3 -c h2 -t 5")
-    until([True, True, False, False])
-    type_(f"sysctl -w {buffers}; h2 sysctl -w {buffers}; sysctl -w net.ipv4.tcp_congestion_control=htcp")
-    until([True, True, True, False])
-    assert here("check").stdout.startswith("One link, two algorithms  3 of 4 goals")
-    type_("iperf3 -c h2 -t 8 -P 4; sleep 1")
-    until([True] * 4)
-    assert here("check", "by-hand/two-algorithms").returncode == 0
-    said, errors = shell.communicate("exit\n", timeout=patience.seconds(30))
+    try:
+        until([False] * 4)
+        buffers = "net.ipv4.tcp_rmem='10240 87380 1000000' net.ipv4.tcp_wmem='10240 87380 1000000'"
+        type_("h2 iperf3 -s -D; sysctl -w net.ipv4.tcp_congestion_control=reno")
+        until([True, False, False, False])
+        type_("sleep 1; iperf3 -c h2 -t 5")
+        until([True, True, False, False])
+        type_(f"sysctl -w {buffers}; h2 sysctl -w {buffers}; sysctl -w net.ipv4.tcp_congestion_control=htcp")
+        until([True, True, True, False])
+        assert here("check").stdout.startswith("One link, two algorithms  3 of 4 goals")
+        type_("iperf3 -c h2 -t 8 -P 4; sleep 1")
+        until([True] * 4)
+        assert here("check", "by-hand/two-algorithms").returncode == 0
+        said, errors = shell.communicate("exit\n", timeout=patience.seconds(30))
+    finally:
+        shell.kill()
     assert shell.returncode == 0, errors
     assert "One link, two algorithms  4 of 4 goals" in said
     journal = Journal.open()
