@@ -45,7 +45,7 @@ from tcptutor.course.activity import (
     hint_problems,
 )
 from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
-from tcptutor.course.goals.held import ALGORITHM
+from tcptutor.course.goals.lab_view import ALGORITHM
 from tcptutor.course.record import Given, PageRecord
 from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import Experiment, host_names

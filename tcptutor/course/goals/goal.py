@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tcptutor.course.activity import Problem, Setting
-from tcptutor.course.goals.held import Held
 from tcptutor.course.goals.interfaces import chain, interface_names, made
-from tcptutor.course.goals.terms import Term, term
+from tcptutor.course.goals.lab_view import LabView
+from tcptutor.course.goals.terms import GoalQuantity, term
 from tcptutor.course.goals.wanted import Wanted, read_wanted
 from tcptutor.errors import UsageError, unknown
 
@@ -35,10 +35,10 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Condition(NamedTuple):
     """A quantity, and what is asked of it."""
 
-    term: Term
+    term: GoalQuantity
     wanted: Wanted
 
-    def holds(self, held: Held) -> bool:
+    def holds(self, held: LabView) -> bool:
         """Whether that is so; of several hosts on each."""
         value = self.term.value(held)
         return all(map(self.wanted.holds, value)) if isinstance(value, tuple) else self.wanted.holds(value)
@@ -71,11 +71,11 @@ class AskedGoal(NamedTuple):
             if area == "path":
                 yield name, each
 
-    def unmet(self, held: Held) -> tuple[Condition, ...]:
+    def unmet(self, held: LabView) -> tuple[Condition, ...]:
         """Those that do not hold."""
         return tuple(each for each in self.conditions if not each.holds(held))
 
-    def is_placed(self, held: Held) -> bool:
+    def is_placed(self, held: LabView) -> bool:
         """Whether what is asked of the path is done where the goal wants it."""
         return not self.goal.on or all(
             any(map(each.wanted.holds, made(chain(held.state, self.goal.on), name)))

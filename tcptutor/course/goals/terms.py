@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from tcptutor.analysis.models import CAUSE_NAMES
 from tcptutor.course.claims.measured import MEASURED
-from tcptutor.course.goals.held import ALGORITHM, Held
 from tcptutor.course.goals.lab_run import LabRun
+from tcptutor.course.goals.lab_view import ALGORITHM, LabView
 from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import PARAMETERS
 
@@ -23,13 +23,13 @@ _SHAPED = {"queue": "rate", "qdisc": "rate", "ecn": "rate", "reverse_queue": "re
 _SYSCTL = re.compile(r"sysctl\.(?:(?P<host>[hs]\d)\.)?(?P<name>tcp_[a-z0-9_]{1,60})")
 
 
-class Term(NamedTuple):
+class GoalQuantity(NamedTuple):
     """One quantity."""
 
     name: str
     kind: str
     """units.Kind, `algorithm` or `sysctl`."""
-    value: Callable[[Held], Any]
+    value: Callable[[LabView], Any]
     """In base units, None where it has none; of several hosts a tuple."""
     choices: tuple[str, ...] = ()
     about_run: bool = False
@@ -45,20 +45,22 @@ class Term(NamedTuple):
         return found["name"] if found else ALGORITHM if self.name == "hosts.algorithm" else ""
 
 
-def _of_path(name: str) -> Term:
+def _of_path(name: str) -> GoalQuantity:
     known = PARAMETERS[name]
 
-    def value(held: Held) -> Any:
+    def value(held: LabView) -> Any:
         path = held.experiment.path
         if name in _SHAPED and getattr(path, _SHAPED[name]) is None:
             return None
         found = getattr(path, name)
         return ("on" if found else "off") if isinstance(found, bool) else found
 
-    return Term(f"path.{name}", "size" if known.kind == "window" else known.kind, value, known.choices)
+    return GoalQuantity(
+        f"path.{name}", "size" if known.kind == "window" else known.kind, value, known.choices
+    )
 
 
-def _algorithms(held: Held) -> tuple[str | None, ...]:
+def _algorithms(held: LabView) -> tuple[str | None, ...]:
     """Of a run those that its flows have; else what the senders' next connections take."""
     if held.run is not None:
         own = held.run.experiment.hosts
@@ -66,33 +68,33 @@ def _algorithms(held: Held) -> tuple[str | None, ...]:
     return tuple(held.sysctl(host, ALGORITHM) for host in held.senders)
 
 
-def _of_sysctl(name: str, sysctl: str, host: str) -> Term:
-    def values(held: Held) -> tuple[str | None, ...]:
+def _of_sysctl(name: str, sysctl: str, host: str) -> GoalQuantity:
+    def values(held: LabView) -> tuple[str | None, ...]:
         return tuple(held.sysctl(each, sysctl) for each in ([host] if host else held.hosts))
 
-    return Term(name, "sysctl", values, host=host)
+    return GoalQuantity(name, "sysctl", values, host=host)
 
 
 def _of_run(
     name: str, kind: str, value: Callable[[LabRun], Any], choices: tuple[str, ...] = (), at_end: bool = False
-) -> Term:
-    def of(held: Held) -> Any:
+) -> GoalQuantity:
+    def of(held: LabView) -> Any:
         return value(held.run) if held.run is not None else None
 
-    return Term(name, kind, of, choices, about_run=True, at_end=at_end)
+    return GoalQuantity(name, kind, of, choices, about_run=True, at_end=at_end)
 
 
-def _measured(name: str) -> Term:
+def _measured(name: str) -> GoalQuantity:
     kind = MEASURED[name].kind  # type: ignore[index]
     return _of_run(f"run.{name}", kind, lambda run: run.measured(name), at_end=True)
 
 
-TERMS: dict[str, Term] = {
+TERMS: dict[str, GoalQuantity] = {
     term.name: term
     for term in (
         *map(_of_path, _HELD),
-        Term("hosts.algorithm", "algorithm", _algorithms),
-        Term("hosts.maxrate", "rate", lambda held: held.experiment.hosts.maxrate),
+        GoalQuantity("hosts.algorithm", "algorithm", _algorithms),
+        GoalQuantity("hosts.maxrate", "rate", lambda held: held.experiment.hosts.maxrate),
         _of_run("flow.bytes", "size", lambda run: run.carried),
         _of_run("queue.drops", "count", lambda run: run.drops),
         _of_run("run.streams", "count", lambda run: run.experiment.flows.streams),
@@ -105,7 +107,7 @@ TERMS: dict[str, Term] = {
 """By name; a sysctl is one as well, `sysctl.tcp_sack` of all hosts and `sysctl.h1.tcp_sack` of one."""
 
 
-def term(name: str, hosts: tuple[str, ...]) -> Term:
+def term(name: str, hosts: tuple[str, ...]) -> GoalQuantity:
     """The quantity of that name in a lab with those `hosts`. Raises UsageError that says what was meant."""
     if found := _SYSCTL.fullmatch(name):
         if found["host"] and found["host"] not in hosts:

@@ -13,7 +13,7 @@ from tcptutor.spec.parameters import ALGORITHMS, read_sysctl
 _RELATIVE = 0.01
 """How far a setting may be from what is asked: the kernel rounds, and nobody types a hundredth by mistake."""
 _LEAST = {"time": 1e-6, "rate": 1.0, "size": 0.5, "ratio": 1e-7}
-"""The same for what is asked to be nothing, in base units."""
+"""How far from nothing, where nothing is asked; in base units."""
 _COMPARED = re.compile(r"(?P<how>>=|<=|>|<)\s*(?P<value>.+)")
 _RANGE = re.compile(r"(?P<low>.+?)\s+to\s+(?P<high>.+)")
 NONE = "none"

@@ -14,11 +14,11 @@ from msgspec import structs
 
 from tcptutor.course.goals.board import GoalBoard, GoalState, NearMiss
 from tcptutor.course.goals.goal import AskedGoal
-from tcptutor.course.goals.held import Held
 from tcptutor.course.goals.lab_run import LabRun
+from tcptutor.course.goals.lab_view import LabView
 from tcptutor.course.goals.near import near_miss, obstacle
 from tcptutor.course.goals.near.printed import PrintedLines
-from tcptutor.course.goals.near.slip import Case
+from tcptutor.course.goals.near.slip import Attempt
 from tcptutor.lab.protocol import Event, Failed, Finished, RunFound, Samples, SessionState
 from tcptutor.run import Run
 
@@ -130,26 +130,26 @@ class GoalWatch:
         if place not in self._due:
             return GoalState(id=id_, text=text, due=False)
         runs = self._runs[self._due[place] :]
-        cases = [
-            Case(asked, held, tuple(self._states[1:]), runs[-1] if runs else None)
+        attempts = [
+            Attempt(asked, held, tuple(self._states[1:]), runs[-1] if runs else None)
             for held in self._held(asked, runs)
         ]
-        for case in cases:
-            if not case.unmet and obstacle(case) is None and _is_sound(case):
+        for attempt in attempts:
+            if not attempt.unmet and obstacle(attempt) is None and _is_sound(attempt):
                 if asked.goal.once:
                     self._reached.add(place)
                 return GoalState(id=id_, text=text, ticked=True)
         # Of the lab as it is now: what is wrong with it is wrong with the run that comes.
-        now = Case(asked, self._now(), tuple(self._states[1:]), runs[-1] if runs else None)
+        now = Attempt(asked, self._now(), tuple(self._states[1:]), runs[-1] if runs else None)
         return GoalState(
-            id=id_, text=text, near=near_miss(now) or next(filter(None, map(near_miss, cases)), None)
+            id=id_, text=text, near=near_miss(now) or next(filter(None, map(near_miss, attempts)), None)
         )
 
-    def _now(self) -> Held:
+    def _now(self) -> LabView:
         assert self._start is not None
-        return Held(self._states[0], self._start, self._before)
+        return LabView(self._states[0], self._start, self._before)
 
-    def _held(self, asked: AskedGoal, runs: list[LabRun]) -> list[Held]:
+    def _held(self, asked: AskedGoal, runs: list[LabRun]) -> list[LabView]:
         """What it is judged by: the lab as it is; or the run that goes on, else the last that ended."""
         if not asked.about_run:
             return [self._now()]
@@ -162,7 +162,7 @@ def _settings(state: SessionState) -> tuple[object, ...]:
     return state.interfaces, state.sysctls, state.experiment.hosts.mtu
 
 
-def _is_sound(case: Case) -> bool:
+def _is_sound(attempt: Attempt) -> bool:
     """A run of which something was measured has to be one that can be believed."""
-    run = case.held.run
-    return run is None or not case.asked.at_end or not run.fault
+    run = attempt.held.run
+    return run is None or not attempt.asked.at_end or not run.fault

@@ -5,35 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tcptutor.course.goals.goal import Condition
-from tcptutor.course.goals.held import ALGORITHM, Held
-from tcptutor.course.goals.near.slip import Case, Slip, and_list
+from tcptutor.course.goals.lab_view import ALGORITHM, LabView
+from tcptutor.course.goals.near.slip import Attempt, Slip, and_list
 
 _TWINS = {"tcp_rmem": "tcp_wmem", "tcp_wmem": "tcp_rmem"}
 _USE = {"tcp_rmem": "what a receiver advertises", "tcp_wmem": "what a sender keeps until it is acknowledged"}
 
 
-def _unmet(case: Case) -> Iterator[tuple[Condition, tuple[str, ...]]]:
+def _unmet(attempt: Attempt) -> Iterator[tuple[Condition, tuple[str, ...]]]:
     """Unmet conditions on sysctls, with the hosts that they are of."""
-    for each in case.unmet:
+    for each in attempt.unmet:
         if each.term.sysctl:
-            yield each, _hosts(each, case.held)
+            yield each, _hosts(each, attempt.held)
 
 
-def _hosts(each: Condition, held: Held) -> tuple[str, ...]:
+def _hosts(each: Condition, held: LabView) -> tuple[str, ...]:
     if each.term.host:
         return (each.term.host,)
     return held.senders if each.term.sysctl == ALGORITHM else held.hosts
 
 
-def another_host(case: Case) -> str:
+def another_host(attempt: Attempt) -> str:
     """The right value where it changes nothing of what is asked."""
-    for each, hosts in _unmet(case):
+    for each, hosts in _unmet(attempt):
         right = [
             one.host
-            for one in case.held.state.sysctls
+            for one in attempt.held.state.sysctls
             if one.name == each.term.sysctl and each.wanted.holds(one.now) and one.host not in hosts
         ]
-        left = [host for host in hosts if not each.wanted.holds(case.held.sysctl(host, each.term.sysctl))]
+        left = [host for host in hosts if not each.wanted.holds(attempt.held.sysctl(host, each.term.sysctl))]
         if right and left:
             if each.term.sysctl == ALGORITHM:
                 what = "forwards packets and has no connections" if right[0].startswith("s") else "receives"
@@ -47,23 +47,23 @@ def another_host(case: Case) -> str:
     return ""
 
 
-def twin(case: Case) -> str:
+def twin(attempt: Attempt) -> str:
     """tcp_rmem for tcp_wmem, or the other way round."""
-    for each, hosts in _unmet(case):
+    for each, hosts in _unmet(attempt):
         other = _TWINS.get(each.term.sysctl, "")
         for host in hosts:
-            if other and each.wanted.holds(case.held.sysctl(host, other)):
+            if other and each.wanted.holds(attempt.held.sysctl(host, other)):
                 wanted = each.term.sysctl
                 return f"{other} of {host} has it, {_USE[other]}: asked is {wanted}, {_USE[wanted]}"
     return ""
 
 
-def first_of_three(case: Case) -> str:
+def first_of_three(attempt: Attempt) -> str:
     """One number sets the first of three."""
-    for each, hosts in _unmet(case):
+    for each, hosts in _unmet(attempt):
         largest = each.wanted.words[0].split()[-1:] if each.wanted.words else []
         for host in hosts:
-            now = (case.held.sysctl(host, each.term.sysctl) or "").split()
+            now = (attempt.held.sysctl(host, each.term.sysctl) or "").split()
             if len(now) == 3 and now[:1] == largest and each.wanted.text.split() != now:
                 return (
                     f"{each.term.sysctl} has three numbers, least, first and largest: one alone sets the least, which"
@@ -72,16 +72,18 @@ def first_of_three(case: Case) -> str:
     return ""
 
 
-def older_connection(case: Case) -> str:
+def older_connection(attempt: Attempt) -> str:
     """Set, and the flow that is asked about was there before."""
-    if not case.asked.about_run or case.latest is None:
+    if not attempt.asked.about_run or attempt.latest is None:
         return ""
-    for each in case.asked.conditions:
-        if not each.term.sysctl or each.holds(case.held._replace(run=case.latest, state=case.latest.state)):
+    for each in attempt.asked.conditions:
+        if not each.term.sysctl or each.holds(
+            attempt.held._replace(run=attempt.latest, state=attempt.latest.state)
+        ):
             continue
-        sets = {one.host for one in case.held.state.sysctls if one.name == each.term.sysctl}
-        if each.holds(case.held._replace(run=None)) and sets:
-            began = "ended before that" if case.latest.ended else "was there before it and keeps its own"
+        sets = {one.host for one in attempt.held.state.sysctls if one.name == each.term.sysctl}
+        if each.holds(attempt.held._replace(run=None)) and sets:
+            began = "ended before that" if attempt.latest.ended else "was there before it and keeps its own"
             return f"it holds for new connections, and your flow {began}: start iperf3 again"
     return ""
 

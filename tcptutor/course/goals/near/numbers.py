@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from tcptutor.course.goals.goal import Condition
-from tcptutor.course.goals.near.slip import Case, Slip, amount, rate
+from tcptutor.course.goals.near.slip import Attempt, Slip, amount, rate
 from tcptutor.spec import ETHERNET_HEADER
 
 _RATES = ("path.rate", "path.reverse_rate", "hosts.maxrate")
 
 
-def _numbers(case: Case, *names: str) -> list[tuple[Condition, float]]:
+def _numbers(attempt: Attempt, *names: str) -> list[tuple[Condition, float]]:
     """Unmet conditions with a number that is there, of those names or kinds."""
     found = []
-    for each in case.unmet:
-        value = each.term.value(case.held)
+    for each in attempt.unmet:
+        value = each.term.value(attempt.held)
         if (each.term.name in names or each.term.kind in names) and isinstance(value, int | float) and value:
             found.append((each, float(value)))
     return found
 
 
-def bytes_for_bits(case: Case) -> str:
+def bytes_for_bits(attempt: Attempt) -> str:
     """tc's mbps is bytes."""
-    for each, value in _numbers(case, *_RATES):
+    for each, value in _numbers(attempt, *_RATES):
         if each.wanted.holds(value / 8):
             return f"{rate(value)} is eight times as much: tc's mbps is bytes a second, mbit is bits"
         if each.wanted.holds(value * 8):
@@ -29,18 +29,18 @@ def bytes_for_bits(case: Case) -> str:
     return ""
 
 
-def prefix(case: Case) -> str:
+def prefix(attempt: Attempt) -> str:
     """A rate without prefix, or with another one."""
-    for each, value in _numbers(case, *_RATES):
+    for each, value in _numbers(attempt, *_RATES):
         for factor in (1e3, 1e6, 1e-3):
             if each.wanted.holds(value * factor):
                 return f"{rate(value)}: tc takes a rate without a unit for bit/s; write kbit, mbit or gbit"
     return ""
 
 
-def time_unit(case: Case) -> str:
+def time_unit(attempt: Attempt) -> str:
     """A delay without a unit, which tc takes for nanoseconds or microseconds."""
-    for each, value in _numbers(case, "path.delay", "path.jitter", "path.reverse_delay"):
+    for each, value in _numbers(attempt, "path.delay", "path.jitter", "path.reverse_delay"):
         if each.wanted.holds(value * 1e3) or each.wanted.holds(value * 1e6):
             # Which of the two it takes it for depends on its version.
             held = f"{value * 1e9:.0f} ns" if value < 1e-6 else amount(value, "time")
@@ -50,10 +50,10 @@ def time_unit(case: Case) -> str:
     return ""
 
 
-def half(case: Case) -> str:
+def half(attempt: Attempt) -> str:
     """A delay on each way was meant, or the RTT on one."""
-    for each, value in _numbers(case, "path.delay"):
-        if each.wanted.holds(value * 2) and not case.held.experiment.path.reverse_delay:
+    for each, value in _numbers(attempt, "path.delay"):
+        if each.wanted.holds(value * 2) and not attempt.held.experiment.path.reverse_delay:
             return (
                 f"{amount(value, 'time')} is half of it: the way back adds nothing here, so all of the RTT's delay"
                 " goes on the data's way"
@@ -61,9 +61,9 @@ def half(case: Case) -> str:
     return ""
 
 
-def percent(case: Case) -> str:
+def percent(attempt: Attempt) -> str:
     """tc takes a loss without a sign for percent."""
-    for each, value in _numbers(case, "ratio"):
+    for each, value in _numbers(attempt, "ratio"):
         if each.term.about_run:
             continue
         if each.wanted.holds(value * 100):
@@ -73,10 +73,10 @@ def percent(case: Case) -> str:
     return ""
 
 
-def packets_for_bytes(case: Case) -> str:
+def packets_for_bytes(attempt: Attempt) -> str:
     """tbf's limit is in bytes, netem's and pfifo's in packets."""
-    frame = case.held.experiment.hosts.mtu + ETHERNET_HEADER
-    for each, value in _numbers(case, "path.queue"):
+    frame = attempt.held.experiment.hosts.mtu + ETHERNET_HEADER
+    for each, value in _numbers(attempt, "path.queue"):
         if any(each.wanted.holds(value * size) for size in (frame, frame - ETHERNET_HEADER, 1000)):
             return f"tbf's limit is in bytes: {value:.0f} bytes hold {value / frame:.2g} packets"
     return ""

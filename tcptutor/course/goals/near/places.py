@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tcptutor.course.goals.goal import PLACED, Condition
 from tcptutor.course.goals.interfaces import bottleneck, carries_data, makers
-from tcptutor.course.goals.near.slip import Case, Slip, amount, and_list
+from tcptutor.course.goals.near.slip import Attempt, Slip, amount, and_list
 
 _BACK = ("delay", "loss", "rate")
 """Quantities that the way back has as well."""
@@ -16,48 +16,48 @@ _DOES = {
 }  # fmt: skip
 
 
-def _placed(case: Case, conditions: tuple[Condition, ...]) -> Iterator[tuple[str, Condition]]:
-    for name, each in case.asked.of_path():
+def _placed(attempt: Attempt, conditions: tuple[Condition, ...]) -> Iterator[tuple[str, Condition]]:
+    for name, each in attempt.asked.of_path():
         if name in PLACED and each in conditions:
             yield name, each
 
 
-def acks_way(case: Case) -> str:
+def acks_way(attempt: Attempt) -> str:
     """What is asked of the data's way was done to the way back, and only there."""
-    for name, each in _placed(case, case.unmet):
-        back = makers(case.held.state, name, data=False)
-        new = [one for one in back if one not in makers(case.held.start, name, data=False)]
+    for name, each in _placed(attempt, attempt.unmet):
+        back = makers(attempt.held.state, name, data=False)
+        new = [one for one in back if one not in makers(attempt.held.start, name, data=False)]
         right = [one for one, value in new if each.wanted.holds(value)]
         if right:
             return (
                 f"{right[0]} {_DOES[name]} what comes back, the acknowledgements: a qdisc acts on what leaves"
-                f" its interface, and the data leave s1 by {case.held.bottleneck}"
+                f" its interface, and the data leave s1 by {attempt.held.bottleneck}"
             )
     return ""
 
 
-def both_ways(case: Case) -> str:
+def both_ways(attempt: Attempt) -> str:
     """It was done to the way back as well."""
-    path, first = case.held.experiment.path, case.held.start.experiment.path
-    for name, each in _placed(case, case.asked.conditions):
+    path, first = attempt.held.experiment.path, attempt.held.start.experiment.path
+    for name, each in _placed(attempt, attempt.asked.conditions):
         back = f"reverse_{name}"
-        if name not in _BACK or case.asked.asks(f"path.{back}") or not each.holds(case.held):
+        if name not in _BACK or attempt.asked.asks(f"path.{back}") or not each.holds(attempt.held):
             continue
         now = getattr(path, back)
         if now and now != getattr(first, back) and each.wanted.low > 0:
-            where = and_list([one for one, _ in makers(case.held.state, name, data=False)])
-            there = and_list([one for one, _ in makers(case.held.state, name, data=True)])
+            where = and_list([one for one, _ in makers(attempt.held.state, name, data=False)])
+            there = and_list([one for one, _ in makers(attempt.held.state, name, data=True)])
             effect = f"{amount(now, 'time')} more of RTT" if name == "delay" else "the acknowledgements too"
             return f"{there} does it, and {where} as well: that is {effect}; take it off {where}"
     return ""
 
 
-def twice(case: Case) -> str:
+def twice(attempt: Attempt) -> str:
     """Several disciplines on the data's way, of which one alone would do."""
-    for name, each in _placed(case, case.unmet):
-        on_way = makers(case.held.state, name, data=True)
+    for name, each in _placed(attempt, attempt.unmet):
+        on_way = makers(attempt.held.state, name, data=True)
         if name in ("delay", "loss") and len(on_way) > 1 and any(each.wanted.holds(one) for _, one in on_way):
-            total = amount(case.held.experiment.path.delay, "time") if name == "delay" else ""
+            total = amount(attempt.held.experiment.path.delay, "time") if name == "delay" else ""
             sums = f"to {total}" if total else "up"
             where = [one for one, _ in on_way]
             if len(set(where)) == 1:
@@ -66,15 +66,15 @@ def twice(case: Case) -> str:
     return ""
 
 
-def elsewhere(case: Case) -> str:
+def elsewhere(attempt: Attempt) -> str:
     """It has the effect, and another interface makes it than the page asks for."""
-    on = case.asked.goal.on
-    if not on or case.asked.is_placed(case.held):
+    on = attempt.asked.goal.on
+    if not on or attempt.asked.is_placed(attempt.held):
         return ""
-    for name, each in _placed(case, case.asked.conditions):
-        if each.holds(case.held) and each.wanted.low > 0:
+    for name, each in _placed(attempt, attempt.asked.conditions):
+        if each.holds(attempt.held) and each.wanted.low > 0:
             there = [
-                one for one, value in makers(case.held.state, name, data=True) if each.wanted.holds(value)
+                one for one, value in makers(attempt.held.state, name, data=True) if each.wanted.holds(value)
             ]
             if there:
                 why = (
@@ -86,21 +86,21 @@ def elsewhere(case: Case) -> str:
     return ""
 
 
-def fq_elsewhere(case: Case) -> str:
+def fq_elsewhere(attempt: Attempt) -> str:
     """fq where nothing of the flow leaves from."""
-    asked = case.asked.asks("hosts.maxrate")
-    if asked is None or asked.holds(case.held):
+    asked = attempt.asked.asks("hosts.maxrate")
+    if asked is None or asked.holds(attempt.held):
         return ""
-    for one in case.held.state.interfaces:
+    for one in attempt.held.state.interfaces:
         for qdisc in one.qdiscs:
             if (
                 qdisc.kind == "fq"
                 and asked.wanted.holds(qdisc.settings.get("maxrate"))
                 and "maxrate" in qdisc.settings
             ):
-                own = f"{case.held.senders[0]}-eth0"
-                if one.name not in (own, bottleneck(case.held.pairs)):
-                    what = "data" if carries_data(one.name, case.held.pairs) else "acknowledgements"
+                own = f"{attempt.held.senders[0]}-eth0"
+                if one.name not in (own, bottleneck(attempt.held.pairs)):
+                    what = "data" if carries_data(one.name, attempt.held.pairs) else "acknowledgements"
                     return f"fq on {one.name} paces the {what} that leave there: the sender paces on {own}"
     return ""
 

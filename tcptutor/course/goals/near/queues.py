@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tcptutor.course.goals.interfaces import carries_data, chain, is_on_path, made
-from tcptutor.course.goals.near.slip import Case, Slip, amount, rate
+from tcptutor.course.goals.near.slip import Attempt, Slip, amount, rate
 from tcptutor.lab.protocol import QdiscSettings
 from tcptutor.spec import ETHERNET_HEADER
 
@@ -15,33 +15,33 @@ _LEAST_PACKETS = 5
 """Below so many no window fits: even a flow of its own loses at once."""
 
 
-def _chains(case: Case) -> Iterator[tuple[str, tuple[QdiscSettings, ...]]]:
+def _chains(attempt: Attempt) -> Iterator[tuple[str, tuple[QdiscSettings, ...]]]:
     """Of the data's way, where somebody has changed them."""
-    for one in case.held.state.interfaces:
-        data = is_on_path(one.name) and carries_data(one.name, case.held.pairs)
-        if data and one.qdiscs != chain(case.held.start, one.name):
+    for one in attempt.held.state.interfaces:
+        data = is_on_path(one.name) and carries_data(one.name, attempt.held.pairs)
+        if data and one.qdiscs != chain(attempt.held.start, one.name):
             yield one.name, one.qdiscs
 
 
-def _shapers(case: Case) -> Iterator[tuple[str, QdiscSettings]]:
-    if case.asked.asks("path.rate") or case.asked.asks("path.queue"):
-        for name, qdiscs in _chains(case):
+def _shapers(attempt: Attempt) -> Iterator[tuple[str, QdiscSettings]]:
+    if attempt.asked.asks("path.rate") or attempt.asked.asks("path.queue"):
+        for name, qdiscs in _chains(attempt):
             yield from ((name, one) for one in qdiscs if one.kind == "tbf")
 
 
-def _frame(case: Case) -> int:
-    return case.held.experiment.hosts.mtu + ETHERNET_HEADER
+def _frame(attempt: Attempt) -> int:
+    return attempt.held.experiment.hosts.mtu + ETHERNET_HEADER
 
 
-def small_burst(case: Case) -> str:
+def small_burst(attempt: Attempt) -> str:
     """A bucket that empties before the kernel looks again, or in which no packet fits."""
-    for name, tbf in _shapers(case):
+    for name, tbf in _shapers(attempt):
         bucket, speed = float(tbf.settings["burst"]), float(tbf.settings["rate"])
         # The kernel keeps a bucket as a time, which costs it some bytes.
-        if bucket < 0.99 * _frame(case):
+        if bucket < 0.99 * _frame(attempt):
             return (
-                f"tbf's burst on {name} is {bucket:.0f} bytes and a full packet has {_frame(case)}: it never fits into"
-                " the bucket, so tbf drops it"
+                f"tbf's burst on {name} is {bucket:.0f} bytes and a full packet has {_frame(attempt)}: it never"
+                " fits into the bucket, so tbf drops it"
             )
         if bucket < 0.99 * speed * _LATE / 8:
             return (
@@ -51,11 +51,11 @@ def small_burst(case: Case) -> str:
     return ""
 
 
-def small_limit(case: Case) -> str:
+def small_limit(attempt: Attempt) -> str:
     """A buffer in which hardly a packet waits."""
-    for name, tbf in _shapers(case):
-        packets = float(tbf.settings["limit"]) / _frame(case)
-        if packets < _LEAST_PACKETS and not _asks_so_little(case):
+    for name, tbf in _shapers(attempt):
+        packets = float(tbf.settings["limit"]) / _frame(attempt)
+        if packets < _LEAST_PACKETS and not _asks_so_little(attempt):
             return (
                 f"tbf's limit on {name} is its buffer in bytes: {tbf.settings['limit']:.0f} hold {packets:.2g} packets,"
                 " the others of a window are dropped"
@@ -63,16 +63,16 @@ def small_limit(case: Case) -> str:
     return ""
 
 
-def _asks_so_little(case: Case) -> bool:
-    asked = case.asked.asks("path.queue")
-    return asked is not None and asked.wanted.high < _LEAST_PACKETS * _frame(case)
+def _asks_so_little(attempt: Attempt) -> bool:
+    asked = attempt.asked.asks("path.queue")
+    return asked is not None and asked.wanted.high < _LEAST_PACKETS * _frame(attempt)
 
 
-def netem_inside(case: Case) -> str:
+def netem_inside(attempt: Attempt) -> str:
     """netem below tbf takes the place of tbf's own buffer."""
-    if not any(True for _ in case.asked.of_path()):
+    if not any(True for _ in attempt.asked.of_path()):
         return ""
-    for name, qdiscs in _chains(case):
+    for name, qdiscs in _chains(attempt):
         kinds = [one.kind for one in qdiscs]
         if "tbf" in kinds and "netem" in kinds[kinds.index("tbf") :]:
             inside = qdiscs[kinds.index("netem", kinds.index("tbf"))]
@@ -83,15 +83,15 @@ def netem_inside(case: Case) -> str:
     return ""
 
 
-def netem_limit(case: Case) -> str:
+def netem_limit(attempt: Attempt) -> str:
     """netem holds what is on its way, and no more than its limit of it."""
-    speed, wanted = case.held.experiment.path.rate, case.asked.asks("path.delay")
+    speed, wanted = attempt.held.experiment.path.rate, attempt.asked.asks("path.delay")
     if not speed or wanted is None:
         return ""
-    for name, qdiscs in _chains(case):
+    for name, qdiscs in _chains(attempt):
         for one in qdiscs:
             delay = float(one.settings.get("delay", 0)) if one.kind == "netem" else 0.0
-            needs = speed * delay / 8 / _frame(case)
+            needs = speed * delay / 8 / _frame(attempt)
             if delay and one.settings["limit"] < needs:
                 return (
                     f"netem on {name} holds {one.settings['limit']:.0f} packets at most, and {amount(delay, 'time')} at"
@@ -100,13 +100,13 @@ def netem_limit(case: Case) -> str:
     return ""
 
 
-def undone(case: Case) -> str:
+def undone(attempt: Attempt) -> str:
     """A value that was there until another command took it away."""
-    for quantity, each in case.asked.of_path():
-        if each.holds(case.held) or each.wanted.low <= 0:
+    for quantity, each in attempt.asked.of_path():
+        if each.holds(attempt.held) or each.wanted.low <= 0:
             continue
-        for before in case.earlier:
-            for name, qdiscs in _chains(case):
+        for before in attempt.earlier:
+            for name, qdiscs in _chains(attempt):
                 had = chain(before, name)
                 if not any(map(each.wanted.holds, made(had, quantity))) or any(made(qdiscs, quantity)):
                     continue

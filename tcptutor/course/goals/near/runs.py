@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
-from tcptutor.course.goals.near.slip import Case, Slip, amount
+from tcptutor.course.goals.near.slip import Attempt, Slip, amount
 
 
-def reversed_flow(case: Case) -> str:
+def reversed_flow(attempt: Attempt) -> str:
     """iperf3 -R."""
-    run = case.latest
-    if run is None or not case.asked.about_run or "reverse" not in run.experiment.flows.directions:
+    run = attempt.latest
+    if run is None or not attempt.asked.about_run or "reverse" not in run.experiment.flows.directions:
         return ""
-    sender = case.held.hosts[1]
+    sender = attempt.held.hosts[1]
     return f"with -R it is {sender} that sends, over the way back: leave -R out"
 
 
-def changed_meanwhile(case: Case) -> str:
+def changed_meanwhile(attempt: Attempt) -> str:
     """The path of the run was not one path."""
-    if case.latest is None or not case.asked.about_run:
+    if attempt.latest is None or not attempt.asked.about_run:
         return ""
-    names = [name for name, _ in case.asked.of_path() if name in case.latest.changed]
+    names = [name for name, _ in attempt.asked.of_path() if name in attempt.latest.changed]
     if not names:
         return ""
     return f"the {names[0]} was changed while it ran, so it shows neither: set it first, then start iperf3"
 
 
-def streams(case: Case) -> str:
+def streams(attempt: Attempt) -> str:
     """-P left out, or another number."""
-    asked = case.asked.asks("run.streams")
-    if asked is None or case.latest is None or asked.holds(case.held._replace(run=case.latest)):
+    asked = attempt.asked.asks("run.streams")
+    if asked is None or attempt.latest is None or asked.holds(attempt.held._replace(run=attempt.latest)):
         return ""
-    found = case.latest.experiment.flows.streams
+    found = attempt.latest.experiment.flows.streams
     return f"your run has {found} {'stream' if found == 1 else 'streams'}: -P says how many iperf3 opens at a time"
 
 
-def too_short(case: Case) -> str:
+def too_short(attempt: Attempt) -> str:
     """It ended before it had carried or lasted so much."""
-    run = case.latest
+    run = attempt.latest
     if run is None or not run.ended:
         return ""
-    carried, lasted = case.asked.asks("flow.bytes"), case.asked.asks("run.duration")
+    carried, lasted = attempt.asked.asks("flow.bytes"), attempt.asked.asks("run.duration")
     if carried and run.carried < carried.wanted.low:
         had, wanted = amount(run.carried, "size"), amount(carried.wanted.low, "size")
         return (
@@ -49,21 +49,21 @@ def too_short(case: Case) -> str:
     return ""
 
 
-def unsound(case: Case) -> str:
+def unsound(attempt: Attempt) -> str:
     """A run that says nothing of the path."""
-    run = case.latest
-    if run is None or not case.asked.at_end or not run.ended or not run.fault:
+    run = attempt.latest
+    if run is None or not attempt.asked.at_end or not run.ended or not run.fault:
         return ""
     return f"your run does not count: {run.fault}"
 
 
-def another_value(case: Case) -> str:
+def another_value(attempt: Attempt) -> str:
     """It measured something else than what is asked."""
-    run = case.latest
+    run = attempt.latest
     if run is None or not run.ended or run.run is None:
         return ""
-    held = case.held._replace(run=run, state=run.state)
-    for each in case.asked.unmet(held):
+    held = attempt.held._replace(run=run, state=run.state)
+    for each in attempt.asked.unmet(held):
         value = each.term.value(held) if each.term.at_end else None
         if value is None:
             continue

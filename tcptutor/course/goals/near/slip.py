@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 from tcptutor import units
 from tcptutor.course.goals.goal import AskedGoal, Condition
-from tcptutor.course.goals.held import Held
 from tcptutor.course.goals.lab_run import LabRun
+from tcptutor.course.goals.lab_view import LabView
 from tcptutor.lab.protocol import SessionState
 
 
-class Case(NamedTuple):
+class Attempt(NamedTuple):
     """A goal that is due, and all that is known."""
 
     asked: AskedGoal
-    held: Held
+    held: LabView
     """What it is judged by."""
     earlier: tuple[SessionState, ...] = ()
     """What the kernel held before, the latest first."""
@@ -32,7 +32,7 @@ class Slip(NamedTuple):
     """A rule for one kind of near miss."""
 
     kind: str
-    says: Callable[[Case], str]
+    says: Callable[[Attempt], str]
     """One line; empty where it is not that."""
     blocks: bool = False
     """Whether the goal is not reached with it, though each of its values is there."""

@@ -14,7 +14,7 @@ ALGORITHM = "tcp_congestion_control"
 """The sysctl that new connections take their algorithm from."""
 
 
-class Held(NamedTuple):
+class LabView(NamedTuple):
     """All of it. `run` is the one that is asked about; None where the lab is, as it is now."""
 
     state: SessionState
