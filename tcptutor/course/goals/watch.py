@@ -57,8 +57,8 @@ class GoalWatch:
     def take(self, event: Event, run: Run | None = None) -> GoalBoard:
         """What the session has told, with the run that it is of, where it is of one.
 
-        The end of a run takes as long as `analysis.report` where a goal asks what it measured; anything else a
-        fraction of a millisecond.
+        The end of a run takes as long as `analysis.report` where a goal asks what it measured; anything else some
+        milliseconds at most.
         """
         match event:
             case SessionState():
@@ -68,6 +68,7 @@ class GoalWatch:
                 self._runs.append(LabRun(self._states[0], experiment))
             case Samples() if self._going_on:
                 self._runs[-1].sampled(event)
+                return self._judge(explain=False)
             case Finished():
                 self._end(run)
             case Failed():
@@ -94,6 +95,7 @@ class GoalWatch:
         self._before |= {(one.host, one.name): one.before for one in state.sysctls}
         if self._going_on:
             self._going_on.experiment = state.experiment
+        state = _as_it_is(state)
         if not self._states or _settings(state) != _settings(self._states[0]):
             self._states = [state, *self._states[: _REMEMBERED - 1]]
             self._changes += 1
@@ -104,7 +106,8 @@ class GoalWatch:
         if self._going_on:
             self._going_on.end(run)
 
-    def _judge(self) -> GoalBoard:
+    def _judge(self, explain: bool = True) -> GoalBoard:
+        """explain: look for near misses; else those of before stay, and goals that no run shows."""
         if self._start is None:
             return self.board
         states: list[GoalState] = []
@@ -112,7 +115,10 @@ class GoalWatch:
             if place not in self._due and all(state.ticked for state in states):
                 # What went on when its turn came may show it.
                 self._due[place] = len(self._runs) - (self._going_on is not None)
-            state = self._state(place, each)
+            if not explain and (each.at_end or not each.about_run) and self.board.goals[place].due:
+                states.append(self.board.goals[place])
+                continue
+            state = self._state(place, each, explain)
             if state.near in [before.near for before in states]:
                 state = structs.replace(state, near=None)  # once is enough
             states.append(state)
@@ -123,7 +129,7 @@ class GoalWatch:
         self.board = GoalBoard(goals=tuple(states), printed=self._printed)
         return self.board
 
-    def _state(self, place: int, asked: AskedGoal) -> GoalState:
+    def _state(self, place: int, asked: AskedGoal, explain: bool) -> GoalState:
         id_, text = asked.goal.id, asked.goal.text
         if place in self._reached:
             return GoalState(id=id_, text=text, ticked=True)
@@ -139,6 +145,8 @@ class GoalWatch:
                 if asked.goal.once:
                     self._reached.add(place)
                 return GoalState(id=id_, text=text, ticked=True)
+        if not explain:
+            return structs.replace(self.board.goals[place], ticked=False, due=True)
         # Of the lab as it is now: what is wrong with it is wrong with the run that comes.
         now = Attempt(asked, self._now(), tuple(self._states[1:]), runs[-1] if runs else None)
         return GoalState(
@@ -156,6 +164,15 @@ class GoalWatch:
         going_on = [run for run in runs[-1:] if not run.ended and not asked.at_end]
         ended = [run for run in runs if run.ended][-1:]
         return [self._now()._replace(state=run.state, run=run) for run in (*going_on, *ended)]
+
+
+def _as_it_is(state: SessionState) -> SessionState:
+    """With the path of now: while a run goes on, a session tells that of its begin, and what was changed since."""
+    path = state.experiment.path
+    for change in path.changes:
+        path = path.after(change)
+    path = structs.replace(path, changes=())
+    return structs.replace(state, experiment=structs.replace(state.experiment, path=path))
 
 
 def _settings(state: SessionState) -> tuple[object, ...]:

@@ -278,6 +278,12 @@ CASES = [
         "tcp_available_congestion_control",
     ),
     NearCase(
+        "restricted",
+        {"hosts.algorithm": "htcp"},
+        ("h1 sysctl -w net.ipv4.tcp_congestion_control=htcp",),
+        "only those its own that tcp_allowed_congestion_control lists; `iperf3 -C NAME` takes any",
+    ),
+    NearCase(
         "commas",
         {"sysctl.h1.tcp_wmem": "10240 87380 1000000"},
         ("h1 sysctl -w net.ipv4.tcp_wmem='10,240 87,380 1,000,000'",),

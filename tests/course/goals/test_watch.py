@@ -149,6 +149,19 @@ def test_a_path_that_changed_meanwhile_is_not_the_runs() -> None:
     assert board.goals[0].near.kind == "changed-meanwhile"
 
 
+def test_what_is_set_while_a_run_goes_on_ticks_at_once() -> None:
+    """A session tells then what the run began with, and what was changed since."""
+    watch = watching(
+        asked("delay", {"path.delay": "20 ms"}),
+        asked("flow", {"path.delay": "20 ms", "flow.bytes": ">= 1 kB"}),
+    )
+    watch.take(RunFound(NOTHING.experiment))
+    watch.take(carried(1.0, 100_000))
+    path = structs.replace(NOTHING.experiment.path, changes=(Change(1.0, "delay", 0.02),))
+    board = watch.take(structs.replace(DELAYED, experiment=structs.replace(NOTHING.experiment, path=path)))
+    assert board.reached == (0,), "the run did not begin with it"
+
+
 def test_an_algorithm_of_the_next_connections_and_of_a_flow() -> None:
     watch = watching(
         asked("next", {"hosts.algorithm": "reno"}),

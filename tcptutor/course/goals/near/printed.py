@@ -74,8 +74,14 @@ _MESSAGES = (
     ),
     _message(
         "no-algorithm",
-        r"setting key \"net\.ipv4\.tcp_congestion_control\"",
+        r"setting key \"net\.ipv4\.tcp_congestion_control\": No such file",
         "this kernel has no algorithm of that name: `sysctl net.ipv4.tcp_available_congestion_control` lists them",
+    ),
+    _message(
+        "restricted",
+        r"setting key \"net\.ipv4\.tcp_congestion_control\": Operation not permitted",
+        "a lab host may make only those its own that tcp_allowed_congestion_control lists; `iperf3 -C NAME` takes any"
+        " other for its flows",
     ),
     _message(
         "commas",

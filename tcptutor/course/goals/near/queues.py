@@ -102,11 +102,12 @@ def netem_limit(attempt: Attempt) -> str:
 
 def undone(attempt: Attempt) -> str:
     """A value that was there until another command took it away."""
+    now = list(_chains(attempt))
     for quantity, each in attempt.asked.of_path():
         if each.holds(attempt.held) or each.wanted.low <= 0:
             continue
         for before in attempt.earlier:
-            for name, qdiscs in _chains(attempt):
+            for name, qdiscs in now:
                 had = chain(before, name)
                 if not any(map(each.wanted.holds, made(had, quantity))) or any(made(qdiscs, quantity)):
                     continue
