@@ -144,8 +144,8 @@ def test_a_page_by_hand_from_its_beginning_to_its_record(
         shell.stdin.write(f"{line}\n")
         shell.stdin.flush()
 
-    def until(ticks: list[bool]) -> None:
-        deadline = patience.Deadline(60)
+    def until(ticks: list[bool], seconds: float = 60) -> None:
+        deadline = patience.Deadline(seconds)
         while deadline.left:
             found = [each.board for each in open_pages()]
             if found and [goal.ticked for goal in found[0].goals] == ticks:
@@ -158,13 +158,14 @@ def test_a_page_by_hand_from_its_beginning_to_its_record(
         buffers = "net.ipv4.tcp_rmem='10240 87380 1000000' net.ipv4.tcp_wmem='10240 87380 1000000'"
         type_("h2 iperf3 -s -D; sysctl -w net.ipv4.tcp_congestion_control=reno")
         until([True, False, False, False])
-        type_("sleep 1; iperf3 -c h2 -t 5")
+        type_("sleep 1; iperf3 -c h2 -n 2M")
         until([True, True, False, False])
         type_(f"sysctl -w {buffers}; h2 sysctl -w {buffers}")
         until([True, True, True, False])
         assert here("check").stdout.startswith("One link, two algorithms  3 of 4 goals")
-        type_("iperf3 -c h2 -C htcp -t 8 -P 4; sleep 1")
-        until([True] * 4)
+        # Long enough for a machine that is busy to fill the link.
+        type_(f"iperf3 -c h2 -C htcp -t {round(patience.seconds(8))} -P 4; sleep 1")
+        until([True] * 4, patience.seconds(60))
         assert here("check", "by-hand/two-algorithms").returncode == 0
         said, errors = shell.communicate("exit\n", timeout=patience.seconds(30))
     finally:
