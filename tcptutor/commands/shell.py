@@ -87,7 +87,15 @@ class _OpenedPage:
 
     @property
     def lines(self) -> list[str]:
+        """How its goals stand."""
         return board_lines(self.page.step.title, self.goals.board)
+
+    @property
+    def welcome(self) -> list[str]:
+        """What stands there before anything is typed."""
+        commands = [f"  on {command.host}: {command.run}" for command in self.page.shell.commands]
+        asks = f"  `tcptutor check {self.page.name}` in another terminal tells how they stand"
+        return [*self.lines, asks, *commands]
 
 
 def _page_and_host(words: Sequence[str]) -> tuple[ShellPage | None, str]:
@@ -133,8 +141,7 @@ async def _session(
         try:
             remark(_greeting(host, experiment, environment, session.home.folder))
             if opened is not None:
-                asks = f"  `tcptutor check {opened.page.name}` in another terminal tells how they stand"
-                remark("\n".join([*opened.lines, asks]))
+                remark("\n".join(opened.welcome))
             try:
                 await _attached(terminal, opened)
             finally:
