@@ -160,6 +160,18 @@ LINTED = {
         'when = { hosts.algorithm = "cubic" }',
         "shell.goal[2].when: hosts.algorithm cannot be that and what 'reno' asks: say once = true there",
     ),
+    "what is there already": (
+        SECOND,
+        'when = { hosts.algorithm = "reno" }',
+        'when = { path.rate = "4 Mbit/s" }',
+        "shell.goal[1].when: holds before anything is done here",
+    ),
+    "what no run measures": (
+        PAGE,
+        '"8.5 Mbit/s to 10 Mbit/s"',
+        '"9.4 Mbit/s"',
+        "shell.goal[3].when.run.throughput: 9.4 Mbit/s is hardly ever measured",
+    ),
     "no sentence": (
         PAGE,
         "The way of the data takes 20 ms longer",

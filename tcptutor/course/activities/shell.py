@@ -45,13 +45,16 @@ from tcptutor.course.activity import (
     hint_problems,
 )
 from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
-from tcptutor.course.goals.lab_view import ALGORITHM
+from tcptutor.course.goals.lab_view import ALGORITHM, LabView
 from tcptutor.course.record import Given, PageRecord
 from tcptutor.errors import UsageError, unknown
+from tcptutor.lab.protocol import SessionState
 from tcptutor.spec import Experiment, host_names
 
 MAX_GOALS = 8
 _MOST_PAIRS = 4
+_NARROW = 1.05
+"""Bounds of a figure that are closer than that are met by chance."""
 _RATE, _DELAY = 1e8, 0.02
 """Of a path that is not shaped: what one sets there as a rule, bit/s and s."""
 
@@ -153,6 +156,30 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
                     "needs a sentence that says what is to be reached",
                 )
         yield from self._never_together()
+        yield from self._too_easy_or_never()
+
+    def _too_easy_or_never(self) -> Iterator[Problem]:
+        """Goals that are ticked before anything is done, and those that chance alone ticks."""
+        first = SessionState(self.experiment)
+        for place, asked in enumerate(self.asked, 1):
+            key = f"{_key('goal', place, self.goals)}.when"
+            if (
+                not asked.about_run
+                and not asked.unmet(LabView(first, first))
+                and (place == 1 or not self.in_order)
+            ):
+                yield key, "holds before anything is done here: ask for what has to be reached"
+            for each in asked.conditions:
+                measured = each.term.about_run and each.term.kind in (
+                    "rate",
+                    "time",
+                    "ratio",
+                    "size",
+                    "number",
+                )
+                if measured and each.wanted.high <= _NARROW * each.wanted.low:
+                    name = f"{key}.{each.term.name}"
+                    yield name, f"{each.wanted.text} is hardly ever measured: give a bound, or a range"
 
     def _never_together(self) -> Iterator[Problem]:
         """Goals that cannot be ticked at one time, so that the page is never done."""

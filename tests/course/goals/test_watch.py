@@ -138,6 +138,16 @@ def test_a_run_that_cannot_be_believed_shows_nothing() -> None:
     assert not ran(watch, empty(experiment(), complete=True)).done, "nothing was measured in it"
 
 
+def test_a_flow_the_other_way_shows_nothing() -> None:
+    watch = watching(asked("a", {"flow.bytes": ">= 1 kB"}))
+    back = experiment(directions="reverse")
+    watch.take(RunFound(back))
+    assert not watch.take(carried(1.0, 10_000)).done
+    near = watch.take(structs.replace(NOTHING, experiment=back)).goals[0].near
+    assert near is not None
+    assert near.kind == "reversed"
+
+
 def test_a_path_that_changed_meanwhile_is_not_the_runs() -> None:
     watch = watching(asked("a", {"path.rate": "10 Mbit/s", "run.throughput": ">= 9 Mbit/s"}))
     watch.take(SHAPED)

@@ -7,7 +7,7 @@ from tcptutor.course.goals.near.slip import Attempt, Slip, amount
 
 def reversed_flow(attempt: Attempt) -> str:
     """iperf3 -R."""
-    run = attempt.latest
+    run = attempt.held.run or attempt.latest
     if run is None or not attempt.asked.about_run or "reverse" not in run.experiment.flows.directions:
         return ""
     sender = attempt.held.hosts[1]
@@ -16,9 +16,10 @@ def reversed_flow(attempt: Attempt) -> str:
 
 def changed_meanwhile(attempt: Attempt) -> str:
     """The path of the run was not one path."""
-    if attempt.latest is None or not attempt.asked.about_run:
+    run = attempt.held.run or attempt.latest
+    if run is None or not attempt.asked.about_run:
         return ""
-    names = [name for name, _ in attempt.asked.of_path() if name in attempt.latest.changed]
+    names = [name for name, _ in attempt.asked.of_path() if name in run.changed]
     if not names:
         return ""
     return f"the {names[0]} was changed while it ran, so it shows neither: set it first, then start iperf3"
@@ -51,7 +52,7 @@ def too_short(attempt: Attempt) -> str:
 
 def unsound(attempt: Attempt) -> str:
     """A run that says nothing of the path."""
-    run = attempt.latest
+    run = attempt.held.run or attempt.latest
     if run is None or not attempt.asked.at_end or not run.ended or not run.fault:
         return ""
     return f"your run does not count: {run.fault}"
@@ -80,7 +81,7 @@ def another_value(attempt: Attempt) -> str:
 
 
 SLIPS = (
-    Slip("reversed", reversed_flow),
+    Slip("reversed", reversed_flow, blocks=True),
     Slip("changed-meanwhile", changed_meanwhile, blocks=True),
     Slip("streams", streams),
     Slip("too-short", too_short),
