@@ -48,14 +48,14 @@ CASES = [
         "twice",
         DELAY,
         (LINK[0], "tc qdisc add dev s2-eth2 root netem delay 20ms"),
-        "s1-eth2 and s2-eth2 each do it on the same way: they add to 40 ms; one of them is enough",
+        "s1-eth2 and s2-eth2 each do it on the same way: they add up to 40 ms; one of them is enough",
         then=("tc qdisc del dev s2-eth2 root",),
     ),
     NearCase(
         "twice",
         DELAY,
         (LINK[0], "tc qdisc add dev s1-eth2 parent 1: handle 2: netem delay 20ms"),
-        "s1-eth2 has it twice, one qdisc inside the other: they add to 40 ms; delete one of them",
+        "s1-eth2 has it twice, one qdisc inside the other: they add up to 40 ms; delete one of them",
     ),
     NearCase(
         "elsewhere",
@@ -69,7 +69,7 @@ CASES = [
         "time-unit",
         DELAY,
         ("tc qdisc add dev s1-eth2 root handle 1: netem delay 20",),
-        "the kernel holds 20 (ns|µs): to tc a number without a unit is no milliseconds; write ms",
+        "the kernel holds 20 (ns|µs): a number without a unit is not milliseconds to tc",
         then=("tc qdisc change dev s1-eth2 root handle 1: netem delay 20ms",),
     ),
     NearCase(
@@ -95,7 +95,7 @@ CASES = [
         "prefix",
         RATE,
         ("tc qdisc add dev s1-eth2 root tbf rate 10kbit burst 20000 limit 60000",),
-        "10 kbit/s: tc takes a rate without a unit for bit/s",
+        "10 kbit/s is a thousandth of it: tc has kbit, mbit and gbit",
     ),
     NearCase(
         "small-burst",
@@ -114,14 +114,14 @@ CASES = [
         "small-limit",
         RATE,
         ("tc qdisc add dev s1-eth2 root tbf rate 10mbit burst 20000 limit 100",),
-        "limit on s1-eth2 is its buffer in bytes: 100 hold 0.066 packets",
+        "limit on s1-eth2 is its buffer in bytes: 100 hold 0.066 packets of 1514, and what",
         then=("tc qdisc change dev s1-eth2 root tbf rate 10mbit burst 20000 limit 60000",),
     ),
     NearCase(
         "packets-for-bytes",
         {"path.queue": "60 kB"},
         ("tc qdisc add dev s1-eth2 root tbf rate 10mbit burst 20000 limit 40",),
-        "limit is in bytes: 40 bytes hold 0.026 packets",
+        "limit is in bytes, not in packets: for 40 packets it takes 60.6 kB",
     ),
     NearCase(
         "netem-inside",

@@ -34,7 +34,12 @@ def prefix(attempt: Attempt) -> str:
     for each, value in _numbers(attempt, *_RATES):
         for factor in (1e3, 1e6, 1e-3):
             if each.wanted.holds(value * factor):
-                return f"{rate(value)}: tc takes a rate without a unit for bit/s; write kbit, mbit or gbit"
+                how = {1e3: "a thousandth of it", 1e6: "a millionth of it", 1e-3: "a thousand times it"}[
+                    factor
+                ]
+                return (
+                    f"{rate(value)} is {how}: tc has kbit, mbit and gbit, and takes bit/s where none stands"
+                )
     return ""
 
 
@@ -44,7 +49,7 @@ def time_unit(attempt: Attempt) -> str:
         if each.wanted.holds(value * 1e3) or each.wanted.holds(value * 1e6):
             # Which of the two it takes it for depends on its version.
             held = f"{value * 1e9:.0f} ns" if value < 1e-6 else amount(value, "time")
-            return f"the kernel holds {held}: to tc a number without a unit is no milliseconds; write ms"
+            return f"the kernel holds {held}: a number without a unit is not milliseconds to tc; write 20ms, not 20"
         if each.wanted.holds(value / 1e3):
             return f"{amount(value, 'time')} is a thousand times as much: write ms, not s"
     return ""
@@ -78,7 +83,8 @@ def packets_for_bytes(attempt: Attempt) -> str:
     frame = attempt.held.experiment.hosts.mtu + ETHERNET_HEADER
     for each, value in _numbers(attempt, "path.queue"):
         if any(each.wanted.holds(value * size) for size in (frame, frame - ETHERNET_HEADER, 1000)):
-            return f"tbf's limit is in bytes: {value:.0f} bytes hold {value / frame:.2g} packets"
+            packets = f"{value:.0f} packets"
+            return f"tbf's limit is in bytes, not in packets: for {packets} it takes {amount(value * frame, 'size')}"
     return ""
 
 

@@ -58,7 +58,7 @@ def twice(attempt: Attempt) -> str:
         on_way = makers(attempt.held.state, name, data=True)
         if name in ("delay", "loss") and len(on_way) > 1 and any(each.wanted.holds(one) for _, one in on_way):
             total = amount(attempt.held.experiment.path.delay, "time") if name == "delay" else ""
-            sums = f"to {total}" if total else "up"
+            sums = f"up to {total}" if total else "up"
             where = [one for one, _ in on_way]
             if len(set(where)) == 1:
                 return f"{where[0]} has it twice, one qdisc inside the other: they add {sums}; delete one of them"

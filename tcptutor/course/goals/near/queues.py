@@ -57,8 +57,8 @@ def small_limit(attempt: Attempt) -> str:
         packets = float(tbf.settings["limit"]) / _frame(attempt)
         if packets < _LEAST_PACKETS and not _asks_so_little(attempt):
             return (
-                f"tbf's limit on {name} is its buffer in bytes: {tbf.settings['limit']:.0f} hold {packets:.2g} packets,"
-                " the others of a window are dropped"
+                f"tbf's limit on {name} is its buffer in bytes: {tbf.settings['limit']:.0f} hold {packets:.2g} packets"
+                f" of {_frame(attempt)}, and what cannot leave at once is dropped"
             )
     return ""
 
@@ -77,8 +77,9 @@ def netem_inside(attempt: Attempt) -> str:
         if "tbf" in kinds and "netem" in kinds[kinds.index("tbf") :]:
             inside = qdiscs[kinds.index("netem", kinds.index("tbf"))]
             return (
-                f"netem is inside tbf on {name} and takes the place of its buffer: tbf's limit no longer counts,"
-                f" netem's {inside.settings['limit']:.0f} packets do; netem at the root, tbf with parent 1:"
+                f"netem is inside tbf on {name} and takes the place of its buffer: tbf's limit no longer"
+                f" counts, netem's {inside.settings['limit']:.0f} packets do; put netem at the root"
+                " and tbf below it, with parent 1:"
             )
     return ""
 
