@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -47,7 +48,7 @@ class GoalFile:
         if self._lock is None or board == self._written:
             return
         module, step = self._page
-        new = self._file.with_suffix(".new")
+        new = self._file.with_suffix(f".{os.getpid()}.new")
         with contextlib.suppress(OSError):
             new.write_bytes(msgspec.json.encode(OpenPage(module=module, step=step, board=board)))
             new.replace(self._file)
