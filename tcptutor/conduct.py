@@ -170,6 +170,12 @@ class ConductedSession:
         self.ended: list[GrowingRun] = []
         """Those before it, in the order of their ends."""
 
+    @property
+    def run(self) -> Run | None:
+        """The run that the last event was of: the one that goes on, else the last that ended; None before any."""
+        latest = self.growing or next(reversed(self.ended), None)
+        return latest.run if latest is not None else None
+
     async def __aenter__(self) -> ConductedSession:
         return self
 

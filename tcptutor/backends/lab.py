@@ -76,14 +76,17 @@ class Lab:
                 yield event
 
     @asynccontextmanager
-    async def session(self, experiment: Experiment) -> AsyncIterator[tuple[Session, Environment]]:
+    async def session(
+        self, experiment: Experiment, needs: Experiment | None = None
+    ) -> AsyncIterator[tuple[Session, Environment]]:
         """The lab set up as `experiment` says, for work by hand, and where it is; beside the backend that is warm.
 
+        needs: an experiment that the kernel has to be able to do as well, of what is to be set there by hand.
         Raises LabUnavailable, LabError or KernelLacks.
         """
         from tcptutor.backends.choice import choose  # noqa: PLC0415
 
-        choice = await choose(experiment, self._backend, "real")
+        choice = await choose(needs or experiment, self._backend, "real")
         try:
             environment = await choice.backend.open()
             environment = msgspec.structs.replace(environment, reason=choice.reason)

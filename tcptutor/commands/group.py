@@ -65,7 +65,7 @@ def run(repeat: int | None, **given: Any) -> None:
 
 
 @main.command()
-@click.argument("host", default="h1")
+@click.argument("words", metavar="[MODULE/PAGE] [HOST]", nargs=-1)
 @click.option(
     "--experiment",
     metavar="MODULE/EXPERIMENT",
@@ -77,11 +77,25 @@ def run(repeat: int | None, **given: Any) -> None:
 def shell(**given: Any) -> None:
     """A shell on a lab host (h1, h2, ... s1, s2), in real time: the commands of the lab manuals work as printed.
 
-    What you send with iperf3 or anything else is kept as a run and explained when the shell ends.
+    What you send with iperf3 or anything else is kept as a run and explained when the shell ends. MODULE/PAGE opens the
+    network of a page with goals; `tcptutor check` in another terminal tells how they stand.
     """
     from tcptutor.commands.shell import open_shell  # noqa: PLC0415
 
     end(open_shell, **given)
+
+
+@main.command()
+@click.argument("name", metavar="[MODULE/PAGE]", required=False)
+@JSON
+def check(**given: Any) -> None:
+    """Tell how the goals of a page stand, by default of the page whose network is open. Exit code 1 while one is left.
+
+    The network is open in the app, or in `tcptutor shell MODULE/PAGE`.
+    """
+    from tcptutor.commands.check import check_goals  # noqa: PLC0415
+
+    end(check_goals, **given)
 
 
 @main.command()

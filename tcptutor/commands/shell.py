@@ -19,10 +19,12 @@ from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.home import TOTAL
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.session import Terminal
-from tcptutor.commands.output import remark, warn
+from tcptutor.commands.goals import PageRecorder, ShellPage, board_lines, shell_page
+from tcptutor.commands.output import print_lines, remark, warn
 from tcptutor.commands.run import open_store, print_report, warn_if_unsaved
 from tcptutor.conduct import ConductedSession, GrowingRun
 from tcptutor.errors import TutorError, UsageError
+from tcptutor.journal.watched import WatchedGoals
 from tcptutor.run import Environment
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment, build, host_names
@@ -32,30 +34,77 @@ _END_OF_INPUT = b"exit\n"
 
 
 def open_shell(
-    host: str,
+    words: Sequence[str],
     experiment: str | None,
     settings: Mapping[str, str],
     scale: str,
     backend: str,
 ) -> int:
-    """The exit code. Raises TutorError before the shell is there, and when the lab has ended under it."""
-    if experiment is not None:
+    """The exit code. `words`: a host, a page MODULE/PAGE, or both.
+
+    Raises TutorError before the shell is there, and when the lab has ended under it.
+    """
+    page, host = _page_and_host(words)
+    if page is not None:
+        if experiment is not None or settings or scale != "bench":
+            raise UsageError(
+                f"{page.name} says how the lab is set up: leave out --experiment, --set and --scale"
+            )
+        wanted = page.shell.experiment
+    elif experiment is not None:
         wanted = course.experiment(experiment, settings, None, scale=scale)
     else:
         wanted = build("by-hand", {"title": "by hand", "parameters": dict(settings)})
-    known = host_names(wanted.pairs)
+    known = page.shell.hosts if page is not None else host_names(wanted.pairs)
+    host = host or (known[0] if page is not None else "h1")
     if host not in known:
         raise UsageError(f"there is no host {host!r}: take one of {', '.join(known)}")
     store, runs, began = open_store(), list[GrowingRun](), asyncio.Event()
+    opened = _OpenedPage(page) if page is not None else None
     try:
-        run_until_signal(_session(wanted, host, backend, store, runs, began))
+        run_until_signal(_session(wanted, host, backend, store, runs, began, opened))
     except asyncio.CancelledError:
         if not began.is_set():
             raise KeyboardInterrupt from None
         # A signal in the session: what was measured is kept.
     finally:
         _tell(runs)
+        if opened is not None:
+            opened.goals.close()
+            if began.is_set():
+                print_lines(opened.lines)
+            if opened.record.trouble:
+                warn(opened.record.trouble)
     return 0
+
+
+class _OpenedPage:
+    """A page whose network is open here."""
+
+    def __init__(self, page: ShellPage) -> None:
+        self.page, self.record = page, PageRecorder(page)
+        self.goals = WatchedGoals(page.module.id, page.step.id, page.shell, self.record)
+
+    @property
+    def lines(self) -> list[str]:
+        """How its goals stand."""
+        return board_lines(self.page.step.title, self.goals.board)
+
+    @property
+    def welcome(self) -> list[str]:
+        """What stands there before anything is typed."""
+        commands = [f"  on {command.host}: {command.run}" for command in self.page.shell.commands]
+        asks = f"  `tcptutor check {self.page.name}` in another terminal tells how they stand"
+        return [*self.lines, asks, *commands]
+
+
+def _page_and_host(words: Sequence[str]) -> tuple[ShellPage | None, str]:
+    """The page, and the host where one is named."""
+    named = [word for word in words if "/" in word]
+    hosts = [word for word in words if "/" not in word]
+    if len(named) > 1 or len(hosts) > 1:
+        raise UsageError(f"{' '.join(words)!r} is too much: give a page MODULE/PAGE, a host, or one of each")
+    return shell_page(named[0]) if named else None, "".join(hosts)
 
 
 def _tell(runs: Sequence[GrowingRun]) -> None:
@@ -73,22 +122,28 @@ async def _session(
     store: RunStore,
     runs: list[GrowingRun],
     began: asyncio.Event,
+    opened: _OpenedPage | None,
 ) -> None:
     """A shell on `host` until it ends; the session's runs go to `runs`, `began` is set once the lab is there.
+
+    What it tells goes to the goals of the page that it is of, if any.
 
     Raises TutorError when the lab has ended.
     """
     size = shutil.get_terminal_size()
     warn(f"starting the lab for a shell on {host} ...")
-    async with Lab(backend).session(experiment) as (session, environment):
+    needs = opened.page.shell.needs if opened is not None else None
+    async with Lab(backend).session(experiment, needs) as (session, environment):
         began.set()
         terminal = session.shell(host, size.lines, size.columns)
         conducted = ConductedSession(session, environment, store)
-        following = asyncio.create_task(_follow(conducted))
+        following = asyncio.create_task(_follow(conducted, opened))
         try:
             remark(_greeting(host, experiment, environment, session.home.folder))
+            if opened is not None:
+                remark("\n".join(opened.welcome))
             try:
-                await _attached(terminal)
+                await _attached(terminal, opened)
             finally:
                 # Also when the terminal is closed: what is in ~ comes out at the end.
                 await asyncio.shield(session.leave())
@@ -102,10 +157,11 @@ async def _session(
             runs += conducted.ended
 
 
-async def _follow(conducted: ConductedSession) -> None:
+async def _follow(conducted: ConductedSession, opened: _OpenedPage | None) -> None:
     async with conducted:
-        async for _ in conducted:
-            pass
+        async for event in conducted:
+            if opened is not None:
+                await opened.goals.take(event, conducted)
 
 
 def _greeting(host: str, experiment: Experiment, environment: Environment, home: Path) -> str:
@@ -117,7 +173,7 @@ tcptutor: a shell on {host} ({environment.backend}, Linux {environment.kernel});
   what you send is kept as runs, and explained when you leave"""
 
 
-async def _attached(terminal: Terminal) -> None:
+async def _attached(terminal: Terminal, opened: _OpenedPage | None) -> None:
     """This terminal and that one are the same until the shell ends."""
     loop = asyncio.get_running_loop()
     source = sys.stdin.fileno()
@@ -140,6 +196,8 @@ async def _attached(terminal: Terminal) -> None:
         loop.add_signal_handler(signal.SIGWINCH, resized)
         try:
             while data := await terminal.read():
+                if opened is not None:
+                    opened.goals.printed(opened.page.name, data)
                 sys.stdout.buffer.write(data)
                 sys.stdout.buffer.flush()
         finally:

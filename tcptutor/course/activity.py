@@ -41,7 +41,8 @@ class Stage(IntEnum):
 
     BEFORE_RUN = 1
     RUN = 2
-    AFTER_RUN = 3
+    BY_HAND = 3
+    AFTER_RUN = 4
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):

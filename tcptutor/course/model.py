@@ -10,6 +10,7 @@ import msgspec
 
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
 from tcptutor.course.claims import Claim, PageSetup
@@ -54,6 +55,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     def sweep(self) -> SweepActivity | None:
         """What is swept here; a page runs an experiment or sweeps one."""
         return next(iter(self.of(SweepActivity)), None)
+
+    @property
+    def shell(self) -> ShellActivity | None:
+        """What is done here by hand."""
+        return next(iter(self.of(ShellActivity)), None)
 
     @property
     def experiments(self) -> tuple[Experiment, ...]:

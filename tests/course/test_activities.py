@@ -21,8 +21,8 @@ from .conftest import EXAMPLES, whole_run
 
 STEPS = [step for module in load().modules for step in module.steps]
 SHIPPED = [activity for step in STEPS for activity in step.activities]
-EXAMPLE, CURVE = (module.steps[0] for module in load(EXAMPLES).modules)
-EVERY = [*SHIPPED, *EXAMPLE.activities, *CURVE.activities]
+EXAMPLE, CURVE, *BY_HAND = (step for module in load(EXAMPLES).modules for step in module.steps)
+EVERY = [*SHIPPED, *(activity for step in (EXAMPLE, CURVE, *BY_HAND) for activity in step.activities)]
 MEASURED = [(1e6,), (2e6,), (3e6,), (3.7e6,), (3.8e6,), (3.8e6,), (3.8e6,), (3.8e6,)]
 """What a sweep of so many values at most measures."""
 
@@ -36,7 +36,7 @@ def context(step: Step) -> MarkContext:
 
 TRIED = [
     pytest.param(activity, step, id=f"{activity.table}-{activity.id}")
-    for step in (*STEPS, EXAMPLE, CURVE)
+    for step in (*STEPS, EXAMPLE, CURVE, *BY_HAND)
     for activity in step.activities
 ]
 RUN = context(CURVE)
@@ -51,7 +51,7 @@ def test_it_takes_its_own_right_response_and_not_its_empty_one(activity: Activit
     assert activity.mark(reference.right, run).correct == wanted
     if activity.stage is Stage.RUN:
         assert not activity.mark(reference.empty, NO_RUN).correct
-    elif activity.stage is Stage.AFTER_RUN:
+    elif activity.stage >= Stage.BY_HAND:
         with pytest.raises(UsageError):
             activity.mark(reference.empty, run)
 
@@ -80,7 +80,13 @@ def test_a_run_counts_when_it_is_whole_only() -> None:
 
 
 def test_a_page_asks_before_the_run_runs_and_asks_after_it() -> None:
-    assert [name for name, *_ in front_matter()][:4] == ["predict", "experiment", "sweep", "question"]
+    assert [name for name, *_ in front_matter()][:5] == [
+        "predict",
+        "experiment",
+        "sweep",
+        "shell",
+        "question",
+    ]
     for module in load().modules:
         for step in module.steps:
             places = [activity.stage for activity in step.activities]

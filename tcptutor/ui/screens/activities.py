@@ -11,6 +11,7 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.shape import ShapePrediction
+from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
 from tcptutor.ui.screens.lesson_run import RunSide
@@ -23,6 +24,7 @@ from tcptutor.ui.widgets.page.order import OrderBox
 from tcptutor.ui.widgets.page.predict import PredictBox
 from tcptutor.ui.widgets.page.read_off import ReadOffBox
 from tcptutor.ui.widgets.page.shape import ShapeBox
+from tcptutor.ui.widgets.page.shell import ShellBox
 
 BOXES: dict[type[Activity], type[ActivityBox[Any]]] = {
     Predict: PredictBox,
@@ -32,6 +34,7 @@ BOXES: dict[type[Activity], type[ActivityBox[Any]]] = {
     Numeric: NumericBox,
     Order: OrderBox,
     ReadOff: ReadOffBox,
+    ShellActivity: ShellBox,
 }
 """Of what is answered on the page."""
 

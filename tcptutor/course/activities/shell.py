@@ -1,0 +1,261 @@
+"""Shell: the page's network in the student's hands, with goals that the kernel ticks.
+
+[shell]
+name = "random-loss"             # the experiment whose network it is; without it one that is not shaped
+set = { loss = "0 %" }           # what is different
+pairs = 1                        # of a network without an experiment
+hosts = ["h1", "h2", "s1"]       # where a terminal is offered, the first one first; by default all
+order = "any"                    # or "sequence": each goal is due once those before it are ticked
+hints = ["…", "…"]
+
+[[shell.command]]                # shown, to be typed by a key or copied
+host = "s1"
+run = "sudo tc qdisc add dev s1-eth2 root handle 1: netem delay 20ms"
+
+[[shell.goal]]                   # course.goals.goal.Goal
+id = "delay"
+text = "The path delays data by 20 ms"
+when = { path.delay = "20 ms" }  # quantities of course.goals.terms; a value, a bound ">= 5 MB", a range "8 ms to 9 ms"
+on = "s1-eth2"                   # the interface that does it
+once = true                      # it stays reached when its state is left
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import combinations
+from typing import ClassVar, Literal
+
+import msgspec
+
+from tcptutor import spec
+from tcptutor.course import prose
+from tcptutor.course.activity import (
+    NO_RUN,
+    Activity,
+    ActivityTable,
+    Mark,
+    MarkContext,
+    NamedExperiment,
+    Problem,
+    Reference,
+    Setting,
+    Stage,
+    hint_problems,
+)
+from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
+from tcptutor.course.goals.lab_view import ALGORITHM, LabView
+from tcptutor.course.record import Given, PageRecord
+from tcptutor.errors import UsageError, unknown
+from tcptutor.lab.protocol import SessionState
+from tcptutor.spec import Experiment, host_names
+
+MAX_GOALS = 8
+_MOST_PAIRS = 4
+_NARROW = 1.05
+"""Bounds of a figure that are closer than that are met by chance."""
+_RATE, _DELAY = 1e8, 0.02
+"""Of a path that is not shaped: what one sets there as a rule, bit/s and s."""
+
+
+class ShownCommand(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[[shell.command]]`"""
+
+    host: str
+    run: str
+    """As it is typed, without a line's end."""
+
+
+class ShellActivity(Activity, frozen=True, kw_only=True):
+    """A network to work on by hand. The response are the goals that were reached together, by their numbers from 0.
+
+    It is given by who watches the session (`course.goals.watch.GoalWatch`), once all are ticked: a student types it
+    nowhere.
+    """
+
+    table: ClassVar[str] = "shell"
+    stage: ClassVar[Stage] = Stage.BY_HAND
+
+    name: str
+    """Full name, `module/experiment`; empty for a network that is not shaped."""
+    experiment: Experiment
+    """What the lab is set up as."""
+    hosts: tuple[str, ...]
+    """Where a terminal is offered, the first one first."""
+    goals: tuple[Goal, ...]
+    commands: tuple[ShownCommand, ...] = ()
+    in_order: bool = False
+    """Whether each goal is due only once those before it are ticked."""
+    hints: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> tuple[AskedGoal, ...]:
+        """The goals, read, for a `GoalWatch`. Whole for a page that was loaded."""
+        read = (read_goal(goal, host_names(self.experiment.pairs)) for goal in self.goals)
+        return tuple(goal for goal in read if isinstance(goal, AskedGoal))
+
+    @property
+    def needs(self) -> Experiment:
+        """An experiment that takes of a kernel what work by hand here takes: netem, tbf, fq, and what goals ask for."""
+        path, hosts = self.experiment.path, self.experiment.hosts
+        asked = [each for goal in self.asked for each in goal.conditions]
+
+        def most(name: str, own: float | None, usual: float) -> float:
+            wanted = [each.wanted.low for each in asked if each.term.name == name]
+            return max([own or usual, *(low for low in wanted if math.isfinite(low))])
+
+        words = [word for each in asked if each.term.sysctl == ALGORITHM for word in each.wanted.words]
+        return msgspec.structs.replace(
+            self.experiment,
+            path=msgspec.structs.replace(
+                path, rate=most("path.rate", path.rate, _RATE), delay=most("path.delay", path.delay, _DELAY)
+            ),
+            hosts=msgspec.structs.replace(
+                hosts,
+                algorithms=tuple(dict.fromkeys([*self.experiment.congestion_controls, *words])),
+                maxrate=hosts.maxrate or _RATE,
+            ),
+        )
+
+    def contradiction(self) -> Problem | None:
+        return next(self._contradictions(), None)
+
+    def _contradictions(self) -> Iterator[Problem]:
+        there = host_names(self.experiment.pairs)
+        for place, host in enumerate(self.hosts, 1):
+            if host not in there:
+                yield _key("hosts", place, self.hosts), unknown("host", host, there)
+        if not self.hosts:
+            yield "hosts", "is empty: leave it out for all"
+        for place, command in enumerate(self.commands, 1):
+            key = _key("command", place, self.commands)
+            if command.host not in self.hosts:
+                yield f"{key}.host", unknown("host offered here", command.host, self.hosts)
+            if not command.run.strip() or len(command.run.splitlines()) > 1:
+                yield f"{key}.run", "is one line that can be typed"
+        if not 1 <= len(self.goals) <= MAX_GOALS:
+            yield "goal", f"{len(self.goals)} of them: a page has 1 to {MAX_GOALS}"
+        ids = [goal.id for goal in self.goals]
+        for place, goal in enumerate(self.goals, 1):
+            key = _key("goal", place, self.goals)
+            if not goal.id.strip() or ids.index(goal.id) < place - 1:
+                yield f"{key}.id", f"{goal.id!r} is empty, or that of another goal"
+            read = read_goal(goal, there)
+            if not isinstance(read, AskedGoal):
+                yield f"{key}.{read[0]}", read[1]
+
+    def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
+        yield from super().problems(experiment)
+        if self.hints:
+            yield from hint_problems(self.hints)
+        for place, goal in enumerate(self.goals, 1):
+            if not prose.is_sentence(f"{goal.text.rstrip('.')}."):
+                yield (
+                    f"{_key('goal', place, self.goals)}.text",
+                    "needs a sentence that says what is to be reached",
+                )
+        yield from self._never_together()
+        yield from self._too_easy_or_never()
+
+    def _too_easy_or_never(self) -> Iterator[Problem]:
+        """Goals that are ticked before anything is done, and those that chance alone ticks."""
+        first = SessionState(self.experiment)
+        for place, asked in enumerate(self.asked, 1):
+            key = f"{_key('goal', place, self.goals)}.when"
+            if (
+                not asked.about_run
+                and not asked.unmet(LabView(first, first))
+                and (place == 1 or not self.in_order)
+            ):
+                yield key, "holds before anything is done here: ask for what has to be reached"
+            for each in asked.conditions:
+                measured = each.term.about_run and each.term.kind in (
+                    "rate",
+                    "time",
+                    "ratio",
+                    "size",
+                    "number",
+                )
+                if measured and each.wanted.high <= _NARROW * each.wanted.low:
+                    name = f"{key}.{each.term.name}"
+                    yield name, f"{each.wanted.text} is hardly ever measured: give a bound, or a range"
+
+    def _never_together(self) -> Iterator[Problem]:
+        """Goals that cannot be ticked at one time, so that the page is never done."""
+        for (_, one), (place, other) in combinations(enumerate(self.asked, 1), 2):
+            if one.goal.once or (other.goal.once and not self.in_order) or one.about_run != other.about_run:
+                continue
+            for each in other.conditions:
+                before = one.asks(each.term.name)
+                if before and before.wanted.excludes(each.wanted):
+                    reason = f"{each.term.name} cannot be that and what {one.goal.id!r} asks: say once = true there"
+                    yield f"{_key('goal', place, self.goals)}.when", reason
+
+    def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
+        return Reference(right=tuple(range(len(self.goals))), empty=())
+
+    def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
+        if isinstance(given, str):
+            raise UsageError("a goal is not typed: it is ticked by what you do on the lab's hosts")
+        if not given or not set(given) <= set(range(len(self.goals))):
+            raise UsageError("no goal is reached yet: open a terminal and work on the network")
+        left = len(self.goals) - len(set(given))
+        return Mark(correct=not left, feedback=f"{left} still to be reached." if left else "")
+
+    def is_done(self, page: PageRecord) -> bool:
+        return page.activity(self.id).right is not None
+
+
+def _key(name: str, place: int, entries: tuple[object, ...]) -> str:
+    return f"{name}[{place}]" if len(entries) > 1 else name
+
+
+class ShellTable(ActivityTable, frozen=True, kw_only=True):
+    """`[shell]`: where it starts, where terminals are offered, commands to try, and goals."""
+
+    table: ClassVar[str] = ShellActivity.table
+    stage: ClassVar[Stage] = ShellActivity.stage
+
+    goals: tuple[Goal, ...] = msgspec.field(name="goal")
+    name: str = ""
+    set: dict[str, Setting] = msgspec.field(default_factory=dict)
+    pairs: int = 1
+    hosts: tuple[str, ...] | None = None
+    commands: tuple[ShownCommand, ...] = msgspec.field(default=(), name="command")
+    order: Literal["any", "sequence"] = "any"
+    hints: tuple[str, ...] = ()
+
+    def activity(self, experiment: NamedExperiment) -> Activity:
+        if self.name:
+            name, built = experiment(self.name, self.set)
+        else:
+            name, built = (
+                "",
+                spec.build("by-hand", {"title": "by hand", "parameters": {}, "pairs": self._pairs}),
+            )
+        return ShellActivity(
+            name=name,
+            experiment=built,
+            hosts=host_names(built.pairs) if self.hosts is None else self.hosts,
+            goals=self.goals,
+            commands=self.commands,
+            in_order=self.order == "sequence",
+            hints=self.hints,
+        )
+
+    @property
+    def _pairs(self) -> int:
+        return min(max(self.pairs, 1), _MOST_PAIRS)
+
+    def contradiction(self) -> Problem | None:
+        if self.set and not self.name:
+            return "set", "is of an experiment: name one"
+        if self.pairs != self._pairs:
+            return "pairs", f"{self.pairs} is out of bounds: 1 to {_MOST_PAIRS}"
+        if self.name and self.pairs != 1:
+            return "pairs", "is the experiment's: leave it out, or set it"
+        return None
+
+
+TABLES = (ShellTable,)

@@ -1,0 +1,81 @@
+"""A run that came of what was typed, as goals ask about it: while it goes on, and when it has ended."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from tcptutor.course.claims.measured import MEASURED
+from tcptutor.course.claims.run_part import MeasuredRun, RunPart
+from tcptutor.errors import UsageError
+from tcptutor.lab.protocol import Samples, SessionState
+from tcptutor.run import Run
+from tcptutor.spec import Experiment
+
+
+class LabRun:
+    """Grows with its run's samples. `state` is what the kernel held when it began."""
+
+    def __init__(self, state: SessionState, experiment: Experiment) -> None:
+        self.state = state
+        self.experiment = experiment
+        """What it turned out to be an experiment of, so far."""
+        self.ended = False
+        self.run: Run | None = None
+        """Once it has ended in order."""
+        self._carried: dict[int, int] = {}
+        self.drops = 0
+        """Packets that the bottleneck's queue has dropped since it began."""
+        self.seconds = 0.0
+
+    def sampled(self, samples: Samples) -> None:
+        """Take some samples more."""
+        self.seconds = max(self.seconds, samples.t)
+        for row in samples.rows:
+            self._carried[row.flow] = max(self._carried.get(row.flow, 0), row.bytes_acked)
+        if samples.queue:
+            self.drops = max(self.drops, samples.queue[-1].drops)
+
+    def end(self, run: Run | None) -> None:
+        """It is over; `run` is all of it, None where it could not be summed up."""
+        self.ended, self.run = True, run
+        if run is not None:
+            self.experiment, self.seconds = run.experiment, run.experiment_s
+
+    @property
+    def carried(self) -> int:
+        """Payload of the flow that carried most, bytes."""
+        return max(self._carried.values(), default=0)
+
+    @property
+    def changed(self) -> frozenset[str]:
+        """Quantities of the path that somebody changed while it went on."""
+        return frozenset(change.name for change in self.experiment.path.changes)
+
+    @property
+    def fault(self) -> str:
+        """Why nothing is said of it: the lab calls it invalid, or it was cut short; empty for a sound one."""
+        if self.run is None:
+            return "it was cut short" if self.ended else ""
+        if self.run.fidelity.status == "invalid":
+            return next(iter(self.run.fidelity.reasons), "the lab calls it invalid")
+        return "" if self.run.complete else "it was cut short"
+
+    @cached_property
+    def _part(self) -> RunPart | None:
+        return RunPart(MeasuredRun(self.run)) if self.run is not None else None
+
+    def measured(self, name: str) -> float | None:
+        """A figure of `MEASURED` in base units; None before the end, and where the run does not have it."""
+        if not self.ended or self._part is None:
+            return None
+        try:
+            return MEASURED[name].of(self._part)  # type: ignore[index]  # checked when the page was read
+        except UsageError:
+            return None
+
+    @property
+    def limited_by(self) -> str | None:
+        """The cause that the analysis finds; None before the end."""
+        if not self.ended or self._part is None:
+            return None
+        return self._part.whole.report.verdict.limited_by

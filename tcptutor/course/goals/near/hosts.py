@@ -1,0 +1,96 @@
+"""Near misses of the hosts' settings: another host, another sysctl, one number of three, a connection that is older."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tcptutor.course.goals.goal import Condition
+from tcptutor.course.goals.lab_view import ALGORITHM, LabView
+from tcptutor.course.goals.near.slip import Attempt, Slip, and_list
+
+_TWINS = {"tcp_rmem": "tcp_wmem", "tcp_wmem": "tcp_rmem"}
+_USE = {"tcp_rmem": "what a receiver advertises", "tcp_wmem": "what a sender keeps until it is acknowledged"}
+
+
+def _unmet(attempt: Attempt) -> Iterator[tuple[Condition, tuple[str, ...]]]:
+    """Unmet conditions on sysctls, with the hosts that they are of."""
+    for each in attempt.unmet:
+        if each.term.sysctl:
+            yield each, _hosts(each, attempt.held)
+
+
+def _hosts(each: Condition, held: LabView) -> tuple[str, ...]:
+    if each.term.host:
+        return (each.term.host,)
+    return held.senders if each.term.sysctl == ALGORITHM else held.hosts
+
+
+def another_host(attempt: Attempt) -> str:
+    """The right value where it changes nothing of what is asked."""
+    for each, hosts in _unmet(attempt):
+        right = [
+            one.host
+            for one in attempt.held.state.sysctls
+            if one.name == each.term.sysctl and each.wanted.holds(one.now) and one.host not in hosts
+        ]
+        left = [host for host in hosts if not each.wanted.holds(attempt.held.sysctl(host, each.term.sysctl))]
+        if right and left:
+            if each.term.sysctl == ALGORITHM:
+                what = "forwards packets and has no connections" if right[0].startswith("s") else "receives"
+                return (
+                    f"{right[0]} {what}: the algorithm of a flow is its sender's; set it on {and_list(left)}"
+                )
+            return f"it is set on {and_list(right)}, and each host has its own: set it on {and_list(left)}"
+        partly = [host for host in hosts if host not in left]
+        if partly and left and len(hosts) > 1:
+            return f"it is set on {and_list(partly)} and not yet on {and_list(left)}: each host has its own"
+    return ""
+
+
+def twin(attempt: Attempt) -> str:
+    """tcp_rmem for tcp_wmem, or the other way round."""
+    for each, hosts in _unmet(attempt):
+        other = _TWINS.get(each.term.sysctl, "")
+        for host in hosts:
+            if other and each.wanted.holds(attempt.held.sysctl(host, other)):
+                wanted = each.term.sysctl
+                return f"{other} of {host} has it, {_USE[other]}: asked is {wanted}, {_USE[wanted]}"
+    return ""
+
+
+def first_of_three(attempt: Attempt) -> str:
+    """One number sets the first of three."""
+    for each, hosts in _unmet(attempt):
+        largest = each.wanted.words[0].split()[-1:] if each.wanted.words else []
+        for host in hosts:
+            now = (attempt.held.sysctl(host, each.term.sysctl) or "").split()
+            if len(now) == 3 and now[:1] == largest and each.wanted.text.split() != now:
+                return (
+                    f"{each.term.sysctl} has three numbers, least, first and largest: one alone sets the least, which"
+                    f" is {now[0]} on {host} now; give all three in quotes"
+                )
+    return ""
+
+
+def older_connection(attempt: Attempt) -> str:
+    """Set, and the flow that is asked about was there before."""
+    if not attempt.asked.about_run or attempt.latest is None:
+        return ""
+    for each in attempt.asked.conditions:
+        if not each.term.sysctl or each.holds(
+            attempt.held._replace(run=attempt.latest, state=attempt.latest.state)
+        ):
+            continue
+        sets = {one.host for one in attempt.held.state.sysctls if one.name == each.term.sysctl}
+        if each.holds(attempt.held._replace(run=None)) and sets:
+            began = "ended before that" if attempt.latest.ended else "was there before it and keeps its own"
+            return f"it holds for new connections, and your flow {began}: start iperf3 again"
+    return ""
+
+
+SLIPS = (
+    Slip("older-connection", older_connection),
+    Slip("another-host", another_host),
+    Slip("twin", twin),
+    Slip("first-of-three", first_of_three),
+)

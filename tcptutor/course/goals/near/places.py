@@ -1,0 +1,114 @@
+"""Near misses of where something is done: on the way of the acknowledgements, on both ways, twice on one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tcptutor.course.goals.goal import PLACED, Condition
+from tcptutor.course.goals.interfaces import bottleneck, carries_data, makers
+from tcptutor.course.goals.near.slip import Attempt, Slip, amount, and_list
+
+_BACK = ("delay", "loss", "rate")
+"""Quantities that the way back has as well."""
+_DOES = {
+    "delay": "delays", "loss": "drops", "rate": "holds the rate of", "jitter": "jitters", "duplicate": "doubles",
+    "reorder": "reorders", "queue": "holds back",
+}  # fmt: skip
+
+
+def _placed(attempt: Attempt, conditions: tuple[Condition, ...]) -> Iterator[tuple[str, Condition]]:
+    for name, each in attempt.asked.of_path():
+        if name in PLACED and each in conditions:
+            yield name, each
+
+
+def acks_way(attempt: Attempt) -> str:
+    """What is asked of the data's way was done to the way back, and only there."""
+    for name, each in _placed(attempt, attempt.unmet):
+        back = makers(attempt.held.state, name, data=False)
+        new = [one for one in back if one not in makers(attempt.held.start, name, data=False)]
+        right = [one for one, value in new if each.wanted.holds(value)]
+        if right:
+            return (
+                f"{right[0]} {_DOES[name]} what comes back, the acknowledgements: a qdisc acts on what leaves"
+                f" its interface, and the data leave s1 by {attempt.held.bottleneck}"
+            )
+    return ""
+
+
+def both_ways(attempt: Attempt) -> str:
+    """It was done to the way back as well."""
+    path, first = attempt.held.experiment.path, attempt.held.start.experiment.path
+    for name, each in _placed(attempt, attempt.asked.conditions):
+        back = f"reverse_{name}"
+        if name not in _BACK or attempt.asked.asks(f"path.{back}") or not each.holds(attempt.held):
+            continue
+        now = getattr(path, back)
+        if now and now != getattr(first, back) and each.wanted.low > 0:
+            where = and_list([one for one, _ in makers(attempt.held.state, name, data=False)])
+            there = and_list([one for one, _ in makers(attempt.held.state, name, data=True)])
+            effect = f"{amount(now, 'time')} more of RTT" if name == "delay" else "the acknowledgements too"
+            return f"{there} does it, and {where} as well: that is {effect}; take it off {where}"
+    return ""
+
+
+def twice(attempt: Attempt) -> str:
+    """Several disciplines on the data's way, of which one alone would do."""
+    for name, each in _placed(attempt, attempt.unmet):
+        on_way = makers(attempt.held.state, name, data=True)
+        if name in ("delay", "loss") and len(on_way) > 1 and any(each.wanted.holds(one) for _, one in on_way):
+            total = amount(attempt.held.experiment.path.delay, "time") if name == "delay" else ""
+            sums = f"up to {total}" if total else "up"
+            where = [one for one, _ in on_way]
+            if len(set(where)) == 1:
+                return f"{where[0]} has it twice, one qdisc inside the other: they add {sums}; delete one of them"
+            return f"{and_list(where)} each do it on the same way: they add {sums}; one of them is enough"
+    return ""
+
+
+def elsewhere(attempt: Attempt) -> str:
+    """It has the effect, and another interface makes it than the page asks for."""
+    on = attempt.asked.goal.on
+    if not on or attempt.asked.is_placed(attempt.held):
+        return ""
+    for name, each in _placed(attempt, attempt.asked.conditions):
+        if each.holds(attempt.held) and each.wanted.low > 0:
+            there = [
+                one for one, value in makers(attempt.held.state, name, data=True) if each.wanted.holds(value)
+            ]
+            if there:
+                why = (
+                    "; on the sender's own interface netem holds up TCP itself, which waits for its packets to leave"
+                    if there[0].startswith("h") and on.startswith("s")
+                    else ""
+                )
+                return f"{there[0]} does it, the page asks for {on}{why}"
+    return ""
+
+
+def fq_elsewhere(attempt: Attempt) -> str:
+    """fq where nothing of the flow leaves from."""
+    asked = attempt.asked.asks("hosts.maxrate")
+    if asked is None or asked.holds(attempt.held):
+        return ""
+    for one in attempt.held.state.interfaces:
+        for qdisc in one.qdiscs:
+            if (
+                qdisc.kind == "fq"
+                and asked.wanted.holds(qdisc.settings.get("maxrate"))
+                and "maxrate" in qdisc.settings
+            ):
+                own = f"{attempt.held.senders[0]}-eth0"
+                if one.name not in (own, bottleneck(attempt.held.pairs)):
+                    what = "data" if carries_data(one.name, attempt.held.pairs) else "acknowledgements"
+                    return f"fq on {one.name} paces the {what} that leave there: the sender paces on {own}"
+    return ""
+
+
+SLIPS = (
+    Slip("acks-way", acks_way),
+    Slip("twice", twice),
+    Slip("fq-elsewhere", fq_elsewhere),
+    Slip("both-ways", both_ways, blocks=True),
+    Slip("elsewhere", elsewhere, blocks=True),
+)

@@ -1,0 +1,150 @@
+"""What error messages mean that tc, sysctl and iperf3 print into a terminal.
+
+A session does not tell of commands that were refused: nothing has changed then. What they print is read where the
+terminal's bytes go by. It explains, and ticks nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tcptutor.course.goals.board import NearMiss
+
+
+class _Message(NamedTuple):
+    kind: str
+    pattern: re.Pattern[str]
+    text: str
+    """May have the groups of the pattern."""
+
+
+def _message(kind: str, pattern: str, text: str) -> _Message:
+    return _Message(kind, re.compile(pattern), text)
+
+
+_MESSAGES = (
+    _message(
+        "added-twice",
+        r"Exclusivity flag on, cannot modify|NLM_F_REPLACE needed to override|RTNETLINK answers: File exists",
+        "there is a qdisc in that place already, and add adds none over it: change its settings with `tc qdisc change`,"
+        " put another there with `replace`, or `del` it first",
+    ),
+    _message(
+        "nothing-there",
+        r"Cannot delete qdisc with handle of zero|Qdisc not found\. To create specify NLM_F_CREATE"
+        r"|RTNETLINK answers: No such file or directory",
+        "nothing was added in that place, so there is nothing to change or delete: `tc qdisc show` tells what is where",
+    ),
+    _message(
+        "no-parent",
+        r"Failed to find specified qdisc|Parent Qdisc doesn'?t exist",
+        "there is no qdisc with the handle that parent names: the root comes first, with handle 1:",
+    ),
+    _message(
+        "no-interface",
+        r"Cannot find device \"(?P<name>[^\"]+)\"",
+        "this host has no {name}: each has its own interfaces, s1 has s1-eth1 and s1-eth2, h1 has h1-eth0; `ip link`"
+        " lists them",
+    ),
+    _message(
+        "unit-apart",
+        r"What is \"(?P<name>[mu]?s|[kmg]?(?:bit|bps)|%)\"\?|unknown parameter \"(?P<other>[kKmMgG]?bit|%)\"",
+        "tc takes a number and its unit as one word: 20ms, 10mbit, 1%",
+    ),
+    _message(
+        "unknown-word",
+        r"What is \"(?P<name>[^\"]+)\"\?|unknown parameter \"(?P<other>[^\"]+)\"",
+        "tc knows no {name} there: the lines after it list what it knows",
+    ),
+    _message(
+        "no-limit",
+        r"either \"limit\" or \"latency\" is required",
+        "tbf has to know its buffer: limit in bytes, or latency, the longest that a packet may wait",
+    ),
+    _message(
+        "no-burst",
+        r"the \"burst\" parameter is mandatory",
+        "tbf has to know its bucket: burst in bytes, a millisecond of the rate or more",
+    ),
+    _message(
+        "no-qdisc",
+        r"Specified qdisc kind is unknown",
+        "this kernel has no qdisc of that name: netem, tbf, fq and pfifo are some that it has",
+    ),
+    _message(
+        "no-algorithm",
+        r"setting key \"net\.ipv4\.tcp_congestion_control\": No such file",
+        "this kernel has no algorithm of that name: `sysctl net.ipv4.tcp_available_congestion_control` lists them",
+    ),
+    _message(
+        "restricted",
+        r"setting key \"net\.ipv4\.tcp_congestion_control\": Operation not permitted",
+        "a lab host may make only those its own that tcp_allowed_congestion_control lists; `iperf3 -C NAME` takes any"
+        " other for its flows",
+    ),
+    _message(
+        "commas",
+        r"setting key \"net\.ipv4\.(?P<name>tcp_[rw]mem)\": Invalid argument",
+        "{name} takes three numbers without commas, all in one pair of quotes: '4096 131072 6291456'",
+    ),
+    _message(
+        "no-sysctl",
+        r"cannot stat /proc/sys/(?P<name>\S+):",
+        "there is no sysctl {name}: `sysctl -a | grep tcp` lists those that there are",
+    ),
+    _message(
+        "no-server",
+        r"unable to connect to server.*Connection refused",
+        "nobody listens there: start `iperf3 -s` on h2 first",
+    ),
+    _message(
+        "from-switch",
+        r"(?:unable to connect to server.*|connect: )Network is unreachable",
+        "a switch has no address of its own: ping and iperf3 start on a host, h1",
+    ),
+    _message(
+        "no-answer",
+        r"unable to connect to server.*(?:timed out|No route to host)|Destination Host Unreachable",
+        "no host has that address: hN has 10.0.0.N",
+    ),
+)
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_LONGEST = 4096
+"""Characters of a line that are kept: a message is shorter, and what a program floods a terminal with is not read."""
+
+
+def means(line: str) -> NearMiss | None:
+    """What a printed line means; None for one that is no message that we know."""
+    for message in _MESSAGES:
+        if found := message.pattern.search(line):
+            groups = {name: value for name, value in found.groupdict().items() if value}
+            name = groups.get("name", groups.get("other", ""))
+            return NearMiss(message.kind, message.text.replace("{name}", name))
+    return None
+
+
+class PrintedLines:
+    """The lines of one terminal, as its bytes go by. Owns the one that is not whole yet."""
+
+    def __init__(self) -> None:
+        self._begun = ""
+
+    def take(self, data: bytes) -> NearMiss | None:
+        """What the last known message among the lines that `data` ends means."""
+        *lines, begun = (self._begun + data.decode(errors="replace")).split("\n")
+        self._begun = begun[-_LONGEST:]
+        found = None
+        for line in lines:
+            # Nearly all that is printed is no message.
+            if len(line) <= _LONGEST and any(word in line for word in _SIGNS):
+                found = means(_ESCAPES.sub("", line)) or found
+        return found
+
+
+_SIGNS = (
+    "Error", "error", "RTNETLINK", "Cannot find", "What is", "tbf:", "unknown", "sysctl:", "Unreachable", "connect:",
+    "Failed", "Parent",
+)  # fmt: skip
+"""One of them is in every line that a message may be in."""

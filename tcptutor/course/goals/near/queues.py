@@ -1,0 +1,134 @@
+"""Near misses of the disciplines themselves: their order, tbf's bucket and buffer, netem's limit, what was undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tcptutor.course.goals.interfaces import carries_data, chain, is_on_path, made
+from tcptutor.course.goals.near.slip import Attempt, Slip, amount, rate
+from tcptutor.lab.protocol import QdiscSettings
+from tcptutor.spec import ETHERNET_HEADER
+
+_LATE = 1e-3
+"""How late the kernel may come to serve a queue, s: a bucket that lasts as long loses nothing by it."""
+_LEAST_PACKETS = 5
+"""Below so many no window fits: even a flow of its own loses at once."""
+
+
+def _chains(attempt: Attempt) -> Iterator[tuple[str, tuple[QdiscSettings, ...]]]:
+    """Of the data's way, where somebody has changed them."""
+    for one in attempt.held.state.interfaces:
+        data = is_on_path(one.name) and carries_data(one.name, attempt.held.pairs)
+        if data and one.qdiscs != chain(attempt.held.start, one.name):
+            yield one.name, one.qdiscs
+
+
+def _shapers(attempt: Attempt) -> Iterator[tuple[str, QdiscSettings]]:
+    if attempt.asked.asks("path.rate") or attempt.asked.asks("path.queue"):
+        for name, qdiscs in _chains(attempt):
+            yield from ((name, one) for one in qdiscs if one.kind == "tbf")
+
+
+def _frame(attempt: Attempt) -> int:
+    return attempt.held.experiment.hosts.mtu + ETHERNET_HEADER
+
+
+def small_burst(attempt: Attempt) -> str:
+    """A bucket that empties before the kernel looks again, or in which no packet fits."""
+    for name, tbf in _shapers(attempt):
+        bucket, speed = float(tbf.settings["burst"]), float(tbf.settings["rate"])
+        # The kernel keeps a bucket as a time, which costs it some bytes.
+        if bucket < 0.99 * _frame(attempt):
+            return (
+                f"tbf's burst on {name} is {bucket:.0f} bytes and a full packet has {_frame(attempt)}: it never"
+                " fits into the bucket, so tbf drops it"
+            )
+        if bucket < 0.99 * speed * _LATE / 8:
+            return (
+                f"tbf's burst on {name} lasts {amount(8 * bucket / speed, 'time')} at {rate(speed)}: each time the"
+                f" kernel comes later, the rest is lost; give it {amount(speed * _LATE / 8, 'size')} or more"
+            )
+    return ""
+
+
+def small_limit(attempt: Attempt) -> str:
+    """A buffer in which hardly a packet waits."""
+    for name, tbf in _shapers(attempt):
+        packets = float(tbf.settings["limit"]) / _frame(attempt)
+        if packets < _LEAST_PACKETS and not _asks_so_little(attempt):
+            return (
+                f"tbf's limit on {name} is its buffer in bytes: {tbf.settings['limit']:.0f} hold {packets:.2g} packets"
+                f" of {_frame(attempt)}, and what cannot leave at once is dropped"
+            )
+    return ""
+
+
+def _asks_so_little(attempt: Attempt) -> bool:
+    asked = attempt.asked.asks("path.queue")
+    return asked is not None and asked.wanted.high < _LEAST_PACKETS * _frame(attempt)
+
+
+def netem_inside(attempt: Attempt) -> str:
+    """netem below tbf takes the place of tbf's own buffer."""
+    if not any(True for _ in attempt.asked.of_path()):
+        return ""
+    for name, qdiscs in _chains(attempt):
+        kinds = [one.kind for one in qdiscs]
+        if "tbf" in kinds and "netem" in kinds[kinds.index("tbf") :]:
+            inside = qdiscs[kinds.index("netem", kinds.index("tbf"))]
+            return (
+                f"netem is inside tbf on {name} and takes the place of its buffer: tbf's limit no longer"
+                f" counts, netem's {inside.settings['limit']:.0f} packets do; put netem at the root"
+                " and tbf below it, with parent 1:"
+            )
+    return ""
+
+
+def netem_limit(attempt: Attempt) -> str:
+    """netem holds what is on its way, and no more than its limit of it."""
+    speed, wanted = attempt.held.experiment.path.rate, attempt.asked.asks("path.delay")
+    if not speed or wanted is None:
+        return ""
+    for name, qdiscs in _chains(attempt):
+        for one in qdiscs:
+            delay = float(one.settings.get("delay", 0)) if one.kind == "netem" else 0.0
+            needs = speed * delay / 8 / _frame(attempt)
+            if delay and one.settings["limit"] < needs:
+                return (
+                    f"netem on {name} holds {one.settings['limit']:.0f} packets at most, and {amount(delay, 'time')} at"
+                    f" {rate(speed)} are {needs:.0f}: it drops the others; set its limit"
+                )
+    return ""
+
+
+def undone(attempt: Attempt) -> str:
+    """A value that was there until another command took it away."""
+    now = list(_chains(attempt))
+    for quantity, each in attempt.asked.of_path():
+        if each.holds(attempt.held) or each.wanted.low <= 0:
+            continue
+        for before in attempt.earlier:
+            for name, qdiscs in now:
+                had = chain(before, name)
+                if not any(map(each.wanted.holds, made(had, quantity))) or any(made(qdiscs, quantity)):
+                    continue
+                if quantity in ("rate", "queue") and qdiscs and len(qdiscs) < len(had):
+                    return (
+                        f"another root on {name} took tbf along, which was inside the old one: add it again with"
+                        f" parent {qdiscs[0].handle}"
+                    )
+                if [one.kind for one in had] == [one.kind for one in qdiscs]:
+                    return (
+                        f"tc sets all of {qdiscs[0].kind} on {name} anew, and what a command does not name is 0: the"
+                        f" {quantity} of before is gone; name all in one command"
+                    )
+    return ""
+
+
+SLIPS = (
+    Slip("undone", undone),
+    Slip("netem-inside", netem_inside, blocks=True),
+    Slip("small-burst", small_burst, blocks=True),
+    Slip("small-limit", small_limit, blocks=True),
+    Slip("netem-limit", netem_limit, blocks=True),
+)

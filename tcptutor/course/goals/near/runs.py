@@ -1,0 +1,90 @@
+"""Near misses of a run: its direction, how many streams it has, how long it lasts, what was changed meanwhile."""
+
+from __future__ import annotations
+
+from tcptutor.course.goals.near.slip import Attempt, Slip, amount
+
+
+def reversed_flow(attempt: Attempt) -> str:
+    """iperf3 -R."""
+    run = attempt.held.run or attempt.latest
+    if run is None or not attempt.asked.about_run or "reverse" not in run.experiment.flows.directions:
+        return ""
+    sender = attempt.held.hosts[1]
+    return f"with -R it is {sender} that sends, over the way back: leave -R out"
+
+
+def changed_meanwhile(attempt: Attempt) -> str:
+    """The path of the run was not one path."""
+    run = attempt.held.run or attempt.latest
+    if run is None or not attempt.asked.about_run:
+        return ""
+    names = [name for name, _ in attempt.asked.of_path() if name in run.changed]
+    if not names:
+        return ""
+    return f"the {names[0]} was changed while it ran, so it shows neither: set it first, then start iperf3"
+
+
+def streams(attempt: Attempt) -> str:
+    """-P left out, or another number."""
+    asked = attempt.asked.asks("run.streams")
+    if asked is None or attempt.latest is None or asked.holds(attempt.held._replace(run=attempt.latest)):
+        return ""
+    found = attempt.latest.experiment.flows.streams
+    return f"your run has {found} {'stream' if found == 1 else 'streams'}: -P says how many iperf3 opens at a time"
+
+
+def too_short(attempt: Attempt) -> str:
+    """It ended before it had carried or lasted so much."""
+    run = attempt.latest
+    if run is None or not run.ended:
+        return ""
+    carried, lasted = attempt.asked.asks("flow.bytes"), attempt.asked.asks("run.duration")
+    if carried and run.carried < carried.wanted.low:
+        had, wanted = amount(run.carried, "size"), amount(carried.wanted.low, "size")
+        return (
+            f"the largest flow carried {had} of {wanted}: iperf3 sends for -t seconds, 10 if you do not say"
+        )
+    if lasted and run.seconds < lasted.wanted.low:
+        return f"it lasted {amount(run.seconds, 'time')} of {amount(lasted.wanted.low, 'time')}: -t says how long"
+    return ""
+
+
+def unsound(attempt: Attempt) -> str:
+    """A run that says nothing of the path."""
+    run = attempt.held.run or attempt.latest
+    if run is None or not attempt.asked.at_end or not run.ended or not run.fault:
+        return ""
+    return f"your run does not count: {run.fault}"
+
+
+def another_value(attempt: Attempt) -> str:
+    """It measured something else than what is asked."""
+    run = attempt.latest
+    if run is None or not run.ended or run.run is None:
+        return ""
+    held = attempt.held._replace(run=run, state=run.state)
+    for each in attempt.asked.unmet(held):
+        value = each.term.value(held) if each.term.at_end else None
+        if value is None:
+            continue
+        what = each.term.name.removeprefix("run.").replace("-", " ").replace("_", " ")
+        had = value if isinstance(value, str) else amount(value, each.term.kind)
+        fidelity = run.run.fidelity
+        doubt = (
+            f"; the lab doubts it: {fidelity.reasons[0]}"
+            if fidelity.status != "valid" and fidelity.reasons
+            else ""
+        )
+        return f"your last run: {what} {had}, asked is {each.wanted.text}{doubt}"
+    return ""
+
+
+SLIPS = (
+    Slip("reversed", reversed_flow, blocks=True),
+    Slip("changed-meanwhile", changed_meanwhile, blocks=True),
+    Slip("streams", streams),
+    Slip("too-short", too_short),
+    Slip("unsound", unsound, blocks=True),
+    Slip("another-value", another_value),
+)

@@ -1,0 +1,121 @@
+"""The quantities that goals are written in: those of an experiment as the kernel holds it, and those of a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tcptutor.analysis.models import CAUSE_NAMES
+from tcptutor.course.claims.measured import MEASURED
+from tcptutor.course.goals.lab_run import LabRun
+from tcptutor.course.goals.lab_view import ALGORITHM, LabView
+from tcptutor.errors import UsageError, unknown
+from tcptutor.spec import PARAMETERS
+
+_HELD = (
+    "rate", "delay", "jitter", "loss", "loss_burst", "duplicate", "reorder", "queue", "qdisc", "ecn",
+    "reverse_rate", "reverse_delay", "reverse_loss", "reverse_queue",
+)  # fmt: skip
+"""What a session tells of the path. The bucket of the shaper is not among it: a path has a rate, whatever makes it."""
+_SHAPED = {"queue": "rate", "qdisc": "rate", "ecn": "rate", "reverse_queue": "reverse_rate"}
+"""Only where that rate is there does it mean anything."""
+_SYSCTL = re.compile(r"sysctl\.(?:(?P<host>[hs]\d)\.)?(?P<name>tcp_[a-z0-9_]{1,60})")
+
+
+class GoalQuantity(NamedTuple):
+    """One quantity."""
+
+    name: str
+    kind: str
+    """units.Kind, `algorithm` or `sysctl`."""
+    value: Callable[[LabView], Any]
+    """In base units, None where it has none; of several hosts a tuple."""
+    choices: tuple[str, ...] = ()
+    about_run: bool = False
+    at_end: bool = False
+    """Whether a run has it only when it has ended."""
+    host: str = ""
+    """Whose sysctl it is; empty for that of all hosts, and for anything else."""
+
+    @property
+    def sysctl(self) -> str:
+        """The sysctl that sets it, from `tcp_` on; empty for what none does."""
+        found = _SYSCTL.fullmatch(self.name)
+        return found["name"] if found else ALGORITHM if self.name == "hosts.algorithm" else ""
+
+
+def _of_path(name: str) -> GoalQuantity:
+    known = PARAMETERS[name]
+
+    def value(held: LabView) -> Any:
+        path = held.experiment.path
+        if name in _SHAPED and getattr(path, _SHAPED[name]) is None:
+            return None
+        found = getattr(path, name)
+        return ("on" if found else "off") if isinstance(found, bool) else found
+
+    return GoalQuantity(
+        f"path.{name}", "size" if known.kind == "window" else known.kind, value, known.choices
+    )
+
+
+def _algorithms(held: LabView) -> tuple[str | None, ...]:
+    """Of a run those that its flows have; else what the senders' next connections take."""
+    if held.run is not None:
+        own = held.run.experiment.hosts
+        return own.algorithms or (own.algorithm,)
+    return tuple(held.sysctl(host, ALGORITHM) for host in held.senders)
+
+
+def _of_sysctl(name: str, sysctl: str, host: str) -> GoalQuantity:
+    def values(held: LabView) -> tuple[str | None, ...]:
+        return tuple(held.sysctl(each, sysctl) for each in ([host] if host else held.hosts))
+
+    return GoalQuantity(name, "sysctl", values, host=host)
+
+
+def _of_run(
+    name: str, kind: str, value: Callable[[LabRun], Any], choices: tuple[str, ...] = (), at_end: bool = False
+) -> GoalQuantity:
+    def of(held: LabView) -> Any:
+        return value(held.run) if held.run is not None else None
+
+    return GoalQuantity(name, kind, of, choices, about_run=True, at_end=at_end)
+
+
+def _measured(name: str) -> GoalQuantity:
+    kind = MEASURED[name].kind  # type: ignore[index]
+    return _of_run(f"run.{name}", kind, lambda run: run.measured(name), at_end=True)
+
+
+TERMS: dict[str, GoalQuantity] = {
+    term.name: term
+    for term in (
+        *map(_of_path, _HELD),
+        GoalQuantity("hosts.algorithm", "algorithm", _algorithms),
+        GoalQuantity("hosts.maxrate", "rate", lambda held: held.experiment.hosts.maxrate),
+        _of_run("flow.bytes", "size", lambda run: run.carried),
+        _of_run("queue.drops", "count", lambda run: run.drops),
+        _of_run("run.streams", "count", lambda run: run.experiment.flows.streams),
+        _of_run("run.udp-streams", "count", lambda run: run.experiment.flows.udp_streams),
+        _of_run("run.duration", "time", lambda run: run.seconds),
+        *(_measured(name) for name in MEASURED if name != "queue-drops"),
+        _of_run("limited_by", "name", lambda run: run.limited_by, tuple(CAUSE_NAMES), at_end=True),
+    )
+}
+"""By name; a sysctl is one as well, `sysctl.tcp_sack` of all hosts and `sysctl.h1.tcp_sack` of one."""
+
+
+def term(name: str, hosts: tuple[str, ...]) -> GoalQuantity:
+    """The quantity of that name in a lab with those `hosts`. Raises UsageError that says what was meant."""
+    if found := _SYSCTL.fullmatch(name):
+        if found["host"] and found["host"] not in hosts:
+            raise UsageError(unknown("host", found["host"], hosts))
+        if found["name"] == ALGORITHM and not found["host"]:
+            raise UsageError("say hosts.algorithm: it is the senders' that counts")
+        return _of_sysctl(name, found["name"], found["host"] or "")
+    if name not in TERMS:
+        more = "and sysctl.tcp_… or sysctl.h1.tcp_…"
+        raise UsageError(unknown("quantity", name, TERMS, f"there are {', '.join(TERMS)}, {more}"))
+    return TERMS[name]

@@ -1,0 +1,105 @@
+"""What a goal asks of one quantity: "20 ms", ">= 5 MB", "8 Mbit/s to 9.5 Mbit/s", "none", "reno"."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, NamedTuple
+
+from tcptutor import units
+from tcptutor.errors import ParameterError, UnitError, UsageError, unknown
+from tcptutor.spec.parameters import ALGORITHMS, read_sysctl
+
+_RELATIVE = 0.01
+"""How far a setting may be from what is asked: the kernel rounds, and nobody types a hundredth by mistake."""
+_LEAST = {"time": 1e-6, "rate": 1.0, "size": 0.5, "ratio": 1e-7}
+"""How far from nothing, where nothing is asked; in base units."""
+_COMPARED = re.compile(r"(?P<how>>=|<=|>|<)\s*(?P<value>.+)")
+_RANGE = re.compile(r"(?P<low>.+?)\s+to\s+(?P<high>.+)")
+NONE = "none"
+"""What is written for a quantity that should not be there, such as a rate."""
+
+
+class Wanted(NamedTuple):
+    """A value, or those between two, or one of several words. Whole only by `read_wanted`."""
+
+    text: str
+    """As the lesson file has it."""
+    kind: str
+    low: float = -math.inf
+    high: float = math.inf
+    """Both are wanted too."""
+    words: tuple[str, ...] = ()
+    """For names, one of them; `none` among the others is a quantity that is not there."""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether words are asked for."""
+        return bool(self.words) and self.words != (NONE,)
+
+    def holds(self, value: Any) -> bool:
+        """Whether `value`, in base units or a word, is what is asked for; None is a quantity that is not there."""
+        if value is None:
+            return NONE in self.words
+        if isinstance(value, str):
+            return value in self.words
+        return not self.words and self.low <= value <= self.high
+
+    def excludes(self, other: Wanted) -> bool:
+        """Whether nothing is both."""
+        if self.words or other.words:
+            return not set(self.words) & set(other.words)
+        return self.high < other.low or other.high < self.low
+
+
+def read_wanted(value: object, kind: str, choices: tuple[str, ...] = ()) -> Wanted:
+    """`value` of a lesson file for a quantity of that kind (units.Kind, `algorithm` or `sysctl`).
+
+    Raises UsageError, one line.
+    """
+    if isinstance(value, list):
+        if kind not in ("algorithm", "name") or not value:
+            raise UsageError("one value, not a list: only names may be several")
+        words = tuple(word for each in value for word in read_wanted(each, kind, choices).words)
+        return Wanted(" or ".join(words), kind, words=words)
+    text = ("on" if value else "off") if isinstance(value, bool) else str(value).strip()
+    if kind in ("sysctl", "algorithm", "name"):
+        return Wanted(text, kind, words=(_word(text, kind, choices),))
+    return _bounds(text, kind)
+
+
+def _word(text: str, kind: str, choices: tuple[str, ...]) -> str:
+    if kind == "sysctl":
+        try:
+            return read_sysctl("it", text)
+        except ParameterError as error:
+            raise UsageError(str(error).removeprefix("it: ")) from None
+    known, what = (ALGORITHMS, "congestion control") if kind == "algorithm" else (choices, "such value")
+    if text not in known:
+        raise UsageError(unknown(what, text, known))
+    return text
+
+
+def _bounds(text: str, kind: str) -> Wanted:
+    if text == NONE:
+        return Wanted(text, kind, words=(NONE,))
+    if found := _COMPARED.fullmatch(text):
+        bound, how = _number(found["value"], kind), found["how"]
+        if how.startswith(">"):
+            return Wanted(text, kind, low=bound if how == ">=" else math.nextafter(bound, math.inf))
+        return Wanted(text, kind, high=bound if how == "<=" else math.nextafter(bound, -math.inf))
+    if found := _RANGE.fullmatch(text):
+        low, high = _number(found["low"], kind), _number(found["high"], kind)
+        if low >= high:
+            raise UsageError(f"{text!r} has nothing in it: the lower bound comes first")
+        return Wanted(text, kind, low, high)
+    exact = _number(text, kind)
+    slack = 0.0 if kind == "count" else max(abs(exact) * _RELATIVE, _LEAST.get(kind, 0.0))
+    return Wanted(text, kind, exact - slack, exact + slack)
+
+
+def _number(text: str, kind: str) -> float:
+    try:
+        return units.parse(text, kind)
+    except UnitError as error:
+        raise UsageError(f"{error}; a range is written '8 ms to 12 ms', a bound '>= 8 ms'") from None

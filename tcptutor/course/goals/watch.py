@@ -1,0 +1,185 @@
+"""Watches a session for the goals of a page: events and printed bytes in, a board out. No I/O.
+
+watch = GoalWatch(shell.asked, shell.in_order)
+async for event in conducted:                 # conduct.ConductedSession
+    board = watch.take(event, conducted.run)
+board = watch.printed("h1", data)             # what a terminal has just shown
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from msgspec import structs
+
+from tcptutor.course.goals.board import GoalBoard, GoalState, NearMiss
+from tcptutor.course.goals.goal import AskedGoal
+from tcptutor.course.goals.lab_run import LabRun
+from tcptutor.course.goals.lab_view import LabView
+from tcptutor.course.goals.near import near_miss, obstacle
+from tcptutor.course.goals.near.printed import PrintedLines
+from tcptutor.course.goals.near.slip import Attempt
+from tcptutor.lab.protocol import Event, Failed, Finished, RunFound, Samples, SessionState
+from tcptutor.run import Run
+
+_REMEMBERED = 20
+"""States of before that are kept, to see what a command took away."""
+
+
+class GoalWatch:
+    """Owns what was seen of the session. A goal is ticked by what the kernel holds and carried, never by what is
+    typed or printed."""
+
+    def __init__(self, asked: Sequence[AskedGoal], in_order: bool = False) -> None:
+        """in_order: each goal is due once those before it were ticked together."""
+        self._asked, self._in_order = tuple(asked), in_order
+        self._start: SessionState | None = None
+        self._states: list[SessionState] = []
+        """The latest first, each another than the one after it."""
+        self._before: dict[tuple[str, str], str] = {}
+        self._runs: list[LabRun] = []
+        self._due: dict[int, int] = {} if in_order else dict.fromkeys(range(len(self._asked)), 0)
+        """Goals whose turn has come, each with the first run that counts for it."""
+        self._reached: set[int] = set()
+        """Of those that stay reached."""
+        self._lines: dict[Hashable, PrintedLines] = {}
+        self._printed: NearMiss | None = None
+        self._changes = 0
+        """States that were told since that was printed."""
+        self.board = GoalBoard(
+            goals=tuple(
+                GoalState(id=each.goal.id, text=each.goal.text, due=not in_order or place == 0)
+                for place, each in enumerate(self._asked)
+            )
+        )
+        """How the goals stand."""
+
+    def take(self, event: Event, run: Run | None = None) -> GoalBoard:
+        """What the session has told, with the run that it is of, where it is of one.
+
+        The end of a run takes as long as `analysis.report` where a goal asks what it measured; anything else some
+        milliseconds at most.
+        """
+        match event:
+            case SessionState():
+                self._took(event)
+            case RunFound(experiment=experiment) if self._states:
+                self._end(None)
+                self._runs.append(LabRun(self._states[0], experiment))
+            case Samples() if self._going_on:
+                self._runs[-1].sampled(event)
+                return self._judge(explain=False)
+            case Finished():
+                self._end(run)
+            case Failed():
+                self._end(None)
+            case _:
+                return self.board
+        return self._judge()
+
+    def printed(self, terminal: Hashable, data: bytes) -> GoalBoard:
+        """What that terminal has just shown: error messages of commands are explained, and nothing is ticked by it."""
+        found = self._lines.setdefault(terminal, PrintedLines()).take(data)
+        if found is not None and found != self._printed:
+            self._printed, self._changes = found, 0
+            self.board = structs.replace(self.board, printed=found)
+        return self.board
+
+    @property
+    def _going_on(self) -> LabRun | None:
+        return self._runs[-1] if self._runs and not self._runs[-1].ended else None
+
+    def _took(self, state: SessionState) -> None:
+        if self._start is None:
+            self._start = state
+        self._before |= {(one.host, one.name): one.before for one in state.sysctls}
+        if self._going_on:
+            self._going_on.experiment = state.experiment
+        state = _as_it_is(state)
+        if not self._states or _settings(state) != _settings(self._states[0]):
+            self._states = [state, *self._states[: _REMEMBERED - 1]]
+            self._changes += 1
+        else:
+            self._states[0] = state
+
+    def _end(self, run: Run | None) -> None:
+        if self._going_on:
+            self._going_on.end(run)
+
+    def _judge(self, explain: bool = True) -> GoalBoard:
+        """explain: look for near misses; else those of before stay, and goals that no run shows."""
+        if self._start is None:
+            return self.board
+        states: list[GoalState] = []
+        for place, each in enumerate(self._asked):
+            if place not in self._due and all(state.ticked for state in states):
+                # What went on when its turn came may show it.
+                self._due[place] = len(self._runs) - (self._going_on is not None)
+            if not explain and (each.at_end or not each.about_run) and self.board.goals[place].due:
+                states.append(self.board.goals[place])
+                continue
+            state = self._state(place, each, explain)
+            if state.near in [before.near for before in states]:
+                state = structs.replace(state, near=None)  # once is enough
+            states.append(state)
+        # The first change after a message may be one of before it, told late.
+        ticked = {place for place, state in enumerate(states) if state.ticked}
+        if self._changes > 1 or ticked - set(self.board.reached):
+            self._printed = None
+        self.board = GoalBoard(goals=tuple(states), printed=self._printed)
+        return self.board
+
+    def _state(self, place: int, asked: AskedGoal, explain: bool) -> GoalState:
+        id_, text = asked.goal.id, asked.goal.text
+        if place in self._reached:
+            return GoalState(id=id_, text=text, ticked=True)
+        if place not in self._due:
+            return GoalState(id=id_, text=text, due=False)
+        runs = self._runs[self._due[place] :]
+        attempts = [
+            Attempt(asked, held, tuple(self._states[1:]), runs[-1] if runs else None)
+            for held in self._held(asked, runs)
+        ]
+        for attempt in attempts:
+            if not attempt.unmet and obstacle(attempt) is None and _is_sound(attempt):
+                if asked.goal.once:
+                    self._reached.add(place)
+                return GoalState(id=id_, text=text, ticked=True)
+        if not explain:
+            return structs.replace(self.board.goals[place], ticked=False, due=True)
+        # Of the lab as it is now: what is wrong with it is wrong with the run that comes.
+        now = Attempt(asked, self._now(), tuple(self._states[1:]), runs[-1] if runs else None)
+        return GoalState(
+            id=id_, text=text, near=near_miss(now) or next(filter(None, map(near_miss, attempts)), None)
+        )
+
+    def _now(self) -> LabView:
+        assert self._start is not None
+        return LabView(self._states[0], self._start, self._before)
+
+    def _held(self, asked: AskedGoal, runs: list[LabRun]) -> list[LabView]:
+        """What it is judged by: the lab as it is; or the run that goes on, else the last that ended."""
+        if not asked.about_run:
+            return [self._now()]
+        going_on = [run for run in runs[-1:] if not run.ended and not asked.at_end]
+        ended = [run for run in runs if run.ended][-1:]
+        return [self._now()._replace(state=run.state, run=run) for run in (*going_on, *ended)]
+
+
+def _as_it_is(state: SessionState) -> SessionState:
+    """With the path of now: while a run goes on, a session tells that of its begin, and what was changed since."""
+    path = state.experiment.path
+    for change in path.changes:
+        path = path.after(change)
+    path = structs.replace(path, changes=())
+    return structs.replace(state, experiment=structs.replace(state.experiment, path=path))
+
+
+def _settings(state: SessionState) -> tuple[object, ...]:
+    return state.interfaces, state.sysctls, state.experiment.hosts.mtu
+
+
+def _is_sound(attempt: Attempt) -> bool:
+    """A run of which something was measured has to be one that can be believed."""
+    run = attempt.held.run
+    return run is None or not attempt.asked.at_end or not run.fault

@@ -1,0 +1,56 @@
+"""The goals of a page while somebody works on them: watched, kept for other programs, recorded once all are ticked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable
+
+from tcptutor.conduct import ConductedSession
+from tcptutor.course.activities.shell import ShellActivity
+from tcptutor.course.goals.board import GoalBoard
+from tcptutor.course.goals.watch import GoalWatch
+from tcptutor.course.record import Given
+from tcptutor.journal.goals import GoalFile
+from tcptutor.lab.protocol import Event, Finished
+
+
+class WatchedGoals:
+    """Of one page, for as long as its session goes on. Owns the watch and the file; `close` it."""
+
+    def __init__(
+        self, module: str, step: str, shell: ShellActivity, record: Callable[[ShellActivity, Given], object]
+    ) -> None:
+        """record: called once, with the response that does the activity, before anybody is told."""
+        self._shell, self._record = shell, record
+        self._watch = GoalWatch(shell.asked, shell.in_order)
+        self._file = GoalFile(module, step)
+        self._recorded = False
+        self._file.write(self.board)
+
+    @property
+    def board(self) -> GoalBoard:
+        """How the goals stand."""
+        return self._watch.board
+
+    async def take(self, event: Event, conducted: ConductedSession) -> GoalBoard:
+        """What the session has told: each event once, in order, when `conducted` has it."""
+        if isinstance(event, Finished):
+            # What it measured is worked out, and the terminal goes on meanwhile.
+            await asyncio.to_thread(self._watch.take, event, conducted.run)
+        else:
+            self._watch.take(event, conducted.run)
+        if self.board.done and not self._recorded:
+            self._recorded = True
+            self._record(self._shell, self.board.reached)
+        self._file.write(self.board)
+        return self.board
+
+    def printed(self, terminal: Hashable, data: bytes) -> GoalBoard:
+        """What a terminal has shown."""
+        board = self._watch.printed(terminal, data)
+        self._file.write(board)
+        return board
+
+    def close(self) -> None:
+        """Nobody works on it any more."""
+        self._file.close()

@@ -1,0 +1,302 @@
+"""What a student types that is nearly right: made in a real shell in `tests/backends/test_goals.py`, and what a session
+reported of it then is played again in `test_near.py`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tests.cli.command import SERVER
+
+LINK = (
+    "tc qdisc add dev s1-eth2 root handle 1: netem delay 20ms",
+    "tc qdisc add dev s1-eth2 parent 1: handle 2: tbf rate 10mbit burst 20000 limit 60000",
+)
+
+
+class NearCase(NamedTuple):
+    """A slip: the goal, what is there before, what is typed on s1, and what is said of it."""
+
+    kind: str
+    when: dict[str, Any]
+    typed: tuple[str, ...]
+    says: str
+    given: tuple[str, ...] = ()
+    on: str = ""
+    then: tuple[str, ...] = ()
+    """What mends it."""
+
+
+DELAY = {"path.delay": "20 ms"}
+RATE = {"path.rate": "10 Mbit/s"}
+RENO = {"hosts.algorithm": "reno"}
+CASES = [
+    NearCase(
+        "acks-way",
+        DELAY,
+        ("tc qdisc add dev s1-eth1 root handle 1: netem delay 20ms",),
+        "s1-eth1 delays what comes back, the acknowledgements: .* the data leave s1 by s1-eth2",
+        then=("tc qdisc del dev s1-eth1 root", LINK[0]),
+    ),
+    NearCase(
+        "both-ways",
+        DELAY,
+        (LINK[0], "s2 tc qdisc add dev s2-eth1 root netem delay 20ms"),
+        "s1-eth2 does it, and s2-eth1 as well: that is 20 ms more of RTT; take it off s2-eth1",
+        then=("tc qdisc del dev s2-eth1 root",),
+    ),
+    NearCase(
+        "twice",
+        DELAY,
+        (LINK[0], "tc qdisc add dev s2-eth2 root netem delay 20ms"),
+        "s1-eth2 and s2-eth2 each do it on the same way: they add up to 40 ms; one of them is enough",
+        then=("tc qdisc del dev s2-eth2 root",),
+    ),
+    NearCase(
+        "twice",
+        DELAY,
+        (LINK[0], "tc qdisc add dev s1-eth2 parent 1: handle 2: netem delay 20ms"),
+        "s1-eth2 has it twice, one qdisc inside the other: they add up to 40 ms; delete one of them",
+    ),
+    NearCase(
+        "elsewhere",
+        DELAY,
+        ("h1 tc qdisc add dev h1-eth0 root netem delay 20ms",),
+        "h1-eth0 does it, the page asks for s1-eth2; on the sender's own interface netem holds up TCP",
+        on="s1-eth2",
+        then=("h1 tc qdisc del dev h1-eth0 root", LINK[0]),
+    ),
+    NearCase(
+        "time-unit",
+        DELAY,
+        ("tc qdisc add dev s1-eth2 root handle 1: netem delay 20",),
+        "the kernel holds 20 (ns|µs): a number without a unit is not milliseconds to tc",
+        then=("tc qdisc change dev s1-eth2 root handle 1: netem delay 20ms",),
+    ),
+    NearCase(
+        "half",
+        DELAY,
+        ("tc qdisc add dev s1-eth2 root handle 1: netem delay 10ms",),
+        "10 ms is half of it",
+    ),
+    NearCase(
+        "percent",
+        {"path.loss": "1 %"},
+        ("tc qdisc add dev s1-eth2 root netem loss 0.01",),
+        "0.01 % is a hundredth of it: tc takes a number without % for percent already",
+    ),
+    NearCase(
+        "bytes-for-bits",
+        RATE,
+        ("tc qdisc add dev s1-eth2 root tbf rate 10mbps burst 20000 limit 60000",),
+        "80 Mbit/s is eight times as much: tc's mbps is bytes a second, mbit is bits",
+        then=("tc qdisc change dev s1-eth2 root tbf rate 10mbit burst 20000 limit 60000",),
+    ),
+    NearCase(
+        "prefix",
+        RATE,
+        ("tc qdisc add dev s1-eth2 root tbf rate 10kbit burst 20000 limit 60000",),
+        "10 kbit/s is a thousandth of it: tc has kbit, mbit and gbit",
+    ),
+    NearCase(
+        "small-burst",
+        RATE,
+        ("tc qdisc add dev s1-eth2 root tbf rate 10mbit burst 1000 limit 60000",),
+        "burst on s1-eth2 is .* bytes and a full packet has 1514: it never fits",
+        then=("tc qdisc change dev s1-eth2 root tbf rate 10mbit burst 20000 limit 60000",),
+    ),
+    NearCase(
+        "small-burst",
+        {"path.rate": "100 Mbit/s"},
+        ("tc qdisc add dev s1-eth2 root tbf rate 100mbit burst 2000 limit 600000",),
+        "lasts 160 µs at 100 Mbit/s: .* give it 12.5 kB or more",
+    ),
+    NearCase(
+        "small-limit",
+        RATE,
+        ("tc qdisc add dev s1-eth2 root tbf rate 10mbit burst 20000 limit 100",),
+        "limit on s1-eth2 is its buffer in bytes: 100 hold 0.066 packets of 1514, and what",
+        then=("tc qdisc change dev s1-eth2 root tbf rate 10mbit burst 20000 limit 60000",),
+    ),
+    NearCase(
+        "packets-for-bytes",
+        {"path.queue": "60 kB"},
+        ("tc qdisc add dev s1-eth2 root tbf rate 10mbit burst 20000 limit 40",),
+        "limit is in bytes, not in packets: for 40 packets it takes 60.6 kB",
+    ),
+    NearCase(
+        "netem-inside",
+        {**DELAY, **RATE},
+        (
+            "tc qdisc add dev s1-eth2 root handle 1: tbf rate 10mbit burst 20000 limit 60000",
+            "tc qdisc add dev s1-eth2 parent 1: handle 2: netem delay 20ms",
+        ),
+        "netem is inside tbf on s1-eth2 .*: tbf's limit no longer counts, netem's 1000 packets do",
+        then=("tc qdisc del dev s1-eth2 root", *LINK),
+    ),
+    NearCase(
+        "netem-limit",
+        {"path.delay": "200 ms", "path.rate": "100 Mbit/s"},
+        (
+            "tc qdisc add dev s1-eth2 root handle 1: netem delay 200ms",
+            "tc qdisc add dev s1-eth2 parent 1: handle 2: tbf rate 100mbit burst 20000 limit 600000",
+        ),
+        "netem on s1-eth2 holds 1000 packets at most, and 200 ms at 100 Mbit/s are 1651",
+        then=("tc qdisc change dev s1-eth2 root handle 1: netem delay 200ms limit 4000",),
+    ),
+    NearCase(
+        "undone",
+        {**DELAY, "path.loss": "1 %"},
+        (LINK[0], "tc qdisc change dev s1-eth2 root handle 1: netem loss 1%"),
+        "tc sets all of netem on s1-eth2 anew, and what a command does not name is 0: the delay of before is gone",
+        then=("tc qdisc change dev s1-eth2 root handle 1: netem delay 20ms loss 1%",),
+    ),
+    NearCase(
+        "undone",
+        {"path.delay": "30 ms", **RATE},
+        (*LINK, "tc qdisc replace dev s1-eth2 root handle 7: netem delay 30ms"),
+        "another root on s1-eth2 took tbf along, .* add it again with parent 7:",
+        then=("tc qdisc add dev s1-eth2 parent 7: tbf rate 10mbit burst 20000 limit 60000",),
+    ),
+    NearCase(
+        "fq-elsewhere",
+        {"hosts.maxrate": "5 Mbit/s"},
+        ("h2 tc qdisc add dev h2-eth0 root fq maxrate 5mbit",),
+        "fq on h2-eth0 paces the acknowledgements that leave there: the sender paces on h1-eth0",
+        then=("h1 tc qdisc add dev h1-eth0 root fq maxrate 5mbit",),
+    ),
+    NearCase(
+        "another-host",
+        RENO,
+        ("h2 sysctl -w net.ipv4.tcp_congestion_control=reno",),
+        "h2 receives: the algorithm of a flow is its sender's; set it on h1",
+        then=("h1 sysctl -w net.ipv4.tcp_congestion_control=reno",),
+    ),
+    NearCase(
+        "another-host",
+        RENO,
+        ("sudo sysctl -w net.ipv4.tcp_congestion_control=reno",),
+        "s1 forwards packets and has no connections",
+    ),
+    NearCase(
+        "another-host",
+        {"sysctl.tcp_rmem": "10240 87380 1000000"},
+        ("h1 sysctl -w net.ipv4.tcp_rmem='10240 87380 1000000'",),
+        "it is set on h1 and not yet on h2: each host has its own",
+        then=("h2 sysctl -w net.ipv4.tcp_rmem='10240 87380 1000000'",),
+    ),
+    NearCase(
+        "twin",
+        {"sysctl.h1.tcp_wmem": "10240 87380 1000000"},
+        ("h1 sysctl -w net.ipv4.tcp_rmem='10240 87380 1000000'",),
+        "tcp_rmem of h1 has it, what a receiver advertises: asked is tcp_wmem",
+    ),
+    NearCase(
+        "first-of-three",
+        {"sysctl.h1.tcp_rmem": "10240 87380 1000000"},
+        ("h1 sysctl -w net.ipv4.tcp_rmem=1000000",),
+        "one alone sets the least, which is 1000000 on h1 now",
+    ),
+    NearCase(
+        "older-connection",
+        {**RENO, "flow.bytes": ">= 100 kB"},
+        (
+            f"{SERVER}; h1 iperf3 -c h2 -t 6 > /dev/null & sleep 2",
+            "h1 sysctl -w net.ipv4.tcp_congestion_control=reno",
+        ),
+        "it holds for new connections, and your flow was there before it and keeps its own",
+        given=LINK,
+    ),
+    NearCase(
+        "streams",
+        {"run.streams": 4},
+        (f"{SERVER}; h1 iperf3 -c h2 -t 2 > /dev/null",),
+        "your run has 1 stream: -P says how many iperf3 opens at a time",
+        given=LINK,
+    ),
+    NearCase(
+        "reversed",
+        {"run.throughput": ">= 50 Mbit/s"},
+        (f"{SERVER}; h1 iperf3 -R -c h2 -t 2 > /dev/null",),
+        "with -R it is h2 that sends",
+        given=(*LINK, "s2 tc qdisc add dev s2-eth1 root tbf rate 10mbit burst 20000 limit 60000"),
+    ),
+    NearCase(
+        "too-short",
+        {"flow.bytes": ">= 50 MB"},
+        (f"{SERVER}; h1 iperf3 -c h2 -t 2 > /dev/null; sleep 2",),
+        "carried .* MB of 50 MB: iperf3 sends for -t seconds",
+        given=LINK,
+    ),
+    NearCase(
+        "changed-meanwhile",
+        {"path.rate": "10 Mbit/s", "run.throughput": "<= 10 Mbit/s"},
+        (
+            f"{SERVER}; h1 iperf3 -c h2 -t 10 > /dev/null & sleep 2",
+            "tc qdisc change dev s1-eth2 parent 1: handle 2: tbf rate 5mbit burst 20000 limit 60000; sleep 1",
+            "tc qdisc change dev s1-eth2 parent 1: handle 2: tbf rate 10mbit burst 20000 limit 60000",
+        ),
+        "the rate was changed while it ran",
+        given=LINK,
+    ),
+    NearCase(
+        "added-twice",
+        {"path.delay": "30 ms"},
+        (LINK[0], "tc qdisc add dev s1-eth2 root handle 1: netem delay 30ms"),
+        "there is a qdisc in that place already",
+        then=("tc qdisc change dev s1-eth2 root handle 1: netem delay 30ms",),
+    ),
+    NearCase(
+        "nothing-there",
+        DELAY,
+        ("tc qdisc change dev s1-eth2 root netem delay 20ms",),
+        "nothing was added in that place",
+        then=(LINK[0],),
+    ),
+    NearCase("no-parent", RATE, (LINK[1],), "there is no qdisc with the handle that parent names"),
+    NearCase(
+        "no-interface",
+        DELAY,
+        ("tc qdisc add dev h1-eth0 root netem delay 20ms",),
+        "this host has no h1-eth0: each has its own interfaces",
+    ),
+    NearCase(
+        "unit-apart",
+        DELAY,
+        ("tc qdisc add dev s1-eth2 root netem delay 20 ms",),
+        "tc takes a number and its unit as one word",
+    ),
+    NearCase(
+        "no-limit",
+        RATE,
+        ("tc qdisc add dev s1-eth2 root tbf rate 10mbit burst 20000",),
+        "tbf has to know its buffer",
+    ),
+    NearCase(
+        "no-algorithm",
+        RENO,
+        ("h1 sysctl -w net.ipv4.tcp_congestion_control=rino",),
+        "tcp_available_congestion_control",
+    ),
+    NearCase(
+        "restricted",
+        {"hosts.algorithm": "htcp"},
+        ("h1 sysctl -w net.ipv4.tcp_congestion_control=htcp",),
+        "only those its own that tcp_allowed_congestion_control lists; `iperf3 -C NAME` takes any",
+    ),
+    NearCase(
+        "commas",
+        {"sysctl.h1.tcp_wmem": "10240 87380 1000000"},
+        ("h1 sysctl -w net.ipv4.tcp_wmem='10,240 87,380 1,000,000'",),
+        "tcp_wmem takes three numbers without commas",
+    ),
+    NearCase("no-server", {"flow.bytes": ">= 1 MB"}, ("h1 iperf3 -c h2 -p 5999",), "start `iperf3 -s` on h2"),
+]
+"""Each kind once or more."""
+
+CLEAN = (
+    "for i in s1-eth1 s1-eth2 s2-eth1 s2-eth2; do tc qdisc del dev $i root; done 2> /dev/null;"
+    " for h in h1 h2; do $h tc qdisc del dev $h-eth0 root 2> /dev/null;"
+    ' $h sysctl -q -w net.ipv4.tcp_congestion_control=cubic net.ipv4.tcp_rmem="$RMEM" net.ipv4.tcp_wmem="$WMEM";'
+    " done; sysctl -q -w net.ipv4.tcp_congestion_control=cubic"
+)
+"""Has it all as it was, with the buffers of before in RMEM and WMEM."""
