@@ -11,7 +11,19 @@ TYPING = (
     FooterKey((("Esc", "escape"),), "leaves the field"),
 )
 """Beside what Enter does."""
-TYPED = ("go", "run", "run_unpredicted", "stop", "hint", "again", "view", "turn", "digit")
+TYPED = (
+    "go",
+    "run",
+    "run_unpredicted",
+    "stop",
+    "hint",
+    "again",
+    "view",
+    "turn",
+    "digit",
+    "terminal",
+    "end_terminal",
+)
 """Their keys are letters, digits or arrows in a field."""
 
 
@@ -78,6 +90,7 @@ FOOTER = (
     ("lesson.stop", "stop"),
     ("lesson.hint", "hint"),
     ("lesson.again", "again"),
+    ("lesson.terminal", "terminal"),
     ("lesson.chart", "chart"),
     ("lesson.turn", "view"),
     ("app.keys", "keys"),

@@ -33,18 +33,22 @@ def typed(key: str, character: str | None = None, *, application: bool = False) 
         return character.encode()
     *names, name = key.split("+") if key != "+" else [key]
     modifiers = sum(_MODIFIERS.get(each, 0) for each in names)
-    if name in _CURSOR:
-        if modifiers:
-            return f"\x1b[1;{1 + modifiers}{_CURSOR[name]}".encode()
-        return f"\x1b{'O' if application else '['}{_CURSOR[name]}".encode()
-    if name in _FUNCTION:
-        return f"\x1b[1;{1 + modifiers}{_FUNCTION[name]}".encode() if modifiers else f"\x1bO{_FUNCTION[name]}".encode()
-    if name in _NUMBERED:
-        return f"\x1b[{_NUMBERED[name]}{f';{1 + modifiers}' if modifiers else ''}~".encode()
-    if (name, modifiers) == ("tab", 1):
-        return b"\x1b[Z"
+    if sequence := _sequence(name, modifiers, application):
+        return sequence.encode()
     sent = _letter(name, character, bool(modifiers & 4), bool(modifiers & 1))
     return (("\x1b" if modifiers & 2 and sent else "") + sent).encode()
+
+
+def _sequence(name: str, modifiers: int, application: bool) -> str:
+    """Of keys that are no characters; empty for others."""
+    final = _CURSOR.get(name) or _FUNCTION.get(name)
+    if final and modifiers:
+        return f"\x1b[1;{1 + modifiers}{final}"
+    if final:
+        return f"\x1b{'O' if application or name in _FUNCTION else '['}{final}"
+    if name in _NUMBERED:
+        return f"\x1b[{_NUMBERED[name]}{f';{1 + modifiers}' if modifiers else ''}~"
+    return "\x1b[Z" if (name, modifiers) == ("tab", 1) else ""
 
 
 def _letter(name: str, character: str | None, control: bool, shift: bool) -> str:

@@ -1,4 +1,4 @@
-"""Modes of a terminal's screen: the alternate one, for programs such as `less`, the cursor that was saved, and the size."""
+"""Modes of a terminal's screen: the alternate one, for `less` and others, the cursor that was saved, and the size."""
 
 from __future__ import annotations
 
