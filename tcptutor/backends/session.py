@@ -48,6 +48,8 @@ class Terminal:
         if self._over and self._arrived.empty():
             return b""
         data = await self._arrived.get()
+        while data and not self._arrived.empty():
+            data += self._arrived.get_nowait()
         self._waiting -= len(data)
         if self._waiting < _MOST:
             self._room.set()

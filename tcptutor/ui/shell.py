@@ -9,6 +9,12 @@ from typing import Protocol
 
 from tcptutor.ui.terminal.screen import TerminalScreen
 
+FLOOD, DRAWN_OF_IT = 32_768, 8192
+"""From so many bytes on that wait, only the last ones are drawn; of those before only looks and modes are obeyed.
+
+Nobody could read them, and all of them would be drawn before what a ^C leads to.
+"""
+
 SLICE = 1024
 """Bytes that are drawn at a time: a few milliseconds of work at most."""
 
@@ -72,6 +78,11 @@ class Shell:
     async def _follow(self) -> None:
         drawn = time.perf_counter()
         while data := await self._terminal.read():
+            # A program that has the screen for itself draws each cell once, and knows what it has drawn.
+            if len(data) > FLOOD and not self.screen.alternate:
+                cut = data.find(b"\n", len(data) - DRAWN_OF_IT) + 1 or len(data) - DRAWN_OF_IT
+                self.screen.skim(data[:cut])
+                data = data[cut:]
             for start in range(0, len(data), SLICE):
                 began = time.perf_counter()
                 if began - drawn > 2 * _BREATH:  # there was a pause

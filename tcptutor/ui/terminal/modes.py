@@ -24,6 +24,7 @@ class TwoScreens(CellScreen):
         self._saved: dict[bool, Savepoint] = {}
         """The cursor that was saved, of the usual and of the alternate screen."""
         super().__init__(columns, lines)
+        self.mode.add(WHEEL_IS_ARROWS)
 
     @property
     def alternate(self) -> bool:

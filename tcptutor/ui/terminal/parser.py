@@ -60,11 +60,13 @@ class Parser:
         self._string = ""
         """Of `_STRINGS`, while one goes on."""
 
-    def feed(self, data: bytes) -> None:
-        """Do what they say."""
+    def feed(self, data: bytes, *, skim: bool = False) -> None:
+        """Do what they say; `skim`: text and characters that only concern where it stands are left out."""
         text, self._rest = self._rest + self._decoder.decode(data), ""
         at, end = 0, len(text)
         while at < end:
+            if skim and not self._string and (at := text.find("\x1b", at)) < 0:
+                return
             if self._string:
                 at = self._skipped(text, at)
             elif found := _TEXT.match(text, at):

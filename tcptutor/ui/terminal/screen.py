@@ -49,6 +49,15 @@ class TerminalScreen(TwoScreens):
         """The program has written this."""
         self._parser.feed(data)
 
+    def skim(self, data: bytes) -> None:
+        """The program has written this, and nobody is to see it: looks and modes are afterwards as after `feed`."""
+        self._parser.feed(data, skim=True)
+        self.carriage_return()
+        self.linefeed()
+        self.draw(f"[{len(data)} bytes are not drawn]")
+        self.carriage_return()
+        self.linefeed()
+
     def answers(self) -> bytes:
         """What the terminal says to the program since the last call."""
         said = bytes(self._answers)
