@@ -120,7 +120,7 @@ class FakeLab:
         if self.session_waits is not None:
             await self.session_waits.wait()
         hands = self.hands = FakeSession(experiment, places.home())
-        await hands.session.begin()
+        await hands.session.begin(carry=True)
         try:
             yield hands.session, BY_HAND
         finally:
@@ -162,6 +162,11 @@ class FakeSession:
         """Those that were opened, by host."""
         self._by_number: dict[int, FakeShell] = {}
         self.tell(SessionState(experiment))
+
+    @property
+    def waiting(self) -> int:
+        """What the app has not taken yet."""
+        return self._events.qsize()
 
     def tell(self, event: Event) -> None:
         """The lab says so."""

@@ -15,7 +15,9 @@ from textual.pilot import Pilot
 from tcptutor.journal import Journal
 from tcptutor.lab.protocol import Finished, HomeFile, HomeFiles, SessionState
 from tcptutor.run import Fidelity, load
+from tcptutor.spec import build
 from tcptutor.ui.app import TutorApp
+from tcptutor.ui.widgets.bench.result import told
 
 from .fakes import FakeLab, FakeSession, recorded
 from .screen import keys, text, until, until_text
@@ -27,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("without_state")
 @asynccontextmanager
 async def on_page(make_app, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Pilot]:
     app: TutorApp = make_app("one-flow")
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.press("n")
         await until_text(pilot, "One lossy flow")
         yield pilot
@@ -117,7 +119,7 @@ async def test_hosts_are_tabs_and_the_last_shell_that_ends_ends_the_session(make
 async def test_the_shell_has_the_size_of_its_place(make_app, lab, size) -> None:
     async with opened(make_app, lab, size) as (pilot, hands):
         shell = hands.shells["h1"]
-        wanted = {(80, 24): (21, 80), (100, 24): (21, 56), (120, 40): (20, 67)}
+        wanted = {(80, 24): (21, 80), (100, 24): (21, 62), (120, 40): (20, 74)}
         await until(pilot, lambda: shell.size == wanted[size])
         beside = "One lossy flow" in text(pilot.app)
         assert beside == (size[0] >= 100), "where it is narrow it stands over the page"
@@ -127,7 +129,7 @@ async def test_the_shell_has_the_size_of_its_place(make_app, lab, size) -> None:
         await pilot.press("f6")
         await until_text(pilot, "h1:~#")
         await pilot.resize_terminal(140, 40)
-        await until(pilot, lambda: shell.size[1] > 67)
+        await until(pilot, lambda: shell.size[1] > 80)
 
 
 async def test_what_is_sent_is_drawn_and_explained_and_is_no_run_of_the_page(
@@ -145,7 +147,9 @@ async def test_what_is_sent_is_drawn_and_explained_and_is_no_run_of_the_page(
         hands.tell(SessionState(whole))
         hands.tell(Finished(tuple(run.flows), Fidelity(), 12.0))
         await until_text(pilot, "why: ")
-        await until_text(pilot, "✓ 12 s, started by hand")
+        await until_text(pilot, "measured 22.1 Mbit/s")
+        live = pilot.app.bench.session.live
+        assert "".join(text for text, _ in told(live)) == f"✓ 12 s, started by hand; kept as {live.run.id}"
         await pilot.press("f6")
         assert "The formula says" not in text(pilot.app), "what the page asks is about its own run"
     assert journal.page(*STEP).runs == 0
@@ -206,12 +210,39 @@ async def test_a_lab_that_takes_long_to_start_can_be_given_up(make_app, lab) -> 
 async def test_a_flood_is_read_in_bounded_pieces_and_keys_are_answered(make_app, lab) -> None:
     async with opened(make_app, lab) as (pilot, hands):
         for _ in range(200):
-            hands.shells["h1"].says(b"y\r\n" * 5000)
-        await until_text(pilot, "y\n")
+            hands.shells["h1"].says((b"y" * 60 + b"\r\n") * 250)
+        await until_text(pilot, "yyyy\n")
         await pilot.press("f6", "p")
         await until_text(pilot, "What cwnd is")
-        waiting = [each for each in hands._events._queue if type(each).__name__ == "Wrote"]
-        assert len(waiting) > 100, "what nobody has read waits in the lab"
+        await pilot.press("n", "f6")
+        hands.shells["h1"].says("\x1b[?2004hthe end")
+        await until_text(pilot, "the end")
+        screen = pilot.app.screen.terminal.pane.shell.screen
+        shown = [
+            "".join(text for text, _ in screen.row(0, back)).strip() for back in range(len(screen.history))
+        ]
+        assert any(line.endswith("bytes are not drawn]") for line in shown), "what is left out is said"
+
+
+async def test_what_nobody_reads_waits_in_the_lab(lab, tmp_path) -> None:
+    hands = FakeSession(build("by-hand", {"parameters": {}}), tmp_path)
+    await hands.session.begin()
+    terminal = hands.session.shell("h1")
+    assert await terminal.read() == b"h1:~# "
+    for _ in range(100):
+        hands.shells["h1"].says(b"y\r\n" * 5000)
+    await asyncio.sleep(0.1)
+    assert hands.waiting > 90
+    read = 0
+    while read < 100 * 15_000:
+        data = await terminal.read()
+        assert len(data) <= 2 * 65_536
+        read += len(data)
+    hands.shells["h1"].ends()
+    assert await terminal.read() == b""
+    for _ in range(100):
+        hands.shells["h1"].says(b"y\r\n" * 5000)
+    await hands.session.leave()
 
 
 async def test_what_scrolled_off_comes_back_with_the_wheel(make_app, lab) -> None:

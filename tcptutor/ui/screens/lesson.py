@@ -26,7 +26,7 @@ from tcptutor.ui.screens.lesson_answers import Answers
 from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, TYPED, TYPING
 from tcptutor.ui.screens.lesson_terminal import TerminalSide
 from tcptutor.ui.screens.side import Side
-from tcptutor.ui.screens.with_terminal import PANE, ScreenWithTerminal
+from tcptutor.ui.screens.with_terminal import ScreenWithTerminal, with_terminal
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.page.page import Page
@@ -153,10 +153,7 @@ class LessonScreen(ScreenWithTerminal):
         """Where the chart has the room, c leads back to the text."""
         there = {"chart": "text"} if self.has_class(CHART) else {}
         shown = tuple((ids, there.get(word, word)) for ids, word in self.FOOTER)
-        # The way into it is always shown, and it needs no other then.
-        return (
-            (PANE, *(each for each in shown if each[0] != "lesson.terminal")) if self.terminal_open else shown
-        )
+        return with_terminal(shown) if self.terminal_open else shown
 
     async def action_go(self, by: int) -> None:
         there = pages.neighbour(self.tutor.course, self.module, self.step, by)

@@ -17,8 +17,9 @@ from tcptutor.ui.screens.lesson_terminal import TerminalSide
 from tcptutor.ui.shell import Shell
 from tcptutor.ui.widgets.terminal.column import HostTabs
 
-IN_PANE, PANE = ("lesson.pane", "page"), ("lesson.pane", "terminal")
-HOSTS = ("lesson.host-before lesson.host-after", "host")
+_IN_PANE_FOOTER = (("lesson.pane", "page"), ("lesson.host-before lesson.host-after", "host"))
+_OPEN_FOOTER = (("lesson.pane", "terminal"), ("lesson.end-terminal", "ends it"))
+_NOT_WITH_IT = ("lesson.terminal", "lesson.run", "lesson.repeat")
 
 _IN_PANE = ("switch_pane", "turn_host")
 """What works while keys are the shell's."""
@@ -29,6 +30,11 @@ OPEN, CHART, SHELL = "-terminal", "-terminal-chart", "-terminal-shell"
 
 def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
     return Binding(keys, action, word, priority=True, id=id, tooltip=tooltip)
+
+
+def with_terminal(footer: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The entries of a page's footer while its terminal is open: the way into it first, which is always shown."""
+    return *_OPEN_FOOTER, *(each for each in footer if each[0] not in _NOT_WITH_IT)
 
 
 class ScreenWithTerminal(TutorScreen):
@@ -75,7 +81,7 @@ class ScreenWithTerminal(TutorScreen):
 
     def pane_keys(self) -> tuple[FooterKey, ...]:
         """What the footer offers while keys are the shell's."""
-        return keys.line(self, (IN_PANE, HOSTS))
+        return keys.line(self, _IN_PANE_FOOTER)
 
     async def action_terminal(self) -> None:
         if self.terminal is not None and self.terminal.open():

@@ -20,13 +20,16 @@ from tcptutor.ui.shell import Shell
 from tcptutor.ui.terminal import keys
 from tcptutor.ui.terminal.screen import StyledText
 
-BYTES_A_SECOND = 40_000
-"""What drawing may send to the real terminal, by `_cost`: an SSH line has room for it, and the app time."""
+BYTES_A_SECOND, AT_ONCE = 30_000, 8_000
+"""What drawing may send to the real terminal, by `_cost`: in the long run, and after a while without any.
+
+With a chart that is drawn beside it, it stays below 60 kB/s.
+"""
 
 _SHORTEST = 1 / 60
 """Seconds between two drawings: Textual draws no more often."""
 
-_LINE, _PIECE = 12, 30
+_LINE, _PIECE = 12, 44
 """Bytes that a line costs beside its text, and each change of its look."""
 
 _NAMES = {"brown": "yellow", "brightbrown": "bright_yellow"}
@@ -49,8 +52,10 @@ class TerminalPane(Widget, can_focus=True):
         self._back = 0
         """Lines that the view is scrolled into the history."""
         self._scrolled = 0
-        self._next = 0.0
-        """When it may be drawn again."""
+        self._next = self._last = 0.0
+        """When it may be drawn again, and when it was drawn."""
+        self._credit = float(AT_ONCE)
+        """Bytes that may be sent at once."""
         self._waiting: Timer | None = None
 
     @property
@@ -93,7 +98,9 @@ class TerminalPane(Widget, can_focus=True):
             if now is not None and now != old:
                 self.refresh(Region(0, y, self.content_size.width, 1))
                 cost += _cost(now)
-        self._next = time.monotonic() + max(_SHORTEST, cost / BYTES_A_SECOND)
+        now = time.monotonic()
+        self._credit = min(AT_ONCE, self._credit + (now - self._last) * BYTES_A_SECOND) - cost
+        self._last, self._next = now, now + max(_SHORTEST, -self._credit / BYTES_A_SECOND)
 
     def _row(self, y: int) -> Row:
         """A line of the view, with the cursor in it."""
