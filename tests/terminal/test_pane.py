@@ -37,9 +37,14 @@ def test_a_shell_is_opened_used_and_left(tutor: Tmux, mark: str, without_state: 
     # Completion, ^C, ^Z, the arrows, colours, the alternate screen.
     tutor.keys("cat ans", "Tab", "Enter")
     tutor.wait_for(r"cat answer\s*\n.*42\b.*\n.*cat answer\s*\n.*42\b")
-    tutor.keys("sleep 100", "Enter", "C-c")
-    tutor.wait_for(r"\^C")
-    tutor.keys("sleep 100", "Enter", "C-z")
+    # A key that interrupts throws away what was typed before it and not read.
+    tutor.keys("echo $((1 + 1)); sleep 100", "Enter")
+    tutor.wait_for(r"│\s*2\s*\n")
+    tutor.keys("C-c")
+    tutor.wait_for(r"\^C\s*\n.*h1:~#")
+    tutor.keys("echo $((2 + 1)); sleep 100", "Enter")
+    tutor.wait_for(r"│\s*3\s*\n")
+    tutor.keys("C-z")
     tutor.wait_for(r"Stopped")
     tutor.keys("Up", "Up", "Up", "Enter")
     tutor.wait_for(r"(?s)Stopped.*cat answer\s*\n.*42\b")
@@ -62,7 +67,7 @@ def test_a_shell_is_opened_used_and_left(tutor: Tmux, mark: str, without_state: 
     tutor.keys("F6")
     tutor.wait_for(r"F6 terminal")
     tutor.keys("T")
-    tutor.wait_for(r"t terminal", 30)
+    tutor.wait_for(r"t shell", 30)
     assert re.search(r"virtual clock · ready", tutor.screen)
     assert (without_state / "tcptutor" / "home" / "answer").read_text() == "42\n"
     tutor.keys("C-q")

@@ -204,7 +204,7 @@ async def test_a_lab_that_takes_long_to_start_can_be_given_up(make_app, lab) -> 
         await until_text(pilot, "the lab is starting for a terminal")
         await pilot.press("f6", "T")
         await until(pilot, lambda: not pilot.app.bench.session.going_on)
-        await until_text(pilot, "t terminal")
+        await until_text(pilot, "t shell")
 
 
 async def test_a_flood_is_read_in_bounded_pieces_and_keys_are_answered(make_app, lab) -> None:

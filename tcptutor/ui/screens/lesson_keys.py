@@ -90,10 +90,10 @@ FOOTER = (
     ("lesson.stop", "stop"),
     ("lesson.hint", "hint"),
     ("lesson.again", "again"),
-    ("lesson.terminal", "terminal"),
     ("lesson.chart", "chart"),
     ("lesson.turn", "view"),
     ("app.keys", "keys"),
+    ("lesson.terminal", "shell"),
     ("app.commands", "find"),
     ("lesson.home", "home"),
 )

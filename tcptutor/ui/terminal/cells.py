@@ -43,7 +43,7 @@ def _drawn(look: Char, character: str) -> Char:
     return look._replace(data=character)
 
 
-class CellScreen(pyte.Screen):
+class CellGrid(pyte.Screen):
     """What is on the screen, and what scrolled off it."""
 
     def __init__(self, columns: int, lines: int) -> None:

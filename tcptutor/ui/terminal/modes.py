@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyte import modes
 from pyte.screens import Cursor, Margins, Savepoint
 
-from tcptutor.ui.terminal.cells import BLANK, CellScreen, Row
+from tcptutor.ui.terminal.cells import BLANK, CellGrid, Row
 
 APPLICATION_KEYS, BRACKETED_PASTE = 1 << 5, 2004 << 5
 WHEEL_IS_ARROWS, SGR_MOUSE = 1007 << 5, 1006 << 5
@@ -15,7 +15,7 @@ _ALTERNATE, _CLEARED, _SAVED, _BOTH = 47, 1047, 1048, 1049
 _COLUMNS, _REVERSED = 3, 5
 
 
-class TwoScreens(CellScreen):
+class TwoScreens(CellGrid):
     """Two screens, of which one is shown."""
 
     def __init__(self, columns: int, lines: int) -> None:
