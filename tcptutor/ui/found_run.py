@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tcptutor.conduct import GrowingRun
+from tcptutor.errors import TutorError
 from tcptutor.lab.protocol import Event, RunFound, Samples, SessionState
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
@@ -20,8 +21,18 @@ from tcptutor.ui.messages import LiveEnded, RunMoved
 if TYPE_CHECKING:
     from textual.message import Message
 
+    from tcptutor.analysis import Expectation
+
 FIRST = 10.0
 """Seconds that the chart is for at first; twice as many each time that they are over."""
+
+
+async def _expectation(experiment: Experiment) -> Expectation | None:
+    """None for a path that somebody made by hand and no model speaks of."""
+    try:
+        return await reading.expectation(experiment)
+    except (TutorError, ArithmeticError, ValueError):
+        return None
 
 
 class FoundRun:
@@ -59,7 +70,7 @@ class FoundRun:
         live.run, live.state, live.phase = run, "ended", ""
         live.unsaved = self.growing.unsaved
         live.problem = "" if run.complete else run.note
-        live.expectation = await reading.expectation(run.experiment)
+        live.expectation = await _expectation(run.experiment)
         live.report = await reading.report(run)
         self._post(LiveEnded(live))
 
@@ -81,7 +92,7 @@ class FoundRun:
         self._expecting = asyncio.create_task(self._ask(self._lasting(self.growing.run.experiment)))
 
     async def _ask(self, experiment: Experiment) -> None:
-        expected = await reading.expectation(experiment)
+        expected = await _expectation(experiment)
         if self.live.going_on:
             self.live.expectation = expected
             self._post(RunMoved(self.live))

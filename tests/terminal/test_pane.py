@@ -53,14 +53,22 @@ def test_a_shell_is_opened_used_and_left(tutor: Tmux, mark: str, without_state: 
     tutor.keys("G")
     tutor.wait_for(r"row 200\b")
     tutor.keys("q")
-    tutor.wait_for(r"less\s*\n.*h1:~#")
-    tutor.keys("clear; tput lines; tput cols", "Enter")
-    lines, columns = tutor.wait_for(r"│\s*(\d+)\s*\n.*│\s*(\d+)\s*\n.*h1:~#").groups()
-    assert (int(lines) > 15, int(columns) > 70) == (True, True)
+    tutor.keys("clear; echo $((50 + 5))", "Enter")
+    tutor.wait_for(r"│\s*55\s*\n.*h1:~#")
+    tutor.keys("vi answer", "Enter")
+    tutor.wait_for(r"│\s*42\s*\n.*│\s*~\s*\n")
+    assert "55" not in tutor.screen
+    tutor.keys("o43", "Escape")
+    tutor.wait_for(r"- answer")
+    tutor.keys(":wq", "Enter")
+    tutor.wait_for(r"│\s*55\s*\n.*h1:~# vi answer")
+    tutor.keys("clear; stty size", "Enter")
+    size = tutor.wait_for(r"│\s*(\d+) (\d+)\s*\n.*h1:~#")
+    assert (int(size[1]) > 15, int(size[2]) > 70) == (True, True)
     tutor.resize(80, 24)
     tutor.wait_for(r"h1:~#")
-    tutor.keys("clear; tput cols", "Enter")
-    tutor.wait_for(r"\n80\s*\n")
+    tutor.keys("clear; stty size", "Enter")
+    tutor.wait_for(r"\n21 80\s*\n")
     # Another host, and the page.
     tutor.keys("F8")
     tutor.wait_for(r"h2:~#")
@@ -69,7 +77,7 @@ def test_a_shell_is_opened_used_and_left(tutor: Tmux, mark: str, without_state: 
     tutor.keys("T")
     tutor.wait_for(r"t shell", 30)
     assert re.search(r"virtual clock · ready", tutor.screen)
-    assert (without_state / "tcptutor" / "home" / "answer").read_text() == "42\n"
+    assert (without_state / "tcptutor" / "home" / "answer").read_text() == "42\n43\n"
     tutor.keys("C-q")
     assert leftovers.wait_until_none(mark, 15) == []
 

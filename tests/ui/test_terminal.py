@@ -170,7 +170,7 @@ async def test_a_run_of_the_page_and_a_terminal_exclude_each_other(make_app, lab
         await pilot.press("x", "y")
         await until_text(pilot, "▶ 3 of 22 s")
         await pilot.press("t")
-        await until_text(pilot, "Another page's run goes on: s stops it.")
+        await until_text(pilot, "A run goes on: s stops it")
         assert lab.hands is None
         await pilot.press("s")
         await until(pilot, lambda: lab.stopped == 1)

@@ -45,7 +45,9 @@ class TerminalSide:
         if self.is_open:
             return True
         experiment = next(iter(self.study.step.experiments), None)
-        if obstacle := self.bench.obstacle:
+        if self.bench.busy:
+            self._say("A run goes on: s stops it, then t opens a terminal.")
+        elif obstacle := self.bench.obstacle:
             self._say(obstacle)
         elif experiment is None:
             self._say("This page has no network: t opens a terminal on pages that run something.")
@@ -64,10 +66,10 @@ class TerminalSide:
     def show_host(self, host: str) -> None:
         """The shell on that host, opened if it is not."""
         self._host = host
-        self.show()
+        self.show(wanted=True)
 
-    def show(self) -> None:
-        """What the session is now."""
+    def show(self, wanted: bool = False) -> None:
+        """What the session is now. A shell is opened where one is `wanted`, and as the first one."""
         session = self.bench.session
         if not self.is_open or not self.widget.is_attached:
             return
@@ -75,7 +77,9 @@ class TerminalSide:
         lines, columns = (size.height, size.width) if size.height > 1 and size.width > 1 else _FIRST
         if not self._host and session.hosts:
             self._host = session.hosts[0]
-        shell = session.shell(self._host, lines, columns)
+        shell = session.shells.get(self._host)
+        if shell is None and (wanted or not session.shells):
+            shell = session.shell(self._host, lines, columns)
         text = (
             "the terminal ends ..." if session.stage == "ending" else "the lab is starting for a terminal ..."
         )
