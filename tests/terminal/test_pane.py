@@ -59,7 +59,7 @@ def test_a_shell_is_opened_used_and_left(tutor: Tmux, mark: str, without_state: 
     tutor.wait_for(r"│\s*42\s*\n.*│\s*~\s*\n")
     assert "55" not in tutor.screen
     tutor.keys("o43", "Escape")
-    tutor.wait_for(r"- answer")
+    tutor.wait_for(r"- answer \[Modified\]")
     tutor.keys(":wq", "Enter")
     tutor.wait_for(r"│\s*55\s*\n.*h1:~# vi answer")
     tutor.keys("clear; stty size", "Enter")

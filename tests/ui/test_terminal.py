@@ -13,7 +13,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from tcptutor.journal import Journal
-from tcptutor.lab.protocol import Finished, HomeFile, HomeFiles, SessionState
+from tcptutor.lab.protocol import Failed, Finished, HomeFile, HomeFiles, SessionState
 from tcptutor.run import Fidelity, load
 from tcptutor.spec import build
 from tcptutor.ui.app import TutorApp
@@ -195,6 +195,21 @@ async def test_what_cannot_be_opened_is_one_line(make_app, lab) -> None:
         await until_text(pilot, "What cwnd is")
         await pilot.press("t")
         await until_text(pilot, "This page has no network")
+
+
+async def test_a_lab_that_dies_under_it_is_one_line_and_the_next_is_fresh(make_app, lab, journal) -> None:
+    run = recorded(make_app("one-flow").course.modules[0].steps[1].experiments[0])
+    async with opened(make_app, lab) as (pilot, hands):
+        await hands.plays(run, 4.0)
+        await until_text(pilot, "▶ 4 s")
+        hands.tell(Failed("the guest ended: open it again"))
+        await until_text(pilot, "the guest ended: open it again")
+        await until(pilot, lambda: lab.sessions_left == 1)
+        (file,) = (journal.runs.folder or Path()).glob("*.tcprun")
+        assert not load(file).complete
+        await pilot.press("t")
+        await until(pilot, lambda: lab.hands is not hands and "h1" in lab.hands.shells)
+        await until_text(pilot, "h1:~#")
 
 
 async def test_a_lab_that_takes_long_to_start_can_be_given_up(make_app, lab) -> None:
