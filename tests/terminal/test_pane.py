@@ -67,7 +67,7 @@ def test_a_shell_is_opened_used_and_left(tutor: Tmux, mark: str, without_state: 
     assert (int(size[1]) > 15, int(size[2]) > 70) == (True, True)
     tutor.resize(80, 24)
     tutor.wait_for(r"h1:~#")
-    tutor.keys("clear; stty size", "Enter")
+    tutor.keys("until stty size | grep '21 80'; do sleep 0.2; done", "Enter")
     tutor.wait_for(r"\n21 80\s*\n")
     # Another host, and the page.
     tutor.keys("F8")
