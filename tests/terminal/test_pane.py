@@ -78,8 +78,6 @@ def test_a_shell_is_opened_used_and_left(tutor: Tmux, mark: str, without_state: 
     tutor.wait_for(r"t shell", 30)
     assert re.search(r"virtual clock · ready", tutor.screen)
     assert (without_state / "tcptutor" / "home" / "answer").read_text() == "42\n43\n"
-    tutor.keys("C-q")
-    tutor.wait_for(r"Pane is dead")
 
 
 def test_what_is_sent_is_drawn_and_kept_when_the_terminal_goes_away(
