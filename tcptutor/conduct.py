@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tcptutor.errors import JournalError, TutorError
 from tcptutor.lab.protocol import Event, Failed, Finished, RunFound
@@ -23,6 +24,9 @@ from tcptutor.run import Environment, Run
 from tcptutor.runs.recording import Recording
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
+
+if TYPE_CHECKING:
+    from tcptutor.backends.session import Session
 
 STOPPED = "stopped before the end"
 """Why a run that was cancelled is cut short, where nothing else is said."""
@@ -43,6 +47,13 @@ class LabLike(Protocol):
 
     def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
         """The events of one run, Ready first. Raises LabError or LabUnavailable. Closing it early stops the run."""
+        ...
+
+    def session(self, experiment: Experiment) -> AbstractAsyncContextManager[tuple[Session, Environment]]:
+        """The lab set up as `experiment` says, for work by hand, and where it is, while the block lasts.
+
+        Raises LabUnavailable, LabError or KernelLacks.
+        """
         ...
 
     def beside(self) -> LabLike | None:

@@ -19,7 +19,15 @@ from tcptutor.journal import Journal
 from tcptutor.ui import pages, palette
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
-from tcptutor.ui.messages import LabChanged, LiveEnded, RunMoved, SweepEnded, SweepMoved
+from tcptutor.ui.messages import (
+    LabChanged,
+    LiveEnded,
+    RunMoved,
+    SessionMoved,
+    ShellMoved,
+    SweepEnded,
+    SweepMoved,
+)
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
 
@@ -129,6 +137,14 @@ class TutorApp(Frame):
     def on_live_ended(self, message: LiveEnded) -> None:
         for screen in self._tutor_screens():
             screen.run_ended(message.live)
+
+    def on_session_moved(self, message: SessionMoved) -> None:
+        for screen in self._tutor_screens():
+            screen.session_moved(message)
+
+    def on_shell_moved(self, message: ShellMoved) -> None:
+        for screen in self._tutor_screens():
+            screen.shell_moved(message.shell)
 
     def on_sweep_moved(self, message: SweepMoved) -> None:
         if isinstance(self.screen, TutorScreen):

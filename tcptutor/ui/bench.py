@@ -1,4 +1,4 @@
-"""The bench: owns the lab and the one run or sweep that goes on. Knows no widgets; says what happens in messages."""
+"""The bench: owns the lab and the run, sweep or session that goes on. Knows no widgets; tells by messages."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tcptutor.spec import Experiment
 from tcptutor.ui import reading
 from tcptutor.ui.history import RunHistory
 from tcptutor.ui.lab import LabState
+from tcptutor.ui.lab_session import LabSession
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import LabChanged, LiveEnded, RunMoved, SweepEnded, SweepMoved
@@ -29,7 +30,7 @@ CLOSED = "tcptutor was closed"
 
 
 class Bench:
-    """One run at a time. `post` takes the messages; the app is behind it."""
+    """One thing at a time. `post` takes the messages; the app is behind it."""
 
     def __init__(self, lab: LabLike, journal: Journal, post: Callable[[Message], object]) -> None:
         self._lab, self._journal, self._post = lab, journal, post
@@ -43,10 +44,20 @@ class Bench:
         """The sweep that goes on, else the latest of this session."""
         self._sweeping: Sweeping | None = None
         self.history = RunHistory()
+        self.session = LabSession(lab, journal, post)
+        """The lab in the student's hands."""
 
     @property
     def busy(self) -> bool:
+        """Whether a run or a sweep goes on."""
         return self._running is not None and not self._running.done()
+
+    @property
+    def obstacle(self) -> str:
+        """Why no run, sweep or session can begin now, one line; empty when it can."""
+        if self.session.going_on:
+            return "A terminal is open on the network: T ends it."
+        return "Another page's run goes on: s stops it." if self.busy else ""
 
     async def warm(self) -> Environment:
         """Bring the lab up, once however many ask at the same time. Raises LabUnavailable."""
@@ -67,17 +78,22 @@ class Bench:
         return self._lab.environment or environment
 
     def start(self, module: str, step: str, experiment: Experiment) -> None:
-        """Run it in the background. Does nothing while another one goes on."""
-        if not self.busy:
+        """Run it in the background. Does nothing while something else goes on."""
+        if not self.obstacle:
             self._running = asyncio.create_task(self._run(module, step, experiment))
 
     def start_sweep(self, sweep: LiveSweep) -> None:
         """Run what is missing of it in the background. Does nothing while something else goes on."""
-        if not self.busy:
+        if not self.obstacle:
             self.sweep = sweep
             self._sweeping = Sweeping(sweep, self._journal, lambda: self._post(SweepMoved(sweep)))
             self._sweeping.stopped = STOPPED
             self._running = asyncio.create_task(self._sweep(sweep, self._sweeping))
+
+    def open_session(self, module: str, step: str, experiment: Experiment) -> None:
+        """Set the lab up for work by hand, in the background. Does nothing while something else goes on."""
+        if not self.obstacle:
+            self.session.open(module, step, experiment)
 
     def stop(self) -> None:
         """End the run or the sweep; what arrived is kept."""
@@ -93,7 +109,7 @@ class Bench:
         tasks = [task for task in (self._running, self._warming) if task is not None]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(self.session.close(), *tasks, return_exceptions=True)
         await self._lab.close()
 
     async def _sweep(self, sweep: LiveSweep, sweeping: Sweeping) -> None:

@@ -59,13 +59,16 @@ class Live:
     before: tuple[RunBefore, ...] = ()
     """The page's runs before this one, the oldest first."""
 
+    by_hand: bool = False
+    """Whether it came of what was typed into a shell: nothing that a page asks is about it."""
+
     unsaved: str = ""
     """Why the journal could not keep it, one line; empty when it is kept."""
 
     @property
     def repeatable(self) -> bool:
         """Whether a page is there to run it again from; a file's run has none."""
-        return bool(self.step)
+        return bool(self.step) and not self.by_hand
 
     @property
     def measuring(self) -> bool:
@@ -98,7 +101,8 @@ class Live:
         return f"{number}: {_beside(low, high)} to {high}, this one {_beside(units.rate(this), high)}"
 
     def is_of(self, module: str, step: str) -> bool:
-        return (self.module, self.step) == (module, step)
+        """Whether it is a run that the page itself made."""
+        return (self.module, self.step) == (module, step) and not self.by_hand
 
 
 def _beside(rate: str, other: str) -> str:

@@ -11,7 +11,19 @@ TYPING = (
     FooterKey((("Esc", "escape"),), "leaves the field"),
 )
 """Beside what Enter does."""
-TYPED = ("go", "run", "run_unpredicted", "stop", "hint", "again", "view", "turn", "digit")
+TYPED = (
+    "go",
+    "run",
+    "run_unpredicted",
+    "stop",
+    "hint",
+    "again",
+    "view",
+    "turn",
+    "digit",
+    "terminal",
+    "end_terminal",
+)
 """Their keys are letters, digits or arrows in a field."""
 
 
@@ -70,6 +82,7 @@ FOOTER = (
     ("lesson.chart", "chart"),
     ("lesson.turn", "view"),
     ("app.keys", "keys"),
+    ("lesson.terminal", "shell"),
     ("look.look", "look"),
     ("app.commands", "find"),
     ("lesson.home", "home"),
