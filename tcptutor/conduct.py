@@ -49,9 +49,12 @@ class LabLike(Protocol):
         """The events of one run, Ready first. Raises LabError or LabUnavailable. Closing it early stops the run."""
         ...
 
-    def session(self, experiment: Experiment) -> AbstractAsyncContextManager[tuple[Session, Environment]]:
+    def session(
+        self, experiment: Experiment, needs: Experiment | None = None
+    ) -> AbstractAsyncContextManager[tuple[Session, Environment]]:
         """The lab set up as `experiment` says, for work by hand, and where it is, while the block lasts.
 
+        needs: an experiment that the kernel has to be able to do as well, of what is to be set there by hand.
         Raises LabUnavailable, LabError or KernelLacks.
         """
         ...

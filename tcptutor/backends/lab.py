@@ -84,9 +84,9 @@ class Lab:
         needs: an experiment that the kernel has to be able to do as well, of what is to be set there by hand.
         Raises LabUnavailable, LabError or KernelLacks.
         """
-        from tcptutor.backends.choice import choose  # noqa: PLC0415
+        from tcptutor.backends.choice import choose_by_hand  # noqa: PLC0415
 
-        choice = await choose(needs or experiment, self._backend, "real")
+        choice = await choose_by_hand(experiment, self._backend, needs)
         try:
             environment = await choice.backend.open()
             environment = msgspec.structs.replace(environment, reason=choice.reason)

@@ -20,6 +20,7 @@ from tcptutor.ui import pages, palette
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
 from tcptutor.ui.messages import (
+    GoalsMoved,
     LabChanged,
     LiveEnded,
     RunMoved,
@@ -141,6 +142,10 @@ class TutorApp(Frame):
     def on_session_moved(self, message: SessionMoved) -> None:
         for screen in self._tutor_screens():
             screen.session_moved(message)
+
+    def on_goals_moved(self, message: GoalsMoved) -> None:  # noqa: ARG002
+        for screen in self._tutor_screens():
+            screen.goals_moved()
 
     def on_shell_moved(self, message: ShellMoved) -> None:
         for screen in self._tutor_screens():

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tcptutor.conduct import ConductedRun, LabLike
+from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.errors import JournalError, LabUnavailable, TutorError
 from tcptutor.journal import Journal
 from tcptutor.lab.protocol import Event, Phase, Ready, Samples
@@ -90,10 +91,12 @@ class Bench:
             self._sweeping.stopped = STOPPED
             self._running = asyncio.create_task(self._sweep(sweep, self._sweeping))
 
-    def open_session(self, module: str, step: str, experiment: Experiment) -> None:
+    def open_session(
+        self, module: str, step: str, experiment: Experiment, shell: ShellActivity | None = None
+    ) -> None:
         """Set the lab up for work by hand, in the background. Does nothing while something else goes on."""
         if not self.obstacle:
-            self.session.open(module, step, experiment)
+            self.session.open(module, step, experiment, shell)
 
     def stop(self) -> None:
         """End the run or the sweep; what arrived is kept."""

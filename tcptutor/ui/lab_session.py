@@ -11,13 +11,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from tcptutor.conduct import ConductedSession, LabLike
-from tcptutor.errors import TutorError
+from tcptutor.course.activities.shell import ShellActivity
+from tcptutor.course.goals.board import GoalBoard
+from tcptutor.course.record import Given, Response
+from tcptutor.errors import JournalError, TutorError
 from tcptutor.journal import Journal
+from tcptutor.journal.watched import WatchedGoals
 from tcptutor.lab.protocol import Event, SessionState
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment, host_names
 from tcptutor.ui.found_run import FoundRun
-from tcptutor.ui.messages import SessionMoved, ShellMoved
+from tcptutor.ui.messages import GoalsMoved, SessionMoved, ShellMoved
 from tcptutor.ui.shell import Shell
 
 if TYPE_CHECKING:
@@ -53,6 +57,10 @@ class LabSession:
         """Why it ended, one line; empty for one that the student ended."""
         self.left: tuple[str, ...] = ()
         """Files of `~` that were not kept: too large, or too many."""
+        self.goals: WatchedGoals | None = None
+        """Those of the page; None for a page without any."""
+        self._needs: Experiment | None = None
+        self._offered: tuple[str, ...] = ()
         self._session: Session | None = None
         self._run: FoundRun | None = None
         self._task: asyncio.Task[None] | None = None
@@ -70,17 +78,26 @@ class LabSession:
     @property
     def hosts(self) -> tuple[str, ...]:
         """Those that a shell can be opened on."""
-        return host_names(self.experiment.pairs) if self.experiment else ()
+        return self._offered or (host_names(self.experiment.pairs) if self.experiment else ())
 
     def is_of(self, module: str, step: str) -> bool:
         """Whether it goes on, and was opened on that page."""
         return self.going_on and self.page == (module, step)
 
-    def open(self, module: str, step: str, experiment: Experiment) -> None:
-        """Set the lab up in the background. Does nothing while one goes on."""
+    @property
+    def board(self) -> GoalBoard | None:
+        """How the goals of its page stand; None for a page without any."""
+        return self.goals.board if self.goals is not None else None
+
+    def open(
+        self, module: str, step: str, experiment: Experiment, shell: ShellActivity | None = None
+    ) -> None:
+        """Set the lab up in the background. Does nothing while one goes on. `shell`: what the page asks for there."""
         if self.going_on:
             return
         self.page, self.experiment = (module, step), experiment
+        self.goals = WatchedGoals(module, step, shell, self._record) if shell is not None else None
+        self._needs, self._offered = (shell.needs, shell.hosts) if shell is not None else (None, ())
         self.environment = self.state = self._run = None
         self.problem, self.left = "", ()
         self.shells, self._ended = {}, asyncio.Event()
@@ -94,7 +111,7 @@ class LabSession:
         if host not in self.shells:
             first = not self.shells
             terminal = self._session.shell(host, lines, columns)
-            self.shells[host] = Shell(host, terminal, lines, columns, self._shell_moved)
+            self.shells[host] = Shell(host, terminal, lines, columns, self._shell_moved, self._heard)
             if first:
                 self.shells[host].say(_GREETING)
         return self.shells[host]
@@ -114,6 +131,21 @@ class LabSession:
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
+    def _heard(self, host: str, data: bytes) -> None:
+        """A shell has shown something: what an error message means is told beside the goals."""
+        if self.goals is not None:
+            before = self.goals.board
+            if self.goals.printed(host, data) is not before:
+                self._post(GoalsMoved())
+
+    def _record(self, shell: ShellActivity, given: Given) -> None:
+        """In the journal, before anybody is told."""
+        module, step = self.page
+        try:
+            self._journal.respond(module, step, shell.id, Response(given, shell.mark(given).correct))
+        except JournalError as error:
+            self.problem = str(error)
+
     def _shell_moved(self, shell: Shell) -> None:
         if shell.over and self.shells.get(shell.host) is shell:
             del self.shells[shell.host]
@@ -125,7 +157,7 @@ class LabSession:
         assert self.experiment is not None
         self._post(SessionMoved())
         try:
-            async with self._lab.session(self.experiment) as (session, environment):
+            async with self._lab.session(self.experiment, self._needs) as (session, environment):
                 self._session, self.environment, self.stage = session, environment, "open"
                 await self._serve(session, environment)
         except TutorError as error:
@@ -138,6 +170,9 @@ class LabSession:
             for shell in self.shells.values():
                 shell.close()
             self._session, self.shells, self.stage = None, {}, "none"
+            if self.goals is not None:
+                self.goals.close()
+                self.goals = None
             self._post(SessionMoved())
 
     async def _serve(self, session: Session, environment: Environment) -> None:
@@ -162,6 +197,10 @@ class LabSession:
                 if isinstance(event, SessionState):
                     self.state = event
                 await self._note(conducted, event)
+                if self.goals is not None:
+                    before = self.goals.board
+                    if await self.goals.take(event, conducted) is not before:
+                        self._post(GoalsMoved())
                 self._post(SessionMoved(event))
         await self._settle(conducted)
 

@@ -67,6 +67,10 @@ class SessionMoved(Message):
         super().__init__()
 
 
+class GoalsMoved(Message):
+    """The goals of a page stand otherwise: the bench's session knows how."""
+
+
 class ShellMoved(Message):
     """A shell shows something else, or has ended. A newer one takes the place of one not yet handled."""
 

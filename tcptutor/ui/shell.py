@@ -46,13 +46,22 @@ class Shell:
     """One terminal. `screen` is what it shows; `moved` is called when that has changed, and when the shell ends."""
 
     def __init__(
-        self, host: str, terminal: TerminalLike, lines: int, columns: int, moved: Callable[[Shell], object]
+        self,
+        host: str,
+        terminal: TerminalLike,
+        lines: int,
+        columns: int,
+        moved: Callable[[Shell], object],
+        heard: Callable[[str, bytes], object] = lambda _host, _data: None,
     ) -> None:
+        """heard: called with the host and what its terminal has written."""
         self.host = host
         self.screen = TerminalScreen(columns, lines)
         self.over = False
         """Whether its shell has ended."""
-        self._terminal, self._moved = terminal, moved
+        self.spoke = False
+        """Whether it has shown anything yet: before that, what is typed stands there twice."""
+        self._terminal, self._moved, self._heard = terminal, moved, heard
         self._following = asyncio.create_task(self._follow())
 
     def write(self, data: bytes) -> None:
@@ -78,6 +87,8 @@ class Shell:
     async def _follow(self) -> None:
         drawn = time.perf_counter()
         while data := await self._terminal.read():
+            self.spoke = True
+            self._heard(self.host, data)
             # A program that has the screen for itself draws each cell once, and knows what it has drawn.
             if len(data) > FLOOD and not self.screen.alternate:
                 cut = data.find(b"\n", len(data) - DRAWN_OF_IT) + 1 or len(data) - DRAWN_OF_IT

@@ -280,6 +280,10 @@ class Study:
         """
         return self._journal.run_files(self.module.id, step or self.step.id)
 
+    def recall(self) -> None:
+        """Something of this page was recorded by another part of the program."""
+        self.record = self._store(lambda: self._journal.page(*self._key)) or self.record
+
     def ran(self, run: Run) -> None:
         """A run of this page has ended."""
         begun = msgspec.structs.replace(self.record, runs=self.record.runs + 1)

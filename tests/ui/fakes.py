@@ -114,7 +114,9 @@ class FakeLab:
             self.stopped += not ended
 
     @asynccontextmanager
-    async def session(self, experiment: Experiment) -> AsyncIterator[tuple[Session, Environment]]:
+    async def session(
+        self, experiment: Experiment, needs: Experiment | None = None
+    ) -> AsyncIterator[tuple[Session, Environment]]:
         if self.no_session:
             raise LabUnavailable(self.no_session)
         if self.session_waits is not None:

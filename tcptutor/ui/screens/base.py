@@ -112,6 +112,9 @@ class TutorScreen(Screen[None]):
     def session_moved(self, message: SessionMoved) -> None:  # noqa: ARG002
         self.show_lab()
 
+    def goals_moved(self) -> None:
+        """The goals of the page that is worked on stand otherwise."""
+
     def shell_moved(self, shell: Shell) -> None:
         """A shell shows something else, or has ended."""
 

@@ -102,8 +102,21 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         self._answers.restore()
         self._changed()
         self.to_page()
+        self.goals_moved()
         if self.terminal_open:
             self.run_worker(self.restore_terminal())
+
+    def goals_moved(self) -> None:
+        session = self.tutor.bench.session
+        box = self.shell_box
+        if session.board is None or box is None or not session.is_of(self.module.id, self.step.id):
+            return
+        box.show_board(session.board)
+        if self.terminal is not None:
+            self.terminal.goals_moved()
+        if session.board.done and self._study.record_of(box.activity).right is None:
+            self._study.recall()
+            self._changed()
 
     def fit(self, wide: bool, tall: bool) -> None:
         super().fit(wide, tall)

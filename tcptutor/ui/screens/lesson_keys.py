@@ -22,6 +22,7 @@ TYPED = (
     "turn",
     "digit",
     "terminal",
+    "copy_command",
     "end_terminal",
 )
 """Their keys are letters, digits or arrows in a field."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from textual.content import Content
 
 from tcptutor import units
+from tcptutor.course.activities.shell import ShownCommand
 from tcptutor.lab.protocol import SessionState
 from tcptutor.spec import Experiment
 from tcptutor.ui.bench import Bench
@@ -30,6 +31,8 @@ class TerminalSide:
         self._host = ""
         self._live: Live | None = None
         self._drawn: Experiment | None = None
+        self._command: ShownCommand | None = None
+        """To be typed as soon as its host's shell is there."""
 
     @property
     def pane(self) -> TerminalPane:
@@ -44,7 +47,8 @@ class TerminalSide:
         """The student asks for a terminal; whether one is there or on its way."""
         if self.is_open:
             return True
-        experiment = next(iter(self.study.step.experiments), None)
+        shell = self.study.step.shell
+        experiment = shell.experiment if shell is not None else next(iter(self.study.step.experiments), None)
         if self.bench.busy:
             self._say("A run goes on: s stops it, then t opens a terminal.")
         elif obstacle := self.bench.obstacle:
@@ -52,7 +56,7 @@ class TerminalSide:
         elif experiment is None:
             self._say("This page has no network: t opens a terminal on pages that run something.")
         else:
-            self.bench.open_session(self.study.module.id, self.study.step.id, experiment)
+            self.bench.open_session(self.study.module.id, self.study.step.id, experiment, shell)
             self._host = ""
         return self.is_open
 
@@ -62,6 +66,18 @@ class TerminalSide:
         if hosts:
             at = hosts.index(self._host) if self._host in hosts else 0
             self.show_host(hosts[(at + by) % len(hosts)])
+
+    def type(self, command: ShownCommand) -> None:
+        """Type it into the shell of its host, which is opened if it is not; it runs when the student says so."""
+        self._command = command
+        self.show_host(command.host)
+        self._type_command()
+
+    def _type_command(self) -> None:
+        command, shells = self._command, self.bench.session.shells
+        if command is not None and (shell := shells.get(command.host)) is not None and shell.spoke:
+            self._command = None
+            shell.write(command.run.encode())
 
     def show_host(self, host: str) -> None:
         """The shell on that host, opened if it is not."""
@@ -78,13 +94,14 @@ class TerminalSide:
         if not self._host and session.hosts:
             self._host = session.hosts[0]
         shell = session.shells.get(self._host)
-        if shell is None and (wanted or not session.shells):
+        if shell is None and (wanted or self._command is not None or not session.shells):
             shell = session.shell(self._host, lines, columns)
         text = (
             "the terminal ends ..." if session.stage == "ending" else "the lab is starting for a terminal ..."
         )
         self.pane.show(shell, "" if shell else text)
         self._show_chart()
+        self.widget.goals.show(session.board)
         self.show_tabs()
 
     def show_tabs(self) -> None:
@@ -112,7 +129,11 @@ class TerminalSide:
         if message.event is None or isinstance(message.event, SessionState):
             self.show()
 
+    def goals_moved(self) -> None:
+        self.widget.goals.show(self.bench.session.board)
+
     def shell_moved(self, shell: Shell) -> None:
+        self._type_command()
         if shell.over:
             if shell.host == self._host:
                 self._host = next(iter(self.bench.session.shells), "")

@@ -15,13 +15,18 @@ from tcptutor.ui.messages import SessionMoved
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.lesson_terminal import TerminalSide
 from tcptutor.ui.shell import Shell
+from tcptutor.ui.widgets.page.shell import ShellBox
 from tcptutor.ui.widgets.terminal.column import HostTabs
 
-_IN_PANE_FOOTER = (("lesson.pane", "page"), ("lesson.host-before lesson.host-after", "host"))
+_IN_PANE_FOOTER = (
+    ("lesson.pane", "page"),
+    ("lesson.host-before lesson.host-after", "host"),
+    ("lesson.type-command", "types the next command"),
+)
 _OPEN_FOOTER = (("lesson.pane", "terminal"), ("lesson.end-terminal", "ends it"))
 _NOT_WITH_IT = ("lesson.terminal", "lesson.run", "lesson.repeat")
 
-_IN_PANE = ("switch_pane", "turn_host")
+_IN_PANE = ("switch_pane", "turn_host", "type_command")
 """What works while keys are the shell's."""
 
 OPEN, CHART, SHELL = "-terminal", "-terminal-chart", "-terminal-shell"
@@ -46,6 +51,14 @@ class ScreenWithTerminal(TutorScreen):
         _key("f7", "turn_host(-1)", "host before", "lesson.host-before", "the shell of the host before"),
         _key("f8", "turn_host(1)", "next host", "lesson.host-after", "the shell of the next host"),
         _key(
+            "f9",
+            "type_command",
+            "type command",
+            "lesson.type-command",
+            "type the page's next command into the shell of its host; Enter there runs it",
+        ),
+        _key("y", "copy_command", "copy command", "lesson.copy-command", "copy the page's next command"),
+        _key(
             "T", "end_terminal", "end terminal", "lesson.end-terminal", "end the terminal; its runs are kept"
         ),
     ]
@@ -65,19 +78,18 @@ class ScreenWithTerminal(TutorScreen):
 
     def check_terminal(self, action: str) -> bool | None:
         """Whether a key that has to do with the terminal works now; None for other keys."""
+        commands = self.shell_box is not None and self.shell_box.command is not None
         if self.in_pane:
-            return action in _IN_PANE
-        match action:
-            case "terminal":
-                return self.terminal is not None
-            case "switch_pane":
-                return self.terminal_open
-            case "turn_host":
-                return False
-            case "end_terminal":
-                return self.tutor.bench.session.stage in ("starting", "open")
-            case _:
-                return None
+            return action in _IN_PANE and (commands or action != "type_command")
+        works = {
+            "type_command": commands,
+            "copy_command": commands,
+            "terminal": self.terminal is not None,
+            "switch_pane": self.terminal_open,
+            "turn_host": False,
+            "end_terminal": self.tutor.bench.session.stage in ("starting", "open"),
+        }
+        return works.get(action)
 
     def pane_keys(self) -> tuple[FooterKey, ...]:
         """What the footer offers while keys are the shell's."""
@@ -90,6 +102,26 @@ class ScreenWithTerminal(TutorScreen):
             self.lay_out()
             self.terminal.show()
             self._enter_pane()
+
+    @property
+    def shell_box(self) -> ShellBox | None:
+        """The page's goals and commands; None for a page without any."""
+        return next(iter(self.query(ShellBox)), None)
+
+    async def action_type_command(self) -> None:
+        box = self.shell_box
+        if box is None or box.command is None:
+            return
+        await self.action_terminal()
+        if self.terminal is not None and self.terminal_open:
+            self.terminal.type(box.command)
+            box.next_command()
+
+    def action_copy_command(self) -> None:
+        box = self.shell_box
+        if box is not None and box.command is not None:
+            self.app.copy_to_clipboard(box.command.run)
+            self.notify(f"copied: {box.command.run}", markup=False)
 
     def action_switch_pane(self) -> None:
         if self.in_pane:

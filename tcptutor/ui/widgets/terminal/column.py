@@ -1,4 +1,4 @@
-"""What stands beside the page while a terminal is open: the chart of what is sent, the hosts as tabs, and the pane."""
+"""What stands beside the page while a terminal is open: chart of what is sent, goals, hosts as tabs, and the pane."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
+from tcptutor.course.goals.board import GoalBoard
 from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.page.shell import near_misses, sign
+from tcptutor.ui.widgets.page.text import inline
 from tcptutor.ui.widgets.terminal.pane import TerminalPane
 
 
@@ -48,14 +51,37 @@ class HostTabs(Static):
         self.post_message(self.HostChosen(host))
 
 
+class GoalLines(Static):
+    """How the page's goals stand, where its text is out of sight: signs, the next one, and what is nearly right."""
+
+    def __init__(self) -> None:
+        super().__init__(classes="goals", markup=False)
+        self.display = False
+        self._board: GoalBoard | None = None
+
+    def show(self, board: GoalBoard | None) -> None:
+        """None for a page without goals."""
+        if board == self._board:
+            return
+        self._board, self.display = board, board is not None
+        if board is None:
+            return
+        signs = "".join(f" {number}{sign(goal)}" for number, goal in enumerate(board.goals, start=1))
+        due = next((goal.text for goal in board.goals if goal.due and not goal.ticked), "")
+        first = Content.assemble(("goals", "$text-muted"), (signs, "bold"), "  ", inline(due))
+        told = [Content("all goals are reached")] if board.done else near_misses(board)[:1]
+        self.update(Content("\n").join([first, *told]))
+
+
 class TerminalColumn(Vertical):
-    """Chart over tabs and pane; which of them there is room for the screen says by classes."""
+    """Chart, goals, tabs and pane; which of them there is room for the screen says by classes."""
 
     def __init__(self) -> None:
         super().__init__(classes="side terminal")
-        self.chart, self.tabs, self.pane = RunPanel(), HostTabs(), TerminalPane()
+        self.chart, self.goals, self.tabs, self.pane = RunPanel(), GoalLines(), HostTabs(), TerminalPane()
 
     def compose(self) -> ComposeResult:
         yield self.chart
+        yield self.goals
         yield self.tabs
         yield self.pane
