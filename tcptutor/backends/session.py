@@ -29,6 +29,12 @@ from tcptutor.spec import Experiment, host_names
 _MOST = 1 << 16
 """Bytes of a terminal's output that may wait to be read; then the lab waits."""
 
+_PATIENCE = 1.0
+"""Seconds without a reader after which a terminal is one that nobody reads."""
+
+_UNREAD = 16 << 20
+"""Bytes of a terminal that nobody reads which are kept: of a flood the first go."""
+
 _END = 5.0
 """Longest silence while what is still to come when a session ends is waited for, s."""
 
@@ -41,6 +47,7 @@ class Terminal:
         self._arrived: asyncio.Queue[bytes] = asyncio.Queue()
         self._waiting, self._room = 0, asyncio.Event()
         self._room.set()
+        self._is_read = True
         self._over = False
 
     async def read(self) -> bytes:
@@ -53,6 +60,7 @@ class Terminal:
         self._waiting -= len(data)
         if self._waiting < _MOST:
             self._room.set()
+        self._is_read = True
         return data
 
     def write(self, data: bytes) -> None:
@@ -77,14 +85,21 @@ class Terminal:
         if self._waiting >= _MOST:
             self._room.clear()
         self._arrived.put_nowait(data)
+        while self._waiting > _UNREAD:
+            self._waiting -= len(self._arrived.get_nowait())
 
     async def room(self) -> None:
         """For the session: wait until enough of it was read.
 
         What waits here is what a flood shows long after it was interrupted: it waits in the lab instead, whose
-        programs then write no faster than is read.
+        programs then write no faster than is read. Where nobody reads, nobody is waited for.
         """
-        await self._room.wait()
+        if self._is_read and not self._room.is_set():
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    await self._room.wait()
+            except TimeoutError:
+                self._is_read = False
 
     def let_go(self) -> None:
         """For the session, at its end: nobody waits for what is not read."""
@@ -95,8 +110,8 @@ class Terminal:
 class Session:
     """The lab in somebody's hands, until `leave`.
 
-    Iterating over it gives SessionState, RunFound, Samples and Finished as they come; it ends with the session and
-    raises LabError when the lab does. The backend that opened it takes down what is left.
+    Iterating over it gives SessionState, CommandEnded, RunFound, Samples and Finished as they come; it ends with the
+    session and raises LabError when the lab does. The backend that opened it takes down what is left.
     """
 
     def __init__(

@@ -135,7 +135,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
     async def take(self, event: events.Key | events.Paste) -> bool:
         if isinstance(self.focused, Entry):
             return await self.focused.take(event)
-        if isinstance(event, events.Paste):
+        if isinstance(event, events.Paste) and not self.in_pane:
             # A number that was pasted without having gone to the prediction.
             self._answers.pasted(event.text.strip().partition("\n")[0])
             return True
