@@ -12,17 +12,17 @@ from dataclasses import replace
 from tcptutor.errors import LabError, UsageError, unknown
 from tcptutor.lab import hosts, plan, shaping
 from tcptutor.lab.network import Host, Network
-from tcptutor.spec import ETHERNET_HEADER, Experiment, Path
+from tcptutor.spec import Experiment, Path
 
 Trap = Callable[[Network, Experiment], None]
 """Changes the network that was built, shaped and checked for the experiment. Raises LabError or KernelLacks."""
 
 _CAPPED = 32768
-"""Of a send buffer, bytes as the kernel counts them: some 16 kB of payload, whatever the path holds."""
+"""Of a send buffer, bytes as the kernel counts them. A write of 128 KiB still puts one piece of 64 KiB into it."""
 _BUCKET = 1000
 """Bytes that may leave at once: less than a full frame, and enough for a ping."""
-_PACKETS = 3
-"""Full packets for which the short buffer has room, and no more."""
+_LIMIT = 4000
+"""Of a buffer, bytes, by somebody who meant packets: room for two."""
 _LATE = 0.06
 """Delay of what comes back, s."""
 _LOST = 0.3
@@ -61,7 +61,7 @@ def _small_bucket(network: Network, experiment: Experiment) -> None:
 
 
 def _short_buffer(network: Network, experiment: Experiment) -> None:
-    _shaper(network, experiment, limit=_PACKETS * (experiment.hosts.mtu + ETHERNET_HEADER))
+    _shaper(network, experiment, limit=_LIMIT)
 
 
 def _shaper(network: Network, experiment: Experiment, **settings: int) -> None:
@@ -78,8 +78,8 @@ def _narrow_hop(network: Network, _: Experiment) -> None:
 
 
 def _super_packets(network: Network, _: Experiment) -> None:
-    for interface in network.interfaces:
-        hosts.offloads(interface, on=True)
+    """The sender's are enough: the qdiscs on the way take what it sends as it comes."""
+    hosts.offloads(network.senders[0].interface, on=True)
 
 
 def _duplicate_address(network: Network, _: Experiment) -> None:
