@@ -22,7 +22,7 @@ from tcptutor.lab.channel import Channel
 from tcptutor.lab.names import HostNames
 from tcptutor.lab.protocol import PORT_NAME, Event, Ready, Request
 from tcptutor.lab.ring import Ring, in_guest
-from tcptutor.lab.session import home
+from tcptutor.lab.session import bounds, home
 from tcptutor.spec import Experiment, Flows, Hosts
 from tcptutor.spec import Path as NetworkPath
 
@@ -57,7 +57,8 @@ _MODULES = (
 )
 
 
-_TCP_MEM = Path("/proc/sys/net/ipv4/tcp_mem")
+_IPV4 = Path("/proc/sys/net/ipv4")
+_TCP_MEM = _IPV4 / "tcp_mem"
 _USED = 512 << 20
 """What the start of a guest has used of its memory at one time or another, bytes; with room."""
 
@@ -71,6 +72,12 @@ def _port() -> int:
                 return os.open(f"/dev/{name.parent.name}", os.O_RDWR)
         time.sleep(0.05)
     raise SystemExit("no virtio port named tcptutor")
+
+
+def _allow_algorithms() -> None:
+    """Let every lab host make any algorithm its own, by `sysctl -w` as the manuals print it."""
+    known = (_IPV4 / "tcp_available_congestion_control").read_text()
+    (_IPV4 / "tcp_allowed_congestion_control").write_text(known)
 
 
 def _free() -> int:
@@ -105,6 +112,9 @@ def _zero_free_memory() -> None:
 _HOME_SIZE = "64m"
 """Of what is in `~`, for mount: what is carried out is less, and the rest of the memory is the experiments'."""
 
+_ROOM = {"tmp": "64m", "run": "16m", "var/tmp": "16m", "agent": "16m", "dev": "1m", "dev/shm": "16m"}
+"""Of what is in memory elsewhere: all of them full leave the experiments enough. iperf3 has a file in /tmp a stream."""
+
 _ETC = {
     "passwd": "root:x:0:0:root:/root:/bin/bash\ntcpdump:x:0:0::/:/bin/false\n",
     "group": "root:x:0:\n",
@@ -120,11 +130,17 @@ def _writable() -> None:
     shutil.copytree(etc, beside, symlinks=True)
     for name, text in _ETC.items():
         (beside / name).write_text(text)
+    for folder, size in _ROOM.items():
+        subprocess.run(["mount", "-o", f"remount,size={size}", f"/{folder}"], check=True)
     for mount in (
+        ["mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup"],
         ["mount", "--bind", str(beside), str(etc)],
         ["mount", "-t", "tmpfs", "-o", f"size={_HOME_SIZE},mode=700", "home", str(home.FOLDER)],
     ):
         subprocess.run(mount, check=True)
+    # What Debian's alternatives would link.
+    for name in ("iptables", "iptables-save"):
+        Path("/agent/bin", name).symlink_to("/usr/sbin/xtables-nft-multi")
 
 
 class _Guest(Channel):
@@ -162,12 +178,14 @@ def main() -> None:
     """`python -m tcptutor.lab.guest CLOCK`, started by the image's init."""
     clock = sys.argv[1]
     subprocess.run(["modprobe", "-qa", *_MODULES], check=False)
+    _allow_algorithms()
     port = _port()
     ring = in_guest()
     if ring is None:
         raise SystemExit("no shared memory: the guest has no way to answer")
     channel = _Guest(port, ring)
     _writable()
+    bounds.make()
     agent = Agent(channel, "guest", clock, names=HostNames())
     environment = agent.start()
     trial = Experiment(

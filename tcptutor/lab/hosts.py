@@ -18,6 +18,7 @@ from tcptutor.spec import Experiment
 
 _SIOCETHTOOL = 0x8946
 _SIOCGIFMTU, _SIOCSIFMTU = 0x8921, 0x8922
+_SIOCGIFFLAGS, _IFF_UP = 0x8913, 1
 # linux/ethtool.h: the commands that read and set one offload each.
 _OFFLOADS = {"tso": (0x1E, 0x1F), "gso": (0x23, 0x24), "gro": (0x2B, 0x2C)}
 
@@ -87,6 +88,12 @@ def mtu(interface: Interface) -> int:
     """What `interface` takes, bytes of an IP packet."""
     with _asking(interface) as ask:
         return int(struct.unpack_from("i", ask(_SIOCGIFMTU, b""), 16)[0])
+
+
+def is_up(interface: Interface) -> bool:
+    """Whether somebody has brought it up."""
+    with _asking(interface) as ask:
+        return bool(struct.unpack_from("h", ask(_SIOCGIFFLAGS, b""), 16)[0] & _IFF_UP)
 
 
 class Firewall:

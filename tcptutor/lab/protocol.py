@@ -22,7 +22,7 @@ from tcptutor.run import (
     UdpResult,
     UdpSample,
 )
-from tcptutor.spec import Experiment
+from tcptutor.spec import Experiment, Path
 
 VERSION = 4
 """Hello, RunExperiment, OpenSession and Ready carry it; the other messages follow one of these."""
@@ -207,17 +207,38 @@ class InterfaceState(msgspec.Struct, frozen=True):
     """Such as s1-eth2."""
     qdiscs: tuple[QdiscSettings, ...] = ()
     """From the root down; empty where packets do not wait."""
+    mtu: int = 1500
+    """Largest IP packet, bytes."""
+    up: bool = True
+    offloads: tuple[str, ...] = ()
+    """Those of tso, gso and gro that are on."""
+    addresses: tuple[str, ...] = ()
+    """IPv4, such as 10.0.0.1/8."""
 
 
 class SysctlChange(msgspec.Struct, frozen=True):
-    """A `net.ipv4.tcp_*` setting that is not what it was when the session began."""
+    """A setting, `net.ipv4.tcp_*` and a few others, that is not what it was when the session began."""
 
     host: str
     """The switches s1 and s2 have theirs in common."""
     name: str
-    """From `tcp_` on."""
+    """Its last part, such as tcp_sack."""
     before: str
     now: str
+
+
+class HostState(msgspec.Struct, frozen=True):
+    """A host, or a switch, as its kernel holds it now. The switches s1 and s2 have all of it in common."""
+
+    name: str
+    sysctls: dict[str, str] = {}
+    """Those that a session tells of as they are, by the last part of their names; without those it does not have."""
+    listening: tuple[int, ...] = ()
+    """TCP ports on which something waits for connections, in order."""
+    echo_replies: int = 0
+    """Answers to its pings that have come since the session began."""
+    filtered: int = 0
+    """IP packets that have come to it since then and that its own rules (iptables, nft) kept from its programs."""
 
 
 class SessionState(msgspec.Struct, frozen=True, tag="seen"):
@@ -231,6 +252,25 @@ class SessionState(msgspec.Struct, frozen=True, tag="seen"):
     interfaces: tuple[InterfaceState, ...] = ()
     """Every interface of the network, switches' bridges included."""
     sysctls: tuple[SysctlChange, ...] = ()
+    path: Path | None = None
+    """As it is at this moment, in all its properties; a run's `experiment.path` is that of its begin."""
+    hosts: tuple[HostState, ...] = ()
+    """Hosts, then switches."""
+
+
+class CommandEnded(msgspec.Struct, frozen=True, tag="command"):
+    """A line that was typed at the prompt of a lab host's shell has been done or refused.
+
+    The shell itself says so: it explains, and proves nothing. Of very many at once some are not told.
+    """
+
+    terminal: int
+    host: str
+    """Where it was typed: `h2` in a terminal of h1 leads to h2."""
+    command: str
+    """The line, its beginning where it is very long."""
+    status: int
+    """Its exit code; 0 is success."""
 
 
 class RunFound(msgspec.Struct, frozen=True, tag="found"):
@@ -251,6 +291,7 @@ Event: TypeAlias = (
     | Failed
     | Wrote
     | SessionState
+    | CommandEnded
     | RunFound
     | HomeFile
     | HomeFiles

@@ -1,8 +1,8 @@
 """Netlink as the lab speaks it: the TCP state of connections, queue disciplines and what waits in them, links."""
 
 from tcptutor.lab.netlink.messages import NetlinkError
-from tcptutor.lab.netlink.route import ROOT, Length, QdiscState, QueueLength, Route
-from tcptutor.lab.netlink.tcp import AT, Address, Connection, SockDiag, TcpInfo, tcp_request
+from tcptutor.lab.netlink.route import ROOT, Length, LinkNews, QdiscState, QueueLength, Route
+from tcptutor.lab.netlink.tcp import AT, Address, Connection, Listeners, SockDiag, TcpInfo, tcp_request
 
 __all__ = [
     "AT",
@@ -10,6 +10,8 @@ __all__ = [
     "Address",
     "Connection",
     "Length",
+    "LinkNews",
+    "Listeners",
     "NetlinkError",
     "QdiscState",
     "QueueLength",

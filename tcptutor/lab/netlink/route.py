@@ -46,6 +46,12 @@ _STATS = struct.Struct("=QIIIIIII")
 _BASIC, _QUEUE = struct.Struct("=QI"), struct.Struct("=5I")
 _IN_TCMSG, _AFTER_TCMSG = HEADER.size, HEADER.size + _TCMSG.size
 _EVERY_QDISC = compose(_RTM_GETQDISC, DUMP, _TCMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0))
+_RTM_GETADDR, _IFADDRMSG, _IFA_LOCAL = 22, struct.Struct("=BBBBi"), 2
+_EVERY_ADDRESS = compose(_RTM_GETADDR, DUMP, _IFADDRMSG.pack(socket.AF_INET, 0, 0, 0, 0))
+_LINKS, _ADDRESSES = 0x1, 0x10
+"""Groups of those to whom the kernel tells changes of links and of IPv4 addresses."""
+_NEWS_AT_ONCE = 100
+"""Messages that are taken at once: a loop of commands can send them faster than they are read."""
 _LONGEST = 16384
 _NOQUEUE = b"noqueue\0"
 _IFF_UP = 1
@@ -136,6 +142,16 @@ class Route(NetlinkSocket):
             found.setdefault(index, []).append(one)
         return found
 
+    def addresses(self) -> dict[int, list[str]]:
+        """IPv4 addresses with the bits of their networks, such as 10.0.0.1/8, by the number of the interface."""
+        found: dict[int, list[str]] = {}
+        for message in self._all(_EVERY_ADDRESS):
+            _, bits, _, _, index = _IFADDRMSG.unpack_from(message, HEADER.size)
+            for kind, at, size in attributes(message, HEADER.size + _IFADDRMSG.size, len(message)):
+                if kind == _IFA_LOCAL:
+                    found.setdefault(index, []).append(f"{socket.inet_ntoa(message[at : at + size])}/{bits}")
+        return found
+
     def add(self, index: int, handle: int, parent: int, qdisc: Qdisc) -> None:
         """Put a discipline there. Raises NetlinkError; its code is ENOENT when the kernel has no such kind."""
         self._put(CREATE | EXCLUSIVE, index, handle, parent, qdisc)
@@ -180,6 +196,30 @@ def _end_of_settings(message: bytes) -> int:
             # Of other kinds it may hold what was counted, as of htb.
             end = offset + size
     return end
+
+
+class LinkNews(NetlinkSocket):
+    """Is told when an interface of one namespace, or an address there, is another one."""
+
+    _PROTOCOL = socket.NETLINK_ROUTE
+
+    def __init__(self, pid: int | None) -> None:
+        super().__init__(pid)
+        self._socket.bind((0, _LINKS | _ADDRESSES))
+        self._socket.setblocking(False)
+
+    def came(self) -> bool:
+        """Whether anything was told since the last call; what it was has to be asked."""
+        told = False
+        for _ in range(_NEWS_AT_ONCE):
+            try:
+                self._receive(_LONGEST)
+            except BlockingIOError:
+                break
+            except OSError:  # more was told than there was room for
+                return True
+            told = True
+        return told
 
 
 class QueueLength(Route):

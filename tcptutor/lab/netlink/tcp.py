@@ -27,11 +27,13 @@ from tcptutor.lab.netlink.messages import (
 )
 from tcptutor.lab.network import Host
 
-_SOCK_DIAG, _SOCK_DIAG_BY_FAMILY = 4, 20
+_SOCK_DIAG, _TCPDIAG_GETSOCK, _SOCK_DIAG_BY_FAMILY = 4, 18, 20
 _INET_DIAG_INFO, _INET_DIAG_CONG = 2, 4
 _ESTABLISHED = 1 << 1
 _WITH_DATA = _ESTABLISHED | 1 << 4 | 1 << 8
 """Established, and the states in which only one side has ended (FIN_WAIT1, CLOSE_WAIT)."""
+_LISTENING = 1 << 10
+_PORT = struct.Struct("!H")
 _DIAG_REQUEST = struct.Struct("=BBBBI")
 _ADDRESSES = struct.Struct("!HH4s12x4s12x")
 _NO_COOKIE = b"\xff" * 8
@@ -118,6 +120,12 @@ _EVERY_CONNECTION = compose(
 )
 
 
+# The older request: it knows no families, so that its answer has the IPv6 sockets that serve IPv4 as well.
+_EVERY_LISTENER = compose(
+    _TCPDIAG_GETSOCK, DUMP, struct.pack("=BBBB48xII", socket.AF_INET, 0, 0, 0, _LISTENING, 0)
+)
+
+
 class SockDiag(NetlinkSocket):
     """Asks for the TCP state of a lab host's connections."""
 
@@ -182,6 +190,17 @@ class SockDiag(NetlinkSocket):
                 self._last = offset - ATTRIBUTE.size
                 return data, offset, size
         return None
+
+
+class Listeners(NetlinkSocket):
+    """Asks for the TCP ports of a host on which something waits for connections."""
+
+    _PROTOCOL = _SOCK_DIAG
+
+    def ports(self) -> tuple[int, ...]:
+        """In order. Raises LabError when the kernel does not answer."""
+        found = {int(_PORT.unpack_from(message, _IN_DIAG)[0]) for message in self._all(_EVERY_LISTENER)}
+        return tuple(sorted(found))
 
 
 def _connection(message: bytes) -> Connection:

@@ -30,12 +30,15 @@ from tcptutor.lab.protocol import (
     Wrote,
 )
 from tcptutor.lab.session import home
+from tcptutor.lab.session.bounds import Bounds
+from tcptutor.lab.session.commands import Commands
 from tcptutor.lab.session.datagrams import Datagrams
 from tcptutor.lab.session.finder import Finder
 from tcptutor.lab.session.state import KernelState
 from tcptutor.lab.session.terminal import PseudoTerminal
 from tcptutor.lab.session.unplanned import UnplannedRun
 from tcptutor.run import Environment
+from tcptutor.spec import host_names
 
 _LOOK = 0.05
 """How often to look for new flows, s: about the first round trips of a flow that nobody announced."""
@@ -70,6 +73,7 @@ class SessionServer:
         self._terminals: dict[int, PseudoTerminal] = {}
         self._home = Path(request.home) if request.home else home.FOLDER
         self._run: UnplannedRun | None = None
+        self._commands, self._bounds = Commands(), Bounds()
         self._finder: Finder
         self._datagrams: Datagrams
         self._state: KernelState
@@ -107,6 +111,7 @@ class SessionServer:
         self._finder.close()
         self._datagrams.close()
         self._state.close()
+        self._commands.close()
 
     def _close_terminals(self) -> None:
         while self._terminals:
@@ -114,7 +119,8 @@ class SessionServer:
 
     def _loop(self) -> None:
         look = look_at_state = 0.0
-        while not self._channel.closed:
+        overrun = ""
+        while not self._channel.closed and not (overrun := self._bounds.overrun()):
             now = time.monotonic()
             if now >= look_at_state:
                 look_at_state = now + _LOOK_AT_STATE
@@ -122,6 +128,7 @@ class SessionServer:
             if now >= look:
                 look = now + _LOOK
                 self._find()
+                self._tell_commands()
             if self._run is not None and now >= self._run.due and not self._run.sample():
                 self._finish(complete=True)
             due = min(look, self._run.due) if self._run is not None else look
@@ -133,7 +140,7 @@ class SessionServer:
         if not self._request.home:
             for piece in home.pieces(self._home):
                 self._channel.send(piece)
-        self._channel.send(SessionEnded())
+        self._channel.send(Failed(overrun) if overrun else SessionEnded())
 
     def _wait(self, seconds: float) -> bool:
         """Do what comes in that time at most; false when it is time to end."""
@@ -158,6 +165,10 @@ class SessionServer:
             else:
                 self._tell_state()
 
+    def _tell_commands(self) -> None:
+        for one in self._commands.look(host_names(self._network.pairs)):
+            self._channel.send(one)
+
     def _tell_state(self) -> None:
         sender, receiver = self._network.senders[0], self._network.receivers[0]
         self._channel.send(self._state.report(self._state.experiment(self._state.path(), sender, receiver)))
@@ -166,9 +177,11 @@ class SessionServer:
         match request:
             case Stop():
                 return False
-            case OpenTerminal(terminal=number, host=host, rows=rows, columns=columns):
+            case OpenTerminal(terminal=number):
                 try:
-                    self._terminals[number] = PseudoTerminal(self._network, host, rows, columns, self._home)
+                    self._terminals[number] = PseudoTerminal(
+                        self._network, request, self._home, self._commands.writing
+                    )
                 except TutorError as error:
                     self._channel.send(Wrote(number, f"{error}\r\n".encode()))
                     self._channel.send(Wrote(number, b""))

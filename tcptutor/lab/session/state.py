@@ -1,38 +1,28 @@
-"""The lab as the kernel holds it while somebody's hands are on it: every interface's disciplines, every host's sysctls.
+"""The lab as the kernel holds it while somebody's hands are on it: every interface, every host.
 
-One dump a namespace says whether any discipline is another one; sysctls are files that tell when they are written.
+One dump a namespace says whether any discipline is another one; sysctls are files that tell when they are written, and
+of interfaces the kernel tells by itself.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import itertools
 import math
-import os
-import struct
 from collections.abc import Iterable, Iterator
-from pathlib import Path as File
 from typing import Any
 
 import msgspec
 
-from tcptutor.lab import hosts, shaping
+from tcptutor.lab import shaping
 from tcptutor.lab.fidelity import Counted
 from tcptutor.lab.netlink import ROOT, QdiscState, Route
-from tcptutor.lab.network import Host, Interface, Network, network_of
-from tcptutor.lab.protocol import InterfaceState, QdiscSettings, SessionState, SysctlChange
+from tcptutor.lab.network import Host, Interface, Network
+from tcptutor.lab.protocol import HostState, QdiscSettings, SessionState, SysctlChange
+from tcptutor.lab.session.links import Links
+from tcptutor.lab.session.sysctls import TOLD, Sysctls
+from tcptutor.lab.session.tallies import Tallies
 from tcptutor.spec import Change, Experiment, Path
 
-_libc = ctypes.CDLL(None)
-_EVENT = struct.Struct("iIII")
-_IN_MODIFY = 2
-"""sys/inotify.h"""
-_SYSCTLS = File("/proc/sys/net/ipv4")
-_NOT_SETTINGS = ("available", "allowed", "key", "mem_")
-"""Parts of the names of those that tell instead of set, or are a secret."""
-_IN_TURN = 4
-"""Sysctls that a look reads even if nothing says that they were written."""
 _FOLLOWED = ("rate", "delay", "jitter", "loss", "queue")
 """What of a path has a change at a given second."""
 _BASE_UNITS = {
@@ -48,69 +38,6 @@ _UNLIMITED = 0xFFFFFFFF
 """What fq has for a flow without a bound."""
 
 
-class _Sysctls:
-    """The `net.ipv4.tcp_*` settings of several namespaces: open files that tell when they are written. `close` it."""
-
-    def __init__(self, namespaces: dict[str, int | None]) -> None:
-        """`namespaces`: for the name of each, a process that is in it."""
-        self._inotify = _libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._files: dict[int, tuple[str, str, int]] = {}
-        for where, pid in namespaces.items():
-            with network_of(pid):
-                for file in sorted(_SYSCTLS.glob("tcp_*")):
-                    if not any(part in file.name for part in _NOT_SETTINGS):
-                        with contextlib.suppress(OSError):
-                            self._open(where, file)
-        self._before = {(where, name): _text(one) for where, name, one in self._files.values()}
-        self._now = dict(self._before)
-        self._turn = itertools.cycle(tuple(self._files))
-
-    def _open(self, where: str, file: File) -> None:
-        one = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-        # While it is open, who opens it there gets the same inode.
-        watch = _libc.inotify_add_watch(self._inotify, f"/proc/self/fd/{one}".encode(), _IN_MODIFY)
-        self._files[watch if watch >= 0 else -one] = (where, file.name, one)
-
-    def look(self) -> bool:
-        """Whether one is another. Read are those that were written, and a few in turn: another /proc tells nothing."""
-        return self._read([*self._written(), *itertools.islice(self._turn, _IN_TURN)])
-
-    def read_all(self) -> None:
-        self._read(self._files)
-
-    def _written(self) -> list[int]:
-        try:
-            data = os.read(self._inotify, 1 << 16)
-        except OSError:
-            return []
-        # Those of single files have no name, so all are of one length; that of an overflow is of no file.
-        return [watch for watch, *_ in _EVENT.iter_unpack(data) if watch in self._files]
-
-    def _read(self, watches: Iterable[int]) -> bool:
-        found = {(where, name): _text(file) for where, name, file in map(self._files.__getitem__, watches)}
-        changed = any(self._now[one] != value for one, value in found.items())
-        self._now |= found
-        return changed
-
-    def changed(self, where: str) -> dict[str, tuple[str, str]]:
-        """What it was at first and what it is, by name, of those in that namespace that differ."""
-        return {
-            name: (self._before[there, name], now)
-            for (there, name), now in self._now.items()
-            if there == where and self._before[there, name] != now
-        }
-
-    def close(self) -> None:
-        for _, _, file in self._files.values():
-            os.close(file)
-        if self._inotify >= 0:
-            os.close(self._inotify)
-
-
-def _text(file: int) -> str:
-    return " ".join(os.pread(file, 4096, 0).decode(errors="replace").split())
-
-
 class KernelState:
     """The experiment that was asked for, and what has become of it. Owns sockets and files; `close` it."""
 
@@ -122,11 +49,13 @@ class KernelState:
         }
         self._routes = {pid: Route(pid) for pid in self._interfaces}
         switches = [bridge.name for bridge in network.bridges]
-        self._sysctls = _Sysctls({host.name: host.pid for host in network.hosts} | {switches[0]: None})
+        self._sysctls = Sysctls({host.name: host.pid for host in network.hosts} | {switches[0]: None})
         self._namespaces = {host.name: host.name for host in network.hosts} | dict.fromkeys(
             switches, switches[0]
         )
-        """Whose sysctls each host and switch has."""
+        """In whose namespace each host and switch is."""
+        self._links = Links(self._interfaces)
+        self._tallies = Tallies({host.name: host.pid for host in network.hosts})
         self._qdiscs: dict[Interface, list[QdiscState]] = {}
         self.counted: Counted = {}
         """Of every interface, as it was when all was last read or a discipline was found to be another."""
@@ -139,11 +68,13 @@ class KernelState:
         for route in self._routes.values():
             route.close()
         self._sysctls.close()
+        self._links.close()
+        self._tallies.close()
 
     def look(self) -> bool:
-        """Whether a discipline or a sysctl is another than at the last look."""
-        sysctls = self._sysctls.look()
-        return self._look_at_qdiscs() or sysctls
+        """Whether anything of it is another than at the last look."""
+        # All of them look: each has its own last look.
+        return any([self._sysctls.look(), self._links.look(), self._tallies.look(), self._look_at_qdiscs()])
 
     def _look_at_qdiscs(self) -> bool:
         changed = [pid for pid, route in self._routes.items() if route.look()]
@@ -190,16 +121,17 @@ class KernelState:
         own = msgspec.structs.replace(
             own,
             maxrate=own.maxrate if paced == self._paced_at_first.get(sender.name) else paced,
-            mtu=hosts.mtu(sender.interface),
-            offloads=any(hosts.offloads(sender.interface).values()),
-            sysctls=own.sysctls | {name: now for name, (_, now) in changed.items()},
+            mtu=self._links.held[sender.interface].mtu,
+            offloads=bool(self._links.held[sender.interface].offloads),
+            sysctls=own.sysctls
+            | {name: now for name, (_, now) in changed.items() if name.startswith("tcp_")},
         )
         return msgspec.structs.replace(self._asked, path=path, hosts=own)
 
-    def report(self, experiment: Experiment) -> SessionState:
-        """All of it, beside what it is in the terms of an experiment."""
+    def report(self, experiment: Experiment, pair: int = 0) -> SessionState:
+        """All of it, beside what it is in the terms of an experiment, and the path of `pair` as it is now."""
         interfaces = tuple(
-            InterfaceState(interface.name, tuple(_in_base_units(one) for one in _in_order(there)))
+            self._links.held[interface].state(tuple(_in_base_units(one) for one in _in_order(there)))
             for interface, there in self._qdiscs.items()
         )
         sysctls = tuple(
@@ -207,7 +139,11 @@ class KernelState:
             for host, where in self._namespaces.items()
             for name, values in self._sysctls.changed(where).items()
         )
-        return SessionState(experiment, interfaces, sysctls)
+        hosts = tuple(self._host(name, where) for name, where in self._namespaces.items())
+        return SessionState(experiment, interfaces, sysctls, self.path(pair), hosts)
+
+    def _host(self, name: str, where: str) -> HostState:
+        return HostState(name, self._sysctls.now(where, TOLD), *self._tallies.of(where))
 
 
 def _in_order(found: list[QdiscState]) -> Iterator[QdiscState]:

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from tcptutor.errors import LabError, UsageError
 from tcptutor.lab.network import Network
+from tcptutor.lab.protocol import OpenTerminal
+from tcptutor.lab.session import bounds, commands
 from tcptutor.spec import host_names
 
 _AT_ONCE = 16384
@@ -23,10 +25,9 @@ _AT_ONCE = 16384
 _RC = r"""
 PS1='\[\e[1m\]'$TCPTUTOR_HOST'\[\e[0m\]:\w# '
 HISTFILE=~/.bash_history
-HISTCONTROL=ignoreboth
+# Not ignorespace: a command is told as the history's last line.
+HISTCONTROL=ignoredups
 shopt -s histappend
-# Bash forgets the history of a shell that is hung up while a command runs.
-PROMPT_COMMAND='history -a'
 cd 2> /dev/null
 # The manuals write sudo; whoever types here is root already, in the lab and nowhere else.
 sudo() { "$@"; }
@@ -45,7 +46,7 @@ _on() {
 
 def _startup(network: Network) -> tuple[str, dict[str, str]]:
     """The commands that lead to each host, and each host's address as a variable of its name."""
-    lines = [_RC]
+    lines = [commands.TELL, _RC]
     for name in host_names(network.pairs):
         lines.append(f'{name}() {{ _on {name} "mnexec -a {network.process(name)}" "$@"; }}')
     addresses = {host.name: host.address for host in network.hosts}
@@ -53,7 +54,8 @@ def _startup(network: Network) -> tuple[str, dict[str, str]]:
 
 
 def _own_terminal() -> None:
-    """Job control needs a terminal of the session's own; and what runs there has the usual priority."""
+    """Job control needs a terminal of the session's own; and what runs there has the usual priority, and its bounds."""
+    bounds.enter()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, 0)
@@ -62,9 +64,12 @@ def _own_terminal() -> None:
 class PseudoTerminal:
     """Owns the pseudo-terminal and the shell in it; `close` hangs up."""
 
-    def __init__(self, network: Network, host: str, rows: int, columns: int, home: Path) -> None:
-        """Raises UsageError when there is no such host, LabError when the shell does not start."""
-        known = host_names(network.pairs)
+    def __init__(self, network: Network, asked: OpenTerminal, home: Path, told: int) -> None:
+        """`told`: where its shell says what has become of each command.
+
+        Raises UsageError when there is no such host, LabError when the shell does not start.
+        """
+        host, known = asked.host, host_names(network.pairs)
         if host not in known:
             raise UsageError(f"there is no host {host!r}: take one of {', '.join(known)}")
         startup, addresses = _startup(network)
@@ -74,12 +79,14 @@ class PseudoTerminal:
             "HOME": str(home),
             "TERM": os.environ.get("TCPTUTOR_TERM", "xterm-256color"),
             "TCPTUTOR_HOST": host,
+            "TCPTUTOR_TERMINAL": str(asked.terminal),
+            commands.ENVIRONMENT: str(told),
             "TCPTUTOR_RC": startup,
         }
         self.descriptor, inside = pty.openpty()
         os.set_blocking(self.descriptor, False)
         self._waiting = b""
-        self.resize(rows, columns)
+        self.resize(asked.rows, asked.columns)
         command = 'exec bash --rcfile <(echo "$TCPTUTOR_RC") -i'
         try:
             self._process = subprocess.Popen(
@@ -88,6 +95,7 @@ class PseudoTerminal:
                 stdout=inside,
                 stderr=inside,
                 env=environment,
+                pass_fds=(told,),
                 start_new_session=True,
                 preexec_fn=_own_terminal,  # noqa: PLW1509  (the agent has one thread, so this is safe)
             )

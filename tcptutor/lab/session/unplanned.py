@@ -105,7 +105,7 @@ class UnplannedRun:
     def tell_state(self) -> None:
         """Send what the kernel holds, and what this run has become an experiment of."""
         experiment = self._experiment(time.monotonic() - self._sampler.began)
-        self._channel.send(self._state.report(experiment))
+        self._channel.send(self._state.report(experiment, self._pair))
 
     def _experiment(self, seconds: float) -> Experiment:
         """What this run turned out to be an experiment of."""
@@ -161,7 +161,7 @@ class UnplannedRun:
         progress = max(self._progress, self._datagrams.progress)
         seconds = min(timing.last, progress + timing.period)
         experiment = self._experiment(seconds)
-        self._channel.send(self._state.report(experiment))
+        self._channel.send(self._state.report(experiment, self._pair))
         watch = Watch(experiment)
         watch.clock(self._environment.hz)
         watch.offloads(self._network)
