@@ -11,16 +11,16 @@ TELLTALES: Mapping[str, re.Pattern[str]] = {
         "capped-send-buffer": r"wmem|send(er's|ing)? buffer|\bcap(ped)?\b",
         "no-window-scaling": r"window.scal|wscale|scaling",
         "fixed-receive-buffer": r"rcvbuf|rmem|receive buffer|auto-?tun",
-        "late-acks": r"way back|s2-eth1|acks?\b|acknowledg|one side|revers",
-        "lost-acks": r"way back|s2-eth1|acks?\b|acknowledg|one side|revers",
+        "late-acks": r"way back|s2-eth1|\backs?\b|acknowledg|one side|revers",
+        "lost-acks": r"way back|s2-eth1|\backs?\b|acknowledg|one side|revers",
         "small-bucket": r"bucket|burst",
-        "short-buffer": r"buffer|limit|queue",
+        "short-buffer": r"\blimit|overflow|too (short|small)|no room",
         "narrow-hop": r"\bmtu\b|frame size|1400|black hole",
         "super-packets": r"offload|super-?packet|\b[tg]so\b|\bgro\b|64 KB",
         "duplicate-address": r"duplicate|address|\barp\b|twice|neighbou?r",
     }.items()
 }
-"""By the names of `lab.traps.TRAPS`: a test holds the two together. That file is not read here, it belongs to the lab."""
+"""By the names of `lab.traps.TRAPS`, which belongs to the lab and is not read here: a test holds the two together."""
 
 
 def telltale(trap: str, text: str) -> str:

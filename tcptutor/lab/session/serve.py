@@ -101,6 +101,7 @@ class SessionServer:
             return
         # After the first look, so that what is told is a change, and mending it takes the change back.
         traps.switch_on(self._request.trap, self._network, self._request.experiment)
+        self._state.look()
         self._state.read_all()
         self._tell_state()
 
