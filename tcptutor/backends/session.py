@@ -30,6 +30,10 @@ _END = 5.0
 """Longest silence while what is still to come when a session ends is waited for, s."""
 
 
+_UNREAD = 16 << 20
+"""Bytes of a terminal that nobody reads which are kept: of a flood the first go."""
+
+
 class Terminal:
     """A shell on a lab host: bytes both ways."""
 
@@ -37,12 +41,15 @@ class Terminal:
         self._number, self._send = number, send
         self._arrived: asyncio.Queue[bytes] = asyncio.Queue()
         self._over = False
+        self._unread = 0
 
     async def read(self) -> bytes:
         """What it has written since the last call, waiting for something; empty once the shell has ended."""
         if self._over and self._arrived.empty():
             return b""
-        return await self._arrived.get()
+        data = await self._arrived.get()
+        self._unread -= len(data)
+        return data
 
     def write(self, data: bytes) -> None:
         """Type into it."""
@@ -63,13 +70,16 @@ class Terminal:
         """For the session: what the agent sent, empty at the end."""
         self._over = self._over or not data
         self._arrived.put_nowait(data)
+        self._unread += len(data)
+        while self._unread > _UNREAD:
+            self._unread -= len(self._arrived.get_nowait())
 
 
 class Session:
     """The lab in somebody's hands, until `leave`.
 
-    Iterating over it gives SessionState, RunFound, Samples and Finished as they come; it ends with the session and
-    raises LabError when the lab does. The backend that opened it takes down what is left.
+    Iterating over it gives SessionState, CommandEnded, RunFound, Samples and Finished as they come; it ends with the
+    session and raises LabError when the lab does. The backend that opened it takes down what is left.
     """
 
     def __init__(

@@ -84,7 +84,7 @@ class WatchedHands:
 
     async def type(self, line: str) -> None:
         """To its end, whatever it says."""
-        said = await self.lab.type(self.shell, f"{line}; echo over=$?", r"over=\d+", seconds=40)
+        said = await self.lab.type(self.shell, f"{line}\necho over=$?", r"over=\d+", seconds=40)
         self.seen.append(Wrote(1, said.encode()))
         self.watch.printed("s1", said.encode())
 

@@ -50,7 +50,7 @@ from tcptutor.course.goals.lab_view import ALGORITHM, LabView
 from tcptutor.course.goals.telltales import TELLTALES
 from tcptutor.course.record import Given, PageRecord
 from tcptutor.errors import UsageError, unknown
-from tcptutor.lab.protocol import SessionState
+from tcptutor.lab.protocol import HostState, SessionState
 from tcptutor.spec import Experiment, host_names
 
 MAX_GOALS = 8
@@ -167,7 +167,9 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
 
     def _too_easy_or_never(self) -> Iterator[Problem]:
         """Goals that are ticked before anything is done, and those that chance alone ticks."""
-        first = SessionState(self.experiment)
+        # What nobody has changed in the lab's kernel.
+        usual = tuple(HostState(host, {ALGORITHM: "cubic"}) for host in host_names(self.experiment.pairs))
+        first = SessionState(self.experiment, hosts=usual)
         # What is wrong with a network is known only where it stands: tests/backends/test_traps.py looks there.
         for place, asked in enumerate(self.asked, 1):
             key = f"{_key('goal', place, self.goals)}.when"

@@ -10,7 +10,8 @@ import msgspec
 from tcptutor.course.activity import Problem, Setting
 from tcptutor.course.goals.interfaces import chain, interface_names, made
 from tcptutor.course.goals.lab_view import LabView
-from tcptutor.course.goals.terms import GoalQuantity, term
+from tcptutor.course.goals.quantity import GoalQuantity
+from tcptutor.course.goals.terms import term
 from tcptutor.course.goals.wanted import Wanted, read_wanted
 from tcptutor.errors import UsageError, unknown
 

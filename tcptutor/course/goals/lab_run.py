@@ -9,7 +9,7 @@ from tcptutor.course.claims.run_part import MeasuredRun, RunPart
 from tcptutor.errors import UsageError
 from tcptutor.lab.protocol import Samples, SessionState
 from tcptutor.run import Run
-from tcptutor.spec import Experiment
+from tcptutor.spec import Experiment, Path
 
 
 class LabRun:
@@ -22,6 +22,8 @@ class LabRun:
         self.ended = False
         self.run: Run | None = None
         """Once it has ended in order."""
+        self._path: Path | None = state.path
+        self._changed: set[str] = set()
         self._carried: dict[int, int] = {}
         self.drops = 0
         """Packets that the bottleneck's queue has dropped since it began."""
@@ -49,7 +51,16 @@ class LabRun:
     @property
     def changed(self) -> frozenset[str]:
         """Quantities of the path that somebody changed while it went on."""
-        return frozenset(change.name for change in self.experiment.path.changes)
+        return frozenset(change.name for change in self.experiment.path.changes) | self._changed
+
+    def held(self, path: Path) -> None:
+        """Take the path as the kernel holds it while the run goes on."""
+        if self._path is None:
+            self._path = path
+        before = self._path
+        self._changed |= {
+            name for name in Path.__struct_fields__ if getattr(path, name) != getattr(before, name)
+        }
 
     @property
     def fault(self) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tcptutor.course.goals.interfaces import bottleneck, state_pairs
 from tcptutor.course.goals.lab_run import LabRun
-from tcptutor.lab.protocol import SessionState
+from tcptutor.lab.protocol import HostState, SessionState
 from tcptutor.spec import Experiment
 
 ALGORITHM = "tcp_congestion_control"
@@ -24,6 +24,8 @@ class LabView(NamedTuple):
     before: Mapping[tuple[str, str], str] = {}
     """What sysctls were before they were changed, by host and name, as far as a session told of it."""
     run: LabRun | None = None
+    changed: Mapping[str, HostState] = {}
+    """Hosts as they were when the network was last changed, by name: what they count begins anew."""
 
     @property
     def experiment(self) -> Experiment:
@@ -50,7 +52,8 @@ class LabView(NamedTuple):
         return self.hosts[::2]
 
     def sysctl(self, host: str, name: str) -> str | None:
-        """Its value there; None where nobody has changed it and the page does not say it."""
-        found = {(one.host, one.name): one.now for one in self.state.sysctls}
+        """Its value there; None where no session tells of it, nobody has changed it and the page does not say it."""
+        found = {(one.name, key): value for one in self.state.hosts for key, value in one.sysctls.items()}
+        found |= {(one.host, one.name): one.now for one in self.state.sysctls}
         asked = self.start.experiment.hosts.sysctls.get(name)
         return found.get((host, name), self.before.get((host, name), asked))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from tcptutor.analysis.models import CAUSE_NAMES
 from tcptutor.course.claims.measured import MEASURED
 from tcptutor.course.goals.faults import send_buffer_limit, shared_addresses, smallest_bucket
 from tcptutor.course.goals.lab_run import LabRun
 from tcptutor.course.goals.lab_view import ALGORITHM, LabView
+from tcptutor.course.goals.placed import PLACES, placed_term
+from tcptutor.course.goals.quantity import SYSCTL, GoalQuantity
 from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import PARAMETERS
 
@@ -21,29 +22,6 @@ _HELD = (
 """What a session tells of the path. The bucket of the shaper is not among it: a path has a rate, whatever makes it."""
 _SHAPED = {"queue": "rate", "qdisc": "rate", "ecn": "rate", "reverse_queue": "reverse_rate"}
 """Only where that rate is there does it mean anything."""
-_SYSCTL = re.compile(r"sysctl\.(?:(?P<host>[hs]\d)\.)?(?P<name>tcp_[a-z0-9_]{1,60})")
-
-
-class GoalQuantity(NamedTuple):
-    """One quantity."""
-
-    name: str
-    kind: str
-    """units.Kind, `algorithm` or `sysctl`."""
-    value: Callable[[LabView], Any]
-    """In base units, None where it has none; of several hosts a tuple."""
-    choices: tuple[str, ...] = ()
-    about_run: bool = False
-    at_end: bool = False
-    """Whether a run has it only when it has ended."""
-    host: str = ""
-    """Whose sysctl it is; empty for that of all hosts, and for anything else."""
-
-    @property
-    def sysctl(self) -> str:
-        """The sysctl that sets it, from `tcp_` on; empty for what none does."""
-        found = _SYSCTL.fullmatch(self.name)
-        return found["name"] if found else ALGORITHM if self.name == "hosts.algorithm" else ""
 
 
 def _of_path(name: str) -> GoalQuantity:
@@ -108,18 +86,21 @@ TERMS: dict[str, GoalQuantity] = {
         _of_run("limited_by", "name", lambda run: run.limited_by, tuple(CAUSE_NAMES), at_end=True),
     )
 }
-"""By name; a sysctl is one as well, `sysctl.tcp_sack` of all hosts and `sysctl.h1.tcp_sack` of one."""
+"""By name; a sysctl is one as well, `sysctl.tcp_sack` of all hosts and `sysctl.h1.tcp_sack` of one, and what `placed`
+has."""
 
 
 def term(name: str, hosts: tuple[str, ...]) -> GoalQuantity:
     """The quantity of that name in a lab with those `hosts`. Raises UsageError that says what was meant."""
-    if found := _SYSCTL.fullmatch(name):
+    if found := SYSCTL.fullmatch(name):
         if found["host"] and found["host"] not in hosts:
             raise UsageError(unknown("host", found["host"], hosts))
         if found["name"] == ALGORITHM and not found["host"]:
             raise UsageError("say hosts.algorithm: it is the senders' that counts")
         return _of_sysctl(name, found["name"], found["host"] or "")
+    if (placed := placed_term(name, hosts)) is not None:
+        return placed
     if name not in TERMS:
-        more = "and sysctl.tcp_… or sysctl.h1.tcp_…"
+        more = f"sysctl.tcp_… or sysctl.h1.tcp_…, and {', '.join(PLACES)} of a place, such as mtu.h1"
         raise UsageError(unknown("quantity", name, TERMS, f"there are {', '.join(TERMS)}, {more}"))
     return TERMS[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from ipaddress import IPv4Address
 from typing import Any, NamedTuple
 
 from tcptutor import units
@@ -53,7 +54,7 @@ class Wanted(NamedTuple):
 
 
 def read_wanted(value: object, kind: str, choices: tuple[str, ...] = ()) -> Wanted:
-    """`value` of a lesson file for a quantity of that kind (units.Kind, `algorithm` or `sysctl`).
+    """`value` of a lesson file for a quantity of that kind (units.Kind, `algorithm`, `sysctl` or `address`).
 
     Raises UsageError, one line.
     """
@@ -63,7 +64,7 @@ def read_wanted(value: object, kind: str, choices: tuple[str, ...] = ()) -> Want
         words = tuple(word for each in value for word in read_wanted(each, kind, choices).words)
         return Wanted(" or ".join(words), kind, words=words)
     text = ("on" if value else "off") if isinstance(value, bool) else str(value).strip()
-    if kind in ("sysctl", "algorithm", "name"):
+    if kind in ("sysctl", "algorithm", "name", "address"):
         return Wanted(text, kind, words=(_word(text, kind, choices),))
     return _bounds(text, kind)
 
@@ -74,6 +75,11 @@ def _word(text: str, kind: str, choices: tuple[str, ...]) -> str:
             return read_sysctl("it", text)
         except ParameterError as error:
             raise UsageError(str(error).removeprefix("it: ")) from None
+    if kind == "address":
+        try:
+            return " ".join(str(IPv4Address(each)) for each in text.split())
+        except ValueError:
+            raise UsageError(f"{text!r} is not an address: write 10.0.0.2, and several with spaces") from None
     known, what = (ALGORITHMS, "congestion control") if kind == "algorithm" else (choices, "such value")
     if text not in known:
         raise UsageError(unknown(what, text, known))

@@ -17,9 +17,19 @@ from tcptutor.course.goals.goal import AskedGoal
 from tcptutor.course.goals.lab_run import LabRun
 from tcptutor.course.goals.lab_view import LabView
 from tcptutor.course.goals.near import near_miss, obstacle
+from tcptutor.course.goals.near.commands import refused
 from tcptutor.course.goals.near.printed import PrintedLines
 from tcptutor.course.goals.near.slip import Attempt
-from tcptutor.lab.protocol import Event, Failed, Finished, RunFound, Samples, SessionState
+from tcptutor.lab.protocol import (
+    CommandEnded,
+    Event,
+    Failed,
+    Finished,
+    HostState,
+    RunFound,
+    Samples,
+    SessionState,
+)
 from tcptutor.run import Run
 
 _REMEMBERED = 20
@@ -43,6 +53,8 @@ class GoalWatch:
         self._runs: list[LabRun] = []
         self._due: dict[int, int] = {} if in_order else dict.fromkeys(range(len(self._asked)), 0)
         """Goals whose turn has come, each with the first run that counts for it."""
+        self._changed: dict[str, HostState] = {}
+        """Hosts as they were when something was last changed."""
         self._reached: set[int] = set()
         """Of those that stay reached."""
         self._lines: dict[Hashable, PrintedLines] = {}
@@ -76,13 +88,17 @@ class GoalWatch:
                 self._end(run)
             case Failed():
                 self._end(None)
+            case CommandEnded():
+                return self._say(refused(event))
             case _:
                 return self.board
         return self._judge()
 
     def printed(self, terminal: Hashable, data: bytes) -> GoalBoard:
         """What that terminal has just shown: error messages of commands are explained, and nothing is ticked by it."""
-        found = self._lines.setdefault(terminal, PrintedLines()).take(data)
+        return self._say(self._lines.setdefault(terminal, PrintedLines()).take(data))
+
+    def _say(self, found: NearMiss | None) -> GoalBoard:
         if found is not None and found != self._printed:
             self._printed, self._changes = found, 0
             self.board = structs.replace(self.board, printed=found)
@@ -93,21 +109,21 @@ class GoalWatch:
         return self._runs[-1] if self._runs and not self._runs[-1].ended else None
 
     def _took(self, state: SessionState) -> None:
-        if self._start is None:
-            self._start = state
-            self._before = {(one.host, one.name): one.before for one in state.sysctls}
-            self._states = [_as_it_is(state)]
-            if self._broken:
-                self._given = set(self._near_at_first())
+        is_first, self._start = self._start is None, self._start or state
         self._before |= {(one.host, one.name): one.before for one in state.sysctls}
         if self._going_on:
             self._going_on.experiment = state.experiment
+            if state.path is not None:
+                self._going_on.held(state.path)
         state = _as_it_is(state)
         if not self._states or _settings(state) != _settings(self._states[0]):
             self._states = [state, *self._states[: _REMEMBERED - 1]]
             self._changes += 1
+            self._changed = {host.name: host for host in state.hosts}
         else:
             self._states[0] = state
+        if is_first and self._broken:
+            self._given = set(self._near_at_first())
 
     def _end(self, run: Run | None) -> None:
         if self._going_on:
@@ -171,7 +187,7 @@ class GoalWatch:
 
     def _now(self) -> LabView:
         assert self._start is not None
-        return LabView(self._states[0], self._start, self._before)
+        return LabView(self._states[0], self._start, self._before, changed=self._changed)
 
     def _held(self, asked: AskedGoal, runs: list[LabRun]) -> list[LabView]:
         """What it is judged by: the lab as it is; or the run that goes on, else the last that ended."""
@@ -183,8 +199,8 @@ class GoalWatch:
 
 
 def _as_it_is(state: SessionState) -> SessionState:
-    """With the path of now: while a run goes on, a session tells that of its begin, and what was changed since."""
-    path = state.experiment.path
+    """With the path of now: while a run goes on, its experiment has that of its begin, and what was changed since."""
+    path = state.path or state.experiment.path
     for change in path.changes:
         path = path.after(change)
     path = structs.replace(path, changes=())

@@ -257,7 +257,7 @@ CASES = [
         "no-interface",
         DELAY,
         ("tc qdisc add dev h1-eth0 root netem delay 20ms",),
-        "this host has no h1-eth0: each has its own interfaces",
+        "s1 has no h1-eth0, it is one of h1: type it in a shell on h1, or put h1 before it",
     ),
     NearCase(
         "unit-apart",
@@ -278,10 +278,10 @@ CASES = [
         "tcp_available_congestion_control",
     ),
     NearCase(
-        "restricted",
-        {"hosts.algorithm": "htcp"},
-        ("h1 sysctl -w net.ipv4.tcp_congestion_control=htcp",),
-        "only those its own that tcp_allowed_congestion_control lists; `iperf3 -C NAME` takes any",
+        "no-command",
+        DELAY,
+        ("tcc qdisc add dev s1-eth2 root netem delay 20ms",),
+        "there is no command tcc on the lab's hosts",
     ),
     NearCase(
         "commas",

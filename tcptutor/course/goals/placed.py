@@ -1,0 +1,106 @@
+"""Quantities of one host or one interface: MTU, offloads, up or down, addresses, pings, servers, packets kept out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tcptutor.course.goals.interfaces import interface_names
+from tcptutor.course.goals.lab_view import LabView
+from tcptutor.course.goals.quantity import GoalQuantity
+from tcptutor.errors import UsageError, unknown
+from tcptutor.lab.protocol import HostState, InterfaceState
+
+_ON = ("on", "off")
+
+
+class _Placed(NamedTuple):
+    kind: str
+    choices: tuple[str, ...] = ()
+    of_interface: Callable[[InterfaceState], Any] | None = None
+    of_host: Callable[[HostState, HostState], Any] | None = None
+    """As it is, and as it was when the lab was last changed."""
+    at_first: Callable[[LabView], Any] = lambda _: None
+    """Where a session has told of no interface yet."""
+
+
+def _offload(name: str) -> _Placed:
+    return _Placed("name", _ON, lambda one: _switch(name in one.offloads), at_first=_offloads_at_first)
+
+
+def _switch(on: bool) -> str:
+    return "on" if on else "off"
+
+
+def _offloads_at_first(held: LabView) -> str:
+    return _switch(held.experiment.hosts.offloads)
+
+
+def _addresses(one: InterfaceState) -> str:
+    return " ".join(each.partition("/")[0] for each in one.addresses)
+
+
+PLACES: dict[str, _Placed] = {
+    "mtu": _Placed("count", (), lambda one: one.mtu, at_first=lambda held: held.experiment.hosts.mtu),
+    "offload": _Placed("name", _ON, lambda one: _switch(bool(one.offloads)), at_first=_offloads_at_first),
+    "tso": _offload("tso"),
+    "gso": _offload("gso"),
+    "gro": _offload("gro"),
+    "link": _Placed("name", ("up", "down"), lambda one: "up" if one.up else "down", at_first=lambda _: "up"),
+    "address": _Placed("address", (), _addresses),
+    "ping": _Placed("count", of_host=lambda now, before: now.echo_replies - before.echo_replies),
+    "filtered": _Placed("count", of_host=lambda now, before: now.filtered - before.filtered),
+    "server": _Placed("name", _ON, of_host=lambda now, _: _switch(bool(now.listening))),
+}
+"""`mtu` is that of all hosts, `mtu.h1` that of one, `mtu.s1-eth2` that of an interface; `offload` is on where one of
+tso, gso and gro is. `address.h2` is all that its interface has. `ping.h1` are the answers to the pings of h1,
+`filtered.h2` the packets that rules of h2 dropped: both since the network was last changed. `server.h2` is whether any
+program waits for connections there."""
+_NAME = re.compile(rf"(?P<what>{'|'.join(PLACES)})(?:\.(?P<where>.+))?")
+
+
+def placed_term(name: str, hosts: tuple[str, ...]) -> GoalQuantity | None:
+    """The quantity of that name in a lab with those hosts and switches; None where it is none of these.
+
+    Raises UsageError when there is no such place, or the place is not said.
+    """
+    found = _NAME.fullmatch(name)
+    if found is None:
+        return None
+    place, where = PLACES[found["what"]], found["where"]
+    ends = tuple(host for host in hosts if host.startswith("h"))
+    if place.of_host is not None:
+        if where is None:
+            raise UsageError(f"say whose: {name}.h1")
+        if where not in ends:
+            raise UsageError(unknown("host", where, ends))
+        return _of_host(name, place, where)
+    names = interface_names(len(ends) // 2)
+    if where is None:
+        if found["what"] == "address":
+            raise UsageError(f"say whose: {name}.h1")
+        return _of_interfaces(name, place, tuple(f"{host}-eth0" for host in ends))
+    if where not in (*ends, *names):
+        raise UsageError(unknown("host or interface", where, (*ends, *names)))
+    return _of_interfaces(name, place, (f"{where}-eth0" if where in ends else where,))
+
+
+def _of_host(name: str, place: _Placed, where: str) -> GoalQuantity:
+    def value(held: LabView) -> Any:
+        now = next((one for one in held.state.hosts if one.name == where), None)
+        assert place.of_host is not None
+        return place.of_host(now, held.changed.get(where, now)) if now is not None else None
+
+    return GoalQuantity(name, place.kind, value, place.choices)
+
+
+def _of_interfaces(name: str, place: _Placed, where: tuple[str, ...]) -> GoalQuantity:
+    def value(held: LabView) -> Any:
+        there = {one.name: one for one in held.state.interfaces}
+        of = place.of_interface
+        assert of is not None
+        values = tuple(of(there[each]) if each in there else place.at_first(held) for each in where)
+        return values[0] if len(values) == 1 else values
+
+    return GoalQuantity(name, place.kind, value, place.choices)
