@@ -203,6 +203,6 @@ async def test_a_mended_network_that_is_broken_again_is_not_mended(backend: Gues
 async def test_an_unknown_trap_is_refused_with_those_that_there_are(
     backend: GuestBackend, build: Build
 ) -> None:
-    with pytest.raises(UsageError, match=r"no trap 'small-buckets': did you mean 'small-bucket'"):
+    with pytest.raises(UsageError, match=r"no trap 'small-buckets': did you mean small-bucket"):
         async with hands(backend, build(), "small-buckets"):
             pass

@@ -55,7 +55,7 @@ def test_a_page_does_not_say_what_is_to_be_found(tmp_path: Path, old: str, new: 
 
 def test_an_unknown_trap_is_refused_with_file_and_key(tmp_path: Path) -> None:
     with pytest.raises(
-        ContentError, match=r"03-it-connects.*shell\.broken: no trap 'big-bucket'.*'small-bucket'"
+        ContentError, match=r"03-it-connects.*shell\.broken: no trap 'big-bucket'.*small-bucket"
     ):
         load(edited(tmp_path, 'broken = "small-bucket"', 'broken = "big-bucket"'))
 
