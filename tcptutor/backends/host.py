@@ -132,14 +132,14 @@ class HostBackend:
                 await self._kill()
 
     @asynccontextmanager
-    async def session(self, experiment: Experiment) -> AsyncIterator[Session]:
+    async def session(self, experiment: Experiment, trap: str = "") -> AsyncIterator[Session]:
         await self.open()
         home = Home()
         session = Session(experiment, self._send, lambda: self._event(None), home)
         try:
             # It is on this machine's own file system: nothing needs to be carried.
             home.make()
-            self._send(OpenSession(experiment, home=str(home.folder)))
+            self._send(OpenSession(experiment, home=str(home.folder), trap=trap))
             await session.begin()
             yield session
         finally:

@@ -77,11 +77,12 @@ class Lab:
 
     @asynccontextmanager
     async def session(
-        self, experiment: Experiment, needs: Experiment | None = None
+        self, experiment: Experiment, needs: Experiment | None = None, trap: str = ""
     ) -> AsyncIterator[tuple[Session, Environment]]:
         """The lab set up as `experiment` says, for work by hand, and where it is; beside the backend that is warm.
 
         needs: an experiment that the kernel has to be able to do as well, of what is to be set there by hand.
+        trap: what is wrong with it from the beginning (`lab.traps.TRAPS`); empty for nothing.
         Raises LabUnavailable, LabError or KernelLacks.
         """
         from tcptutor.backends.choice import choose_by_hand  # noqa: PLC0415
@@ -90,7 +91,7 @@ class Lab:
         try:
             environment = await choice.backend.open()
             environment = msgspec.structs.replace(environment, reason=choice.reason)
-            async with choice.backend.session(experiment) as session:
+            async with choice.backend.session(experiment, trap) as session:
                 yield session, environment
         except SetupError as error:
             raise LabUnavailable(str(error)) from error

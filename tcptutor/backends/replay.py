@@ -121,7 +121,7 @@ class ReplayBackend:
     def _without(self, what: str) -> LabUnavailable:
         return LabUnavailable(what if self._reason == ASKED else f"{self._reason}; and {what}")
 
-    def session(self, experiment: Experiment) -> NoReturn:
+    def session(self, experiment: Experiment, trap: str = "") -> NoReturn:  # noqa: ARG002
         raise self._without(f"a recording of {experiment.name} has no terminal")
 
     async def close(self) -> None:

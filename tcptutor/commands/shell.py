@@ -133,7 +133,8 @@ async def _session(
     size = shutil.get_terminal_size()
     warn(f"starting the lab for a shell on {host} ...")
     needs = opened.page.shell.needs if opened is not None else None
-    async with Lab(backend).session(experiment, needs) as (session, environment):
+    trap = opened.page.shell.broken if opened is not None else ""
+    async with Lab(backend).session(experiment, needs, trap) as (session, environment):
         began.set()
         terminal = session.shell(host, size.lines, size.columns)
         conducted = ConductedSession(session, environment, store)

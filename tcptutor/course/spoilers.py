@@ -1,4 +1,4 @@
-"""What a page gives away before it is asked for: the run's result, and a question's own answer."""
+"""What a page gives away before it is asked for: the run's result, a question's own answer, the fault of a network."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from tcptutor import units
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activity import Question
 from tcptutor.course.claims import least_limit
+from tcptutor.course.goals.telltales import telltale
 from tcptutor.course.model import Step
 from tcptutor.course.quantities import in_words, quantities
 from tcptutor.course.texts import texts, texts_before
@@ -25,6 +27,7 @@ def spoilers(step: Step) -> Iterator[tuple[str, str]]:
             if key.startswith("hints") and answer and _prints(text, answer[0].value, answer[0].kind, 0.001):
                 reason = f"prints the answer, {asked.answer}: leave the last step to the student"
                 yield f"question {asked.id}: {key}", reason
+    yield from _faults(step)
     experiment = _asked_about(step)
     if experiment is None:
         return
@@ -32,6 +35,29 @@ def spoilers(step: Step) -> Iterator[tuple[str, str]]:
     for key, text in texts_before(step):
         if _prints(text, result, "rate", NEAR):
             yield key, f"stands there before the run, and prints what it gives: {units.rate(result)}"
+
+
+def _faults(step: Step) -> Iterator[tuple[str, str]]:
+    """Words that say what is wrong with the page's network, where a student reads them before it was found.
+
+    The choices of a question have to name it, and further hints lead to it.
+    """
+    if step.shell is None or not step.shell.broken:
+        return
+    shell = step.shell
+    seen = [
+        ("id", step.id),
+        ("title", step.title),
+        ("prose", step.prose),
+        ("shell.hints[1]", "".join(shell.hints[:1])),
+    ]
+    seen += [(f"shell.goal {goal.id}: id", goal.id) for goal in shell.goals]
+    seen += [(f"shell.goal {goal.id}: text", goal.text) for goal in shell.goals]
+    seen += [("shell.command", command.run) for command in shell.commands]
+    seen += [(f"question {asked.id}: ask", asked.ask) for asked in step.of(Question)]
+    for key, text in seen:
+        if word := telltale(shell.broken, text):
+            yield key, f"says {word!r}, and what is wrong is for the student to find"
 
 
 def _asked_about(step: Step) -> Experiment | None:

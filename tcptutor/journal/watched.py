@@ -22,7 +22,7 @@ class WatchedGoals:
     ) -> None:
         """record: called once, with the response that does the activity, before anybody is told."""
         self._shell, self._record = shell, record
-        self._watch = GoalWatch(shell.asked, shell.in_order)
+        self._watch = GoalWatch(shell.asked, shell.in_order, bool(shell.broken))
         self._file = GoalFile(module, step)
         self._recorded = False
         self._file.write(self.board)

@@ -75,8 +75,13 @@ def offloads(interface: Interface, on: bool | None = None) -> dict[str, bool]:
 def set_mtu(network: Network, mtu: int) -> None:
     """Give every interface of the network, bridges included, this MTU."""
     for interface in network.interfaces + network.bridges:
-        with _asking(interface) as ask:
-            ask(_SIOCSIFMTU, struct.pack("i", mtu))
+        set_mtu_of(interface, mtu)
+
+
+def set_mtu_of(interface: Interface, mtu: int) -> None:
+    """Give one interface this MTU, bytes of an IP packet."""
+    with _asking(interface) as ask:
+        ask(_SIOCSIFMTU, struct.pack("i", mtu))
 
 
 def mtu(interface: Interface) -> int:

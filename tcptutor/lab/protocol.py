@@ -64,6 +64,8 @@ class OpenSession(msgspec.Struct, frozen=True, tag="session"):
     sample_hz: float = 100.0
     home: str = ""
     """The folder that is `~` there; empty for one of the lab's own, whose files are carried: HomeFile both ways."""
+    trap: str = ""
+    """What is wrong with it from the beginning, by its name in `lab.traps.TRAPS`; empty for nothing."""
     version: int = VERSION
 
 

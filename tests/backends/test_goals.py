@@ -54,9 +54,11 @@ def goal(id: str, when: dict[str, object], **more: object) -> Goal:
 class WatchedHands:
     """A shell on s1 with a watch beside it, which sees the session from now on."""
 
-    def __init__(self, lab: Hands, shell: Terminal, *goals: AskedGoal, in_order: bool = False) -> None:
+    def __init__(
+        self, lab: Hands, shell: Terminal, *goals: AskedGoal, in_order: bool = False, broken: bool = False
+    ) -> None:
         self.lab, self.shell = lab, shell
-        self.watch = GoalWatch(goals, in_order)
+        self.watch = GoalWatch(goals, in_order, broken)
         self._taken = len(lab.events)
         self.seen: list[Event] = [lab.state()]
         """What it was shown."""

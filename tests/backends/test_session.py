@@ -126,9 +126,9 @@ class Hands:
 
 
 @asynccontextmanager
-async def hands(backend: Backend, experiment: Experiment) -> AsyncIterator[Hands]:
+async def hands(backend: Backend, experiment: Experiment, trap: str = "") -> AsyncIterator[Hands]:
     environment = await backend.open()
-    async with backend.session(experiment) as session:
+    async with backend.session(experiment, trap) as session:
         one = Hands(session, environment)
         await one.until(lambda: one.count(SessionState) > 0)
         yield one

@@ -12,7 +12,7 @@ from tcptutor.errors import ContentError, ParameterError, UsageError
 
 from .conftest import EXAMPLES, EXPERIMENT, MODULE, STEP, Edit, module_of, page
 
-MODULES = ["tcp-basics", "congestion-algorithms", "parallel-streams", "pacing"]
+MODULES = ["tcp-basics", "congestion-algorithms", "parallel-streams", "pacing", "broken-labs"]
 CHOICES = page("what-a-stream-is")
 NUMBER = page("up-to-the-knee")
 PREDICT_LINE = (places.lessons() / STEP).read_text(encoding="utf-8").split("\n").index("[predict]") + 1

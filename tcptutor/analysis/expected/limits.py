@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tcptutor import units
-from tcptutor.analysis.case import SEND_SHARE, Case
+from tcptutor.analysis.case import SEND_CHUNK, SEND_SHARE, Case
 from tcptutor.analysis.expected.meeting import bursts_error, is_known
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.analysis.models import ThroughputModel
@@ -60,6 +60,9 @@ UNCHECKED_ERROR = 1.0
 
 _AUTOTUNED = 6 << 20
 """The largest buffer of the lab's hosts unless the BDP asks for more, bytes; half of it is bookkeeping."""
+
+_FIRST_RECEIVE_BUFFER = 131072
+"""What their receive buffers begin with, bytes."""
 
 
 def limit_candidates(case: Case) -> Iterator[Candidate]:
@@ -156,7 +159,8 @@ def _windows(case: Case) -> Iterator[Candidate]:
         yield _send_buffer(case, size, sent)
     if buffer is not None:
         yield _by_window(case, ThroughputModel.SOCKET_BUFFER, buffer, BUFFER_ERROR)
-    told = {"tcp_rmem", "tcp_wmem"} & set(case.experiment.hosts.sysctls)
+    sysctls = case.experiment.hosts.sysctls
+    told = {"tcp_rmem", "tcp_wmem"} & set(sysctls) or sysctls.get("tcp_moderate_rcvbuf") == "0"
     if (case.rate is None and window is None and buffer is None) or told:
         error = BUFFER_ERROR if told else KERNEL_BUFFER_ERROR
         yield _by_window(case, ThroughputModel.KERNEL_BUFFER, _kernel_buffer(case), error)
@@ -179,11 +183,17 @@ def _receive_window(case: Case, window: int) -> Candidate:
 def _kernel_buffer(case: Case) -> int:
     """Payload that the largest buffers of the hosts hold, bytes: half, the rest is the kernel's bookkeeping."""
     experiment = case.experiment
+    sysctls = experiment.hosts.sysctls
     sizes = []
     for name in ("tcp_rmem", "tcp_wmem"):
-        words = experiment.hosts.sysctls.get(name, "").split()
+        words = sysctls.get(name, "").split()
         if len(words) == 3 and words[2].isdigit() and int(words[2]) > 0:
-            sizes.append(int(words[2]))
+            # However small the send buffer, what is written in large pieces has one of them in it.
+            sizes.append(max(int(words[2]), 2 * SEND_CHUNK if name == "tcp_wmem" else 0))
+    if sysctls.get("tcp_moderate_rcvbuf") == "0":
+        # It stays what it is at first: the second of the three numbers.
+        words = sysctls.get("tcp_rmem", "").split()
+        sizes.append(int(words[1]) if len(words) == 3 and words[1].isdigit() else _FIRST_RECEIVE_BUFFER)
     tuned = max(_AUTOTUNED, 8 * round(experiment.bdp or 0) + 4 * experiment.path.queue)
     largest = min(sizes, default=tuned if experiment.path.rate else _AUTOTUNED)
     return max(1, largest // 2)

@@ -123,7 +123,7 @@ class GuestBackend:
                 self._next = asyncio.create_task(self._restore(self._manifest))
 
     @asynccontextmanager
-    async def session(self, experiment: Experiment) -> AsyncIterator[Session]:
+    async def session(self, experiment: Experiment, trap: str = "") -> AsyncIterator[Session]:
         if self.clock == "virtual":
             raise LabUnavailable("typing takes real time: leave --clock out, or take --clock real")
         machine = await self._take()
@@ -134,7 +134,7 @@ class GuestBackend:
             Home(),
         )
         try:
-            await machine.hand_in(protocol.line(OpenSession(experiment)))
+            await machine.hand_in(protocol.line(OpenSession(experiment, trap=trap)))
             await session.begin(carry=True)
             yield session
         finally:

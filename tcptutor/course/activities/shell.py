@@ -6,6 +6,7 @@ set = { loss = "0 %" }           # what is different
 pairs = 1                        # of a network without an experiment
 hosts = ["h1", "h2", "s1"]       # where a terminal is offered, the first one first; by default all
 order = "any"                    # or "sequence": each goal is due once those before it are ticked
+broken = "small-bucket"          # what is wrong with it from the beginning: the name of one of lab.traps.TRAPS
 hints = ["…", "…"]
 
 [[shell.command]]                # shown, to be typed by a key or copied
@@ -46,6 +47,7 @@ from tcptutor.course.activity import (
 )
 from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
 from tcptutor.course.goals.lab_view import ALGORITHM, LabView
+from tcptutor.course.goals.telltales import TELLTALES
 from tcptutor.course.record import Given, PageRecord
 from tcptutor.errors import UsageError, unknown
 from tcptutor.lab.protocol import HostState, SessionState
@@ -88,6 +90,9 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
     in_order: bool = False
     """Whether each goal is due only once those before it are ticked."""
     hints: tuple[str, ...] = ()
+    broken: str = ""
+    """What is wrong with the network, for the student to find: a name of `TELLTALES`; empty for nothing. Nothing that a
+    student sees has it: `experiment` is what the network should be."""
 
     @property
     def asked(self) -> tuple[AskedGoal, ...]:
@@ -126,6 +131,8 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
         for place, host in enumerate(self.hosts, 1):
             if host not in there:
                 yield _key("hosts", place, self.hosts), unknown("host", host, there)
+        if self.broken and self.broken not in TELLTALES:
+            yield "broken", unknown("trap", self.broken, TELLTALES)
         if not self.hosts:
             yield "hosts", "is empty: leave it out for all"
         for place, command in enumerate(self.commands, 1):
@@ -163,10 +170,12 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
         # What nobody has changed in the lab's kernel.
         usual = tuple(HostState(host, {ALGORITHM: "cubic"}) for host in host_names(self.experiment.pairs))
         first = SessionState(self.experiment, hosts=usual)
+        # What is wrong with a network is known only where it stands: tests/backends/test_traps.py looks there.
         for place, asked in enumerate(self.asked, 1):
             key = f"{_key('goal', place, self.goals)}.when"
             if (
-                not asked.about_run
+                not self.broken
+                and not asked.about_run
                 and not asked.unmet(LabView(first, first))
                 and (place == 1 or not self.in_order)
             ):
@@ -227,6 +236,7 @@ class ShellTable(ActivityTable, frozen=True, kw_only=True):
     commands: tuple[ShownCommand, ...] = msgspec.field(default=(), name="command")
     order: Literal["any", "sequence"] = "any"
     hints: tuple[str, ...] = ()
+    broken: str = ""
 
     def activity(self, experiment: NamedExperiment) -> Activity:
         if self.name:
@@ -244,6 +254,7 @@ class ShellTable(ActivityTable, frozen=True, kw_only=True):
             commands=self.commands,
             in_order=self.order == "sequence",
             hints=self.hints,
+            broken=self.broken,
         )
 
     @property

@@ -7,6 +7,7 @@ from typing import Any
 
 from tcptutor.analysis.models import CAUSE_NAMES
 from tcptutor.course.claims.measured import MEASURED
+from tcptutor.course.goals.faults import send_buffer_limit, shared_addresses, smallest_bucket
 from tcptutor.course.goals.lab_run import LabRun
 from tcptutor.course.goals.lab_view import ALGORITHM, LabView
 from tcptutor.course.goals.placed import PLACES, placed_term
@@ -73,6 +74,9 @@ TERMS: dict[str, GoalQuantity] = {
         *map(_of_path, _HELD),
         GoalQuantity("hosts.algorithm", "algorithm", _algorithms),
         GoalQuantity("hosts.maxrate", "rate", lambda held: held.experiment.hosts.maxrate),
+        GoalQuantity("path.burst", "size", smallest_bucket),
+        GoalQuantity("hosts.send-buffer-limit", "size", send_buffer_limit),
+        GoalQuantity("addresses.shared", "count", shared_addresses),
         _of_run("flow.bytes", "size", lambda run: run.carried),
         _of_run("queue.drops", "count", lambda run: run.drops),
         _of_run("run.streams", "count", lambda run: run.experiment.flows.streams),

@@ -1,6 +1,6 @@
 """Watches a session for the goals of a page: events and printed bytes in, a board out. No I/O.
 
-watch = GoalWatch(shell.asked, shell.in_order)
+watch = GoalWatch(shell.asked, shell.in_order, bool(shell.broken))
 async for event in conducted:                 # conduct.ConductedSession
     board = watch.take(event, conducted.run)
 board = watch.printed("h1", data)             # what a terminal has just shown
@@ -8,7 +8,7 @@ board = watch.printed("h1", data)             # what a terminal has just shown
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 from msgspec import structs
 
@@ -40,9 +40,12 @@ class GoalWatch:
     """Owns what was seen of the session. A goal is ticked by what the kernel holds and carried, never by what is
     typed or printed."""
 
-    def __init__(self, asked: Sequence[AskedGoal], in_order: bool = False) -> None:
-        """in_order: each goal is due once those before it were ticked together."""
-        self._asked, self._in_order = tuple(asked), in_order
+    def __init__(self, asked: Sequence[AskedGoal], in_order: bool = False, broken: bool = False) -> None:
+        """in_order: each goal is due once those before it were ticked together. broken: what is wrong from the
+        beginning is for the student to find, so nothing is said of it."""
+        self._asked, self._in_order, self._broken = tuple(asked), in_order, broken
+        self._given: set[tuple[int, str]] = set()
+        """Near misses by goal and kind that are there before anything is done, where nothing is said of these."""
         self._start: SessionState | None = None
         self._states: list[SessionState] = []
         """The latest first, each another than the one after it."""
@@ -106,8 +109,7 @@ class GoalWatch:
         return self._runs[-1] if self._runs and not self._runs[-1].ended else None
 
     def _took(self, state: SessionState) -> None:
-        if self._start is None:
-            self._start = state
+        is_first, self._start = self._start is None, self._start or state
         self._before |= {(one.host, one.name): one.before for one in state.sysctls}
         if self._going_on:
             self._going_on.experiment = state.experiment
@@ -120,6 +122,8 @@ class GoalWatch:
             self._changed = {host.name: host for host in state.hosts}
         else:
             self._states[0] = state
+        if is_first and self._broken:
+            self._given = set(self._near_at_first())
 
     def _end(self, run: Run | None) -> None:
         if self._going_on:
@@ -168,9 +172,18 @@ class GoalWatch:
             return structs.replace(self.board.goals[place], ticked=False, due=True)
         # Of the lab as it is now: what is wrong with it is wrong with the run that comes.
         now = Attempt(asked, self._now(), tuple(self._states[1:]), runs[-1] if runs else None)
-        return GoalState(
-            id=id_, text=text, near=near_miss(now) or next(filter(None, map(near_miss, attempts)), None)
+        told = (
+            near
+            for near in map(near_miss, (now, *attempts))
+            if near and (place, near.kind) not in self._given
         )
+        return GoalState(id=id_, text=text, near=next(told, None))
+
+    def _near_at_first(self) -> Iterator[tuple[int, str]]:
+        for place, each in enumerate(self._asked):
+            near = near_miss(Attempt(each, self._now()))
+            if near is not None:
+                yield place, near.kind
 
     def _now(self) -> LabView:
         assert self._start is not None

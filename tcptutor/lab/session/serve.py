@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tcptutor.errors import LabError, TutorError
+from tcptutor.lab import traps
 from tcptutor.lab.channel import Channel
 from tcptutor.lab.experiment import set_up
 from tcptutor.lab.network import Network
@@ -88,10 +89,21 @@ class SessionServer:
             self._datagrams = Datagrams(self._network)
             try:
                 with _first():
-                    self._channel.send(self._state.report(experiment))
+                    self._begin()
                     self._loop()
             finally:
                 self._close()
+
+    def _begin(self) -> None:
+        """The first word: the lab as it was asked for, or what a trap has made of that."""
+        if not self._request.trap:
+            self._channel.send(self._state.report(self._request.experiment))
+            return
+        # After the first look, so that what is told is a change, and mending it takes the change back.
+        traps.switch_on(self._request.trap, self._network, self._request.experiment)
+        self._state.look()
+        self._state.read_all()
+        self._tell_state()
 
     def _close(self) -> None:
         if self._run is not None:

@@ -1,0 +1,100 @@
+"""A page whose network is broken: what it may not say, and what its goals keep to themselves."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tcptutor import places
+from tcptutor.course import lint, load
+from tcptutor.course.activities.choice import SingleChoice
+from tcptutor.course.goals.telltales import TELLTALES, telltale
+from tcptutor.course.goals.watch import GoalWatch
+from tcptutor.errors import ContentError
+from tcptutor.lab.protocol import SysctlChange
+from tcptutor.lab.traps import TRAPS
+
+from .goals.made import asked, state, tbf
+
+PAGE = "05-broken-labs/03-it-connects.md"
+PAGES = [step for module in load().modules for step in module.steps if step.shell and step.shell.broken]
+
+
+def edited(tmp_path: Path, old: str, new: str) -> Path:
+    root = Path(shutil.copytree(places.lessons(), tmp_path / "lessons"))
+    text = (root / PAGE).read_text(encoding="utf-8")
+    assert old in text
+    (root / PAGE).write_text(text.replace(old, new, 1), encoding="utf-8")
+    return root
+
+
+def test_each_trap_has_the_words_that_give_it_away() -> None:
+    assert set(TELLTALES) == set(TRAPS)
+    for step in PAGES:
+        assert step.shell is not None
+        (named,) = [
+            choice.text for asked in step.of(SingleChoice) for choice in asked.choices if choice.correct
+        ]
+        assert telltale(step.shell.broken, named), step.id
+    assert telltale("late-acks", "Go back, and packets come") == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ('title = "It connects, and that is all"', 'title = "A small bucket"', "title"),
+        ("Find what is wrong", "Is the burst right? Find what is wrong", "prose"),
+        ('text = "The link passes', 'text = "With a larger burst the link passes', "shell.goal mended: text"),
+        ('id = "mended"', 'id = "burst"', "shell.goal burst: id"),
+        ("Small packets arrive.", "The bucket is small.", "shell.hints"),
+        ('ask = "What was wrong?"', 'ask = "What was wrong with the burst?"', "question cause: ask"),
+    ],
+)
+def test_a_page_does_not_say_what_is_to_be_found(tmp_path: Path, old: str, new: str, key: str) -> None:
+    (problem,) = [line for line in lint(edited(tmp_path, old, new)) if "for the student to find" in line]
+    assert PAGE in problem
+    assert key in problem
+
+
+def test_an_unknown_trap_is_refused_with_file_and_key(tmp_path: Path) -> None:
+    with pytest.raises(
+        ContentError, match=r"03-it-connects.*shell\.broken: no trap 'big-bucket'.*small-bucket"
+    ):
+        load(edited(tmp_path, 'broken = "small-bucket"', 'broken = "big-bucket"'))
+
+
+def test_the_experiment_of_a_broken_page_is_the_network_that_it_should_be() -> None:
+    assert {step.shell.broken for step in PAGES if step.shell} == set(TRAPS)
+    for step in PAGES:
+        shell = step.shell
+        assert shell is not None
+        assert (shell.experiment.path.reverse_delay, shell.experiment.path.reverse_loss) == (0, 0)
+        assert (shell.experiment.hosts.offloads, shell.experiment.hosts.sysctls) == (False, {})
+        assert any(goal.about_run for goal in shell.asked)
+        assert any(not goal.about_run for goal in shell.asked)
+
+
+def test_what_is_wrong_at_first_is_no_near_miss_and_what_is_done_then_is_one() -> None:
+    goal = asked("a", {"path.queue": "50 kB", "path.rate": "5 Mbit/s"})
+    short = {"rate": 5e6, "queue": 33}
+    first = state(short, {"s1-eth2": (tbf(5e6, limit=33),)})
+    told = GoalWatch([goal])
+    told.take(first)
+    assert told.board.goals[0].near is not None
+    silent = GoalWatch([goal], broken=True)
+    silent.take(first)
+    assert silent.board.goals[0].near is None
+    other = state({"rate": 40e6, "queue": 50_000}, {"s1-eth2": (tbf(40e6, limit=50_000),)})
+    near = silent.take(other).goals[0].near
+    assert near is not None
+    assert near.kind == "bytes-for-bits"
+
+
+def test_a_sysctl_that_is_wrong_at_first_is_mended_by_what_it_was() -> None:
+    stray = SysctlChange("h2", "tcp_window_scaling", "1", "0")
+    watch = GoalWatch([asked("a", {"sysctl.h2.tcp_window_scaling": "1"})], broken=True)
+    assert not watch.take(state(sysctls=(stray,))).done
+    assert watch.take(state()).done
+    assert not watch.take(state(sysctls=(stray,))).done
