@@ -89,7 +89,7 @@ class _Repeats:
 
     async def _take(self, number: int, run: Run) -> TutorError | None:
         """Keep and tell it; gives what makes it no result."""
-        file, unsaved = await asyncio.to_thread(finish, run, self._store)
+        file, unsaved, _ = await asyncio.to_thread(finish, run, self._store)
         warn_if_unsaved(unsaved)
         try:
             made = self.rows[number] = row(Cell(number, {}, run.experiment), run)

@@ -106,6 +106,8 @@ def run_experiment(
     conducted, problem = run_until_signal(_conduct(wanted, backend, clock, open_store()))
     run, file = conducted.run, conducted.file
     warn_if_unsaved(conducted.unsaved)
+    if conducted.packets_unsaved:
+        warn(conducted.packets_unsaved)
     kept = f"; {run.experiment_s:.1f} s of it are kept in {file}" if file else ""
     result = report(run)
     if as_json and (file or not result.nothing):

@@ -47,6 +47,10 @@ UNITS: dict[str, str] = {
     "sent": "bytes",
     "received": "bytes",
     "jitter": "s",
+    "acked": "bytes",
+    "window": "bytes",
+    "first": "bytes",
+    "last": "bytes",
 }
 """Of the columns that have one; the others are counts, states and numbers of flows."""
 
@@ -59,6 +63,7 @@ def tables(run: Run) -> dict[str, Table[Any]]:
         "senders": run.senders,
         "udp_samples": run.udp_samples,
         "acks": run.acks,
+        "resent": run.resent,
     }
     return {name: table for name, table in found.items() if name == "samples" or len(table)}
 
