@@ -38,6 +38,16 @@ _TURN = 1 << 32
 """Sequence numbers begin again from here."""
 
 
+def _define(event: str) -> None:
+    """Add an event to the kernel's, or take one away, and leave the others. Raises OSError."""
+    # Python's own append mode seeks first, which the kernel refuses here.
+    events = os.open(_TRACEFS / "dynamic_events", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    try:
+        os.write(events, event.encode())
+    finally:
+        os.close(events)
+
+
 class _Sequence:
     """One flow's sequence numbers as bytes from its first one on."""
 
@@ -86,8 +96,7 @@ class Tracing:
     def _trace_resent(self, first: int, last: int) -> None:
         """From the ports `first` to `last`. A kernel without such events (CONFIG_PROBE_EVENTS) tells of none."""
         with contextlib.suppress(OSError):
-            with (_TRACEFS / "dynamic_events").open("a") as events:
-                events.write(_RESENT_EVENT.format(name=self._resent))
+            _define(_RESENT_EVENT.format(name=self._resent))
             wanted = f"state == {_ESTABLISHED} && sport >= {first} && sport <= {last}"
             self._write(f"events/tcptutor/{self._resent}/filter", wanted)
             self._write(f"events/tcptutor/{self._resent}/enable", "1")
@@ -164,7 +173,6 @@ class Tracing:
             self._write("events/tcp/tcp_probe/enable", "0")
         with contextlib.suppress(OSError):
             self._write(f"events/tcptutor/{self._resent}/enable", "0")
-            with (_TRACEFS / "dynamic_events").open("a") as events:
-                events.write(f"-:tcptutor/{self._resent}")
+            _define(f"-:tcptutor/{self._resent}")
         with contextlib.suppress(OSError):
             self._instance.rmdir()
