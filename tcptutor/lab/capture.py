@@ -8,6 +8,7 @@ comes when the ring is full is counted.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import mmap
 import socket
 import struct
@@ -25,6 +26,9 @@ from tcptutor.spec import Experiment
 _SOL_PACKET, _RX_RING, _STATISTICS, _VERSION = 263, 5, 6, 10
 _TPACKET_V2 = 1
 _ETH_P_ALL = 3
+_ATTACH_FILTER = 26
+_NONE = struct.pack("=HBBI", 0x06, 0, 0, 0)
+"""A filter that takes no packet (linux/filter.h: struct sock_filter, BPF_RET of 0 bytes)."""
 _REQUEST = struct.Struct("=IIII")
 """struct tpacket_req: bytes of a block, blocks, bytes of a place, places."""
 _COUNTS = struct.Struct("=II")
@@ -60,7 +64,10 @@ class _Ring:
 
     def end(self) -> CapturedAt:
         """Keep no more; what was kept. Call it once."""
-        self._socket.bind((self.name, 0))
+        program = ctypes.create_string_buffer(_NONE)
+        self._socket.setsockopt(
+            socket.SOL_SOCKET, _ATTACH_FILTER, struct.pack("@HP", 1, ctypes.addressof(program))
+        )
         counts = self._socket.getsockopt(_SOL_PACKET, _STATISTICS, _COUNTS.size)
         self._passed, self._left_out = _COUNTS.unpack(counts)
         return CapturedAt(interface=self.name, packets=self._passed - self._left_out, left_out=self._left_out)

@@ -83,6 +83,7 @@ async def test_a_capture_is_the_run_packet_by_packet(
 
     file = store.file(run.id)
     assert file is not None
+    assert len(list(packets.load(run, file))) == sum(one.packets for one in run.captured)
     sent, arrived = (data_segments(run, file, name) for name in ("h1-eth0", "h2-eth0"))
     # What passed h1 and not h2 was dropped on the way, or is on the way at the end.
     assert len(sent) - len(arrived) >= int(run.fidelity.checks["random drops"]) > 5
