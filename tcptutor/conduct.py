@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tcptutor.errors import JournalError, TutorError
 from tcptutor.lab.protocol import Event, Failed, Finished, RunFound
@@ -80,6 +80,8 @@ class GrowingRun:
         """Where the run is kept; None before its end, and when nothing is kept of it."""
         self.unsaved = ""
         """Why it could not be kept, one line; empty otherwise."""
+        self.packets_unsaved = ""
+        """Why its packets could not be kept, one line; empty otherwise."""
 
     def take(self, event: Event) -> None:
         """Add what has arrived; it is in the store when this returns."""
@@ -106,18 +108,33 @@ class GrowingRun:
                 await asyncio.shield(saving)
             except asyncio.CancelledError as error:
                 cancelled = error
-        self.file, self.unsaved = saving.result()
+        self.file, self.unsaved, self.packets_unsaved = saving.result()
         if cancelled is not None:
             raise cancelled
 
 
-def finish(run: Run, store: RunStore) -> tuple[Path | None, str]:
-    """Write the file of a run that has ended: its path, and why it could not be kept (empty otherwise)."""
+class Kept(NamedTuple):
+    """What became of a run's files."""
+
+    file: Path | None
+    unsaved: str = ""
+    """Why the run could not be kept; empty otherwise."""
+    packets_unsaved: str = ""
+    """Why its packets could not be kept; empty otherwise."""
+
+
+def finish(run: Run, store: RunStore) -> Kept:
+    """Write the files of a run that has ended."""
     try:
-        file = store.finish(run)
+        name = store.finish(run)
     except JournalError as error:
-        return None, str(error)
-    return (Path(file) if file else None), ""
+        return Kept(None, str(error))
+    file = Path(name) if name else None
+    try:
+        store.finish_packets(run)
+    except JournalError as error:
+        return Kept(file, "", str(error))
+    return Kept(file)
 
 
 class ConductedRun(GrowingRun):

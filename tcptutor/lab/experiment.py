@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from tcptutor.errors import LabError
 from tcptutor.lab import plan, shaping, traffic, udp, window
+from tcptutor.lab.capture import Capture
 from tcptutor.lab.channel import Channel, Stopped
 from tcptutor.lab.counters import HostCounters
 from tcptutor.lab.fidelity import Watch
@@ -21,7 +22,7 @@ from tcptutor.lab.results import finished
 from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.tracing import Tracing
 from tcptutor.lab.udp import UdpReports
-from tcptutor.run import Environment
+from tcptutor.run import CapturedAt, Environment
 from tcptutor.spec import Change, Experiment
 
 _EARLY = 0.5
@@ -112,6 +113,8 @@ class _Traffic:
         if "tbf" in kinds:
             self.sampler.watch(QueueLength(network.bottleneck, shaping.handle(kinds.index("tbf"))))
         self.sampler.watch_senders(dict.fromkeys(group.sender for group in self.groups))
+        self.capture: Capture | None = None
+        """From the start on, where packets are to be kept."""
         self._path = experiment.path
         self.load = Load()
         """Of the measured time once the warm-up is over, of all before."""
@@ -121,9 +124,13 @@ class _Traffic:
     def stop(self) -> None:
         traffic.stop(self.groups)
         self.sampler.close()
+        if self.capture is not None:
+            self.capture.close()
 
     def start(self) -> None:
         """Servers, then the clients that begin at once, then wait for their connections: time begins with these."""
+        if self.experiment.flows.capture:
+            self.capture = Capture(self.network, self.experiment)
         report = ["-J", "-i", str(udp.INTERVAL)]
         if self.udp and udp.streams_json():
             report.append("--json-stream")
@@ -219,6 +226,15 @@ class _Traffic:
         if rows := [row for one in self.udp for row in one.end(seconds)]:
             self.channel.send(Samples(round(seconds, 6), (), udp=tuple(sorted(rows, key=lambda row: row.t))))
 
+    def captured(self) -> list[CapturedAt]:
+        """Send the packets that were kept; how many, for each interface."""
+        if self.capture is None:
+            return []
+        kept, packets = self.capture.end(self.sampler.began)
+        for piece in packets:
+            self.channel.send(piece)
+        return kept
+
 
 def run(
     network: Network,
@@ -279,4 +295,7 @@ def _follow(
         watch.checks["firewall drops"] = dropped
     warmup = watch.experiment.flows.warmup
     datagrams = [result for one in running.udp for result in one.results(warmup, seconds)]
-    channel.send(finished(running.sampler, watch, seconds, complete, planned=True, udp=datagrams))
+    kept = running.captured()
+    channel.send(
+        finished(running.sampler, watch, seconds, complete, planned=True, udp=datagrams, captured=kept)
+    )

@@ -143,7 +143,7 @@ class Bench:
             pass  # the student's wish
         except TutorError as error:
             live.problem = str(error)
-        live.unsaved = live.unsaved or conducted.unsaved
+        live.unsaved = live.unsaved or conducted.unsaved or conducted.packets_unsaved
         await self._finish(live, conducted)
 
     async def _follow(self, live: Live, conducted: ConductedRun) -> None:
