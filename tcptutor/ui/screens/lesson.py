@@ -20,6 +20,7 @@ from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import HintWanted, OtherNumbersWanted
+from tcptutor.ui.screens import what_if
 from tcptutor.ui.screens.activities import BOXES, SIDES
 from tcptutor.ui.screens.confirm import ConfirmScreen
 from tcptutor.ui.screens.lesson_answers import Answers
@@ -137,6 +138,9 @@ class LessonScreen(LookingScreen):
                 works = bool(self.query(Page)) and self._answers.can_draw_again
             case "view" | "turn":
                 works = side is not None
+            case "what_if":
+                works = side is not None and side.chart is not None and self._study.run is not None
+                works = works and not bench.busy
             case "text":
                 works = self.has_class(CHART)
             case _:
@@ -275,6 +279,13 @@ class LessonScreen(LookingScreen):
         self._arrange()
         if seen or not (self.chart and self.chart.cursor):
             super().action_look()
+
+    def action_what_if(self) -> None:
+        run, cursor = self._study.run, self.chart.cursor if self.chart and self.looks else None
+        if run is not None:
+            what_if.ask(
+                self.app, self.tutor.bench, self.module.id, self.step.id, run, cursor.t if cursor else None
+            )
 
     def action_turn(self) -> None:
         if self._side:
