@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import msgspec
+
 from tcptutor.errors import LabError
 from tcptutor.lab import plan, shaping, traffic, udp, window
 from tcptutor.lab.capture import Capture
@@ -94,7 +96,9 @@ class _Traffic:
         channel: Channel,
         sample_hz: float,
     ) -> None:
-        self.network, self.experiment, self.channel = network, experiment, channel
+        self.network, self.channel = network, channel
+        self.experiment = experiment
+        """With every change that has happened."""
         self.groups = traffic.groups(network, experiment, first_port)
         self.sampler = Sampler(channel, sample_hz)
         for group in self.groups:
@@ -182,6 +186,13 @@ class _Traffic:
         actions.append((self.experiment.flows.warmup, self.load.begin))
         return sorted(actions, key=lambda action: action[0])
 
+    def _take_change(self, change: Change) -> None:
+        """One that nobody here knew of."""
+        path = self.experiment.path
+        path = msgspec.structs.replace(path, changes=(*path.changes, change))
+        self.experiment = msgspec.structs.replace(self.experiment, path=path)
+        self._change(change)
+
     def _change(self, change: Change) -> None:
         if change.name == "link":
             shaping.set_link(self.network.bottleneck, up=bool(change.value))
@@ -201,6 +212,8 @@ class _Traffic:
             t, _ = self.sampler.take()
             while actions and actions[0][0] <= t:
                 actions.pop(0)[1]()
+            while self.channel.later.due <= t:
+                self._take_change(self.channel.later.take())
             over = t >= total or all(group.ended for group in self.groups)
             self.sampler.send(t, at_once=over)
             if over:
@@ -282,6 +295,7 @@ def _follow(
         running.start()
         seconds = running.sample()
         complete = True
+        watch.experiment = running.experiment
         watch.ended_early(running.missing)
         watch.processors(running.load.busy(), alone=environment is None or environment.backend == "guest")
         channel.send(Phase("collect", "collecting the results"))

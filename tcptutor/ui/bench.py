@@ -15,7 +15,7 @@ from tcptutor.lab.protocol import Event, Phase, Ready, Samples
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading
-from tcptutor.ui.history import RunHistory
+from tcptutor.ui.history import RunHistory, figures_of
 from tcptutor.ui.lab import LabState
 from tcptutor.ui.lab_session import LabSession
 from tcptutor.ui.live import Live
@@ -78,10 +78,10 @@ class Bench:
         self._tell(LabState("ready", self._lab.environment or environment))
         return self._lab.environment or environment
 
-    def start(self, module: str, step: str, experiment: Experiment) -> None:
-        """Run it in the background. Does nothing while something else goes on."""
+    def start(self, module: str, step: str, experiment: Experiment, base: Live | None = None) -> None:
+        """Run it in the background; as a what-if of `base`, if given. Does nothing while something else goes on."""
         if not self.obstacle:
-            self._running = asyncio.create_task(self._run(module, step, experiment))
+            self._running = asyncio.create_task(self._run(module, step, experiment, base))
 
     def start_sweep(self, sweep: LiveSweep) -> None:
         """Run what is missing of it in the background. Does nothing while something else goes on."""
@@ -102,6 +102,11 @@ class Bench:
         """End the run or the sweep; what arrived is kept."""
         if self._running is not None:
             self._running.cancel()
+
+    async def over(self) -> None:
+        """Wait until nothing goes on. Never raises."""
+        if self._running is not None:
+            await asyncio.wait([self._running])
 
     async def close(self) -> None:
         """Stop what goes on and close the lab. Never raises."""
@@ -130,11 +135,15 @@ class Bench:
             self._tell(LabState("ready", self._lab.environment))
         self._post(SweepEnded(sweep))
 
-    async def _run(self, module: str, step: str, experiment: Experiment) -> None:
+    async def _run(self, module: str, step: str, experiment: Experiment, base: Live | None) -> None:
         # The run shows from the first moment, before the lab has said where it is.
         conducted = self._conducted = ConductedRun(self._lab, experiment, self._journal.runs, STOPPED)
         live = self.live = Live(module, step, conducted.run, phase="the lab is starting")
-        live.before = self.history.before(live)
+        if base is None:
+            live.before = self.history.before(live)
+        else:
+            figures = figures_of(base)
+            live.changed_from, live.before = base.run, (figures,) if figures else ()
         self._post(RunMoved(live))
         try:
             async with conducted:
@@ -169,7 +178,8 @@ class Bench:
                 if live.state == "starting":  # a replay says twice where it is
                     live.state = "running"
                     with _unsaved(live):
-                        self._journal.begin_run(live.run, live.module, live.step)
+                        base = live.changed_from.id if live.changed_from else ""
+                        self._journal.begin_run(live.run, live.module, live.step, base)
             case Phase(text=text):
                 live.phase = text
             case Samples(rows=rows):

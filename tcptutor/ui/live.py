@@ -57,7 +57,10 @@ class Live:
     """The model that the page is about, which leads the others; empty for none."""
 
     before: tuple[RunBefore, ...] = ()
-    """The page's runs before this one, the oldest first."""
+    """The page's runs before this one, the oldest first; of a what-if the one that it was changed from."""
+
+    changed_from: Run | None = None
+    """The run of which this is a what-if; None for a run of the page's own experiment."""
 
     by_hand: bool = False
     """Whether it came of what was typed into a shell: nothing that a page asks is about it."""
@@ -68,7 +71,7 @@ class Live:
     @property
     def repeatable(self) -> bool:
         """Whether a page is there to run it again from; a file's run has none."""
-        return bool(self.step) and not self.by_hand
+        return bool(self.step) and not self.by_hand and self.changed_from is None
 
     @property
     def measuring(self) -> bool:
@@ -86,7 +89,7 @@ class Live:
     @property
     def spread(self) -> str:
         """What chance made of the page's runs: "5 runs: 8.6 to 9.9 Mbit/s, this one 9.1"; empty without any before."""
-        if self.report is None or not self.before:
+        if self.report is None or not self.before or self.changed_from is not None:
             return ""
         this, seed = self.report.throughput_bps, self.run.experiment.seed
         others = [run.throughput_bps for run in self.before if run.seed != seed]
@@ -101,8 +104,9 @@ class Live:
         return f"{number}: {_beside(low, high)} to {high}, this one {_beside(units.rate(this), high)}"
 
     def is_of(self, module: str, step: str) -> bool:
-        """Whether it is a run that the page itself made."""
-        return (self.module, self.step) == (module, step) and not self.by_hand
+        """Whether it is a run that the page itself made, of its own experiment."""
+        mine = not self.by_hand and self.changed_from is None
+        return mine and (self.module, self.step) == (module, step)
 
 
 def _beside(rate: str, other: str) -> str:

@@ -20,6 +20,7 @@ from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import HintWanted, OtherNumbersWanted
+from tcptutor.ui.screens import what_if
 from tcptutor.ui.screens.activities import BOXES, SIDES
 from tcptutor.ui.screens.confirm import ConfirmScreen
 from tcptutor.ui.screens.lesson_answers import Answers
@@ -163,6 +164,9 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
                 works = bool(self.query(Page)) and self._answers.can_draw_again
             case "view" | "turn":
                 works = side is not None or self.terminal_open
+            case "what_if":
+                works = side is not None and side.chart is not None and self._study.run is not None
+                works = works and not bench.obstacle
             case "text":
                 works = self.has_class(CHART)
             case _:
@@ -318,6 +322,13 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         self.lay_out()
         if seen or not (self.chart and self.chart.cursor):
             super().action_look()
+
+    def action_what_if(self) -> None:
+        run, cursor = self._study.run, self.chart.cursor if self.chart and self.looks else None
+        if run is not None:
+            what_if.ask(
+                self.app, self.tutor.bench, self.module.id, self.step.id, run, cursor.t if cursor else None
+            )
 
     def action_turn(self) -> None:
         if self.chart is not None and self.terminal_open:
