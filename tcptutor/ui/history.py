@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tcptutor.course.measures import MEASURES
 from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live, RunBefore
 
@@ -68,18 +69,16 @@ def figures_of(live: Live) -> RunBefore | None:
     run = live.run
     if not run.complete or live.report is None:
         return None
-    rtts = [flow.mean_rtt_s for flow in run.flows if flow.mean_rtt_s]
     several = len(live.report.flows) > 1
-    covs = [flow.cov for flow in live.report.flows if flow.cov is not None]
     return RunBefore(
         id=run.id,
         seed=run.experiment.seed,
         throughput_bps=live.report.throughput_bps,
         points=tuple(_by_second(live.rates)),
-        mean_rtt_s=sum(rtts) / len(rtts) if rtts else 0.0,
+        mean_rtt_s=MEASURES["rtt"].of(live.report) or 0.0,
         retransmits=live.report.retransmits,
         jain_index=live.report.jain_index if several else None,
-        cov=sum(covs) / len(covs) if several and covs else None,
+        cov=MEASURES["cov"].of(live.report) if several else None,
     )
 
 

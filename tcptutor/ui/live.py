@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tcptutor import units
 from tcptutor.run import Run
+from tcptutor.ui.words import drawn_by_chance
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Expectation, Report
@@ -98,9 +99,8 @@ class Live:
         low, high = units.rate(min(this, *others)), units.rate(max(this, *others))
         number = f"{len(others) + 1} runs"
         if low == high:
-            path = self.run.experiment.path
-            chance = path.loss or path.reverse_loss or path.jitter or path.reorder or path.duplicate
-            return f"{number}, each {low}" + ("" if chance or path.changes else ": no chance on this path")
+            chance = drawn_by_chance(self.run.experiment)
+            return f"{number}, each {low}" + ("" if chance else ": no chance on this path")
         return f"{number}: {_beside(low, high)} to {high}, this one {_beside(units.rate(this), high)}"
 
     def is_of(self, module: str, step: str) -> bool:
