@@ -40,7 +40,7 @@ class SequenceGraph(msgspec.Struct, frozen=True, kw_only=True):
     """For the first time: each segment of packets; of ACKs, all since the packet before."""
     resent: tuple[ByteSpan, ...]
     sacked: tuple[ByteSpan, ...]
-    """What each ACK reports to have arrived behind a gap, its latest block; none of a trace of ACKs."""
+    """What each ACK is the first to report as arrived behind a gap; none of a trace of ACKs."""
     acked: tuple[tuple[float, int], ...]
     """How far the flow is acknowledged from that instant on."""
     allowed: tuple[tuple[float, int], ...]
@@ -113,6 +113,30 @@ def sequence_of_packets(
     return _of_segments(flow, way, there)
 
 
+class _Known:
+    """Bytes that are SACKed, as spans that do not touch, in order."""
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[int, int]] = []
+
+    def add(self, span: ByteSpan) -> list[ByteSpan]:
+        """The parts of `span` that were not known."""
+        new, at = list[ByteSpan](), span.first
+        kept, first, last = [], span.first, span.last
+        for left, right in self._spans:
+            if right < span.first or left > span.last:
+                kept.append((left, right))
+                continue
+            if left > at:
+                new.append(ByteSpan(span.t, at, left))
+            at = max(at, right)
+            first, last = min(first, left), max(last, right)
+        if at < span.last:
+            new.append(ByteSpan(span.t, at, span.last))
+        self._spans = sorted([*kept, (first, last)])
+        return new
+
+
 def _of_segments(flow: int, way: tuple[str, int, str, int], there: list[TcpSegment]) -> SequenceGraph:
     source, port, target, other = way
     back = (target, other, source, port)
@@ -123,7 +147,7 @@ def _of_segments(flow: int, way: tuple[str, int, str, int], there: list[TcpSegme
     resent: list[ByteSpan] = []
     sacked: list[ByteSpan] = []
     acked: list[tuple[float, int]] = []
-    reached = 0
+    reached, known = 0, _Known()
     for each in there:
         if each.way == way and each.payload:
             first = ours.of(each.number)
@@ -138,7 +162,7 @@ def _of_segments(flow: int, way: tuple[str, int, str, int], there: list[TcpSegme
                 span = ByteSpan(each.t, theirs.of(left), theirs.of(right))
                 # A block of what is acknowledged already tells of a copy (RFC 2883).
                 if span.first >= until:
-                    sacked.append(span)
+                    sacked += known.add(span)
     return SequenceGraph(
         flow=flow,
         source="packets",

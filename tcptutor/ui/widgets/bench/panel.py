@@ -6,6 +6,7 @@ With a cursor in it, what is told of that instant stands in the place of ruler a
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from textual import events
@@ -148,6 +149,16 @@ class RunPanel(DrawnPanel):
         """Tell of the next one."""
         if self._cursor is not None and self._looking is not None:
             self._to(self._looking.next_flow(self._cursor))
+
+    def sequence(self) -> None:
+        """Draw the flow's bytes in the place of its window, or its window again."""
+        if self._cursor is not None and self.has_sequence:
+            self._to(replace(self._cursor, sequence=not self._cursor.sequence))
+
+    @property
+    def has_sequence(self) -> bool:
+        """Whether the flows' bytes were traced."""
+        return self._looking is not None and self._looking.has_sequence
 
     @property
     def has_flows(self) -> bool:
