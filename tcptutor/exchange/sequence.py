@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _SENT, _RESENT, _SACKED, _ACKED, _ALLOWED = "#0072B2", "#D55E00", "#CC79A7", "#009E73", "#8C96A0"
 _SCALES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
 _EXAMPLE = "write it like --span 0.4s..0.7s"
+_LETTERS = 40
+"""Of strokes of one kind, those that have a letter, at most."""
 _WIDE = 4.0
 """Of the strokes of what was sent again, points."""
 
@@ -80,8 +82,8 @@ def _figure(run: Run, graph: SequenceGraph, span: tuple[float, float] | None) ->
     scale, unit = next((one for one in _SCALES if graph.end >= one[0]), _SCALES[-1])
     few = len(graph.sent) < 2500
     _strokes(axis, graph.sent, scale, _SENT, 1.6 if few else 1.0, "sent")
-    _strokes(axis, graph.sacked, scale, _SACKED, 2.4, "SACKed")
-    _strokes(axis, graph.resent, scale, _RESENT, _WIDE, "sent again")
+    _strokes(axis, graph.sacked, scale, _SACKED, 2.4, "SACKed (S)", "S")
+    _strokes(axis, graph.resent, scale, _RESENT, _WIDE, "sent again (R)", "R")
     _steps(axis, graph.acked, scale, color=_ACKED, linewidth=1.6, label="acknowledged")
     if span is not None:
         _steps(axis, graph.allowed, scale, color=_ALLOWED, linestyle="--", label="allowed by the window")
@@ -105,9 +107,17 @@ def _told(run: Run, graph: SequenceGraph) -> str:
 
 
 def _strokes(
-    axis: Axes, spans: Sequence[ByteSpan], scale: float, colour: str, width: float, label: str
+    axis: Axes,
+    spans: Sequence[ByteSpan],
+    scale: float,
+    colour: str,
+    width: float,
+    label: str,
+    letter: str = "",
 ) -> None:
-    """Upright, from the first byte to the last; nothing where there is none."""
+    """Upright, from the first byte to the last, some with a letter, as tcptrace has them: colour alone says nothing to
+    many. Nothing where there is none.
+    """
     if spans:
         axis.vlines(
             [span.t for span in spans],
@@ -117,6 +127,16 @@ def _strokes(
             linewidth=width,
             label=label,
         )
+        if letter:
+            some = spans[:: -(-len(spans) // _LETTERS)]
+            axis.plot(
+                [span.t for span in some],
+                [span.last / scale for span in some],
+                linestyle="none",
+                marker=f"${letter}$",
+                markersize=8,
+                color=colour,
+            )
 
 
 def _steps(axis: Axes, steps: Sequence[tuple[float, int]], scale: float, **how: Any) -> None:

@@ -26,10 +26,10 @@ def title(graph: SequenceGraph, name: str, width: int) -> Line:
     pieces: list[Piece] = [(f"bytes of flow {name}, {unit}", STRONG)]
     keys = [[("⣶⣶", _SENT), (" sent", TEXT)], [("⠤⠤", _ACKED), (" acknowledged", TEXT)]]
     if graph.resent:
-        keys.insert(1, [(AGAIN, _RESENT), (" sent again", TEXT)])
+        keys.insert(1, [(AGAIN, _RESENT), (" resent", TEXT)])
     keys.append([("⠢⠢", _ALLOWED), (" allowed by the window", TEXT)])
     for key in keys:
-        longer = [*pieces, ("   ", TEXT), *key]
+        longer = [*pieces, ("  ", TEXT), *key]
         if sum(len(text) for text, _ in longer) <= width:
             pieces = longer
     return Line.of(*pieces)
