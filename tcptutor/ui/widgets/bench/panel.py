@@ -47,7 +47,7 @@ class RunPanel(DrawnPanel):
         """Nothing was run yet: say what would be, and how to start it."""
         self._live, self._history = None, None
         self._forget()
-        self._experiment, self._said = experiment, instruction
+        self._experiment, self._said = experiment, " ".join((instruction, *_kept(experiment)))
         self._say_can_look()
         self.set_class(False, "-live")
         self.refresh(layout=True)
@@ -258,6 +258,16 @@ class RunPanel(DrawnPanel):
         assert history is not None
         view: layout.View = self._view if self._view in layout.views(live) else "chart"
         return partial(_drawn, live, history, self._own, self._said, view)
+
+
+def _kept(experiment: Experiment) -> tuple[str, ...]:
+    """What a run will keep of packets, if any."""
+    if not experiment.flows.capture:
+        return ()
+    from tcptutor.analysis import capture_size  # noqa: PLC0415  # takes a tenth of a second to import
+
+    expected = capture_size(experiment)
+    return (f"{expected.sentence[:1].upper()}{expected.sentence[1:]}.",) if expected else ()
 
 
 def _drawn(
