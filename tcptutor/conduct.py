@@ -113,7 +113,7 @@ class GrowingRun:
             raise cancelled
 
 
-class Kept(NamedTuple):
+class KeptFiles(NamedTuple):
     """What became of a run's files."""
 
     file: Path | None
@@ -123,18 +123,18 @@ class Kept(NamedTuple):
     """Why its packets could not be kept; empty otherwise."""
 
 
-def finish(run: Run, store: RunStore) -> Kept:
+def finish(run: Run, store: RunStore) -> KeptFiles:
     """Write the files of a run that has ended."""
     try:
         name = store.finish(run)
     except JournalError as error:
-        return Kept(None, str(error))
+        return KeptFiles(None, str(error))
     file = Path(name) if name else None
     try:
         store.finish_packets(run)
     except JournalError as error:
-        return Kept(file, "", str(error))
-    return Kept(file)
+        return KeptFiles(file, "", str(error))
+    return KeptFiles(file)
 
 
 class ConductedRun(GrowingRun):

@@ -24,9 +24,16 @@ from tcptutor.analysis.observed.flow import FlowPhase, PhaseName
 from tcptutor.analysis.observed.instant import FlowInstant, Instant, Instants, UdpInstant
 from tcptutor.analysis.observed.measured import flow_results, measure, path_known, together
 from tcptutor.analysis.observed.rounds import RoundTrip, round_trips
+from tcptutor.analysis.observed.sequence import (
+    ByteSpan,
+    SequenceGraph,
+    sequence_of_acks,
+    sequence_of_packets,
+)
 from tcptutor.analysis.observed.series import Points, Throughput
 
 __all__ = [
+    "ByteSpan",
     "CaptureSize",
     "Compared",
     "Evidence",
@@ -51,6 +58,7 @@ __all__ = [
     "Report",
     "RoundTrip",
     "Second",
+    "SequenceGraph",
     "SettingChanged",
     "SharedHistory",
     "SharedQueue",
@@ -75,6 +83,8 @@ __all__ = [
     "report",
     "report_of",
     "round_trips",
+    "sequence_of_acks",
+    "sequence_of_packets",
     "together",
     "what_if",
     "window_courses",

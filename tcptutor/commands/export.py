@@ -8,6 +8,7 @@ from pathlib import Path
 from tcptutor.commands.output import print_bytes, print_files, print_lines
 from tcptutor.errors import UsageError
 from tcptutor.exchange import export, open_run
+from tcptutor.runs import packets
 
 
 def export_runs(names: Sequence[str], kind: str, output: str | None, as_json: bool) -> int:
@@ -18,7 +19,12 @@ def export_runs(names: Sequence[str], kind: str, output: str | None, as_json: bo
             raise UsageError("standard output takes one run: give a folder with -o for several")
         run, path = opened[0]
         if kind == "pcapng":
-            print_bytes(export.packets_of(path))
+            names = export.interfaces_of(path)
+            if len(names) > 1:
+                raise UsageError(
+                    f"standard output takes one interface, and here are {', '.join(names)}: give a file with -o"
+                )
+            print_bytes(packets.of_interface(run, path, *names))
             return 0
         whole = export.as_json(run, str(path)) if kind == "json" else export.as_csv(run.samples)
         print_lines([whole.rstrip("\n")])

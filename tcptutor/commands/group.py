@@ -266,7 +266,7 @@ def show(**given: Any) -> None:
 def export(pcap: bool, kind: str, **given: Any) -> None:
     """Write stored runs as CSV or JSON, or the packets that they kept.
 
-    The queue and single ACKs go to CSV files of their own.
+    The queue and single ACKs go to CSV files of their own, and so do the packets of each of several interfaces.
     """
     from tcptutor.commands.export import export_runs  # noqa: PLC0415
 
@@ -289,6 +289,15 @@ def export(pcap: bool, kind: str, **given: Any) -> None:
     default="",
     help="Of runs: cwnd, rtt, throughput, retransmissions, bytes, queue, parted by commas. Default: all.",
 )
+@click.option(
+    "--kind",
+    type=click.Choice(["course", "sequence"]),
+    default="course",
+    show_default=True,
+    help="course: quantities over time; sequence: one flow's bytes, of a run with acks=on or capture=on.",
+)
+@click.option("--flow", type=click.IntRange(min=1), help="Whose sequence graph. Default: that of flow 1.")
+@click.option("--span", metavar="TIMES", help="The part of the time of a sequence graph, such as 0.4s..0.7s.")
 @X
 @Y
 @GROUP

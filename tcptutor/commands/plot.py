@@ -10,6 +10,7 @@ from tcptutor.commands.words import count
 from tcptutor.errors import UsageError
 from tcptutor.exchange import open_run
 from tcptutor.exchange import plot as runs
+from tcptutor.exchange.sequence import plot_sequence, read_span
 from tcptutor.sweep import plot as sweeps
 from tcptutor.sweep.table import is_sweep, load
 
@@ -22,8 +23,25 @@ def plot_files(
     y: str | None,
     group: str | None,
     as_json: bool,
+    kind: str = "course",
+    flow: int | None = None,
+    span: str | None = None,
 ) -> int:
-    """The exit code. `what` is for runs; `x`, `y` and `group` are for a sweep. Raises TutorError."""
+    """The exit code. `what` is for runs; `x`, `y` and `group` are for a sweep. Raises TutorError.
+
+    `flow` (from 1) and `span` are for the sequence graph of one run, which is a `kind` of its own.
+    """
+    if kind == "sequence":
+        if what or x or y or group:
+            raise UsageError("a sequence graph has --flow and --span: leave --what, --x, --y and --group out")
+        if len(names) > 1:
+            raise UsageError(f"{len(names)} runs do not go into one sequence graph: give one")
+        run, path = open_run(names[0])
+        plot_sequence(run, path, output, (flow or 1) - 1, None if span is None else read_span(span))
+        print_files([output], as_json)
+        return 0
+    if flow is not None or span is not None:
+        raise UsageError("--flow and --span are for a sequence graph: give --kind sequence as well")
     files = [name for name in names if is_sweep(Path(name))]
     if files:
         if len(names) > len(files):

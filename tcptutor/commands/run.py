@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tcptutor import course, places, units
-from tcptutor.analysis import CaptureSize, Report, Throughput, capture_size, document, report
+from tcptutor.analysis import Report, Throughput, capture_size, document, report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
 from tcptutor.commands.output import error_width, print_json, print_lines, remark, warn
 from tcptutor.commands.report import report_lines
-from tcptutor.commands.words import count
 from tcptutor.conduct import ConductedRun
 from tcptutor.errors import LabError, TutorError
 from tcptutor.lab.protocol import Event, Phase, Samples
@@ -85,19 +84,6 @@ async def _conduct(
         await lab.close()
 
 
-def capture_text(expected: CaptureSize) -> str:
-    """Such as "about 24,000 will be kept, in 2.5 MB"."""
-    text = f"about {_rough(expected.packets)} will be kept, in {units.size(_rough(expected.bytes))}"
-    if expected.left_out:
-        text += f"; for the last {_rough(expected.left_out)} there is no room: take a larger capture_size"
-    return text
-
-
-def _rough(number: int) -> int:
-    """With two digits that count."""
-    return round(number, 2 - len(str(number)))
-
-
 def open_store() -> RunStore:
     """The user's runs; what killed programs left behind is in files of its own then."""
     store = RunStore(places.runs())
@@ -118,7 +104,7 @@ def run_experiment(
     """The exit code, 1 when nothing was measured. Raises TutorError before anything has run."""
     wanted = course.experiment(experiment, settings, seed, scale=scale)
     if expected := capture_size(wanted):
-        remark(f"packets at {count(expected.interfaces, 'interface')}: {capture_text(expected)}")
+        remark(expected.sentence)
     conducted, problem = run_until_signal(_conduct(wanted, backend, clock, open_store()))
     run, file = conducted.run, conducted.file
     warn_if_unsaved(conducted.unsaved)

@@ -19,6 +19,7 @@ from tcptutor.course.names import short_name
 from tcptutor.errors import JournalError, TutorError, UsageError, unknown
 from tcptutor.journal import Journal
 from tcptutor.run import Run, load
+from tcptutor.runs import packets
 from tcptutor.spec import Experiment, settings
 
 _FOLLOWING = ("queue", "reverse_queue", "window", "send_buffer", "buffer", "warmup")
@@ -50,6 +51,8 @@ class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
     complete: bool
     backend: str
     file: str
+    packets: str | None
+    """The file of those that were kept; None without any."""
 
 
 def list_runs(experiment: str | None, module: str | None, page: str | None, most: int, as_json: bool) -> int:
@@ -139,6 +142,7 @@ def _kept(run: Run, file: Path, place: _PLACE | None, catalogue: Catalogue) -> K
         complete=run.complete,
         backend=run.environment.backend,
         file=str(file),
+        packets=str(kept) if (kept := packets.file_of(file)).exists() else None,
     )
 
 

@@ -110,13 +110,21 @@ def as_json(run: Run, file: str | None) -> str:
 
 
 def write(run: Run, source: Path, kind: str, target: Path | None) -> list[Path]:
-    """The files written: `target`, by default beside `source`; as CSV the queue and ACKs in others beside it.
+    """The files written: `target`, by default beside `source`; as CSV the queue and ACKs in others beside it, and as
+    pcapng the packets of each of several interfaces.
 
     Raises TutorError when one cannot be written.
     """
     target = target or source.with_suffix(f".{kind}")
     if kind == "pcapng":
-        return [_write(target, packets_of(source))]
+        names = interfaces_of(source)
+        return [
+            _write(
+                target if len(names) == 1 else target.with_stem(f"{target.stem}-{name}"),
+                packets.of_interface(run, source, name),
+            )
+            for name in names
+        ]
     if kind == "json":
         return [_write(target, as_json(run, str(source)))]
     return [
@@ -125,23 +133,13 @@ def write(run: Run, source: Path, kind: str, target: Path | None) -> list[Path]:
     ]
 
 
-def packets_of(source: Path) -> Iterator[bytes]:
-    """The packets that the run in `source` kept, as a pcapng file in pieces. Raises TutorError where it kept none."""
-    kept = packets.file_of(source)
-    if not kept.is_file():
+def interfaces_of(source: Path) -> list[str]:
+    """Those whose packets the run in `source` kept. Raises TutorError where it kept none."""
+    if not packets.file_of(source).is_file():
         raise TutorError(
             f"{source} has no packets beside it: `tcptutor run EXPERIMENT --set capture=on` makes a run that has"
         )
-    return _pieces(kept)
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    try:
-        with path.open("rb") as file:
-            while piece := file.read(files.PIECE):
-                yield piece
-    except OSError as error:
-        raise TutorError(f"cannot read {path}: {error.strerror}") from error
+    return packets.interfaces(source)
 
 
 def _write(path: Path, whole: str | Iterable[bytes]) -> Path:

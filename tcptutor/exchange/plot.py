@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,12 +87,17 @@ def plot(runs: Sequence[Run], target: Path, what: Sequence[str] = ()) -> None:
         raise UsageError(unknown("quantity", strange[0], QUANTITIES))
     if len(runs) > _MOST_RUNS:
         raise UsageError(f"{len(runs)} runs in one plot cannot be told apart: give {_MOST_RUNS} at most")
+    with styled():
+        save(_figure(runs, what), target)
+
+
+def styled() -> AbstractContextManager[None]:
+    """Plots that are made in this block look as all of ours."""
     import matplotlib as mpl  # noqa: PLC0415
 
     # The defaults as well: a matplotlibrc of the user's must not change what a run looks like.
     style: Any = {**mpl.rcParamsDefault, **_STYLE}
-    with mpl.rc_context(style):
-        save(_figure(runs, what), target)
+    return mpl.rc_context(style)
 
 
 def check_target(target: Path) -> None:

@@ -66,9 +66,12 @@ def _blocks(run: Run, pieces: Sequence[Captured]) -> Iterator[bytes]:
     counts = dict.fromkeys(names, 0)
     for packet in packets:
         counts[names[packet.interface]] += 1
-    interfaces = [CapturedInterface(name, counts[name], left_out.get(name, 0)) for name in names]
-    comment = f"tcptutor run {run.id}, {run.experiment.name}; its traffic began at {run.started}"
-    return pcapng.write(interfaces, packets, snaplen, comment)
+    there = [CapturedInterface(name, counts[name], left_out.get(name, 0)) for name in names]
+    return pcapng.write(there, packets, snaplen, _comment(run))
+
+
+def _comment(run: Run) -> str:
+    return f"tcptutor run {run.id}, {run.experiment.name}; its traffic began at {run.started}"
 
 
 def load(run: Run, run_file: Path) -> Iterator[tuple[float, str, CapturedPacket]]:
@@ -81,6 +84,23 @@ def load(run: Run, run_file: Path) -> Iterator[tuple[float, str, CapturedPacket]
         start = begin_ns(run)
         found = [((packet.ns - start) / 1e9, names[packet.interface], packet) for packet in packets]
     return iter(found)
+
+
+def interfaces(run_file: Path) -> list[str]:
+    """Those whose packets the run in `run_file` kept. Raises TutorError when none are kept, or the file is damaged."""
+    with files.opened(file_of(run_file), _CAPTURE) as data:
+        return pcapng.read(data)[0]
+
+
+def of_interface(run: Run, run_file: Path, name: str) -> Iterator[bytes]:
+    """A pcapng file of one interface alone, in pieces. Raises TutorError like `load`.
+
+    With two of them every packet is there twice, and Wireshark takes the second for one that was sent again.
+    """
+    found = [packet._replace(interface=0) for _, where, packet in load(run, run_file) if where == name]
+    left_out = sum(each.left_out for each in run.captured if each.interface == name)
+    there = [CapturedInterface(name, len(found), left_out)]
+    return pcapng.write(there, found, run.experiment.flows.snaplen, _comment(run))
 
 
 def remove_orphans(folder: Path) -> None:

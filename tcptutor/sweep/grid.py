@@ -126,7 +126,7 @@ def cells(
             experiment = course.build(name, {**settings, **point}, one, scale)
             if experiment.flows.capture:
                 raise UsageError(
-                    "a sweep keeps no packets: leave capture out, and run the cell whose packets you want by `tcptutor run`"
+                    "a sweep keeps no packets: leave capture out, and give `tcptutor run` the cell you want them of"
                 )
             made.append(Cell(len(made), point, experiment))
     return made

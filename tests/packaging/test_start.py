@@ -129,7 +129,7 @@ def test_without_what_plots_need_it_goes_on(checkout: Path) -> None:
 @pytest.mark.host
 def test_what_needs_no_lab_is_tested_while_the_lab_is_set_up(checkout: Path, tmp_path: Path) -> None:
     assert _start(checkout, READY="yes").returncode == 0  # so that there is a .venv to put programs into
-    for name in ("ruff", "mypy", "lint-imports", "pytest", "tmux"):
+    for name in ("ruff", "mypy", "lint-imports", "pytest", "tmux", "tshark"):
         program = checkout / ".venv" / "bin" / name
         program.write_text(f'#!/bin/sh\necho {name} "$@"; case "$*" in *"$FAILING"*) exit 1 ;; esac\n')
         program.chmod(0o755)

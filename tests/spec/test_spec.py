@@ -1,3 +1,5 @@
+import re
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -5,6 +7,7 @@ from hypothesis import strategies as st
 
 from tcptutor import spec, units
 from tcptutor.errors import ParameterError
+from tests.conftest import Build
 
 TABLE = {
     "title": "A path",
@@ -128,3 +131,27 @@ def test_every_value_within_its_bounds_is_taken_as_written(
     if parameter.low <= written <= parameter.high:  # rounding for the text may leave the bounds
         given = spec.read(parameter.name, text)
         assert (given[0] if parameter.many else given) == pytest.approx(written, rel=1e-5, abs=1)
+
+
+def test_packets_are_kept_at_all_hosts_unless_interfaces_are_named(build: Build) -> None:
+    assert build().captured_interfaces == ()
+    assert build(capture="on").captured_interfaces == ("h1-eth0", "h2-eth0")
+    assert build(pairs=2, capture="on").captured_interfaces == ("h1-eth0", "h2-eth0", "h3-eth0", "h4-eth0")
+    named = build(capture="on", capture_at="s1-eth2, h1-eth0, s1-eth2")
+    assert named.captured_interfaces == ("s1-eth2", "h1-eth0")
+    assert build(pairs=2, capture="on", capture_at="s1-eth3").captured_interfaces == ("s1-eth3",)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"capture": "on", "capture_at": "s1-eth3"}, "there is no s1-eth3 with 1 pair: take some of h1-eth0, h2-eth0"),
+        ({"capture": "on", "capture_at": "h9-eth0"}, "'h9-eth0' is not one of"),
+        ({"capture_at": "h1-eth0"}, "no packets are kept: give capture=on as well"),
+        ({"capture": "on", "snaplen": "20"}, "snaplen: '20' is out of bounds: 54 to 9014"),
+        ({"capture": "on", "capture_size": "1 GiB"}, "capture_size: '1 GiB' is out of bounds"),
+    ],
+)  # fmt: skip
+def test_a_capture_that_cannot_be_is_told(build: Build, parameters: dict[str, str], said: str) -> None:
+    with pytest.raises(ParameterError, match=re.escape(said)):
+        build(**parameters)

@@ -116,3 +116,9 @@ def test_wrong_usage_ends_with_2_and_makes_no_file(tmp_path: Path, arguments: li
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert not file.exists()
+
+
+def test_a_sweep_keeps_no_packets() -> None:
+    made = tcptutor("sweep", "random-loss", "--grid", "loss=1%,2%", "--set", "capture=on", "-o", "/nowhere/x")
+    assert made.returncode == 2
+    assert "a sweep keeps no packets: leave capture out" in made.stderr

@@ -6,6 +6,7 @@ import math
 
 import msgspec
 
+from tcptutor import units
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.lab import frames
 from tcptutor.spec import ETHERNET_HEADER, Experiment
@@ -30,6 +31,14 @@ class CaptureSize(msgspec.Struct, frozen=True, kw_only=True):
     left_out: int
     """Packets for which there will be no room."""
 
+    @property
+    def sentence(self) -> str:
+        """Such as "about 36000 packets will be kept, in 4.3 MB"."""
+        told = f"about {_rough(self.packets)} packets will be kept, in {units.size(_rough(self.bytes))}"
+        if self.left_out:
+            told += f"; for the last {_rough(self.left_out)} there is no room: take a larger capture_size"
+        return told
+
 
 def capture_size(experiment: Experiment) -> CaptureSize | None:
     """What `experiment` will keep; None where it keeps no packets."""
@@ -53,6 +62,11 @@ def capture_size(experiment: Experiment) -> CaptureSize | None:
             * (data * _kept(experiment, None) + acks * _kept(experiment, _ACK))
         )
     return CaptureSize(interfaces=len(names), packets=kept, bytes=size, left_out=left_out)
+
+
+def _rough(number: int) -> int:
+    """With two digits that count."""
+    return round(number, 2 - len(str(number)))
 
 
 def _packets(experiment: Experiment) -> tuple[float, float]:

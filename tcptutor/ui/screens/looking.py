@@ -19,7 +19,7 @@ Entries = tuple[tuple[str, str], ...]
 FAST = 8
 """Columns of a longer step."""
 
-MOVES = ("step", "to_loss", "zoom", "zoom_out", "next_flow", "stop_looking")
+MOVES = ("step", "to_loss", "zoom", "zoom_out", "next_flow", "sequence", "stop_looking")
 """Actions that work while the cursor is there."""
 
 
@@ -44,6 +44,13 @@ BINDINGS: list[BindingType] = [
     _key("z", "zoom", "zoom in", "look.zoom", "closer: to a loss at the cursor and its round trips"),
     _key("Z", "zoom_out", "zoom out", "look.out", "back to what was shown before"),
     _key("o", "next_flow", "other flow", "look.flow", "the cursor: tell of the next flow"),
+    _key(
+        "b",
+        "sequence",
+        "bytes",
+        "look.bytes",
+        "the flow's bytes over time, of a run with acks=on; or its window",
+    ),
     # On a page Esc leads away; there its own action closes the cursor first.
     Binding("escape", "stop_looking", show=False, priority=True, id="look.close"),
 ]
@@ -55,6 +62,7 @@ FOOTER = (
     ("look.zoom", "zoom"),
     ("look.out", "out"),
     ("look.flow", "flow"),
+    ("look.bytes", "bytes"),
     ("look.look", "closes"),
 )
 """Of the line at the bottom while the cursor is there."""
@@ -94,7 +102,12 @@ class LookingScreen(TutorScreen):
             return None
         if chart is None or chart.cursor is None or not self.chart_seen:
             return False
-        return {"zoom_out": chart.cursor.zoomed, "next_flow": chart.has_flows}.get(action, True)
+        there = {
+            "zoom_out": chart.cursor.zoomed,
+            "next_flow": chart.has_flows,
+            "sequence": chart.has_sequence,
+        }
+        return there.get(action, True)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         return self.can_look(action) is not False
@@ -130,6 +143,10 @@ class LookingScreen(TutorScreen):
     def action_zoom_out(self) -> None:
         if self.chart is not None:
             self.chart.zoom_out()
+
+    def action_sequence(self) -> None:
+        if self.chart is not None:
+            self.chart.sequence()
 
     def action_next_flow(self) -> None:
         if self.chart is not None:

@@ -53,6 +53,8 @@ class Cursor:
     """Each zoom's, from the outermost to the one that is shown; empty for the whole run."""
     counted_from: float | None = None
     """The loss that was zoomed to, s: its round trips are counted from there."""
+    sequence: bool = False
+    """Whether the flow's bytes are drawn, in the place of its window."""
 
     @property
     def span(self) -> TimeSpan:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tcptutor.run import SSTHRESH_INFINITE
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import axes, causes, chart, strips
+from tcptutor.ui.widgets.bench import axes, causes, chart, sequence, strips
 from tcptutor.ui.widgets.bench.build import flow_names, scene_of
 from tcptutor.ui.widgets.bench.cursor import Cursor
 from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, spread
@@ -67,7 +67,17 @@ def picture(looking: Looking, cursor: Cursor, width: int, lines: int) -> list[Li
     )
     tabled = lines >= TALL and lines - height(told, width, True) >= _LEAST
     room = lines - height(told, width, tabled)
-    key = (width, room, span, cursor.flow, cursor.counted_from, looking.size, live.state, live.report is None)
+    key = (
+        width,
+        room,
+        span,
+        cursor.flow,
+        cursor.sequence,
+        cursor.counted_from,
+        looking.size,
+        live.state,
+        live.report is None,
+    )
     drawn = looking.drawn.kept(key, lambda: _drawn(looking, cursor, width, room))
     marked = list(_marked(drawn, axes.GUTTER + cursor.column(columns)))
     return [*marked, *readout(told, width, tabled)][:lines]
@@ -108,9 +118,34 @@ def _drawn(looking: Looking, cursor: Cursor, width: int, room: int) -> Drawn:
         if line.text and tallest > chart.LEAST:
             parts[name] = [line]
             tallest -= 1
-    parts["chart"] = chart.drawn(chart.readable(scene, width, tallest), width, tallest, False)
+    if cursor.sequence:
+        parts["title"], parts["chart"] = _sequence(looking, cursor, width, tallest)
+    else:
+        parts["chart"] = chart.drawn(chart.readable(scene, width, tallest), width, tallest, False)
     whole = [line for name in _ORDER for line in parts.get(name, ())]
     return Drawn(tuple(whole), range(1, 1 + tallest))
+
+
+def _sequence(looking: Looking, cursor: Cursor, width: int, tallest: int) -> tuple[list[Line], list[Line]]:
+    """Title and graph of the flow's bytes."""
+    graph, flows = looking.sequence(cursor), looking.instants.flows
+    names = dict(zip(flows, flow_names(looking.live.run.experiment, flows), strict=True))
+    if graph is None or not (graph.sent or graph.resent):
+        said, *rest = sequence.nothing(width, tallest + 1)
+        return [said], rest
+    head = sequence.title(graph, names.get(cursor.flow, ""), width)
+    if cursor.zoomed:
+        head = sequence.title(
+            graph, names.get(cursor.flow, ""), width - len(_shown(looking.live, cursor)) - 2
+        )
+        head = spread(head, Line.of((_shown(looking.live, cursor), STRONG)), width)
+    return [head], sequence.drawn(graph, cursor.span, width, tallest)
+
+
+def _shown(live: Live, cursor: Cursor) -> str:
+    """Which part of the run."""
+    span = cursor.span
+    return f"{span.start:.2f} to {span.end:.2f} of {live.run.experiment.seconds:g} s"
 
 
 def _scene(looking: Looking, cursor: Cursor) -> Scene:
@@ -150,8 +185,7 @@ def _title(scene: Scene, live: Live, cursor: Cursor, width: int) -> Line:
     """What the axis is, which line is which, and which part of the run is shown."""
     if not cursor.zoomed:
         return chart.title(scene, width)
-    span = cursor.span
-    shown = f"{span.start:.2f} to {span.end:.2f} of {live.run.experiment.seconds:g} s"
+    shown = _shown(live, cursor)
     return spread(chart.title(scene, width - len(shown) - 2), Line.of((shown, STRONG)), width)
 
 

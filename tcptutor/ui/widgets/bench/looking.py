@@ -18,7 +18,7 @@ from tcptutor.ui.widgets.bench.history import History
 from tcptutor.ui.widgets.bench.lines import Line
 
 if TYPE_CHECKING:
-    from tcptutor.analysis import Insight, Instants
+    from tcptutor.analysis import Insight, Instants, SequenceGraph
 
 _KEPT = 4
 """Histories and pictures that are kept: those of the zooms on the way out."""
@@ -66,6 +66,7 @@ class Looking:
         self._not_before = 0.0
         self._instants: Instants | None = None
         self._histories: _Recent[History] = _Recent()
+        self._sequences: _Recent[tuple[SequenceGraph | None]] = _Recent()
         self.drawn: _Recent[Drawn] = _Recent()
         """What does not move with the cursor, by all that it depends on."""
 
@@ -135,6 +136,20 @@ class Looking:
         whole = TimeSpan(0.0, experiment.seconds)
         flow = instants.flows[0] if instants.flows else -1
         return Cursor(min(instants.until or whole.end, whole.end) / 2, whole, flow)
+
+    @property
+    def has_sequence(self) -> bool:
+        """Whether the flows' bytes were traced."""
+        acks = self.live.run.acks
+        return len(acks.column("acked")) > 0 and acks.column("acked")[0] >= 0
+
+    def sequence(self, cursor: Cursor) -> SequenceGraph | None:
+        """The bytes of its flow in the time that is shown; None where none were traced of it."""
+        from tcptutor.analysis import sequence_of_acks  # noqa: PLC0415
+
+        run, flow = self.instants.run, cursor.flow
+        (whole,) = self._sequences.kept((flow, len(run.acks)), lambda: (sequence_of_acks(run, flow),))
+        return whole and whole.between(cursor.span.start, cursor.span.end)
 
     def losses(self, flow: int) -> list[float]:
         """When that flow's sender answered losses or marks, s."""

@@ -6,6 +6,7 @@ With a cursor in it, what is told of that instant stands in the place of ruler a
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from textual import events
@@ -46,7 +47,7 @@ class RunPanel(DrawnPanel):
         """Nothing was run yet: say what would be, and how to start it."""
         self._live, self._history = None, None
         self._forget()
-        self._experiment, self._said = experiment, instruction
+        self._experiment, self._said = experiment, " ".join((instruction, *_kept(experiment)))
         self._say_can_look()
         self.set_class(False, "-live")
         self.refresh(layout=True)
@@ -153,6 +154,16 @@ class RunPanel(DrawnPanel):
         if self._cursor is not None and self._looking is not None:
             self._to(self._looking.next_flow(self._cursor))
 
+    def sequence(self) -> None:
+        """Draw the flow's bytes in the place of its window, or its window again."""
+        if self._cursor is not None and self.has_sequence:
+            self._to(replace(self._cursor, sequence=not self._cursor.sequence))
+
+    @property
+    def has_sequence(self) -> bool:
+        """Whether the flows' bytes were traced."""
+        return self._looking is not None and self._looking.has_sequence
+
     @property
     def has_flows(self) -> bool:
         """Whether there is another flow to be told of."""
@@ -251,6 +262,16 @@ class RunPanel(DrawnPanel):
         assert history is not None
         view: layout.View = self._view if self._view in layout.views(live) else "chart"
         return partial(_drawn, live, history, self._own, self._said, view)
+
+
+def _kept(experiment: Experiment) -> tuple[str, ...]:
+    """What a run will keep of packets, if any."""
+    if not experiment.flows.capture:
+        return ()
+    from tcptutor.analysis import capture_size  # noqa: PLC0415  # takes a tenth of a second to import
+
+    expected = capture_size(experiment)
+    return (f"{expected.sentence[:1].upper()}{expected.sentence[1:]}.",) if expected else ()
 
 
 def _drawn(

@@ -1,0 +1,126 @@
+"""TCP segments in captured Ethernet frames (RFC 791, RFC 9293, RFC 2018), and which connection is which flow."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from tcptutor.runs.pcapng import CapturedPacket
+from tcptutor.spec import Experiment
+
+_IPV4, _TCP = b"\x08\x00", 6
+_ETHERNET = 14
+_SYN = 0x02
+_END, _NOTHING, _SACK = 0, 1, 5
+_TURN = 1 << 32
+
+Connection = tuple[str, int, str, int]
+"""Source and its port, destination and its port: one way of it."""
+
+
+class TcpSegment(NamedTuple):
+    """One segment where it passed."""
+
+    t: float
+    """s since the traffic began."""
+    way: Connection
+    number: int
+    """Of its first byte."""
+    payload: int
+    """Bytes; a SYN counts as none."""
+    acknowledges: int
+    syn: bool
+    window: int
+    """As it stands in the header, not scaled."""
+    sacked: tuple[tuple[int, int], ...]
+    """The blocks that its options tell of, the latest first."""
+
+
+def segment(t: float, packet: CapturedPacket) -> TcpSegment | None:
+    """What is in the packet; None where it is no whole TCP header over IPv4."""
+    frame = packet.data
+    if len(frame) < _ETHERNET + 40 or frame[12:14] != _IPV4 or frame[23] != _TCP:
+        return None
+    header = 4 * (frame[_ETHERNET] & 15)
+    at = _ETHERNET + header
+    if len(frame) < at + 20:
+        return None
+    whole = struct.unpack_from(">H", frame, _ETHERNET + 2)[0]
+    source, target, number, acknowledges, offset, flags, window = struct.unpack_from(">HHIIBBH", frame, at)
+    ends = at + 4 * (offset >> 4)
+    payload = whole - header - 4 * (offset >> 4)
+    way = (socket.inet_ntoa(frame[26:30]), source, socket.inet_ntoa(frame[30:34]), target)
+    sacked = tuple(_sacked(frame[at + 20 : ends]))
+    return TcpSegment(t, way, number, max(0, payload), acknowledges, bool(flags & _SYN), window, sacked)
+
+
+def _sacked(options: bytes) -> Iterator[tuple[int, int]]:
+    at = 0
+    while at < len(options) and options[at] != _END:
+        if options[at] == _NOTHING:
+            at += 1
+            continue
+        if at + 1 >= len(options) or options[at + 1] < 2:
+            return
+        length = options[at + 1]
+        if options[at] == _SACK:
+            for begin in range(at + 2, min(at + length, len(options)) - 7, 8):
+                yield struct.unpack_from(">II", options, begin)
+        at += length
+
+
+def sender_interface(experiment: Experiment, flow: int) -> str:
+    """Where what flow number `flow` sends passes first."""
+    pair = flow // max(1, experiment.flows.streams)
+    return f"h{2 * pair + 1 + experiment.reversed(flow)}-eth0"
+
+
+def way_of(experiment: Experiment, flow: int, segments: Sequence[TcpSegment]) -> Connection | None:
+    """The connection of flow number `flow`, among the segments at its sender's interface; None where it is not there.
+
+    iperf3 gives the flows of a pair ports in order, and tells of them on another connection that carries next to
+    nothing.
+    """
+    streams = experiment.flows.streams
+    first = flow // streams * streams
+    alike = [
+        one for one in range(first, first + streams) if experiment.reversed(one) == experiment.reversed(flow)
+    ]
+    host = sender_interface(experiment, flow).removesuffix("-eth0")
+    address = f"10.0.0.{host[1:]}"
+    sent: Counter[Connection] = Counter()
+    for each in segments:
+        if each.way[0] == address:
+            sent[each.way] += each.payload
+    most = [way for way, payload in sent.most_common(len(alike)) if payload]
+    if len(most) < len(alike):
+        return None
+    # The client's port: the sender's own, or that which a reversed flow is sent to.
+    return sorted(most, key=lambda way: way[3] if experiment.reversed(flow) else way[1])[alike.index(flow)]
+
+
+class Bytes:
+    """The sequence numbers of one way as bytes from its first one on."""
+
+    def __init__(self, first: int) -> None:
+        self._latest, self._bytes = first, 0
+
+    def of(self, number: int) -> int:
+        """Numbers that come after each other are less than half of all numbers apart."""
+        ahead = (number - self._latest + _TURN // 2) % _TURN - _TURN // 2
+        if ahead > 0:
+            self._latest, self._bytes = number, self._bytes + ahead
+            return self._bytes
+        return self._bytes + ahead
+
+
+def segments(packets: Iterable[tuple[float, str, CapturedPacket]], interface: str) -> list[TcpSegment]:
+    """Those that passed at `interface`, in order of time."""
+    return [
+        found
+        for t, name, packet in packets
+        if name == interface and (found := segment(t, packet)) is not None
+    ]

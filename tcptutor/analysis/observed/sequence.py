@@ -1,0 +1,174 @@
+"""The sequence graph of a flow: its bytes over time as they were sent, sent again, acknowledged and SACKed.
+
+As tcptrace and Wireshark draw it (Shepard, TCP Packet Trace Analysis, MIT/LCS/TR-494, 1991). Of packets that were kept
+at the sender it has each segment. Of a trace of ACKs it has how far the flow had come whenever a packet arrived: what
+was sent between two of these has the time of the second, and nothing tells of SACKs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from tcptutor.analysis.observed.segments import Bytes, TcpSegment, segments, sender_interface, way_of
+from tcptutor.run import Run
+from tcptutor.runs.pcapng import CapturedPacket
+
+Source = Literal["packets", "acks"]
+
+
+class ByteSpan(NamedTuple):
+    """Bytes of a flow at an instant."""
+
+    t: float
+    """s since the traffic began."""
+    first: int
+    """Where they begin among the flow's bytes."""
+    last: int
+    """Where they end."""
+
+
+class SequenceGraph(msgspec.Struct, frozen=True, kw_only=True):
+    """One flow's; each part in order of time."""
+
+    flow: int
+    source: Source
+    """What it is made of."""
+    sent: tuple[ByteSpan, ...]
+    """For the first time: each segment of packets; of ACKs, all since the packet before."""
+    resent: tuple[ByteSpan, ...]
+    sacked: tuple[ByteSpan, ...]
+    """What each ACK is the first to report as arrived behind a gap; none of a trace of ACKs."""
+    acked: tuple[tuple[float, int], ...]
+    """How far the flow is acknowledged from that instant on."""
+    allowed: tuple[tuple[float, int], ...]
+    """How far the receiver's window lets it go from that instant on; none of packets, which do not tell its scale."""
+
+    @property
+    def end(self) -> int:
+        """The last byte that was sent."""
+        return max((span.last for span in (*self.sent, *self.resent)), default=0)
+
+    def between(self, start: float, end: float) -> SequenceGraph:
+        """What is of the time from `start` to `end`; of what holds on, the last before it as well."""
+
+        def inside(spans: tuple[ByteSpan, ...]) -> tuple[ByteSpan, ...]:
+            return tuple(span for span in spans if start <= span.t <= end)
+
+        def holding(steps: tuple[tuple[float, int], ...]) -> tuple[tuple[float, int], ...]:
+            before = [step for step in steps if step[0] < start][-1:]
+            return (
+                *((start, value) for _, value in before),
+                *(one for one in steps if start <= one[0] <= end),
+            )
+
+        return msgspec.structs.replace(
+            self,
+            sent=inside(self.sent),
+            resent=inside(self.resent),
+            sacked=inside(self.sacked),
+            acked=holding(self.acked),
+            allowed=holding(self.allowed),
+        )
+
+
+def sequence_of_acks(run: Run, flow: int) -> SequenceGraph | None:
+    """From a run with acks=on; None where nothing was traced of that flow, or its bytes were not."""
+    table = run.acks
+    columns = zip(*(table.column(name) for name in ("flow", "t", "acked", "sent", "window")), strict=True)
+    rows = [row[1:] for row in columns if row[0] == flow and row[2] >= 0]
+    if not rows:
+        return None
+    sent: list[ByteSpan] = []
+    reached = 0
+    for t, _, until, _ in rows:
+        if until > reached:
+            sent.append(ByteSpan(t, reached, until))
+            reached = until
+    # A row tells what held before its packet: what that one acknowledged, the next row tells.
+    steps = list(zip(rows, [*rows[1:], rows[-1]], strict=True))
+    return SequenceGraph(
+        flow=flow,
+        source="acks",
+        sent=tuple(sent),
+        resent=tuple(ByteSpan(row.t, row.first, row.last) for row in run.resent if row.flow == flow),
+        sacked=(),
+        acked=tuple((now[0], after[1]) for now, after in steps),
+        allowed=tuple((now[0], after[1] + after[3]) for now, after in steps),
+    )
+
+
+def sequence_of_packets(
+    run: Run, flow: int, packets: Iterable[tuple[float, str, CapturedPacket]]
+) -> SequenceGraph | None:
+    """From the packets that passed at its sender's interface; None where these were not kept."""
+    if flow >= run.experiment.total_streams:
+        return None
+    there = segments(packets, sender_interface(run.experiment, flow))
+    way = way_of(run.experiment, flow, there)
+    if way is None:
+        return None
+    return _of_segments(flow, way, there)
+
+
+class _Known:
+    """Bytes that are SACKed, as spans that do not touch, in order."""
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[int, int]] = []
+
+    def add(self, span: ByteSpan) -> list[ByteSpan]:
+        """The parts of `span` that were not known."""
+        new, at = list[ByteSpan](), span.first
+        kept, first, last = [], span.first, span.last
+        for left, right in self._spans:
+            if right < span.first or left > span.last:
+                kept.append((left, right))
+                continue
+            if left > at:
+                new.append(ByteSpan(span.t, at, left))
+            at = max(at, right)
+            first, last = min(first, left), max(last, right)
+        if at < span.last:
+            new.append(ByteSpan(span.t, at, span.last))
+        self._spans = sorted([*kept, (first, last)])
+        return new
+
+
+def _of_segments(flow: int, way: tuple[str, int, str, int], there: list[TcpSegment]) -> SequenceGraph:
+    source, port, target, other = way
+    back = (target, other, source, port)
+    mine = [each for each in there if each.way == way]
+    begin = next((each.number + 1 for each in mine if each.syn), mine[0].number)
+    ours, theirs = Bytes(begin), Bytes(begin)
+    sent: list[ByteSpan] = []
+    resent: list[ByteSpan] = []
+    sacked: list[ByteSpan] = []
+    acked: list[tuple[float, int]] = []
+    reached, known = 0, _Known()
+    for each in there:
+        if each.way == way and each.payload:
+            first = ours.of(each.number)
+            span = ByteSpan(each.t, first, first + each.payload)
+            (sent if span.last > reached else resent).append(span)
+            reached = max(reached, span.last)
+        elif each.way == back and not each.syn:
+            until = theirs.of(each.acknowledges)
+            if until >= 0 and (not acked or until > acked[-1][1]):
+                acked.append((each.t, until))
+            for left, right in each.sacked[:1]:
+                span = ByteSpan(each.t, theirs.of(left), theirs.of(right))
+                # A block of what is acknowledged already tells of a copy (RFC 2883).
+                if span.first >= until:
+                    sacked += known.add(span)
+    return SequenceGraph(
+        flow=flow,
+        source="packets",
+        sent=tuple(sent),
+        resent=tuple(resent),
+        sacked=tuple(sacked),
+        acked=tuple(acked),
+        allowed=(),
+    )

@@ -1,0 +1,112 @@
+"""The sequence graph of a flow in dots: its bytes over time as they were sent, sent again and acknowledged."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from tcptutor.ui.widgets.bench import axes, canvas
+from tcptutor.ui.widgets.bench.canvas import Cell, Layer
+from tcptutor.ui.widgets.bench.chart import AXIS, flow_style
+from tcptutor.ui.widgets.bench.cursor import TimeSpan
+from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, Piece
+
+if TYPE_CHECKING:
+    from tcptutor.analysis import SequenceGraph
+
+_SENT, _RESENT, _ACKED, _ALLOWED = flow_style(0), "bad", flow_style(2), "limit"
+AGAIN = "R"
+"""Stands where something was sent again, as in tcptrace's graphs."""
+_SCALES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
+
+
+def title(graph: SequenceGraph, name: str, width: int) -> Line:
+    """What the axis is, and which line is which; as much as there is room for."""
+    _, unit = _scale(graph)
+    pieces: list[Piece] = [(f"bytes of flow {name}, {unit}", STRONG)]
+    keys = [[("⣶⣶", _SENT), (" sent", TEXT)], [("⠤⠤", _ACKED), (" acknowledged", TEXT)]]
+    if graph.resent:
+        keys.insert(1, [(AGAIN, _RESENT), (" resent", TEXT)])
+    keys.append([("⠢⠢", _ALLOWED), (" allowed by the window", TEXT)])
+    for key in keys:
+        longer = [*pieces, ("  ", TEXT), *key]
+        if sum(len(text) for text, _ in longer) <= width:
+            pieces = longer
+    return Line.of(*pieces)
+
+
+def drawn(graph: SequenceGraph, span: TimeSpan, width: int, height: int) -> list[Line]:
+    """`height` lines of the graph, then the time axis. `graph` is of that span alone."""
+    across = axes.columns(width)
+    low, high = _bounds(graph)
+    scale, _ = _scale(graph)
+    up = _ticks(low / scale, high / scale, height)
+    frame = axes.frame(across, height, axes.times(span.seconds, across, span.start), up, False)
+    cells = _cells(graph, span, across, height, low, high)
+    lines = []
+    for number, text in enumerate(frame):
+        if number >= height:
+            lines.append(Line.of((text, AXIS)))
+            continue
+        pieces: list[Piece] = [(text[: axes.GUTTER], AXIS)]
+        pieces += [(cell[0], cell[1]) if cell else (" ", AXIS) for cell in cells[number]]
+        lines.append(Line.of(*pieces))
+    return lines
+
+
+def nothing(width: int, height: int) -> list[Line]:
+    """As many lines, where the flow sends nothing."""
+    said = Line.of(("the flow sends nothing here", MUTED)).fitted(width)
+    return [said, *([Line()] * height)]
+
+
+def _scale(graph: SequenceGraph) -> tuple[float, str]:
+    return next((one for one in _SCALES if graph.end >= one[0]), _SCALES[-1])
+
+
+def _bounds(graph: SequenceGraph) -> tuple[float, float]:
+    """The lowest and the highest byte that is drawn."""
+    lowest = [span.first for span in (*graph.sent, *graph.resent)] + [value for _, value in graph.acked[:1]]
+    low, high = min(lowest), max(graph.end, *(value for _, value in graph.acked[-1:]), 1)
+    return float(low), float(max(high, low + 1))
+
+
+def _ticks(low: float, high: float, height: int) -> axes.Ticks:
+    step = next(iter(axes.ticks(high - low, max(2, height // 3))[1:]), high - low)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    values = [step * at for at in range(first, last + 1)]
+    return tuple((round((value - low) / (high - low) * (height - 1)), f"{value:.6g}") for value in values)
+
+
+def _cells(
+    graph: SequenceGraph, span: TimeSpan, across: int, height: int, low: float, high: float
+) -> list[list[Cell | None]]:
+    width, dots = canvas.ACROSS * across, canvas.DOWN * height
+
+    def column(t: float) -> int:
+        return span.column(t, width)
+
+    def row(value: float) -> int:
+        return round((value - low) / (high - low) * (dots - 1))
+
+    def steps(layer: Layer, points: tuple[tuple[float, int], ...]) -> Layer:
+        before: tuple[int, int] | None = None
+        for t, value in points:
+            here = column(t), row(value)
+            if before is not None:
+                for at in range(before[0], here[0]):
+                    layer.span(at, before[1], before[1])
+                layer.span(here[0], *sorted((before[1], here[1])))
+            before = here
+        return layer
+
+    sent = Layer(_SENT, width, dots)
+    for each in graph.sent:
+        sent.span(column(each.t), row(each.first), row(each.last))
+    allowed = steps(Layer(_ALLOWED, width, dots, canvas.DOTTED), graph.allowed)
+    acked = steps(Layer(_ACKED, width, dots), graph.acked)
+    rows = canvas.compose([allowed], [acked, sent], across, height)
+    for each in graph.resent:
+        middle = min(dots - 1, max(0, row((each.first + each.last) / 2)))
+        rows[height - 1 - middle // canvas.DOWN][column(each.t) // canvas.ACROSS] = (AGAIN, _RESENT)
+    return rows
