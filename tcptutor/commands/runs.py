@@ -16,13 +16,11 @@ from tcptutor.commands.output import print_json, print_lines, toned, warn, width
 from tcptutor.commands.report import FIDELITY
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.names import short_name
+from tcptutor.course.overrides import overrides_of
 from tcptutor.errors import JournalError, TutorError, UsageError, unknown
 from tcptutor.journal import Journal
 from tcptutor.run import Run, load
-from tcptutor.spec import Experiment, settings
 
-_FOLLOWING = ("queue", "reverse_queue", "window", "send_buffer", "buffer", "warmup")
-"""They follow the rate and the delay where an experiment gives them in BDP, and the warm-up a fixed amount."""
 _PLACE = tuple[str, str]
 """Module and step of a page."""
 
@@ -130,7 +128,7 @@ def _kept(run: Run, file: Path, place: _PLACE | None, catalogue: Catalogue) -> K
         experiment=run.experiment.name,
         module=place[0] if place else None,
         page=place[1] if place else None,
-        settings=_changed(run.experiment, catalogue),
+        settings=overrides_of(run.experiment, catalogue),
         seed=run.experiment.seed,
         throughput_bps=result.throughput_bps if result.flows else None,
         udp_bps=sum(flow.received_bps for flow in result.udp) if result.udp else None,
@@ -140,26 +138,6 @@ def _kept(run: Run, file: Path, place: _PLACE | None, catalogue: Catalogue) -> K
         backend=run.environment.backend,
         file=str(file),
     )
-
-
-def _changed(experiment: Experiment, catalogue: Catalogue) -> dict[str, str]:
-    """The settings that are not the experiment's own; all of one that is not the course's, or no longer."""
-    here = settings(experiment)
-    try:
-        own = catalogue.build(experiment.name, scale=experiment.scale)
-        changed = _differing(experiment, own)
-        rest = {name: value for name, value in changed.items() if name not in _FOLLOWING}
-        follows = _differing(experiment, catalogue.build(experiment.name, rest, scale=experiment.scale))
-    except TutorError:
-        return here
-    return {name: value for name, value in changed.items() if name in rest or name in follows}
-
-
-def _differing(one: Experiment, other: Experiment) -> dict[str, str]:
-    """What `one` has in another way than `other`, with what it has."""
-    here, there = settings(one), settings(other)
-    names = dict.fromkeys([*here, *there])
-    return {name: here.get(name, "none") for name in names if here.get(name) != there.get(name)}
 
 
 def _lines(found: Sequence[KeptRun]) -> list[str]:

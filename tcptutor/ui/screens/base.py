@@ -11,6 +11,7 @@ from textual.screen import ModalScreen, Screen
 
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.journal import Journal
+from tcptutor.spec import Experiment
 from tcptutor.ui import keys
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.keys import FooterKey
@@ -73,6 +74,11 @@ class TutorScreen(Screen[None]):
     @property
     def tutor(self) -> Tutor:
         return cast("Tutor", self.app)
+
+    @property
+    def for_bench(self) -> Experiment | None:
+        """What the bench begins with when it is opened from here; None for what it had."""
+        return None
 
     async def take(self, event: events.Key | events.Paste) -> bool:  # noqa: ARG002
         """Do at once what a key, or what was pasted, does here, before it is sent anywhere; whether it did anything."""

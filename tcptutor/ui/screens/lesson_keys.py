@@ -71,6 +71,7 @@ FOOTER = (
     ("lesson.turn", "view"),
     ("app.keys", "keys"),
     ("look.look", "look"),
+    ("app.bench", "bench"),
     ("app.commands", "find"),
     ("lesson.home", "home"),
 )

@@ -31,8 +31,8 @@ SMALLEST = (40, 5)
 """Columns and lines under which nothing is drawn."""
 
 _STYLES = (
-    "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "course", "expected", "mean",
-    "you", "before", "block", "mark", "model", "link", "point", "published", "cursor",
+    "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "course", "forecast", "expected",
+    "mean", "you", "before", "block", "mark", "model", "link", "point", "published", "cursor",
     *(chart.flow_style(number) for number in range(len(chart.FLOW_PATTERNS))),
 )  # fmt: skip
 
