@@ -19,6 +19,7 @@ from tcptutor.course.names import short_name
 from tcptutor.course.overrides import overrides_of
 from tcptutor.errors import JournalError, TutorError, UsageError, unknown
 from tcptutor.journal import Journal
+from tcptutor.journal.benches import Benches
 from tcptutor.run import Run, load
 
 _PLACE = tuple[str, str]
@@ -35,7 +36,9 @@ class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
     experiment: str
     module: str | None
     page: str | None
-    """The step on whose page it was made; None for one of the command line."""
+    """The step on whose page it was made; None for one of the command line or of the bench."""
+    name: str | None
+    """That it was kept under on the bench."""
     settings: dict[str, str]
     """Those that differ from the experiment's own, as they are typed."""
     seed: int
@@ -55,7 +58,7 @@ def list_runs(experiment: str | None, module: str | None, page: str | None, most
     catalogue = Catalogue(places.lessons())
     wanted = None if experiment is None else catalogue.full_name(experiment)
     steps = _steps(module, page)
-    pages = _pages()
+    pages, names = _pages(), _names()
     found: list[KeptRun] = []
     more = False
     for file in exchange.kept_runs():
@@ -69,7 +72,7 @@ def list_runs(experiment: str | None, module: str | None, page: str | None, most
             continue
         of_module = module in (run.experiment.name.partition("/")[0], place and place[0])
         if (wanted is None or run.experiment.name == wanted) and (module is None or of_module):
-            found.append(_kept(run, file, place, catalogue))
+            found.append(_kept(run, file, place, names.get(run.id), catalogue))
     if as_json:
         print_json({"runs": msgspec.to_builtins(found)})
     elif found:
@@ -105,7 +108,17 @@ def _pages() -> Mapping[str, _PLACE]:
         return {}
     try:
         with closing(Journal.open()) as journal:
-            return journal.pages_of_runs()
+            # A run of the bench is on no page.
+            return {run: page for run, page in journal.pages_of_runs().items() if page[1]}
+    except JournalError as error:
+        warn(str(error))
+        return {}
+
+
+def _names() -> Mapping[str, str]:
+    """What runs of the bench were kept under, by their ids."""
+    try:
+        return {each.run: each.name for each in Benches.of_user().all() if each.run}
     except JournalError as error:
         warn(str(error))
         return {}
@@ -119,7 +132,7 @@ def _readable(file: Path) -> Run | None:
         return None
 
 
-def _kept(run: Run, file: Path, place: _PLACE | None, catalogue: Catalogue) -> KeptRun:
+def _kept(run: Run, file: Path, place: _PLACE | None, name: str | None, catalogue: Catalogue) -> KeptRun:
     result = report(run)
     return KeptRun(
         id=run.id,
@@ -128,6 +141,7 @@ def _kept(run: Run, file: Path, place: _PLACE | None, catalogue: Catalogue) -> K
         experiment=run.experiment.name,
         module=place[0] if place else None,
         page=place[1] if place else None,
+        name=name,
         settings=overrides_of(run.experiment, catalogue),
         seed=run.experiment.seed,
         throughput_bps=result.throughput_bps if result.flows else None,
@@ -168,10 +182,11 @@ def _cells(one: KeptRun, all_of_them: Sequence[KeptRun]) -> tuple[str, ...]:
     rates = [] if one.throughput_bps is None else [units.rate(one.throughput_bps)]
     rates += [] if one.udp_bps is None else [f"UDP {units.rate(one.udp_bps)}"]
     fidelity = toned(one.fidelity, FIDELITY[one.fidelity]) if one.complete else toned("cut short", "doubt")
+    experiment = short if len(same) == 1 else one.experiment
     return (
         one.short,
         _when(one.started),
-        short if len(same) == 1 else one.experiment,
+        f"{experiment} “{one.name}”" if one.name else experiment,
         ", ".join(rates) or "nothing",
         one.limited_by or "",
         fidelity,

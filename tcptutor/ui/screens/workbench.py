@@ -146,7 +146,8 @@ class WorkbenchScreen(LookingScreen):
 
     def action_keep(self) -> None:
         if self._own.problem is not None:
-            self._panel.say(f"✗ Nothing is kept: {self._own.problem.reason}")
+            self._look_ahead()
+            self._panel.say("✗ Nothing is kept: these settings cannot be run.")
         else:
             self._ask(NAME, "keep as: ", self._own.kept or short_name(self._own.own.name))
 
@@ -186,10 +187,10 @@ class WorkbenchScreen(LookingScreen):
         self.app.push_screen(CommandLineScreen(self._own.command, f"✗ {problem.reason}" if problem else ""))
 
     def action_beside(self) -> None:
-        BesideList(self, self._own, self._benches).open()
+        BesideList(self, self._own, self._benches, self.beside_changed).open()
 
     def action_begin(self) -> None:
-        StartList(self, self._own, self._benches).open()
+        StartList(self, self._own, self._benches, self.settings_changed).open()
 
     def action_view(self) -> None:
         if self._panel.ahead and self._own.live is not None:
@@ -204,7 +205,8 @@ class WorkbenchScreen(LookingScreen):
         if self.tutor.bench.busy:
             self._panel.say("Something else runs: s stops it.")
         elif problem is not None:
-            self._panel.say(f"✗ Nothing runs: {problem.reason}")
+            self._look_ahead()
+            self._panel.say("✗ Nothing runs: these settings cannot be run.")
         else:
             self.tutor.bench.start(*PLACE, self._own.experiment)
             self.keys_changed()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tcptutor import units
 from tcptutor.course.names import short_name
@@ -13,12 +13,10 @@ from tcptutor.errors import JournalError, TutorError
 from tcptutor.journal.benches import Benches, KeptBench
 from tcptutor.run import Run, load
 from tcptutor.ui import reading
+from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.choose import Choice, ChooseScreen
 from tcptutor.ui.widgets.bench.beside import run_beside, set_apart
 from tcptutor.ui.workbench import MOST, Workbench
-
-if TYPE_CHECKING:
-    from tcptutor.ui.screens.workbench import WorkbenchScreen
 
 MOST_FILES = 60
 """Runs that are listed: the latest ones."""
@@ -29,8 +27,12 @@ _KEPT, _EXPERIMENT = "kept:", "experiment:"
 class BesideList:
     """The student's runs, the latest first; those that are ticked stand beside."""
 
-    def __init__(self, screen: WorkbenchScreen, bench: Workbench, benches: Benches) -> None:
+    def __init__(
+        self, screen: TutorScreen, bench: Workbench, benches: Benches, changed: Callable[[], None]
+    ) -> None:
+        """changed: called when something was chosen."""
         self._screen, self._bench, self._benches = screen, bench, benches
+        self._changed = changed
         self._coming: set[str] = set()
         """Runs that are being read."""
 
@@ -72,7 +74,7 @@ class BesideList:
     def _tick(self, id: str) -> str:
         if self._bench.is_beside(id):
             self._bench.take_away(id)
-            self._screen.beside_changed()
+            self._changed()
         elif id in self._coming:
             return "it is being read"
         elif len(self._bench.beside) + len(self._coming) >= MOST:
@@ -88,14 +90,18 @@ class BesideList:
         if run is not None:
             self._bench.put_beside(await reading.apart(run_beside, run))
         self._coming.discard(id)
-        self._screen.beside_changed()
+        self._changed()
 
 
 class StartList:
     """What was kept, then the experiments of the course."""
 
-    def __init__(self, screen: WorkbenchScreen, bench: Workbench, benches: Benches) -> None:
+    def __init__(
+        self, screen: TutorScreen, bench: Workbench, benches: Benches, changed: Callable[[], None]
+    ) -> None:
+        """changed: called when something was chosen."""
         self._screen, self._bench, self._benches = screen, bench, benches
+        self._changed = changed
 
     def open(self) -> None:
         """Show it."""
@@ -127,7 +133,7 @@ class StartList:
         except (TutorError, StopIteration) as error:
             self._screen.notify(str(error) or "it is gone", severity="error", timeout=10)
             return
-        self._screen.settings_changed()
+        self._changed()
 
     def _take_out(self, id: str) -> None:
         try:

@@ -27,16 +27,18 @@ class KnobLine(NamedTuple):
 def across(bench: Workbench, width: int) -> list[KnobLine]:
     """For a wide and low room: the groups in a line, the list below, what is to be known of the knob beside it."""
     tabs = _tabs(bench, width)
-    rows = [KnobLine(_row(bench, knob), knob) for knob in bench.knobs(bench.group)]
     height = max(len(GROUPS[group]) for group in GROUPS)
+    knobs = bench.knobs(bench.group)
+    last = max(height, knobs.index(bench.selected) + 1 if bench.selected in knobs else 0)
+    rows = [KnobLine(_row(bench, knob), knob) for knob in knobs[last - height : last]]
     told = _told(bench, width - LIST)[:height]
     found = []
-    for number in range(max(height, len(rows))):
+    for number in range(height):
         row = rows[number] if number < len(rows) else KnobLine(Line())
         if number < len(told):
             row = KnobLine(row.line.fitted(LIST - 2).and_at(LIST, told[number]), row.knob)
         found.append(row)
-    return [*(KnobLine(line) for line in tabs), *found[:height]]
+    return [*(KnobLine(line) for line in tabs), *found]
 
 
 def down(bench: Workbench, width: int, height: int) -> list[KnobLine]:
@@ -81,7 +83,7 @@ def _row(bench: Workbench, knob: str, indent: str = "") -> Line:
         value = f"{value[: room - 1]}…"
     name = "add a sysctl" if knob == SYSCTL else knob
     return Line.of(
-        (f"{indent}{'▸' if here else ' '} ", STRONG),
+        (f"{indent}{'→' if here else ' '} ", STRONG),
         (f"{name:<{_NAME}}", STRONG if here else TEXT),
         ("✗ " if wrong else "  ", BAD),
         (value, BAD if wrong else STRONG if here else TEXT),

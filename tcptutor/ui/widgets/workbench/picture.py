@@ -36,12 +36,12 @@ def picture(
 ) -> list[Line]:
     """At most `height` lines; called in a thread. `stale`: whether the settings are others by now, which cannot be run.
 
-    `said` stands in place of how long it takes.
+    `said` stands in place of how long it takes, which is told of what can be run.
     """
     scene = scene_of_forecast(forecast, beside)
     head = paragraph("✗ ", BAD, _STALE, width) if stale else []
     binding = list(_binding(forecast, width))
-    foot = paragraph("", TEXT, said or _takes(forecast), width)
+    foot = paragraph("", TEXT, said or ("" if stale else _takes(forecast)), width)
     others = [*_others(forecast, width)]
     beside_lines = told_beside(beside, forecast.experiment, len(scene.curves), width)
     note = paragraph("", TEXT, forecast.expectation.note, width) if forecast.expectation.note else []
