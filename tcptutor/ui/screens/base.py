@@ -125,8 +125,9 @@ class TutorScreen(Screen[None]):
         self.fit(event.size.width >= WIDE, event.size.height >= TALL)
 
     def on_screen_resume(self) -> None:
-        # A screen that was covered while the terminal changed its size has not been told.
+        # A screen that was covered while the terminal changed its size, or a run began, has not been told.
         self.fit(self.app.size.width >= WIDE, self.app.size.height >= TALL)
+        self.show_lab()
         self.call_after_refresh(self.show_keys)
 
     def _lab_line(self) -> str:
