@@ -66,7 +66,8 @@ class TutorApp(Frame):
         self._find_problems, self.problems = problems, tuple[str, ...]()
         self.bench = Bench(lab, journal, self.post_message)
         self._open_at, self._sitting = module, sitting
-        self._workbench: Workbench | None = None
+        self.workbench: Workbench | None = None
+        """The student's own bench, once it was opened."""
 
     async def on_event(self, event: events.Event) -> None:
         if (
@@ -130,24 +131,24 @@ class TutorApp(Frame):
         """The knobs as they were left, or as a run has them that is shown."""
         if not isinstance(self.screen, TutorScreen):
             return
-        if self._workbench is None:
-            self._workbench = Workbench(Catalogue(self.course.root or places.lessons()))
+        if self.workbench is None:
+            self.workbench = Workbench(Catalogue(self.course.root or places.lessons()))
         start = self.screen.for_bench
         try:
             if start is not None:
-                self._workbench.take(start)
+                self.workbench.take(start)
         except UsageError as error:
             self.notify(str(error), severity="warning", timeout=10)
         try:
-            if not self._workbench.ready:
-                self._workbench.begin()
+            if not self.workbench.ready:
+                self.workbench.begin()
         except UsageError as error:
             self.notify(str(error), severity="error", timeout=10)
             return
         from tcptutor.ui.screens.workbench import WorkbenchScreen  # noqa: PLC0415  # not for the first frame
 
         folder = self.journal.runs.folder
-        self.push_screen(WorkbenchScreen(self._workbench, Benches(folder.parent if folder else None)))
+        self.push_screen(WorkbenchScreen(self.workbench, Benches(folder.parent if folder else None)))
 
     # Facts from below
 

@@ -31,7 +31,8 @@ class KnobPanel(DrawnPanel):
             return []
         stacked = self.screen.has_class("-wide")
         self._rows = down(self._bench, width, height) if stacked else across(self._bench, width)
-        return [row.line for row in self._rows]
+        # As many lines each time: only cells that changed are then written.
+        return [row.line for row in self._rows] + [Line()] * (height - len(self._rows))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         row = int(event.screen_y) - self.content_region.y
