@@ -24,7 +24,7 @@ from tcptutor.ui.screens.workbench import WorkbenchScreen
 from tcptutor.ui.widgets.workbench.panel import WorkbenchPanel
 from tcptutor.ui.workbench import Workbench
 
-_EXPERIMENTS, _TURNS = 25, 12
+_EXPERIMENTS, _TURNS = 16, 12
 
 
 def turns(size: tuple[int, int] = (120, 36), seed: int = 1) -> list[float]:
@@ -49,7 +49,8 @@ async def _turns(folder: Path, size: tuple[int, int], chance: random.Random) -> 
             app.screen.settings_changed()
             await _shown(panel, bench)
             for _ in range(_TURNS):
-                bench.move(chance.randrange(40))
+                app.screen.action_move(chance.randrange(40))
+                await pilot.pause(0.05)
                 seconds = await _turn(pilot, panel, bench, chance.choice(("left", "right")))
                 if bench.problem is not None:
                     bench.reset(bench.selected)

@@ -54,6 +54,8 @@ class WorkbenchScreen(LookingScreen):
         self._typed = ""
         """What the field is for: a knob, or NAME; empty while there is none."""
         self._due = self._working = False
+        self._offered = (False, False)
+        """Whether the knob in hand, and any knob, can be set back, when the keys were last told."""
 
     def compose(self) -> ComposeResult:
         yield TopBar()
@@ -307,7 +309,11 @@ class WorkbenchScreen(LookingScreen):
     def _say_knobs(self) -> None:
         self._knobs.draw()
         self._say_place()
-        self.keys_changed()
+        # To find out which keys work takes time at each turn: not where the answer is the same.
+        offered = self._own.is_changed(self._own.selected), bool(self._own.settings)
+        if offered != self._offered:
+            self._offered = offered
+            self.keys_changed()
 
     def _say_place(self) -> None:
         own = self._own
