@@ -16,14 +16,13 @@ from tcptutor.commands.output import print_json, print_lines, toned, warn, width
 from tcptutor.commands.report import FIDELITY
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.names import short_name
+from tcptutor.course.overrides import overrides_of
 from tcptutor.errors import JournalError, TutorError, UsageError, unknown
 from tcptutor.journal import Journal
+from tcptutor.journal.benches import Benches
 from tcptutor.run import Run, load
 from tcptutor.runs import packets
-from tcptutor.spec import Experiment, settings
 
-_FOLLOWING = ("queue", "reverse_queue", "window", "send_buffer", "buffer", "warmup")
-"""They follow the rate and the delay where an experiment gives them in BDP, and the warm-up a fixed amount."""
 _PLACE = tuple[str, str]
 """Module and step of a page."""
 
@@ -38,7 +37,9 @@ class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
     experiment: str
     module: str | None
     page: str | None
-    """The step on whose page it was made; None for one of the command line."""
+    """The step on whose page it was made; None for one of the command line or of the bench."""
+    name: str | None
+    """That it was kept under on the bench."""
     settings: dict[str, str]
     """Those that differ from the experiment's own, as they are typed."""
     seed: int
@@ -60,7 +61,7 @@ def list_runs(experiment: str | None, module: str | None, page: str | None, most
     catalogue = Catalogue(places.lessons())
     wanted = None if experiment is None else catalogue.full_name(experiment)
     steps = _steps(module, page)
-    pages = _pages()
+    pages, names = _pages(), _names()
     found: list[KeptRun] = []
     more = False
     for file in exchange.kept_runs():
@@ -74,7 +75,7 @@ def list_runs(experiment: str | None, module: str | None, page: str | None, most
             continue
         of_module = module in (run.experiment.name.partition("/")[0], place and place[0])
         if (wanted is None or run.experiment.name == wanted) and (module is None or of_module):
-            found.append(_kept(run, file, place, catalogue))
+            found.append(_kept(run, file, place, names.get(run.id), catalogue))
     if as_json:
         print_json({"runs": msgspec.to_builtins(found)})
     elif found:
@@ -110,7 +111,17 @@ def _pages() -> Mapping[str, _PLACE]:
         return {}
     try:
         with closing(Journal.open()) as journal:
-            return journal.pages_of_runs()
+            # A run of the bench is on no page.
+            return {run: page for run, page in journal.pages_of_runs().items() if page[1]}
+    except JournalError as error:
+        warn(str(error))
+        return {}
+
+
+def _names() -> Mapping[str, str]:
+    """What runs of the bench were kept under, by their ids."""
+    try:
+        return {each.run: each.name for each in Benches.of_user().all() if each.run}
     except JournalError as error:
         warn(str(error))
         return {}
@@ -124,7 +135,7 @@ def _readable(file: Path) -> Run | None:
         return None
 
 
-def _kept(run: Run, file: Path, place: _PLACE | None, catalogue: Catalogue) -> KeptRun:
+def _kept(run: Run, file: Path, place: _PLACE | None, name: str | None, catalogue: Catalogue) -> KeptRun:
     result = report(run)
     return KeptRun(
         id=run.id,
@@ -133,7 +144,8 @@ def _kept(run: Run, file: Path, place: _PLACE | None, catalogue: Catalogue) -> K
         experiment=run.experiment.name,
         module=place[0] if place else None,
         page=place[1] if place else None,
-        settings=_changed(run.experiment, catalogue),
+        name=name,
+        settings=overrides_of(run.experiment, catalogue),
         seed=run.experiment.seed,
         throughput_bps=result.throughput_bps if result.flows else None,
         udp_bps=sum(flow.received_bps for flow in result.udp) if result.udp else None,
@@ -144,26 +156,6 @@ def _kept(run: Run, file: Path, place: _PLACE | None, catalogue: Catalogue) -> K
         file=str(file),
         packets=str(kept) if (kept := packets.file_of(file)).exists() else None,
     )
-
-
-def _changed(experiment: Experiment, catalogue: Catalogue) -> dict[str, str]:
-    """The settings that are not the experiment's own; all of one that is not the course's, or no longer."""
-    here = settings(experiment)
-    try:
-        own = catalogue.build(experiment.name, scale=experiment.scale)
-        changed = _differing(experiment, own)
-        rest = {name: value for name, value in changed.items() if name not in _FOLLOWING}
-        follows = _differing(experiment, catalogue.build(experiment.name, rest, scale=experiment.scale))
-    except TutorError:
-        return here
-    return {name: value for name, value in changed.items() if name in rest or name in follows}
-
-
-def _differing(one: Experiment, other: Experiment) -> dict[str, str]:
-    """What `one` has in another way than `other`, with what it has."""
-    here, there = settings(one), settings(other)
-    names = dict.fromkeys([*here, *there])
-    return {name: here.get(name, "none") for name in names if here.get(name) != there.get(name)}
 
 
 def _lines(found: Sequence[KeptRun]) -> list[str]:
@@ -194,10 +186,11 @@ def _cells(one: KeptRun, all_of_them: Sequence[KeptRun]) -> tuple[str, ...]:
     rates = [] if one.throughput_bps is None else [units.rate(one.throughput_bps)]
     rates += [] if one.udp_bps is None else [f"UDP {units.rate(one.udp_bps)}"]
     fidelity = toned(one.fidelity, FIDELITY[one.fidelity]) if one.complete else toned("cut short", "doubt")
+    experiment = short if len(same) == 1 else one.experiment
     return (
         one.short,
         _when(one.started),
-        short if len(same) == 1 else one.experiment,
+        f"{experiment} “{one.name}”" if one.name else experiment,
         ", ".join(rates) or "nothing",
         one.limited_by or "",
         fidelity,

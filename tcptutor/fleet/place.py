@@ -73,9 +73,14 @@ def expected_seconds(experiments: Sequence[Experiment], place: Place) -> float:
 
 
 def _expected(experiment: Experiment, clock: str) -> float:
+    flows = clock == "virtual" and experiment.total_streams
+    return run_seconds(experiment, clock, expect(experiment).binding.throughput_bps if flows else 0.0)
+
+
+def run_seconds(experiment: Experiment, clock: str, throughput: float) -> float:
+    """About how long one run takes, s, when all its TCP flows together are expected to carry `throughput` bit/s."""
     if clock != "virtual":
         return _START + experiment.seconds
     flows = experiment.flows
-    rate = expect(experiment).binding.throughput_bps if experiment.total_streams else 0.0
-    rate += experiment.pairs * flows.udp_streams * flows.udp_rate
+    rate = throughput + experiment.pairs * flows.udp_streams * flows.udp_rate
     return _START + _SEGMENT * rate * experiment.seconds / 8 / _PAYLOAD

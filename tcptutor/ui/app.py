@@ -11,11 +11,14 @@ from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from tcptutor import places
 from tcptutor.conduct import LabLike
+from tcptutor.course.experiments import Catalogue
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.sitting import Sitting
-from tcptutor.errors import LabUnavailable
+from tcptutor.errors import LabUnavailable, UsageError
 from tcptutor.journal import Journal
+from tcptutor.journal.benches import Benches
 from tcptutor.ui import pages, palette
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
@@ -31,6 +34,7 @@ from tcptutor.ui.messages import (
 )
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
+from tcptutor.ui.workbench import Workbench
 
 
 class TutorApp(Frame):
@@ -45,6 +49,13 @@ class TutorApp(Frame):
             id="app.commands",
             priority=True,
             tooltip="what a term means; a page, an experiment, a command",
+        ),
+        Binding(
+            "e",
+            "open_bench",
+            "bench",
+            id="app.bench",
+            tooltip="a bench of your own: turn every knob, see what is to be expected, run it",
         ),
     ]
 
@@ -64,6 +75,8 @@ class TutorApp(Frame):
         self._find_problems, self.problems = problems, tuple[str, ...]()
         self.bench = Bench(lab, journal, self.post_message)
         self._open_at, self._sitting = module, sitting
+        self.workbench: Workbench | None = None
+        """The student's own bench, once it was opened."""
 
     async def on_event(self, event: events.Event) -> None:
         if (
@@ -122,6 +135,29 @@ class TutorApp(Frame):
         if isinstance(self.screen, LessonScreen):
             return self.switch_screen(lesson)
         return self.push_screen(lesson)
+
+    def action_open_bench(self) -> None:
+        """The knobs as they were left, or as a run has them that is shown."""
+        if not isinstance(self.screen, TutorScreen):
+            return
+        if self.workbench is None:
+            self.workbench = Workbench(Catalogue(self.course.root or places.lessons()))
+        start = self.screen.for_bench
+        try:
+            if start is not None:
+                self.workbench.take(start)
+        except UsageError as error:
+            self.notify(str(error), severity="warning", timeout=10)
+        try:
+            if not self.workbench.ready:
+                self.workbench.begin()
+        except UsageError as error:
+            self.notify(str(error), severity="error", timeout=10)
+            return
+        from tcptutor.ui.screens.workbench import WorkbenchScreen  # noqa: PLC0415  # not for the first frame
+
+        folder = self.journal.runs.folder
+        self.push_screen(WorkbenchScreen(self.workbench, Benches(folder.parent if folder else None)))
 
     # Facts from below
 

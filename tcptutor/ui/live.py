@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tcptutor import units
 from tcptutor.run import Run
+from tcptutor.spec import Experiment
 from tcptutor.ui.words import drawn_by_chance
 
 if TYPE_CHECKING:
@@ -33,6 +34,24 @@ class RunBefore:
     """Of the flows' shares; None for one flow, which has nothing to share."""
     cov: float | None = None
     """Of a flow's own seconds, the mean over several flows; None for one flow, and for too few seconds."""
+
+
+@dataclass(frozen=True)
+class RunBeside:
+    """An earlier run of any settings, chosen to be drawn beside another one: in few numbers, without its samples."""
+
+    id: str
+    started: str
+    """ISO 8601, with its zone."""
+    experiment: Experiment
+    window: tuple[tuple[float, float], ...]
+    """Time in s, cwnd in segments: the mean over its flows; empty where no windows are known."""
+    points: tuple[tuple[float, float], ...]
+    """Throughput of all flows together: time in s, bit/s."""
+    throughput_bps: float | None
+    """Payload of all flows together in the measured time; None where nothing was measured."""
+    limited_by: str
+    """The cause in words; empty where nothing was measured."""
 
 
 @dataclass
@@ -65,6 +84,9 @@ class Live:
 
     by_hand: bool = False
     """Whether it came of what was typed into a shell: nothing that a page asks is about it."""
+
+    beside: tuple[RunBeside, ...] = ()
+    """Runs of other settings that are drawn with it."""
 
     unsaved: str = ""
     """Why the journal could not keep it, one line; empty when it is kept."""

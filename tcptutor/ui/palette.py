@@ -17,6 +17,9 @@ from tcptutor.ui.screens.base import Tutor
 from tcptutor.ui.screens.term import TermScreen
 from tcptutor.ui.themes import DARK, LIGHT
 
+_OF_SCREENS = ("lesson.", "workbench.")
+"""How the ids of a screen's own keys begin."""
+
 
 class CommandFinder(Provider):
     """What acts is found only by the beginnings of the words of its name, since Enter does it at once.
@@ -55,8 +58,8 @@ def _acting(screen: Screen[Any]) -> Iterator[SystemCommand]:
     app, working = screen.app, keys.working(screen)
     actions = {active.binding.id: active.binding.action for active in screen.active_bindings.values()}
     for key in working.values():
-        if key.id.startswith(("lesson.", "app.")) and key.id not in ("app.commands", "app.quit-anywhere"):
-            ours = key.id.startswith("lesson.")
+        if key.id.startswith((*_OF_SCREENS, "app.")) and key.id not in ("app.commands", "app.quit-anywhere"):
+            ours = key.id.startswith(_OF_SCREENS)
             run = partial(_act, screen, actions[key.id]) if ours else partial(app.run_action, actions[key.id])
             yield SystemCommand(key.short.capitalize(), f"{key.long} ({' or '.join(key.keys)})", run)
     for theme in (DARK, LIGHT):

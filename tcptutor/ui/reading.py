@@ -54,7 +54,7 @@ class Rates:
 
 async def expectation(experiment: Experiment) -> Expectation:
     """What the models say about it."""
-    return await apart(_expectation, experiment)
+    return await apart(expected, experiment)
 
 
 async def report(run: Run) -> Report | None:
@@ -127,7 +127,8 @@ def _import() -> None:
     gc.freeze()
 
 
-def _expectation(experiment: Experiment) -> Expectation:
+def expected(experiment: Experiment) -> Expectation:
+    """What the models say about it, with the windows over time; takes some 50 ms at most, and imports the analysis."""
     from tcptutor.analysis import expect, window_courses  # noqa: PLC0415
 
     return replace(expect(experiment), trajectory=window_courses(experiment))

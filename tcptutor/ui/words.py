@@ -87,6 +87,13 @@ def tolerance(relative: float) -> str:
     return f"±{relative * 100:.0f} %" if relative >= 0.01 else f"±{relative * 100:.1f} %"
 
 
+def duration(seconds: float) -> str:
+    """ "9 s", "12 min", "3.5 h": of what takes about so long."""
+    if seconds < 100:
+        return f"{max(1.0, seconds):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
     """`text` in lines of at most `width`; a number and its unit stay together."""
     kept = re.sub(r"(?<=\d) (?=%|\w*bit/s|[mµn]?s\b|[KMG]?i?B\b)", "\N{NO-BREAK SPACE}", text)

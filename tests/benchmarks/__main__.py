@@ -21,6 +21,7 @@ from tcptutor.course import load
 from tcptutor.journal import Journal
 from tests.benchmarks import courses, pages
 from tests.benchmarks.blocking import longest_blocks
+from tests.benchmarks.knobs import turns
 from tests.benchmarks.pty_app import PtyApp
 from tests.cli.command import TCPTUTOR
 from tests.journal.made import fill, many
@@ -184,6 +185,15 @@ def blocks() -> None:
         _line(f"event loop blocked while 16 flows × 65 s are {work}", longest * 1000, 30, " ms")
 
 
+def knobs() -> None:
+    """A knob of the bench is turned: what is to be expected follows."""
+    for size in ((120, 36), (80, 24)):
+        found = turns(size)
+        late = statistics.quantiles(found, n=20)[-1]
+        what = f"knob to expectation, processor time, {size[0]} x {size[1]}, 95 %"
+        _line(what, late * 1000, 50, " ms")
+
+
 def disk_and_memory() -> None:
     """Disk and memory of the guest."""
     guest = Snapshots()
@@ -215,6 +225,7 @@ def main() -> int:
     long_journal()
     streaming()
     blocks()
+    knobs()
     disk_and_memory()
     if "--build" in sys.argv:
         build()

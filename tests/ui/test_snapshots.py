@@ -180,3 +180,39 @@ def test_the_check_at_a_modules_end(snap_compare: Any, make_app: Any) -> None:
         await pilot.pause(0.6)
 
     assert snap_compare(make_app(MODULE, of=page), terminal_size=(80, 24), run_before=ready)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_the_bench_before_a_run(snap_compare: Any, make_app: Any, size: tuple[int, int]) -> None:
+    async def ready(pilot: Any) -> None:
+        await until_text(pilot, "ready")
+        await pilot.press("e")
+        await until_text(pilot, "expected 23.2 Mbit/s")
+        await pilot.press("tab", "tab", "right")
+        await until_text(pilot, "expected 16.2 Mbit/s")
+        await pilot.pause(0.6)
+
+    assert snap_compare(make_app(), terminal_size=size, run_before=ready)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_the_bench_with_a_run_beside_settings_that_cannot_be_run(
+    snap_compare: Any, make_app: Any, journal: Journal, course: Course, size: tuple[int, int]
+) -> None:
+    keep_run(journal, course, "one-flow", "one-lossy-flow")
+
+    async def ready(pilot: Any) -> None:
+        await until_text(pilot, "ready")
+        await pilot.press("e")
+        await until_text(pilot, "expected 23.2 Mbit/s")
+        await pilot.press("b")
+        await until_text(pilot, "[ ]")
+        await pilot.press("enter")
+        await until_text(pilot, "[x]")
+        await pilot.press("escape", "right", "down", "down")
+        await until_text(pilot, "22.1 Mbit/s, random loss: rate 100 Mbit/s")
+        await pilot.press("enter", *["backspace"] * 8, "9", "s", "enter")
+        await until_text(pilot, "these settings cannot be run")
+        await pilot.pause(0.6)
+
+    assert snap_compare(make_app(), terminal_size=size, run_before=ready)

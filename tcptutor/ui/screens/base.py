@@ -11,6 +11,7 @@ from textual.screen import ModalScreen, Screen
 
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.journal import Journal
+from tcptutor.spec import Experiment
 from tcptutor.ui import keys
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.keys import FooterKey
@@ -77,6 +78,11 @@ class TutorScreen(Screen[None]):
     def tutor(self) -> Tutor:
         return cast("Tutor", self.app)
 
+    @property
+    def for_bench(self) -> Experiment | None:
+        """What the bench begins with when it is opened from here; None for what it had."""
+        return None
+
     async def take(self, event: events.Key | events.Paste) -> bool:  # noqa: ARG002
         """Do at once what a key, or what was pasted, does here, before it is sent anywhere; whether it did anything."""
         return False
@@ -131,8 +137,9 @@ class TutorScreen(Screen[None]):
         self.fit(event.size.width >= WIDE, event.size.height >= TALL)
 
     def on_screen_resume(self) -> None:
-        # A screen that was covered while the terminal changed its size has not been told.
+        # A screen that was covered while the terminal changed its size, or a run began, has not been told.
         self.fit(self.app.size.width >= WIDE, self.app.size.height >= TALL)
+        self.show_lab()
         self.call_after_refresh(self.show_keys)
 
     def _lab_line(self) -> str:

@@ -28,7 +28,7 @@ WELCOME = (
 class HomeScreen(TutorScreen):
     """Enter goes on where you were."""
 
-    FOOTER = (("app.keys", "keys"), ("app.commands", "find"), ("app.quit", "quit"))
+    FOOTER = (("app.bench", "bench"), ("app.keys", "keys"), ("app.commands", "find"), ("app.quit", "quit"))
     OTHER_KEYS = (("↑ ↓", "choose a module"), ("Enter", "open it where you left it"))
 
     def compose(self) -> ComposeResult:

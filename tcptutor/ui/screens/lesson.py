@@ -15,6 +15,7 @@ from tcptutor.course.activity import Activity
 from tcptutor.course.model import Module, Step
 from tcptutor.course.record import Given
 from tcptutor.course.sitting import Sitting
+from tcptutor.spec import Experiment
 from tcptutor.ui import keys, pages
 from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.live import Live
@@ -310,6 +311,10 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         if self.terminal is not None and self.terminal_open:
             return self.terminal.widget.chart
         return self._side.chart if self._side else None
+
+    @property
+    def for_bench(self) -> Experiment | None:
+        return self._side.for_bench if self._side else None
 
     @property
     def chart_seen(self) -> bool:

@@ -94,6 +94,7 @@ FOOTER = (
     ("lesson.terminal", "shell"),
     ("look.look", "look"),
     ("lesson.what-if", "what if"),
+    ("app.bench", "bench"),
     ("app.commands", "find"),
     ("lesson.home", "home"),
 )

@@ -14,6 +14,7 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.errors import JournalError
 from tcptutor.run import Run
+from tcptutor.spec import Experiment
 from tcptutor.ui import reading, words
 from tcptutor.ui.history import MOST
 from tcptutor.ui.live import Live, RunBefore
@@ -53,6 +54,13 @@ class RunSide(Side):
             self._idle()
         if self.study.run is None:
             self.widget.run_worker(self._recall())
+
+    @property
+    def for_bench(self) -> Experiment | None:
+        if self._shown is not None:
+            return self._shown.run.experiment
+        # What is to be expected is not told before the student has said it.
+        return None if self.study.due_before_run else self.activity.experiment
 
     @property
     def line(self) -> Content:

@@ -11,6 +11,7 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.errors import JournalError, UnitError
 from tcptutor.run import Run
+from tcptutor.spec import Experiment
 from tcptutor.ui import reading, sweeping
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import RunRecalled
@@ -49,6 +50,10 @@ class SweepSide(Side):
         else:
             self._stand()
             self.widget.run_worker(self._recall())
+
+    @property
+    def for_bench(self) -> Experiment | None:
+        return None if self.study.due_before_run else self.activity.experiments[0]
 
     @property
     def line(self) -> Content:

@@ -7,6 +7,7 @@ from typing import Any
 from textual.content import Content
 from textual.widget import Widget
 
+from tcptutor.spec import Experiment
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
@@ -36,6 +37,11 @@ class Side:
     @property
     def chart(self) -> RunPanel | None:
         """What there is to look into; None where it is no chart of a run."""
+        return None
+
+    @property
+    def for_bench(self) -> Experiment | None:
+        """The run that is shown, else what r would run. None while that is to be predicted."""
         return None
 
     @property

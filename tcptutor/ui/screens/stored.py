@@ -15,6 +15,7 @@ from textual.widgets import Static
 from tcptutor import units
 from tcptutor.columns import table
 from tcptutor.run import FlowResult, Run
+from tcptutor.spec import Experiment
 from tcptutor.ui import reading
 from tcptutor.ui.lab import place
 from tcptutor.ui.screens.looking import LookingScreen
@@ -65,6 +66,10 @@ class StoredScreen(LookingScreen):
         live = await reading.recall("", "", self._run)
         await asyncio.to_thread(axes.preload)
         self._panel.show(live, None)
+
+    @property
+    def for_bench(self) -> Experiment | None:
+        return self._run.experiment
 
     @property
     def chart(self) -> RunPanel:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import isnan
 
 from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live
+from tcptutor.ui.widgets.bench.beside import curves_beside
 from tcptutor.ui.widgets.bench.earlier import windows
 from tcptutor.ui.widgets.bench.history import STEPS, History, rates
 from tcptutor.ui.widgets.bench.references import references, top
@@ -43,9 +45,13 @@ def scene_of(live: Live, history: History, own: OwnPrediction | None, flow: int 
     ]
     one = sorted(history.flows).index(flow) if flow in history.flows else 0
     beside = tuple(references(live, own))
-    earlier = windows(live, history)
-    warm = history.warm_steps(experiment.flows.warmup)
-    upper, peak = top([*curves, *earlier], warm, _near(beside, earlier, warm) if earlier else beside)
+    earlier, warm = windows(live, history), history.warm_steps(experiment.flows.warmup)
+    others = curves_beside(live.beside, history.start, history.seconds, len(curves))
+    if others and len(curves) == 1:
+        curves = [replace(curves[0], name="this")]
+    near = _near(beside, earlier, warm) if earlier else beside
+    upper, peak = top([*curves, *earlier, *others], warm, near)
+    shown = curves[one : one + 1] if len(curves) > MOST_CURVES else curves
     return Scene(
         seconds=history.seconds,
         start=history.start,
@@ -53,12 +59,12 @@ def scene_of(live: Live, history: History, own: OwnPrediction | None, flow: int 
         until=history.until,
         quantity=WINDOW,
         top=upper,
-        curves=tuple(curves[one : one + 1] if len(curves) > MOST_CURVES else curves),
+        curves=(*shown, *others),
         band=_band(curves) if len(curves) > MOST_CURVES else None,
         references=beside,
         series=dict(series(live, history)),
         peak=peak,
-        flows=max(experiment.total_streams, len(curves)),
+        flows=max(experiment.total_streams, len(curves) + len(others)),
         ended=not live.going_on,
         earlier=earlier,
         early=early(live, history),

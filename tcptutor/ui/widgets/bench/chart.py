@@ -28,13 +28,19 @@ FLOW_PATTERNS: tuple[Pattern, ...] = (
 _PATTERNS: dict[Kind, Pattern] = {
     "limit": canvas.RULE,
     "course": canvas.SCATTERED,
+    "forecast": canvas.SOLID,
     "expected": canvas.DOUBLE,
     "mean": canvas.SINGLE,
     "you": canvas.HEAVY,
 }
 """From the lowest layer to the highest."""
 
-_SAMPLES: dict[Kind, str] = {"limit": "┈┈", "course": "⠠ ⠠", "expected": "══", "mean": "──", "you": "━ ━"}
+_SAMPLES: dict[Kind, str] = {
+    "limit": "┈┈", "course": "⠠ ⠠", "forecast": "⠤⠤⠤", "expected": "══", "mean": "──", "you": "━ ━",
+}  # fmt: skip
+
+_COURSES = ("course", "forecast")
+"""They are shown as far as the axis goes, wherever they end."""
 
 _TOOTH = (12, 12)
 """Columns of each tooth and lines of the chart from which on an expected course can be told from noise."""
@@ -94,8 +100,8 @@ def title(scene: Scene, width: int) -> Line:
     lines: list[list[Piece]] = []
     if scene.earlier:
         lines.append([("   ", TEXT), ("⠤⠤", BEFORE), (f" {scene.earlier[0].name}", TEXT)])
-    for kind in ("expected", "mean", "you", "course"):
-        if (found := scene.reference(kind)) and (kind == "course" or found.value <= scene.top):
+    for kind in ("expected", "mean", "you", "course", "forecast"):
+        if (found := scene.reference(kind)) and (kind in _COURSES or found.value <= scene.top):
             lines.append([("   ", TEXT), (_SAMPLES[kind], kind), (f" {found.name}", TEXT)])
     above = [
         each.name + f" {each.value:.3g}"

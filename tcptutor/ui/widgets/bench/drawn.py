@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual.app import ComposeResult
 from textual.geometry import Region, Size
 from textual.strip import Strip
@@ -31,8 +32,8 @@ SMALLEST = (40, 5)
 """Columns and lines under which nothing is drawn."""
 
 _STYLES = (
-    "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "course", "expected", "mean",
-    "you", "before", "block", "mark", "model", "link", "point", "published", "cursor",
+    "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "course", "forecast", "expected",
+    "mean", "you", "before", "block", "mark", "model", "link", "point", "published", "cursor",
     *(chart.flow_style(number) for number in range(len(chart.FLOW_PATTERNS))),
 )  # fmt: skip
 
@@ -71,6 +72,7 @@ class DrawnPanel(Widget):
         super().__init__(id="panel")
         self._lines: list[Line] = []
         self._due = self._drawing = False
+        self._blank_style: Style | None = None
         self.pace = Pace(self, DRAW_S, self.draw)
         self._slices = [Slice(self, number) for number in range(SLICES)]
         self._cuts = [0] * (SLICES + 1)
@@ -103,6 +105,11 @@ class DrawnPanel(Widget):
     def lines(self) -> list[str]:
         """What it shows, as text."""
         return [line.text for line in self._lines]
+
+    @property
+    def settled(self) -> bool:
+        """Whether it shows all that it was asked to draw."""
+        return not self._drawing
 
     def draw(self) -> None:
         """Draw anew; what is asked for meanwhile is drawn once that is done."""
@@ -147,12 +154,23 @@ class DrawnPanel(Widget):
         """What slice `number` shows of a line."""
         start, end = self._cuts[number : number + 2]
         if y >= len(self._lines):
-            return Strip.blank(end - start, self.rich_style)
+            return Strip.blank(end - start, self._blank)
         style = self.get_component_rich_style
         pieces = self._lines[y].part(start, end).pieces()
         segments = [Segment(text, style(f"bench--{name}")) for text, name in pieces]
         # It may still be that of another size.
-        return Strip(segments).adjust_cell_length(end - start, self.rich_style)
+        return Strip(segments).adjust_cell_length(end - start, self._blank)
+
+    @property
+    def _blank(self) -> Style:
+        """Of cells without a character. Textual works it out from all that is around, which costs as much as a line."""
+        if self._blank_style is None:
+            self._blank_style = self.rich_style
+        return self._blank_style
+
+    def notify_style_update(self) -> None:
+        self._blank_style = None
+        super().notify_style_update()
 
 
 class Slice(Widget):

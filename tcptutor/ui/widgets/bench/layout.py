@@ -13,6 +13,7 @@ from typing import Literal
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench import axes, causes, chart, flows, models, network, result, ruler, strips
+from tcptutor.ui.widgets.bench.beside import told_beside
 from tcptutor.ui.widgets.bench.build import scene_of
 from tcptutor.ui.widgets.bench.history import History
 from tcptutor.ui.widgets.bench.lines import MUTED, TEXT, Line, spread
@@ -29,6 +30,7 @@ _TALL = 13
 _ORDER = (
     "setup", "network", "gap0", "title", "chart", "gap1", "throughput", "udp0", "udp1", "udp2", "udp3", "rtt", "queue",
     "losses", "resent", "early", "causes", "phases", "key", "status", "gap2", "ruler", "gap3", "why",
+    "beside",
 )  # fmt: skip
 """From top to bottom."""
 
@@ -80,6 +82,7 @@ def _with_chart(
         room.take("network", [network.living(live, history, width)], least)
     else:
         room.take("why", result.why(live, width), min(least, 3))
+        room.take("beside", told_beside(live.beside, live.run.experiment, len(scene.curves), width), least)
         _take_ruler(room, live, own, width, ruler.LEAST + bool(live.before), least)
         if live.report:
             asked = ruler.least(live.report, live.formula) + bool(live.before)
@@ -96,7 +99,7 @@ def _with_chart(
     room.take("causes", [cause] if cause.text else [], least)
     _take_strip(room, scene, "resent", width, 1, least)
     room.take("early", _early(scene, width), least)
-    if live.before:
+    if live.before or live.beside:
         _take_strip(room, scene, "throughput", width, 2, least)
     if whole:
         room.take("status", status, least + 1)

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 WINDOW = "cwnd, segments"
 """The quantity of a chart of windows."""
 
-Kind = Literal["limit", "expected", "course", "mean", "you"]
+Kind = Literal["limit", "expected", "course", "forecast", "mean", "you"]
 Points = Sequence[tuple[float, float]]
 
 

@@ -112,9 +112,8 @@ def _throughput(live: Live, history: History) -> Series:
     said = f"now {latest(live.rates) / scale:.3g}" if live.rates else ""
     if live.report:
         said = f"mean {live.report.throughput_bps / scale:.3g}"
-    return Series(
-        unit, total, full, said, before=tuple(run.points for run in live.before), scale=units.rate(full)
-    )
+    before = (*(run.points for run in live.before), *(run.points for run in live.beside))
+    return Series(unit, total, full, said, before=before, scale=units.rate(full))
 
 
 def _udp(live: Live, history: History, flow: int, received: Sequence[float]) -> Series:

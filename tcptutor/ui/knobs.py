@@ -1,0 +1,116 @@
+"""The knobs of an experiment: in which group each stands, and what a turn makes of its value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tcptutor.spec import PARAMETERS, Parameter
+
+SEED, SYSCTL = "seed", "sysctl"
+"""Knobs that are no parameters: the seed of the random numbers, and where a sysctl is typed."""
+
+_GROUPS = {
+    "path": ("rate", "delay", "jitter", "jitter_shape", "pair_delays", "changes"),
+    "queue": ("queue", "qdisc", "ecn", "burst"),
+    "loss": ("loss", "loss_burst", "loss_correlation", "loss_by", "reorder", "duplicate"),
+    "way back": ("reverse_rate", "reverse_delay", "reverse_loss", "reverse_queue"),
+    "hosts": ("algorithm", "algorithms", "window", "send_buffer", "mtu", "mss", "offloads", "maxrate"),
+    "flows": ("pairs", "streams", "starts", "directions", "bytes", "pacing", "buffer", "length"),
+    "UDP": ("udp_streams", "udp_rate"),
+    "run": ("duration", "warmup", SEED, "acks"),
+    "kernel": (SYSCTL,),
+}
+_PLACED = {name for names in _GROUPS.values() for name in names}
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    **_GROUPS,
+    # A parameter that nobody has placed is still a knob.
+    "run": (*_GROUPS["run"], *(name for name in PARAMETERS if name not in _PLACED)),
+}
+"""The knobs of each group, in the order in which they are shown; the sysctls that are set come to the last one."""
+
+_FROM_NONE = {
+    "rate": 100e6,
+    "reverse_rate": 100e6,
+    "burst": 16384,
+    "window": 65536,
+    "send_buffer": 65536,
+    "buffer": 131072,
+    "length": 8192,
+    "bytes": 1_000_000,
+    "mss": 1460,
+    "pacing": 10e6,
+    "maxrate": 10e6,
+}
+"""Where a knob begins that stood at none."""
+_STOPS: Mapping[str, Sequence[float]] = {
+    "mtu": (576, 1280, 1500, 3000, 4500, 9000),
+    "mss": (88, 256, 536, 1000, 1220, 1460, 2960, 4460, 8960),
+}
+_SMALLEST = {"duration": 1.0, "warmup": 1.0}
+"""Below the smallest step lies 0, where the bounds allow it."""
+_SMALLEST_OF_KIND = {"time": 1e-4, "ratio": 1e-5}
+_SERIES = (1, 2, 5)
+_CLOSE = 1e-9
+"""Relative: values nearer than this are one."""
+
+
+def can_turn(known: Parameter) -> bool:
+    """Whether it has steps; a list and changes over time are typed."""
+    return not known.many and known.kind != "changes"
+
+
+def turned(known: Parameter, value: Any, by: int, algorithms: Sequence[str]) -> Any:
+    """The value one step on (`by` 1) or back (-1), in base units; `value` itself where there is none.
+
+    Rates, times and shares go by 1, 2, 5, 10; sizes are doubled; choices come round again. Beyond the highest value of
+    a limit stands none, where it may be left out. `algorithms` are those that the lab's kernel has.
+    """
+    if not can_turn(known):
+        return value
+    if known.choices == ("off", "on"):
+        return not value
+    if names := known.choices or (tuple(algorithms) if known.kind == "name" else ()):
+        at = names.index(value) if value in names else -by
+        return names[(at + by) % len(names)]
+    if value is None:
+        return _FROM_NONE.get(known.name, known.low) if by < 0 else None
+    if known.optional and by > 0 and value >= known.high:
+        return None
+    there = min(known.high, max(known.low, _step(known, value, by)))
+    return round(there) if known.kind in ("count", "window", "size") else there
+
+
+def _step(known: Parameter, value: float, by: int) -> float:
+    if stops := _STOPS.get(known.name):
+        beyond = [stop for stop in stops if (stop - value) * by > 0]
+        return (min if by > 0 else max)(beyond, default=value)
+    if known.kind == "count":
+        return value + by
+    if known.kind in ("window", "size"):
+        return value * 2.0**by
+    smallest = _SMALLEST.get(known.name, _SMALLEST_OF_KIND.get(known.kind, known.low or 1.0))
+    if by > 0:
+        return max(smallest, _next(value)) if value else smallest
+    return known.low if value <= smallest * (1 + _CLOSE) else max(smallest, _before(value))
+
+
+def _next(value: float) -> float:
+    """The smallest of 1, 2, 5, 10, ... above it."""
+    power = math.floor(math.log10(value)) - 1
+    steps = (_exact(mantissa, power + more) for more in range(4) for mantissa in _SERIES)
+    return next(step for step in steps if step > value * (1 + _CLOSE))
+
+
+def _before(value: float) -> float:
+    """The largest of 1, 2, 5, 10, ... below it."""
+    power = math.floor(math.log10(value)) + 1
+    steps = (_exact(mantissa, power - less) for less in range(4) for mantissa in reversed(_SERIES))
+    return next(step for step in steps if step < value * (1 - _CLOSE))
+
+
+def _exact(mantissa: int, power: int) -> float:
+    """Without what a product of floats would add to it."""
+    return float(f"{mantissa}e{power}")

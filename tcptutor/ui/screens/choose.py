@@ -1,0 +1,126 @@
+"""A list over the screen from which one thing is chosen, or several are ticked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from tcptutor.ui.keys import FooterKey
+from tcptutor.ui.widgets.bars import KeyBar
+
+TICKED, OPEN = "[x] ", "[ ] "
+
+
+class Choice(NamedTuple):
+    """A line of the list."""
+
+    id: str
+    text: str
+    ticked: bool | None = None
+    """None where it is taken and the list closes."""
+    removable: bool = False
+    """Whether x takes it out of the list for good."""
+
+
+class ChooseScreen(ModalScreen[str]):
+    """Gives the id of what was taken; "" when it was closed. What is ticked or taken out goes to callbacks."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "tick", "tick", show=False, id="choose.tick"),
+        Binding("x", "take_out", "take out", show=False, id="choose.out"),
+        Binding("escape", "dismiss('')", "close", id="choose.close"),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        empty: str,
+        *,
+        tick: Callable[[str], str] | None = None,
+        take_out: Callable[[str], None] | None = None,
+    ) -> None:
+        """tick: called with an id; what it gives is said below the list, and where that is nothing, the mark changes.
+
+        `empty` stands there while there is nothing to choose from.
+        """
+        super().__init__()
+        self._title, self._empty = title, empty
+        self._tick, self._take_out = tick, take_out
+        self._choices: list[Choice] = []
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="choose") as box:
+            box.border_title = self._title
+            yield OptionList(compact=True, markup=False)
+            yield Static(self._empty, id="choose-said", markup=False)
+            keys = KeyBar()
+            enter = "ticks" if self._tick else "takes it"
+            entries = [
+                FooterKey((("↑", "up"), ("↓", "down")), "move"),
+                FooterKey((("Enter", "enter"),), enter),
+            ]
+            if self._take_out:
+                entries.append(FooterKey((("x", "x"),), "forgets a kept one"))
+            keys.show_keys((*entries, FooterKey((("Esc", "escape"),), "closes")))
+            yield keys
+
+    def put(self, choices: Sequence[Choice]) -> None:
+        """These as well, under those that are there."""
+        if not self.is_attached or not choices:
+            return
+        self._choices += choices
+        listing = self.query_one(OptionList)
+        listing.add_options([Option(_prompt(each), id=each.id) for each in choices])
+        self._say("")
+        if listing.highlighted is None:
+            listing.highlighted = 0
+
+    def say(self, text: str) -> None:
+        """Under the list."""
+        if self.is_attached:
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        self.query_one("#choose-said", Static).update(Content(text))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        choice = self._choices[event.option_index]
+        if choice.ticked is None:
+            self.dismiss(choice.id)
+        else:
+            self._turn(event.option_index)
+
+    def action_tick(self) -> None:
+        at = self.query_one(OptionList).highlighted
+        if at is not None and self._choices[at].ticked is not None:
+            self._turn(at)
+
+    def _turn(self, at: int) -> None:
+        choice = self._choices[at]
+        assert self._tick is not None
+        refused = self._tick(choice.id)
+        self._say(refused)
+        if not refused:
+            self._choices[at] = choice._replace(ticked=not choice.ticked)
+            self.query_one(OptionList).replace_option_prompt_at_index(at, _prompt(self._choices[at]))
+
+    def action_take_out(self) -> None:
+        listing = self.query_one(OptionList)
+        at = listing.highlighted
+        if at is not None and self._take_out is not None and self._choices[at].removable:
+            self._take_out(self._choices[at].id)
+            del self._choices[at]
+            listing.remove_option_at_index(at)
+
+
+def _prompt(choice: Choice) -> Content:
+    mark = "" if choice.ticked is None else TICKED if choice.ticked else OPEN
+    return Content(mark + choice.text)

@@ -1,0 +1,321 @@
+"""The bench: knobs on one side, on the other what is to be expected of them, or what came out.
+
+Which runs stand beside, and what is kept, is chosen in lists over it: `tcptutor.ui.screens.workbench_lists`.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from tcptutor.course.names import short_name
+from tcptutor.errors import TutorError
+from tcptutor.journal.benches import Benches
+from tcptutor.run import Environment
+from tcptutor.ui import keys
+from tcptutor.ui.forecast import forecast
+from tcptutor.ui.keys import FooterKey
+from tcptutor.ui.live import Live
+from tcptutor.ui.screens.command_line import CommandLineScreen
+from tcptutor.ui.screens.looking import LookingScreen, with_cursor
+from tcptutor.ui.screens.workbench_keys import BINDINGS, FOOTER, TYPED, TYPING
+from tcptutor.ui.screens.workbench_lists import BesideList, StartList
+from tcptutor.ui.widgets.bars import KeyBar, TopBar
+from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.page.entry import Entry
+from tcptutor.ui.widgets.workbench.panel import KnobPanel, WorkbenchPanel
+from tcptutor.ui.workbench import PLACE, Workbench, same_settings
+
+NAME = "name"
+"""What is typed where it is no knob's value."""
+
+
+class WorkbenchScreen(LookingScreen):
+    """What is turned is in `Workbench`, which outlives the screen."""
+
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = BINDINGS
+    FOOTER = FOOTER
+    OTHER_KEYS = ()
+
+    def __init__(self, bench: Workbench, benches: Benches) -> None:
+        super().__init__()
+        self._own, self._benches = bench, benches
+        self._panel = WorkbenchPanel()
+        self._panel.changed = self.keys_changed
+        self._knobs = KnobPanel(bench, self._chosen)
+        self._entry = Entry("", self._entered, self._left)
+        self._typed = ""
+        """What the field is for: a knob, or NAME; empty while there is none."""
+        self._due = self._working = False
+        self._offered = (False, False)
+        """Whether the knob in hand, and any knob, can be set back, when the keys were last told."""
+
+    def compose(self) -> ComposeResult:
+        yield TopBar()
+        with Container(id="bench"):
+            with Vertical(id="knobs"):
+                yield self._knobs
+                with Container(classes="entry"):
+                    yield Static(classes="label", markup=False)
+                    yield self._entry
+            with Container(id="ahead"):
+                yield self._panel
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._entry.parent.display = False  # type: ignore[union-attr]
+        live = self.tutor.bench.live
+        if live is not None and live.is_of(*PLACE):
+            self._own.live = live
+        live = self._own.live
+        if live is not None and (live.going_on or same_settings(live.run.experiment, self._own.experiment)):
+            self._show(live)
+        else:
+            self._panel.look_ahead(None, self._own.beside, False)
+        self.foresee()
+        self._say_place()
+
+    def fit(self, wide: bool, tall: bool) -> None:
+        super().fit(wide, tall)
+        self._knobs.draw()
+
+    # Keys
+
+    @property
+    def _typing(self) -> bool:
+        return bool(self._typed)
+
+    async def take(self, event: events.Key | events.Paste) -> bool:
+        return await self._entry.take(event) if self._typing else False
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """Keys that would do nothing are not offered; in the field they are letters."""
+        works: bool | None = self.can_look(action)
+        match action:
+            case "run":
+                works = not self.tutor.bench.busy
+            case "stop":
+                works = self.tutor.bench.busy
+            case "own":
+                works = self._own.is_changed(self._own.selected)
+            case "own_all":
+                works = bool(self._own.settings)
+            case "view":
+                works = self._own.live is not None
+        return works is not False and not (self._typing and (works is not None or action in TYPED))
+
+    def footer_keys(self) -> tuple[FooterKey, ...]:
+        if self._typing:
+            return TYPING
+        return keys.line(self, with_cursor(self.FOOTER) if self.looks else self.FOOTER)
+
+    def action_move(self, by: int) -> None:
+        self._own.move(by)
+        self._say_knobs()
+
+    def action_group(self, by: int) -> None:
+        self._own.move_group(by)
+        self._say_knobs()
+
+    def _chosen(self, knob: str) -> None:
+        if not self._typing:
+            self._own.selected = knob
+            self._say_knobs()
+
+    def action_turn(self, by: int) -> None:
+        here = self._environment
+        if self._own.turn(self._own.selected, by, here.algorithms if here else ()):
+            self.settings_changed()
+
+    def action_own(self) -> None:
+        self._own.reset(self._own.selected)
+        self.settings_changed()
+
+    def action_own_all(self) -> None:
+        self._own.reset_all()
+        self.settings_changed()
+
+    def action_type(self) -> None:
+        self._ask(self._own.selected, f"{self._own.selected}: ", self._own.text(self._own.selected))
+
+    def action_keep(self) -> None:
+        if self._own.problem is not None:
+            self._look_ahead()
+            self._panel.say("✗ Nothing is kept: these settings cannot be run.")
+        else:
+            self._ask(NAME, "keep as: ", self._own.kept or short_name(self._own.own.name))
+
+    def _ask(self, what: str, label: str, text: str) -> None:
+        self._typed = what
+        row = self._entry.parent
+        row.display = True  # type: ignore[union-attr]
+        self.query_one(".entry .label", Static).update(Content(label))
+        self._entry.value = text
+        self._entry.cursor_position = len(text)
+        self.set_focus(self._entry)
+        self.keys_changed()
+
+    def _left(self) -> None:
+        self._typed = ""
+        self._entry.parent.display = False  # type: ignore[union-attr]
+        self.set_focus(None)
+        self.keys_changed()
+
+    def _entered(self) -> None:
+        what, text = self._typed, self._entry.value
+        self._left()
+        if what == NAME:
+            self._keep(text)
+        else:
+            self._own.set(what, text)
+            self.settings_changed()
+
+    def action_back(self) -> None:
+        if self.looks:
+            self.action_stop_looking()
+        else:
+            self.dismiss()
+
+    def action_command(self) -> None:
+        problem = self._own.problem
+        self.app.push_screen(CommandLineScreen(self._own.command, f"✗ {problem.reason}" if problem else ""))
+
+    def action_beside(self) -> None:
+        BesideList(self, self._own, self._benches, self.beside_changed).open()
+
+    def action_begin(self) -> None:
+        StartList(self, self._own, self._benches, self.settings_changed).open()
+
+    def action_view(self) -> None:
+        if self._panel.ahead and self._own.live is not None:
+            self._show(self._own.live)
+        elif not self._panel.turn_on():
+            self._look_ahead()
+
+    # Running
+
+    def action_run(self) -> None:
+        problem = self._own.problem
+        if self.tutor.bench.busy:
+            self._panel.say("Something else runs: s stops it.")
+        elif problem is not None:
+            self._look_ahead()
+            self._panel.say("✗ Nothing runs: these settings cannot be run.")
+        else:
+            self.tutor.bench.start(*PLACE, self._own.experiment)
+            self.keys_changed()
+
+    def action_stop(self) -> None:
+        self.tutor.bench.stop()
+
+    def run_moved(self, live: Live) -> None:
+        super().run_moved(live)
+        if not live.is_of(*PLACE):
+            return
+        if live is not self._own.live:
+            self._own.live = live
+            self._show(live)
+            self.keys_changed()
+        else:
+            self._panel.moved()
+
+    def run_ended(self, live: Live) -> None:
+        super().run_ended(live)
+        if live.is_of(*PLACE):
+            self._own.live = live
+            if not self._panel.ahead:
+                self._show(live)
+            if self._own.kept and same_settings(live.run.experiment, self._own.experiment):
+                self._keep(self._own.kept)
+        self.keys_changed()
+
+    def _show(self, live: Live) -> None:
+        live.beside = tuple(run for run in self._own.beside if run.id != live.run.id)
+        self._panel.show(live, None)
+
+    # What is expected
+
+    @property
+    def chart(self) -> RunPanel:
+        return self._panel
+
+    @property
+    def _environment(self) -> Environment | None:
+        return self.tutor.bench.state.environment
+
+    def show_lab(self) -> None:
+        super().show_lab()
+        found = self._panel.forecast
+        if found is not None and found.seconds is None and self._environment is not None:
+            self.foresee()  # now it is known how long it takes here
+
+    def settings_changed(self) -> None:
+        """The knobs are others: say what is to be expected of them."""
+        self._say_knobs()
+        if self._own.problem is not None:
+            self._look_ahead()
+        else:
+            self.foresee(to_front=True)
+
+    def beside_changed(self) -> None:
+        """Other runs stand beside."""
+        live = self._own.live
+        if self._panel.ahead or live is None:
+            self._look_ahead()
+        else:
+            self._show(live)
+
+    def _look_ahead(self) -> None:
+        self._panel.look_ahead(None, self._own.beside, self._own.problem is not None)
+
+    def foresee(self, *, to_front: bool = False) -> None:
+        """Work it out in a thread, of what the knobs are then; what was turned meanwhile is worked out after that."""
+        self._due, self._to_front = True, to_front
+        if not self._working and self._own.ready:
+            self._working = True
+            self.run_worker(self._foresee_while_due(), group="forecast")
+
+    async def _foresee_while_due(self) -> None:
+        try:
+            while self._due:
+                self._due = False
+                found = await forecast(self._own.experiment, self._environment)
+                if self._due:
+                    continue  # of settings that are others by now
+                if self._to_front or self._panel.ahead:
+                    self._panel.look_ahead(found, self._own.beside, self._own.problem is not None)
+        finally:
+            self._working = False
+
+    # Keeping
+
+    def _keep(self, name: str) -> None:
+        try:
+            self._benches.keep(self._own.keep(name))
+        except TutorError as error:
+            self.notify(str(error), severity="error", timeout=10)
+            return
+        self._own.kept = name.strip()
+        self._say_place()
+
+    def _say_knobs(self) -> None:
+        self._knobs.draw()
+        self._say_place()
+        # To find out which keys work takes time at each turn: not where the answer is the same.
+        offered = self._own.is_changed(self._own.selected), bool(self._own.settings)
+        if offered != self._offered:
+            self._offered = offered
+            self.keys_changed()
+
+    def _say_place(self) -> None:
+        own = self._own
+        name = f"{own.kept} · " if own.kept else ""
+        self.query_one(TopBar).show_place(f"Bench · {name}{own.own.name}")

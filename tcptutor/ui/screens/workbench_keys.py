@@ -1,0 +1,54 @@
+"""The keys of the bench, and those of them that the footer shows."""
+
+from __future__ import annotations
+
+from textual.binding import Binding, BindingType
+
+from tcptutor.ui.keys import FooterKey
+
+TYPING = (FooterKey((("Enter", "enter"),), "takes it"), FooterKey((("Esc", "escape"),), "leaves the field"))
+TYPED = ("move", "turn", "group", "type", "beside", "keep", "begin", "command", "back")
+"""Their keys are letters, digits or arrows in the field, as those are that work only at times."""
+
+
+def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
+    return Binding(keys, action, word, priority=True, id=f"workbench.{id}", tooltip=tooltip)
+
+
+BINDINGS: list[BindingType] = [
+    _key("up", "move(-1)", "knob before", "up", "the knob before"),
+    _key("down", "move(1)", "next knob", "down", "the next knob"),
+    _key("left,minus", "turn(-1)", "turn back", "less", "turn the knob back by a step"),
+    _key("right,plus,equals_sign", "turn(1)", "turn on", "more", "turn the knob on by a step"),
+    _key("tab", "group(1)", "next group", "group", "to the next group of knobs; Shift+Tab back"),
+    Binding("shift+tab", "group(-1)", show=False, priority=True, id="workbench.group-before"),
+    _key("enter", "type", "type", "type", "type a value with its unit; nothing sets it back"),
+    _key("d", "own", "own value", "own", "the knob as the experiment's file has it"),
+    _key("D", "own_all", "own values", "own-all", "all knobs as the experiment's file has them"),
+    _key("r", "run", "run", "run", "run these settings with this seed"),
+    _key("s", "stop", "stop", "stop", "stop the run; what arrived is kept"),
+    _key("v", "view", "view", "view", "the expectation; of a run its chart, all models, each flow"),
+    _key("b", "beside", "beside", "beside", "choose earlier runs that are drawn beside, up to five"),
+    _key("k", "keep", "keep", "keep", "give these settings and their run a name"),
+    _key("f", "begin", "from", "from", "begin from what was kept, or from an experiment of the course"),
+    _key("a", "command", "as a command", "command", "the line for a shell that runs the same"),
+    _key("escape,e", "back", "back", "back", "back; the knobs stay as they are"),
+]
+
+FOOTER = (
+    ("workbench.up workbench.down", "knob"),
+    ("workbench.less workbench.more", "turn"),
+    ("workbench.run", "run"),
+    ("workbench.stop", "stop"),
+    ("workbench.view", "view"),
+    ("workbench.beside", "beside"),
+    ("workbench.keep", "keep"),
+    ("app.keys", "keys"),
+    ("workbench.back", "back"),
+    ("workbench.command", "command"),
+    ("workbench.type", "type"),
+    ("workbench.group", "group"),
+    ("look.look", "look"),
+    ("workbench.from", "from"),
+    ("app.commands", "find"),
+)

@@ -1,0 +1,161 @@
+"""The lists of the bench: the runs that may stand beside, and what it may begin from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from tcptutor import units
+from tcptutor.course.names import short_name
+from tcptutor.errors import JournalError, TutorError
+from tcptutor.journal.benches import Benches, KeptBench
+from tcptutor.run import Run, load
+from tcptutor.ui import reading
+from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.screens.choose import Choice, ChooseScreen
+from tcptutor.ui.widgets.bench.beside import run_beside, set_apart
+from tcptutor.ui.workbench import MOST, Workbench
+
+MOST_FILES = 60
+"""Runs that are listed: the latest ones."""
+
+_KEPT, _EXPERIMENT = "kept:", "experiment:"
+
+
+class BesideList:
+    """The student's runs, the latest first; those that are ticked stand beside."""
+
+    def __init__(
+        self, screen: TutorScreen, bench: Workbench, benches: Benches, changed: Callable[[], None]
+    ) -> None:
+        """changed: called when something was chosen."""
+        self._screen, self._bench, self._benches = screen, bench, benches
+        self._changed = changed
+        self._coming: set[str] = set()
+        """Runs that are being read."""
+
+    def open(self) -> None:
+        """Show it; runs come in as they are read."""
+        title = f"Runs to draw beside, up to {MOST}"
+        listing = ChooseScreen(title, "looking for your runs …", tick=self._tick)
+        self._screen.app.push_screen(listing)
+        self._screen.run_worker(self._fill(listing), group="lists")
+
+    async def _fill(self, listing: ChooseScreen) -> None:
+        folder, names = self._screen.tutor.journal.runs.folder, self._names()
+        files = sorted(folder.glob("*.tcprun"), reverse=True)[:MOST_FILES] if folder else []
+        found = 0
+        for file in files:
+            run = await asyncio.to_thread(_readable, file)
+            if run is None:
+                continue
+            if not listing.is_attached and found:
+                return
+            found += 1
+            listing.put([Choice(run.id, self._told(run, names), self._bench.is_beside(run.id))])
+        if not found:
+            listing.say("No run is kept yet: r makes one.")
+
+    def _names(self) -> dict[str, str]:
+        """The names under which runs are kept."""
+        try:
+            return {each.run: each.name for each in self._benches.all()}
+        except JournalError:
+            return {}
+
+    def _told(self, run: Run, names: dict[str, str]) -> str:
+        came = units.rate(sum(flow.throughput_bps for flow in run.flows)) if run.flows else "cut short"
+        name = names.get(run.id) or short_name(run.experiment.name)
+        apart = set_apart(run.experiment, self._bench.experiment)
+        return f"{_when(run.started)}  {name}  {came:>12}  {apart}"
+
+    def _tick(self, id: str) -> str:
+        if self._bench.is_beside(id):
+            self._bench.take_away(id)
+            self._changed()
+        elif id in self._coming:
+            return "it is being read"
+        elif len(self._bench.beside) + len(self._coming) >= MOST:
+            return f"{MOST} stand beside already: take one away first"
+        else:
+            self._coming.add(id)
+            self._screen.run_worker(self._put(id), group="lists")
+        return ""
+
+    async def _put(self, id: str) -> None:
+        file = self._screen.tutor.journal.runs.file(id)
+        run = await asyncio.to_thread(_readable, file) if file else None
+        if run is not None:
+            self._bench.put_beside(await reading.apart(run_beside, run))
+        self._coming.discard(id)
+        self._changed()
+
+
+class StartList:
+    """What was kept, then the experiments of the course."""
+
+    def __init__(
+        self, screen: TutorScreen, bench: Workbench, benches: Benches, changed: Callable[[], None]
+    ) -> None:
+        """changed: called when something was chosen."""
+        self._screen, self._bench, self._benches = screen, bench, benches
+        self._changed = changed
+
+    def open(self) -> None:
+        """Show it."""
+        listing = ChooseScreen("Begin from", "reading the course …", take_out=self._take_out)
+        self._screen.app.push_screen(listing, self._taken)
+        self._screen.run_worker(self._fill(listing), group="lists")
+
+    async def _fill(self, listing: ChooseScreen) -> None:
+        kept: tuple[KeptBench, ...] = ()
+        problem = ""
+        try:
+            kept = await asyncio.to_thread(self._benches.all)
+        except JournalError as error:
+            problem = str(error)
+        listing.put([Choice(_KEPT + each.name, _told(each), removable=True) for each in kept])
+        names = await asyncio.to_thread(self._bench.names)
+        listing.put([Choice(_EXPERIMENT + name, f"{name}  {title}") for name, title in names])
+        listing.say(problem)
+
+    def _taken(self, id: str | None) -> None:
+        if not id:
+            return
+        try:
+            if id.startswith(_EXPERIMENT):
+                self._bench.use(id.removeprefix(_EXPERIMENT))
+            else:
+                name = id.removeprefix(_KEPT)
+                self._bench.recall(next(each for each in self._benches.all() if each.name == name))
+        except (TutorError, StopIteration) as error:
+            self._screen.notify(str(error) or "it is gone", severity="error", timeout=10)
+            return
+        self._changed()
+
+    def _take_out(self, id: str) -> None:
+        try:
+            self._benches.remove(id.removeprefix(_KEPT))
+        except JournalError as error:
+            self._screen.notify(str(error), severity="error", timeout=10)
+
+
+def _told(bench: KeptBench) -> str:
+    given = [*(f"{name} {text}" for name, text in bench.settings.items()), f"seed {bench.seed}"]
+    return f"{bench.name}: {short_name(bench.experiment)}, {', '.join(given)}"
+
+
+def _when(started: str) -> str:
+    try:
+        return f"{datetime.fromisoformat(started).astimezone():%d %b %H:%M}"
+    except ValueError:
+        return started[:16]
+
+
+def _readable(file: Path) -> Run | None:
+    try:
+        return load(file)
+    except TutorError:
+        return None  # it goes on, or is damaged: `tcptutor runs` says so
