@@ -165,7 +165,7 @@ def told(before: Experiment, after: Experiment) -> str:
 
 
 def told_shortly(before: Experiment, after: Experiment) -> str:
-    """The same without what it was: "loss 0 %", "loss 0 % from 12 s"."""
+    """What is another in `after`, without what it was: "loss 0 %", "loss 0 % from 12 s"."""
     parts = [
         f"{name} {new or 'unchanged'}{f' from {since}' if since else ''}"
         for name, since, _, new in _differences(before, after)

@@ -28,7 +28,7 @@ from tcptutor.journal.events import (
     link,
 )
 
-VERSION = 4
+VERSION = 3
 """To be raised when the same events come to something else: what was folded before is then folded again."""
 
 

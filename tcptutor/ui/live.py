@@ -130,6 +130,10 @@ class Live:
         mine = not self.by_hand and self.changed_from is None
         return mine and (self.module, self.step) == (module, step)
 
+    def is_what_if_of(self, module: str, step: str) -> bool:
+        """Whether it is a what-if of a run of that page."""
+        return (self.module, self.step) == (module, step) and self.changed_from is not None
+
 
 def _beside(rate: str, other: str) -> str:
     """A rate next to another one, without the unit where that has the same."""

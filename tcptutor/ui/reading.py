@@ -26,7 +26,7 @@ _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 
-class Compared(NamedTuple):
+class ComparedRuns(NamedTuple):
     """Two runs in words: what it is, before, after, and by how much; of all the time, and from where they differ."""
 
     sentence: str
@@ -72,7 +72,7 @@ async def insight(run: Run) -> Insight:
     return await apart(_insight, run)
 
 
-async def compared(before: Run, after: Run) -> Compared:
+async def compared(before: Run, after: Run) -> ComparedRuns:
     """A what-if beside the run that it was changed from."""
     return await apart(_compared, before, after)
 
@@ -146,12 +146,12 @@ def _insight(run: Run) -> Insight:
     return insight(run)
 
 
-def _compared(before: Run, after: Run) -> Compared:
+def _compared(before: Run, after: Run) -> ComparedRuns:
     from tcptutor.analysis import what_if  # noqa: PLC0415
     from tcptutor.analysis.compared import whatif_words as words  # noqa: PLC0415
 
     what = what_if(before, after)
-    return Compared(
+    return ComparedRuns(
         words.sentence(what, before, after),
         what.shared.differs_at,
         words.limits(what),

@@ -22,6 +22,8 @@ _WRITTEN: dict[str, Callable[[float], str]] = {
     "Jain's index": "{:.3f}".format,
 }
 """By unit, or by quantity where there is none; others are counts."""
+_EARLY = 0.05
+"""s."""
 _MANY = 3.0
 """From so many times on a change is a factor."""
 
@@ -32,17 +34,22 @@ def sentence(what: WhatIf, before: Run, after: Run) -> str:
     if shared.differs_at is None:
         if shared.until is None:
             return "Nothing was sampled."
-        return f"Nothing differs: both are the same to the byte, to their end at {shared.until:.2f} s."
+        return f"Nothing differs: both are the same to the byte, to their end at {_time(shared.until)}."
     if at is not None and (shared.until is None or shared.differs_at < at):
         return f"{_differs(shared.differs_at)}, before the change: {_why(before, after)}."
     if shared.until is None:
         return f"{_differs(shared.differs_at)}."
     first = f" (first: {shared.first})" if shared.first and "a sample" not in shared.first else ""
-    return f"The same to the byte up to {shared.until:.2f} s. {_differs(shared.differs_at)}{first}."
+    return f"The same to the byte up to {_time(shared.until)}. {_differs(shared.differs_at)}{first}."
 
 
 def _differs(at: float) -> str:
-    return f"They differ from {at:.2f} s on" if at else "They differ from the first sample on"
+    return f"They differ from {_time(at)} on" if at else "They differ from the first sample on"
+
+
+def _time(at: float) -> str:
+    """As sampled, a hundred times a second; the first samples come closer to each other."""
+    return f"{at:.2f} s" if at >= _EARLY else units.seconds(at)
 
 
 def _why(before: Run, after: Run) -> str:

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import msgspec
 from textual.content import Content
 from textual.widget import Widget
 
 from tcptutor import units
+from tcptutor.changed import told_shortly
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.errors import JournalError
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading, words
-from tcptutor.ui.history import MOST
+from tcptutor.ui.history import MOST, figures_of
 from tcptutor.ui.live import Live, RunBefore
 from tcptutor.ui.messages import RunRecalled
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
+
+WHAT_IFS = 3
+"""What-ifs that are shown beside a page's runs."""
+_NAME = 20
+"""Characters of what was changed, in the narrowest table."""
 
 
 class RunSide(Side):
@@ -30,6 +37,8 @@ class RunSide(Side):
     activity: RunActivity
     widget: RunPanel
     _shown: Live | None = None
+    _what_ifs: Sequence[tuple[str, RunBefore]] = ()
+    """The page's latest what-ifs, the oldest first."""
 
     def make_widget(self) -> Widget:
         return RunPanel()
@@ -135,6 +144,18 @@ class RunSide(Side):
             self.study.ran(live.run)
             self._show(live)
             self._show_after(live, scroll=True)
+        elif live.is_what_if_of(self.study.module.id, self.study.step.id):
+            self._add_what_if(live)
+            if self._shown is not None:
+                self._compare(self._shown)
+
+    def _add_what_if(self, live: Live) -> None:
+        """One more of the page; the latest few are shown beside its runs."""
+        figures = figures_of(live)
+        if figures is not None:
+            name = told_shortly(self.activity.experiment, live.run.experiment)
+            name = name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+            self._what_ifs = [*self._what_ifs, (name, figures)][-WHAT_IFS:]
 
     def turn(self) -> None:
         self.widget.turn()
@@ -163,10 +184,20 @@ class RunSide(Side):
         if beside := self.activity.beside:
             await self._recall_whole(beside, self.study.run_files(beside), 1)
         await self._recall_whole(self.study.step.id, files, MOST)
+        await self._recall_what_ifs()
         if self._shown is not None:
             self._shown.before = self.bench.history.before(self._shown)
             self.widget.moved()
             self._compare(self._shown)
+
+    async def _recall_what_ifs(self) -> None:
+        module, step = self.study.module.id, self.study.step.id
+        for file, base in reversed([*islice(self.study.what_if_files(), WHAT_IFS)]):
+            run, before = [await reading.first_readable([each]) for each in (file, base)]
+            if run is not None and before is not None and run.complete:
+                live = await reading.measured(module, step, run)
+                live.changed_from = before
+                self._add_what_if(live)
 
     async def _recall_whole(self, step: str, files: Iterator[str], number: int) -> None:
         """The latest whole runs of a page, in numbers."""
@@ -207,6 +238,7 @@ class RunSide(Side):
         # Each draw has the next seed after the experiment's own: the first is run 1.
         own = self.activity.experiment.seed
         rows += [(f"run {run.seed - own + 1}", run) for run in live.before]
+        rows += self._what_ifs
         rows.append(("this run", this.figures))
         self.page.show_runs(rows, live.spread)
 

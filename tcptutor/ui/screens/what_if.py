@@ -21,7 +21,7 @@ from tcptutor.ui.bench import Bench
 from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.live import Live
 from tcptutor.ui.screens.looking import LookingScreen, with_cursor
-from tcptutor.ui.screens.what_if_ask import AskWhatIf, Wanted
+from tcptutor.ui.screens.what_if_ask import AskWhatIf, WantedWhatIf
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench import axes
 from tcptutor.ui.widgets.bench.panel import RunPanel
@@ -43,7 +43,7 @@ def ask(app: App[object], bench: Bench, module: str, step: str, run: Run, at: fl
         )
         return
 
-    def asked(wanted: Wanted | None) -> None:
+    def asked(wanted: WantedWhatIf | None) -> None:
         if wanted is not None:
             app.push_screen(WhatIfScreen(module, step, run, wanted.experiment))
 
@@ -242,7 +242,7 @@ class WhatIfScreen(LookingScreen):
             self.dismiss()
 
 
-def _figures(found: reading.Compared) -> Content:
+def _figures(found: reading.ComparedRuns) -> Content:
     """Of the time from which they differ, then of all measured time."""
     head = ("", "before", "what if", "")
     parts = []

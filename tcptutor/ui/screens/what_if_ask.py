@@ -31,14 +31,14 @@ _LEFT_OUT = ("changes",)
 _LINK_HELP = "the bottleneck's link, up or down"
 
 
-class Wanted(NamedTuple):
+class WantedWhatIf(NamedTuple):
     """A what-if that can be run."""
 
     name: str
     experiment: Experiment
 
 
-class AskWhatIf(ModalScreen[Wanted | None]):
+class AskWhatIf(ModalScreen[WantedWhatIf | None]):
     """Closed with what is wanted; None where the student goes back."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -142,7 +142,7 @@ class AskWhatIf(ModalScreen[Wanted | None]):
 
     def _row(self, name: str) -> Content:
         now = present(self._run.experiment, name)
-        return Content.assemble((f"{name:16} ", "bold"), f"{now:16.16} ", (_help(name), "$text-muted"))
+        return Content.assemble((f"{name:16} ", "bold"), f"{now:16.16} ", _help(name))
 
     def _say(self, problem: str = "") -> None:
         self._problem = problem
@@ -254,7 +254,7 @@ class AskWhatIf(ModalScreen[Wanted | None]):
             known = isinstance(error, ParameterError)
             self._say(str(error) if known else f"from: {error}")
             return
-        self.dismiss(Wanted(self._thing, after))
+        self.dismiss(WantedWhatIf(self._thing, after))
 
     def action_back(self) -> None:
         """To the field before; from the first one away."""

@@ -16,14 +16,14 @@ _FEW = 2
 NAME = "before"
 
 
-class _Kept:
+class _RunById:
     """A run, told apart from others by its id: it has ended."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Kept) and other.run.id == self.run.id
+        return isinstance(other, _RunById) and other.run.id == self.run.id
 
     def __hash__(self) -> int:
         return hash(self.run.id)
@@ -33,13 +33,13 @@ def windows(live: Live, history: History) -> tuple[FlowCurve, ...]:
     """Over the time that `history` is of; empty where the run is no what-if. Called in a thread."""
     if live.changed_from is None:
         return ()
-    return _windows(_Kept(live.changed_from), history.seconds, None if history.whole else history.start)
+    return _windows(_RunById(live.changed_from), history.seconds, None if history.whole else history.start)
 
 
 @lru_cache(maxsize=8)
-def _windows(kept: _Kept, seconds: float, start: float | None) -> tuple[FlowCurve, ...]:
+def _windows(by_id: _RunById, seconds: float, start: float | None) -> tuple[FlowCurve, ...]:
     history = History(seconds, start)
-    history.follow(kept.run)
+    history.follow(by_id.run)
     flows = [history.flows[number] for number in sorted(history.flows)]
     if len(flows) <= _FEW:
         return tuple(FlowCurve(NAME, each.low, each.high, each.last, faint=True) for each in flows)
