@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tcptutor.errors import JournalError, TutorError
 from tcptutor.lab.protocol import Event, Failed, Finished, RunFound
@@ -23,6 +24,9 @@ from tcptutor.run import Environment, Run
 from tcptutor.runs.recording import Recording
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
+
+if TYPE_CHECKING:
+    from tcptutor.backends.session import Session
 
 STOPPED = "stopped before the end"
 """Why a run that was cancelled is cut short, where nothing else is said."""
@@ -43,6 +47,16 @@ class LabLike(Protocol):
 
     def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
         """The events of one run, Ready first. Raises LabError or LabUnavailable. Closing it early stops the run."""
+        ...
+
+    def session(
+        self, experiment: Experiment, needs: Experiment | None = None
+    ) -> AbstractAsyncContextManager[tuple[Session, Environment]]:
+        """The lab set up as `experiment` says, for work by hand, and where it is, while the block lasts.
+
+        needs: an experiment that the kernel has to be able to do as well, of what is to be set there by hand.
+        Raises LabUnavailable, LabError or KernelLacks.
+        """
         ...
 
     def beside(self) -> LabLike | None:
@@ -66,6 +80,8 @@ class GrowingRun:
         """Where the run is kept; None before its end, and when nothing is kept of it."""
         self.unsaved = ""
         """Why it could not be kept, one line; empty otherwise."""
+        self.packets_unsaved = ""
+        """Why its packets could not be kept, one line; empty otherwise."""
 
     def take(self, event: Event) -> None:
         """Add what has arrived; it is in the store when this returns."""
@@ -92,18 +108,33 @@ class GrowingRun:
                 await asyncio.shield(saving)
             except asyncio.CancelledError as error:
                 cancelled = error
-        self.file, self.unsaved = saving.result()
+        self.file, self.unsaved, self.packets_unsaved = saving.result()
         if cancelled is not None:
             raise cancelled
 
 
-def finish(run: Run, store: RunStore) -> tuple[Path | None, str]:
-    """Write the file of a run that has ended: its path, and why it could not be kept (empty otherwise)."""
+class Kept(NamedTuple):
+    """What became of a run's files."""
+
+    file: Path | None
+    unsaved: str = ""
+    """Why the run could not be kept; empty otherwise."""
+    packets_unsaved: str = ""
+    """Why its packets could not be kept; empty otherwise."""
+
+
+def finish(run: Run, store: RunStore) -> Kept:
+    """Write the files of a run that has ended."""
     try:
-        file = store.finish(run)
+        name = store.finish(run)
     except JournalError as error:
-        return None, str(error)
-    return (Path(file) if file else None), ""
+        return Kept(None, str(error))
+    file = Path(name) if name else None
+    try:
+        store.finish_packets(run)
+    except JournalError as error:
+        return Kept(file, "", str(error))
+    return Kept(file)
 
 
 class ConductedRun(GrowingRun):

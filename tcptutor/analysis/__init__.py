@@ -11,6 +11,7 @@ from tcptutor.analysis.compared.insight import Insight, LimitedTime, Loss, insig
 from tcptutor.analysis.compared.report import Compared, Judgement, Report, report, report_of
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second
 from tcptutor.analysis.compared.whatif import FigureChanged, SettingChanged, SharedHistory, WhatIf, what_if
+from tcptutor.analysis.expected.capture import CaptureSize, capture_size
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.mistakes import Mistake, candidates
 from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowCourse
@@ -26,6 +27,7 @@ from tcptutor.analysis.observed.rounds import RoundTrip, round_trips
 from tcptutor.analysis.observed.series import Points, Throughput
 
 __all__ = [
+    "CaptureSize",
     "Compared",
     "Evidence",
     "Expectation",
@@ -61,6 +63,7 @@ __all__ = [
     "answer_of",
     "answered",
     "candidates",
+    "capture_size",
     "document",
     "expect",
     "expect_queue",

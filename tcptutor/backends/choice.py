@@ -5,6 +5,7 @@ A replay of recorded runs is for where neither can run: asked for, or by `record
 
 from __future__ import annotations
 
+import contextlib
 from typing import NamedTuple
 
 from tcptutor.backends import boot, replay
@@ -16,6 +17,9 @@ from tcptutor.backends.host import HostBackend
 from tcptutor.errors import ImageDamaged, KernelLacks, LabError, LabUnavailable
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
+
+BY_HAND = ("netem", "tbf", "fq")
+"""Queue disciplines that the lab manuals set up by hand."""
 
 
 class ChosenBackend(NamedTuple):
@@ -74,6 +78,23 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
         return _guest(experiment, clock, reason)
     except LabUnavailable as error:
         raise LabUnavailable(f"{reason}; and {error}") from error
+
+
+async def choose_by_hand(
+    experiment: Experiment, backend: str = "auto", needs: Experiment | None = None
+) -> ChosenBackend:
+    """The backend for a session on the network of `experiment`, on the real clock.
+
+    It has what the commands of the lab manuals take, if any does here; and what `needs` does, of what a page asks for.
+    Raises as `choose` does.
+    """
+    wanted = needs or experiment
+    if backend == "auto":
+        here, _ = await host_environment()
+        if here is not None and (missing := [kind for kind in BY_HAND if kind not in here.qdiscs]):
+            with contextlib.suppress(LabUnavailable):
+                return _guest(wanted, "real", f"this machine's kernel has no {', '.join(missing)}")
+    return await choose(wanted, backend, "real")
 
 
 def recordings(reason: str) -> ChosenBackend:

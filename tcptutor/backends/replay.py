@@ -130,13 +130,22 @@ class ReplayBackend:
 
 def _events(run: Run) -> Iterator[Samples]:
     """The samples in batches as the lab sends them."""
-    rows, queue, acks, senders, udp = (
-        _batches(table) for table in (run.samples, run.queue, run.acks, run.senders, run.udp_samples)
+    rows, queue, acks, senders, udp, resent = (
+        _batches(table)
+        for table in (run.samples, run.queue, run.acks, run.senders, run.udp_samples, run.resent)
     )
     for step in sorted({*rows, *udp}):
         mine, datagrams = rows.get(step, ()), udp.get(step, ())
         last = max(row.t for row in (*mine[-1:], *datagrams[-1:]))
-        yield Samples(last, mine, queue.get(step, ()), acks.get(step, ()), senders.get(step, ()), datagrams)
+        yield Samples(
+            last,
+            mine,
+            queue.get(step, ()),
+            acks.get(step, ()),
+            senders.get(step, ()),
+            datagrams,
+            resent.get(step, ()),
+        )
 
 
 def _batches(table: Table[_Row]) -> dict[int, tuple[_Row, ...]]:

@@ -26,12 +26,17 @@ from tcptutor.lab.protocol import (
 )
 from tcptutor.spec import Experiment, host_names
 
-_END = 5.0
-"""Longest silence while what is still to come when a session ends is waited for, s."""
+_MOST = 1 << 16
+"""Bytes of a terminal's output that may wait to be read; then the lab waits."""
 
+_PATIENCE = 1.0
+"""Seconds without a reader after which a terminal is one that nobody reads."""
 
 _UNREAD = 16 << 20
 """Bytes of a terminal that nobody reads which are kept: of a flood the first go."""
+
+_END = 5.0
+"""Longest silence while what is still to come when a session ends is waited for, s."""
 
 
 class Terminal:
@@ -40,15 +45,22 @@ class Terminal:
     def __init__(self, number: int, send: Callable[[Request], None]) -> None:
         self._number, self._send = number, send
         self._arrived: asyncio.Queue[bytes] = asyncio.Queue()
+        self._waiting, self._room = 0, asyncio.Event()
+        self._room.set()
+        self._is_read = True
         self._over = False
-        self._unread = 0
 
     async def read(self) -> bytes:
         """What it has written since the last call, waiting for something; empty once the shell has ended."""
         if self._over and self._arrived.empty():
             return b""
         data = await self._arrived.get()
-        self._unread -= len(data)
+        while data and not self._arrived.empty():
+            data += self._arrived.get_nowait()
+        self._waiting -= len(data)
+        if self._waiting < _MOST:
+            self._room.set()
+        self._is_read = True
         return data
 
     def write(self, data: bytes) -> None:
@@ -69,10 +81,30 @@ class Terminal:
     def arrived(self, data: bytes) -> None:
         """For the session: what the agent sent, empty at the end."""
         self._over = self._over or not data
+        self._waiting += len(data)
+        if self._waiting >= _MOST:
+            self._room.clear()
         self._arrived.put_nowait(data)
-        self._unread += len(data)
-        while self._unread > _UNREAD:
-            self._unread -= len(self._arrived.get_nowait())
+        while self._waiting > _UNREAD:
+            self._waiting -= len(self._arrived.get_nowait())
+
+    async def room(self) -> None:
+        """For the session: wait until enough of it was read.
+
+        What waits here is what a flood shows long after it was interrupted: it waits in the lab instead, whose
+        programs then write no faster than is read. Where nobody reads, nobody is waited for.
+        """
+        if self._is_read and not self._room.is_set():
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    await self._room.wait()
+            except TimeoutError:
+                self._is_read = False
+
+    def let_go(self) -> None:
+        """For the session, at its end: nobody waits for what is not read."""
+        self._waiting = -(1 << 60)
+        self._room.set()
 
 
 class Session:
@@ -124,6 +156,7 @@ class Session:
                     case Wrote(terminal=number, data=data):
                         if number in self._terminals:
                             self._terminals[number].arrived(data)
+                            await self._terminals[number].room()
                     case HomeFile() | HomeFiles():
                         self._progress += 1
                         self.home.take(event)
@@ -159,6 +192,8 @@ class Session:
 
     async def leave(self) -> None:
         """End it in order: a run that goes on is finished as cut short. Never raises."""
+        for terminal in self._terminals.values():
+            terminal.let_go()
         if self._pump is not None and not self._pump.done():
             self._send(Stop())
             before = -1

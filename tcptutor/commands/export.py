@@ -1,11 +1,11 @@
-"""`tcptutor export`: stored runs as CSV or JSON."""
+"""`tcptutor export`: stored runs as CSV or JSON, or the packets that they kept."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from tcptutor.commands.output import print_files, print_lines
+from tcptutor.commands.output import print_bytes, print_files, print_lines
 from tcptutor.errors import UsageError
 from tcptutor.exchange import export, open_run
 
@@ -17,6 +17,9 @@ def export_runs(names: Sequence[str], kind: str, output: str | None, as_json: bo
         if len(opened) > 1:
             raise UsageError("standard output takes one run: give a folder with -o for several")
         run, path = opened[0]
+        if kind == "pcapng":
+            print_bytes(export.packets_of(path))
+            return 0
         whole = export.as_json(run, str(path)) if kind == "json" else export.as_csv(run.samples)
         print_lines([whole.rstrip("\n")])
         return 0

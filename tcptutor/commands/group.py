@@ -250,11 +250,12 @@ def show(**given: Any) -> None:
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["csv", "json"]),
+    type=click.Choice(["csv", "json", "pcapng"]),
     default="csv",
     show_default=True,
-    help="csv: a row an instant and flow; json: results and columns.",
+    help="csv: a row an instant and flow; json: results and columns; pcapng: the packets of a run with capture=on.",
 )
+@click.option("--pcap", is_flag=True, help="The same as --format pcapng: for Wireshark and tshark.")
 @click.option(
     "-o",
     "--output",
@@ -262,11 +263,14 @@ def show(**given: Any) -> None:
     help="A file, a folder for several runs, or - for standard output. Default: beside each run file.",
 )
 @JSON
-def export(**given: Any) -> None:
-    """Write stored runs as CSV or JSON. The queue and single ACKs go to CSV files of their own."""
+def export(pcap: bool, kind: str, **given: Any) -> None:
+    """Write stored runs as CSV or JSON, or the packets that they kept.
+
+    The queue and single ACKs go to CSV files of their own.
+    """
     from tcptutor.commands.export import export_runs  # noqa: PLC0415
 
-    end(export_runs, **given)
+    end(export_runs, kind="pcapng" if pcap else kind, **given)
 
 
 @main.command()

@@ -16,7 +16,7 @@ from typing import Literal, TextIO
 
 import click
 
-from tcptutor.errors import TutorError, refused
+from tcptutor.errors import TutorError, UsageError, refused
 
 Tone = Literal["title", "good", "doubt", "bad", "faint"]
 _TONES: dict[Tone, dict[str, object]] = {
@@ -86,6 +86,22 @@ def print_lines(lines: Iterable[str]) -> None:
     try:
         for line in lines:
             click.echo(line)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        give_up_output()
+        raise TutorError(f"cannot write standard output: {refused(error)}") from error
+
+
+def print_bytes(pieces: Iterable[bytes]) -> None:
+    """What is no text, such as packets. Raises TutorError as `print_lines` does, and UsageError on a terminal."""
+    if sys.stdout.isatty():
+        raise UsageError("packets are no text for a terminal: give a file with -o, or a pipe")
+    try:
+        out = sys.stdout.buffer
+        for piece in pieces:
+            out.write(piece)
+        out.flush()
     except BrokenPipeError:
         raise
     except OSError as error:

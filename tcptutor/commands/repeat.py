@@ -18,7 +18,7 @@ from tcptutor.commands.output import print_json, print_lines, toned, warn
 from tcptutor.commands.run import open_store, warn_if_unsaved
 from tcptutor.commands.words import count, duration, not_valid, rate_with_interval, with_interval
 from tcptutor.conduct import finish
-from tcptutor.errors import LabError, TutorError
+from tcptutor.errors import LabError, TutorError, UsageError
 from tcptutor.fleet import place, pool
 from tcptutor.fleet.place import Place
 from tcptutor.run import Run
@@ -42,6 +42,8 @@ def repeat_experiment(
 ) -> int:
     """The exit code. Raises TutorError before anything has run."""
     first = course.experiment(experiment, settings, seed, scale=scale)
+    if first.flows.capture:
+        raise UsageError("--repeat keeps no packets: leave capture out, or run one seed with --seed")
     others = [
         course.experiment(experiment, settings, first.seed + step, scale=scale) for step in range(1, repeat)
     ]
@@ -89,7 +91,7 @@ class _Repeats:
 
     async def _take(self, number: int, run: Run) -> TutorError | None:
         """Keep and tell it; gives what makes it no result."""
-        file, unsaved = await asyncio.to_thread(finish, run, self._store)
+        file, unsaved, _ = await asyncio.to_thread(finish, run, self._store)
         warn_if_unsaved(unsaved)
         try:
             made = self.rows[number] = row(Cell(number, {}, run.experiment), run)

@@ -12,6 +12,7 @@ from tcptutor.columns import length, table
 from tcptutor.commands.output import Tone, toned, width
 from tcptutor.commands.words import SCALES, count
 from tcptutor.run import Run, UdpResult
+from tcptutor.runs import packets
 from tcptutor.spec import Experiment, settings
 
 _FACTS = 9
@@ -50,6 +51,7 @@ def report_lines(run: Run, result: Report, file: Path | None, all_flows: bool = 
             *((("cut short", run.note),) if not run.complete and run.note else ()),
             ("took", f"{run.wall_s:.1f} s for {run.experiment_s:.1f} s of the lab's time"),
             *((("file", str(file)),) if file else ()),
+            *_packets(run, file),
         ),
     ]
 
@@ -59,9 +61,27 @@ def _facts(*facts: Row) -> list[str]:
     room = width()
     lines = []
     for name, text in facts:
-        whole = room is None or name == "file"
+        whole = room is None or name in ("file", "packets")
         lines += table([(name, text)], (_FACTS,), fold=not whole, width=room or 0)
     return lines
+
+
+def _packets(run: Run, file: Path | None) -> list[Row]:
+    """What was kept of packets: where they are, and how many."""
+    if not run.captured:
+        return []
+    told = [
+        f"{each.interface} {count(each.packets, 'packet')}"
+        + (
+            f", and no room for {each.left_out} after them: take a larger capture_size"
+            if each.left_out
+            else ""
+        )
+        for each in run.captured
+    ]
+    kept = file is not None and packets.file_of(file).exists()
+    where = str(packets.file_of(file)) if file is not None and kept else "are not there: the file is gone"
+    return [("packets", where), *(("", each) for each in told)]
 
 
 def _with(experiment: Experiment) -> str:

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tcptutor import course, places, units
-from tcptutor.analysis import Report, Throughput, document, report
+from tcptutor.analysis import CaptureSize, Report, Throughput, capture_size, document, report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
 from tcptutor.commands.output import error_width, print_json, print_lines, remark, warn
 from tcptutor.commands.report import report_lines
+from tcptutor.commands.words import count
 from tcptutor.conduct import ConductedRun
 from tcptutor.errors import LabError, TutorError
 from tcptutor.lab.protocol import Event, Phase, Samples
@@ -84,6 +85,19 @@ async def _conduct(
         await lab.close()
 
 
+def capture_text(expected: CaptureSize) -> str:
+    """Such as "about 24,000 will be kept, in 2.5 MB"."""
+    text = f"about {_rough(expected.packets)} will be kept, in {units.size(_rough(expected.bytes))}"
+    if expected.left_out:
+        text += f"; for the last {_rough(expected.left_out)} there is no room: take a larger capture_size"
+    return text
+
+
+def _rough(number: int) -> int:
+    """With two digits that count."""
+    return round(number, 2 - len(str(number)))
+
+
 def open_store() -> RunStore:
     """The user's runs; what killed programs left behind is in files of its own then."""
     store = RunStore(places.runs())
@@ -103,9 +117,13 @@ def run_experiment(
 ) -> int:
     """The exit code, 1 when nothing was measured. Raises TutorError before anything has run."""
     wanted = course.experiment(experiment, settings, seed, scale=scale)
+    if expected := capture_size(wanted):
+        remark(f"packets at {count(expected.interfaces, 'interface')}: {capture_text(expected)}")
     conducted, problem = run_until_signal(_conduct(wanted, backend, clock, open_store()))
     run, file = conducted.run, conducted.file
     warn_if_unsaved(conducted.unsaved)
+    if conducted.packets_unsaved:
+        warn(conducted.packets_unsaved)
     kept = f"; {run.experiment_s:.1f} s of it are kept in {file}" if file else ""
     result = report(run)
     if as_json and (file or not result.nothing):

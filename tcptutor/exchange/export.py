@@ -1,4 +1,4 @@
-"""A run for spreadsheets (CSV) and programs (JSON)."""
+"""A run for spreadsheets (CSV) and programs (JSON), and its packets for Wireshark (pcapng)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ from msgspec.structs import asdict
 
 from tcptutor import files
 from tcptutor.analysis import document
+from tcptutor.errors import TutorError
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, Table, UdpSample
+from tcptutor.runs import packets
 
 UNITS: dict[str, str] = {
     "t": "s",
@@ -47,6 +49,10 @@ UNITS: dict[str, str] = {
     "sent": "bytes",
     "received": "bytes",
     "jitter": "s",
+    "acked": "bytes",
+    "window": "bytes",
+    "first": "bytes",
+    "last": "bytes",
 }
 """Of the columns that have one; the others are counts, states and numbers of flows."""
 
@@ -59,6 +65,7 @@ def tables(run: Run) -> dict[str, Table[Any]]:
         "senders": run.senders,
         "udp_samples": run.udp_samples,
         "acks": run.acks,
+        "resent": run.resent,
     }
     return {name: table for name, table in found.items() if name == "samples" or len(table)}
 
@@ -108,6 +115,8 @@ def write(run: Run, source: Path, kind: str, target: Path | None) -> list[Path]:
     Raises TutorError when one cannot be written.
     """
     target = target or source.with_suffix(f".{kind}")
+    if kind == "pcapng":
+        return [_write(target, packets_of(source))]
     if kind == "json":
         return [_write(target, as_json(run, str(source)))]
     return [
@@ -116,7 +125,30 @@ def write(run: Run, source: Path, kind: str, target: Path | None) -> list[Path]:
     ]
 
 
-def _write(path: Path, text: str) -> Path:
+def packets_of(source: Path) -> Iterator[bytes]:
+    """The packets that the run in `source` kept, as a pcapng file in pieces. Raises TutorError where it kept none."""
+    kept = packets.file_of(source)
+    if not kept.is_file():
+        raise TutorError(
+            f"{source} has no packets beside it: `tcptutor run EXPERIMENT --set capture=on` makes a run that has"
+        )
+    return _pieces(kept)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(files.PIECE):
+                yield piece
+    except OSError as error:
+        raise TutorError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _write(path: Path, whole: str | Iterable[bytes]) -> Path:
     with files.whole(path, "give another place with -o") as beside:
-        beside.write_text(text)
+        if isinstance(whole, str):
+            beside.write_text(whole)
+        else:
+            with beside.open("wb") as file:
+                file.writelines(whole)
     return path

@@ -76,6 +76,8 @@ class RunBegun(JournalEvent, frozen=True, tag="run-begun"):
     """Name of its run file, in the folder `runs` beside the journal; empty when nothing is stored."""
     seed: int = 1
     """Of its random numbers; events from before it was noted are of runs that all had this one."""
+    changed_from: str = ""
+    """The id of the run of which it is a what-if; empty for a run of the page's own experiment."""
 
 
 class RunEnded(JournalEvent, frozen=True, tag="run-ended"):

@@ -28,7 +28,7 @@ from tcptutor.journal.events import (
     link,
 )
 
-VERSION = 3
+VERSION = 4
 """To be raised when the same events come to something else: what was folded before is then folded again."""
 
 
@@ -45,6 +45,8 @@ class RunRecord(msgspec.Struct, frozen=True):
     """Name of its run file, which is there once the run has ended."""
     ended: bool = False
     seed: int = 1
+    changed_from: str = ""
+    """The id of the run of which it is a what-if: no run of the page's own experiment."""
 
 
 class JournalRecord(msgspec.Struct, frozen=True):
@@ -55,7 +57,8 @@ class JournalRecord(msgspec.Struct, frozen=True):
     pages: dict[str, dict[str, PageRecord]] = {}
     """By module and step."""
     runs: dict[str, RunRecord] = {}
-    """By id, in the order they began: those that have not ended, and of each page the last that left a file."""
+    """By id, in the order they began: those that have not ended, and of each page the last that left a file; without
+    what-ifs that have ended."""
 
     def page(self, module: str, step: str) -> PageRecord:
         """What was done on that page; an empty record where nothing was."""
@@ -107,17 +110,21 @@ def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
         case Answered(module=module, step=step, activity=activity, measured=measured):
             page = record.page(module, step)
             page = page.put(activity, page.activity(activity).answered(measured))
-        case RunBegun(module=module, step=step, run=run, file=file, seed=seed):
+        case RunBegun(module=module, step=step, run=run, file=file, seed=seed, changed_from=changed_from):
             page = record.page(module, step)
-            page = msgspec.structs.replace(page, runs=page.runs + 1)
-            runs = {**record.runs, run: RunRecord(module, step, file, seed=seed)}
+            page = msgspec.structs.replace(page, runs=page.runs + (not changed_from))
+            runs = {**record.runs, run: RunRecord(module, step, file, seed=seed, changed_from=changed_from)}
             record = msgspec.structs.replace(record, runs=runs)
         case RunEnded(run=run, complete=complete):
             begun = record.runs.get(run)
             if begun is None or begun.ended:  # two programs that start may both end what a third one left
                 return record
             module, step = begun.module, begun.step
-            page = record.page(module, step).ran(complete, begun.seed)
+            page = record.page(module, step)
+            if begun.changed_from:
+                runs = {id: each for id, each in record.runs.items() if id != run}
+                return msgspec.structs.replace(record, runs=runs)
+            page = page.ran(complete, begun.seed)
             record = msgspec.structs.replace(record, runs=_ended(record.runs, run, event.file))
         case _:
             return record

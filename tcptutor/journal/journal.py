@@ -150,12 +150,16 @@ class Journal:
 
     # Runs
 
-    def begin_run(self, run: Run, module: str, step: str) -> None:
-        """Enter a run that is in `runs`, before it has data: a program that is killed leaves one without an end."""
+    def begin_run(self, run: Run, module: str, step: str, changed_from: str = "") -> None:
+        """Enter a run that is in `runs`, before it has data: a program that is killed leaves one without an end.
+
+        changed_from: the id of the run of which it is a what-if.
+        """
         file = self.runs.file(run.id)
         name = file.name if file else ""
         seed = run.experiment.seed
-        self._append(RunBegun(run.started, module, step, run.id, run.experiment.name, name, seed))
+        name_of = run.experiment.name
+        self._append(RunBegun(run.started, module, step, run.id, name_of, name, seed, changed_from))
 
     def finish_run(self, run: Run, file: Path | None) -> None:
         """The run has ended, whole or cut short (`complete`, `note`). `file` is None where nothing had arrived."""
@@ -174,7 +178,9 @@ class Journal:
     def run_files(self, module: str, step: str) -> Iterator[str]:
         """The files of the page's runs, the latest first; some may be gone. Those before the latest cost a search."""
         record, page = self.record, (module, step)
-        runs = [run for run in record.runs.values() if (run.module, run.step) == page]
+        runs = [
+            run for run in record.runs.values() if (run.module, run.step) == page and not run.changed_from
+        ]
         files = [run.file for run in reversed(runs) if run.file]
         yield from (str(self._file(file)) for file in files)
         if len(runs) == record.page(*page).runs:
@@ -186,10 +192,27 @@ class Journal:
             match decode(data):
                 case RunEnded() as end:
                     ended[end.run] = end.file
-                case RunBegun() as begun if (begun.module, begun.step) == page:
+                case RunBegun() as begun if (begun.module, begun.step) == page and not begun.changed_from:
                     file = ended.get(begun.run, "")
                     if file and file not in files:
                         yield str(self._file(file))
+
+    def what_ifs(self, module: str, step: str) -> Iterator[tuple[str, str]]:
+        """The page's what-ifs that left a file, the latest first: its file, and that of the run it was changed from.
+
+        Either may be gone.
+        """
+        with store.errors(self._path):
+            events = [decode(data) for data in store.runs_back(self._connection)]
+        files = {event.run: event.file for event in events if isinstance(event, RunEnded) and event.file}
+        for event in events:
+            match event:
+                case RunBegun(run=run, changed_from=base) if base and (event.module, event.step) == (
+                    module,
+                    step,
+                ):
+                    if run in files and base in files:
+                        yield str(self._file(files[run])), str(self._file(files[base]))
 
     def pages_of_runs(self) -> dict[str, tuple[str, str]]:
         """Module and step of every run that was begun on a page, by the run's id."""

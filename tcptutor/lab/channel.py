@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from tcptutor.errors import ProtocolError
 from tcptutor.lab import protocol
+from tcptutor.lab.later import LaterChanges
 from tcptutor.lab.protocol import Event, Failed, Quit, Request, Stop
 
 
@@ -28,6 +29,8 @@ class Channel:
         self._buffer = b""
         self.closed = False
         """Whether the input has ended, or Quit has come: the agent then ends."""
+        self.later = LaterChanges()
+        """Of the path, beside those that stand in the request of the run."""
 
     def send(self, event: Event) -> None:
         self._write(protocol.line(event))

@@ -6,8 +6,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import msgspec
+
 from tcptutor.errors import LabError
 from tcptutor.lab import plan, shaping, traffic, udp, window
+from tcptutor.lab.capture import Capture
 from tcptutor.lab.channel import Channel, Stopped
 from tcptutor.lab.counters import HostCounters
 from tcptutor.lab.fidelity import Watch
@@ -21,7 +24,7 @@ from tcptutor.lab.results import finished
 from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.tracing import Tracing
 from tcptutor.lab.udp import UdpReports
-from tcptutor.run import Environment
+from tcptutor.run import CapturedAt, Environment
 from tcptutor.spec import Change, Experiment
 
 _EARLY = 0.5
@@ -93,7 +96,9 @@ class _Traffic:
         channel: Channel,
         sample_hz: float,
     ) -> None:
-        self.network, self.experiment, self.channel = network, experiment, channel
+        self.network, self.channel = network, channel
+        self.experiment = experiment
+        """With every change that has happened."""
         self.groups = traffic.groups(network, experiment, first_port)
         self.sampler = Sampler(channel, sample_hz)
         for group in self.groups:
@@ -112,6 +117,8 @@ class _Traffic:
         if "tbf" in kinds:
             self.sampler.watch(QueueLength(network.bottleneck, shaping.handle(kinds.index("tbf"))))
         self.sampler.watch_senders(dict.fromkeys(group.sender for group in self.groups))
+        self.capture: Capture | None = None
+        """From the start on, where packets are to be kept."""
         self._path = experiment.path
         self.load = Load()
         """Of the measured time once the warm-up is over, of all before."""
@@ -121,9 +128,13 @@ class _Traffic:
     def stop(self) -> None:
         traffic.stop(self.groups)
         self.sampler.close()
+        if self.capture is not None:
+            self.capture.close()
 
     def start(self) -> None:
         """Servers, then the clients that begin at once, then wait for their connections: time begins with these."""
+        if self.experiment.flows.capture:
+            self.capture = Capture(self.network, self.experiment)
         report = ["-J", "-i", str(udp.INTERVAL)]
         if self.udp and udp.streams_json():
             report.append("--json-stream")
@@ -175,6 +186,13 @@ class _Traffic:
         actions.append((self.experiment.flows.warmup, self.load.begin))
         return sorted(actions, key=lambda action: action[0])
 
+    def _take_change(self, change: Change) -> None:
+        """One that nobody here knew of."""
+        path = self.experiment.path
+        path = msgspec.structs.replace(path, changes=(*path.changes, change))
+        self.experiment = msgspec.structs.replace(self.experiment, path=path)
+        self._change(change)
+
     def _change(self, change: Change) -> None:
         if change.name == "link":
             shaping.set_link(self.network.bottleneck, up=bool(change.value))
@@ -194,6 +212,8 @@ class _Traffic:
             t, _ = self.sampler.take()
             while actions and actions[0][0] <= t:
                 actions.pop(0)[1]()
+            while self.channel.later.due <= t:
+                self._take_change(self.channel.later.take())
             over = t >= total or all(group.ended for group in self.groups)
             self.sampler.send(t, at_once=over)
             if over:
@@ -218,6 +238,15 @@ class _Traffic:
                 self.channel.pause(0.02)
         if rows := [row for one in self.udp for row in one.end(seconds)]:
             self.channel.send(Samples(round(seconds, 6), (), udp=tuple(sorted(rows, key=lambda row: row.t))))
+
+    def captured(self) -> list[CapturedAt]:
+        """Send the packets that were kept; how many, for each interface."""
+        if self.capture is None:
+            return []
+        kept, packets = self.capture.end(self.sampler.began)
+        for piece in packets:
+            self.channel.send(piece)
+        return kept
 
 
 def run(
@@ -266,6 +295,7 @@ def _follow(
         running.start()
         seconds = running.sample()
         complete = True
+        watch.experiment = running.experiment
         watch.ended_early(running.missing)
         watch.processors(running.load.busy(), alone=environment is None or environment.backend == "guest")
         channel.send(Phase("collect", "collecting the results"))
@@ -279,4 +309,7 @@ def _follow(
         watch.checks["firewall drops"] = dropped
     warmup = watch.experiment.flows.warmup
     datagrams = [result for one in running.udp for result in one.results(warmup, seconds)]
-    channel.send(finished(running.sampler, watch, seconds, complete, planned=True, udp=datagrams))
+    kept = running.captured()
+    channel.send(
+        finished(running.sampler, watch, seconds, complete, planned=True, udp=datagrams, captured=kept)
+    )

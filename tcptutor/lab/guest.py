@@ -19,6 +19,7 @@ from tcptutor.lab import experiment as runner
 from tcptutor.lab import memory, protocol
 from tcptutor.lab.agent import Agent
 from tcptutor.lab.channel import Channel
+from tcptutor.lab.later import LaterChanges
 from tcptutor.lab.names import HostNames
 from tcptutor.lab.protocol import PORT_NAME, Event, Ready, Request
 from tcptutor.lab.ring import Ring, in_guest
@@ -153,6 +154,7 @@ class _Guest(Channel):
     def __init__(self, port: int, ring: Ring) -> None:
         super().__init__(port, ring.write)
         self._ring: Ring | None = ring
+        self.later = LaterChanges(ring.later)
 
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> tuple[Request | None, list[int]]:
         if self._ring is not None and (request := self._ring.handed_in()):

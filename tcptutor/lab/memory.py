@@ -69,6 +69,11 @@ def tcp_bytes(experiment: Experiment) -> int:
     return sent + round(_ARRIVED * window)
 
 
+def capture_bytes(experiment: Experiment) -> int:
+    """What is taken for packets that are kept, whether they come or not."""
+    return experiment.flows.capture_size if experiment.flows.capture else 0
+
+
 def _send_buffer(experiment: Experiment) -> int:
     """Upper bound of one sender's buffer, bytes."""
     given = experiment.hosts.sysctls.get("tcp_wmem", "").split()

@@ -13,10 +13,12 @@ import msgspec
 from tcptutor.errors import ProtocolError
 from tcptutor.run import (
     AckSample,
+    CapturedAt,
     Environment,
     Fidelity,
     FlowResult,
     QueueSample,
+    ResentSample,
     Sample,
     SenderSample,
     UdpResult,
@@ -158,6 +160,18 @@ class Samples(msgspec.Struct, frozen=True, tag="samples"):
     senders: tuple[SenderSample, ...] = ()
     """The sending hosts' own queues, at some of the same instants."""
     udp: tuple[UdpSample, ...] = ()
+    resent: tuple[ResentSample, ...] = ()
+    """What the tracepoint gave of retransmissions meanwhile, for a run that asked for `acks`."""
+
+
+class Captured(msgspec.Struct, frozen=True, tag="captured"):
+    """Packets of one interface, in the order in which they passed; they come before Finished."""
+
+    interface: str
+    began: int
+    """When the traffic began, by the clock of the packets' times, ns."""
+    data: bytes
+    """A block of the kernel's ring, as `lab.frames.packets` reads it."""
 
 
 class Finished(msgspec.Struct, frozen=True, tag="finished"):
@@ -169,6 +183,7 @@ class Finished(msgspec.Struct, frozen=True, tag="finished"):
     """Lab time of the traffic."""
     complete: bool = True
     udp: tuple[UdpResult, ...] = ()
+    captured: tuple[CapturedAt, ...] = ()
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
@@ -287,6 +302,7 @@ Event: TypeAlias = (
     Ready
     | Phase
     | Samples
+    | Captured
     | Finished
     | Failed
     | Wrote

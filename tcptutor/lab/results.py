@@ -12,7 +12,7 @@ from tcptutor.lab.fidelity import Watch, largest_window
 from tcptutor.lab.protocol import Finished
 from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.traffic import COOKIE
-from tcptutor.run import FlowResult, SampleTable, UdpResult, arrived_bytes, cuts_at
+from tcptutor.run import CapturedAt, FlowResult, SampleTable, UdpResult, arrived_bytes, cuts_at
 from tcptutor.spec import Experiment
 
 
@@ -111,6 +111,7 @@ def finished(
     complete: bool,
     planned: bool,
     udp: Sequence[UdpResult] = (),
+    captured: Sequence[CapturedAt] = (),
 ) -> Finished:
     """The end of a run that took `seconds` of the lab's time.
 
@@ -132,4 +133,4 @@ def finished(
     watch.sampling(sampler.timing)
     if sampler.trace is not None:
         watch.trace(sampler.trace.lost)
-    return Finished(tuple(flows), watch.verdict(), seconds, complete, tuple(udp))
+    return Finished(tuple(flows), watch.verdict(), seconds, complete, tuple(udp), tuple(captured))

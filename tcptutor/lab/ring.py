@@ -5,7 +5,7 @@ clock a run is not disturbed by being watched, and a request that is there befor
 instant each time.
 
 Layout: bytes written so far (u64), bytes read so far (u64), bytes of the request (u64), then the data, going round,
-and at the end room for the request.
+and at the end room for what changes during a run (doubles, as `later` has them) and for the request.
 """
 
 from __future__ import annotations
@@ -13,13 +13,20 @@ from __future__ import annotations
 import mmap
 import os
 import time
+from collections.abc import Iterable
 from pathlib import Path
+
+from tcptutor.lab import later
+from tcptutor.spec import Change
 
 SIZE = 16 << 20
 """Of the whole region, bytes."""
 HEADER = 64
 REQUEST = 1 << 16
 """The longest request, bytes."""
+_LATER = 8 * later.LENGTH
+TAIL = _LATER + REQUEST
+"""Bytes behind the data."""
 _WRITTEN, _READ, _REQUESTED = 0, 1, 2
 _DEVICE = ("0x1af4", "0x1110")
 """PCI vendor and device of QEMU's shared memory (docs/specs/ivshmem-spec)."""
@@ -31,7 +38,9 @@ class Ring:
     def __init__(self, memory: mmap.mmap) -> None:
         self._memory = memory
         self._counters = memoryview(memory)[:HEADER].cast("Q")
-        self._data = memoryview(memory)[HEADER:-REQUEST]
+        self._data = memoryview(memory)[HEADER:-TAIL]
+        self.later = memoryview(memory)[-TAIL:-REQUEST].cast("d")
+        """What changes during the run that was handed in, as `later.put` leaves it."""
         self._request = memoryview(memory)[-REQUEST:]
         self._seen_read = 0
 
@@ -66,8 +75,12 @@ class Ring:
         self._counters[_READ] = written
         return data
 
-    def hand_in(self, request: bytes) -> None:
-        """Leave a request for the guest, which does not move meanwhile; at most REQUEST bytes."""
+    def hand_in(self, request: bytes, changes: Iterable[Change] = ()) -> None:
+        """Leave a request for the guest, which does not move meanwhile; at most REQUEST bytes.
+
+        changes: those that it is to know of only when they are due.
+        """
+        later.put(self.later, changes)
         self._request[: len(request)] = request
         self._counters[_REQUESTED] = len(request)
 
@@ -88,6 +101,7 @@ class Ring:
         """Give the memory back; safe to call twice."""
         self._counters.release()
         self._data.release()
+        self.later.release()
         self._request.release()
         self._memory.close()
 

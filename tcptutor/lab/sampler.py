@@ -277,7 +277,7 @@ class Sampler:
         """Send what was taken up to `t` when it is a batch, or `at_once`."""
         if t - self._sent < _BATCH and not at_once:
             return
-        acks = self.trace.take(self.began) if self.trace is not None else []
+        acks, resent = self.trace.take(self.began) if self.trace is not None else ([], [])
         self.samples.extend(self._rows)
         self.queue += self._lengths
         udp = [row for source in self.udp for row in source.take(t)]
@@ -289,6 +289,7 @@ class Sampler:
                 tuple(acks),
                 tuple(self._sender_lengths),
                 tuple(sorted(udp, key=lambda row: row.t)),
+                tuple(resent),
             )
         )
         self._rows, self._lengths, self._sender_lengths, self._sent = [], [], [], t

@@ -1,7 +1,8 @@
-"""A flow's window at every arriving packet, from the kernel's tracepoint tcp:tcp_probe.
+"""A flow's window at every arriving packet, and what it sends again: from the kernel's tracepoints tcp:tcp_probe and
+tcp:tcp_retransmit_skb.
 
-The tracepoint is the whole machine's, not a namespace's: it needs root, and a buffer (instance) of our own keeps it
-apart from other tracing.
+The tracepoints are the whole machine's, not a namespace's: they need root, and a buffer (instance) of our own keeps
+them apart from other tracing.
 """
 
 from __future__ import annotations
@@ -10,18 +11,56 @@ import contextlib
 import errno
 import os
 import re
+import socket
+import struct
 import subprocess
 from pathlib import Path
 
 from tcptutor.errors import KernelLacks
 from tcptutor.lab.netlink import Address
-from tcptutor.run import AckSample
+from tcptutor.run import AckSample, ResentSample
 
 _TRACEFS = Path("/sys/kernel/tracing")
 _BUFFER_KB = 4096
 _LINE = re.compile(
-    rb"\s(\d+\.\d+): tcp_probe: .*?src=[\[:\]af.]*([\d.]+)\]?:(\d+) .*?snd_cwnd=(\d+) ssthresh=(\d+) .*?srtt=(\d+)"
+    rb"\s(\d+\.\d+): tcp_probe: .*?src=[\[:\]af.]*([\d.]+)\]?:(\d+) .*?snd_nxt=(?:0x)?([0-9a-f]+)"
+    rb" snd_una=(?:0x)?([0-9a-f]+) snd_cwnd=(\d+) ssthresh=(\d+) snd_wnd=(\d+) srtt=(\d+)"
 )
+_RESENT = re.compile(rb"\s(\d+\.\d+): resent_\d+: .*?saddr=(\d+) sport=(\d+) seq=(\d+) end=(\d+)")
+_RESENT_EVENT = (
+    "e:tcptutor/{name} tcp.tcp_retransmit_skb state=$state:s32 saddr=$saddr:u32 sport=$sport:u16"
+    " seq=+40($skbaddr):u32 end=+44($skbaddr):u32"
+)
+"""An event of our own on the tracepoint, which has no sequence numbers: they begin struct tcp_skb_cb (net/tcp.h), and
+that stands 40 bytes into struct sk_buff (linux/skbuff.h: five pointers, or what is as long, come before `cb`)."""
+_ESTABLISHED = 1
+_TURN = 1 << 32
+"""Sequence numbers begin again from here."""
+
+
+def _define(event: str) -> None:
+    """Add an event to the kernel's, or take one away, and leave the others. Raises OSError."""
+    # Python's own append mode seeks first, which the kernel refuses here.
+    events = os.open(_TRACEFS / "dynamic_events", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    try:
+        os.write(events, event.encode())
+    finally:
+        os.close(events)
+
+
+class _Sequence:
+    """One flow's sequence numbers as bytes from its first one on."""
+
+    def __init__(self, first: int) -> None:
+        self._number, self._bytes = first, 0
+
+    def bytes(self, number: int, onward: bool = False) -> int:
+        """`number` as the flow's bytes; the next ones are near it when it goes `onward`."""
+        ahead = (number - self._number + _TURN // 2) % _TURN - _TURN // 2
+        if onward and ahead > 0:
+            self._number, self._bytes = number, self._bytes + ahead
+            return self._bytes
+        return self._bytes + ahead
 
 
 class Tracing:
@@ -30,7 +69,9 @@ class Tracing:
     def __init__(self, flows: dict[Address, int]) -> None:
         """`flows`: their numbers. Raises KernelLacks, with the reason, where the tracepoint cannot be used."""
         self._flows = {address[:2]: number for address, number in flows.items()}
+        self._sequences: dict[int, _Sequence] = {}
         self._rest = b""
+        self._resent = f"resent_{os.getpid()}"
         self._instance = _TRACEFS / "instances" / f"tcptutor-{os.getpid()}"
         self._pipe = -1
         try:
@@ -44,6 +85,7 @@ class Tracing:
             ports = [address.source_port for address in flows] or [0]
             self._write("events/tcp/tcp_probe/filter", f"sport >= {min(ports)} && sport <= {max(ports)}")
             self._write("events/tcp/tcp_probe/enable", "1")
+            self._trace_resent(min(ports), max(ports))
             self._pipe = os.open(self._instance / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
         except OSError as error:
             self.close()
@@ -51,10 +93,18 @@ class Tracing:
                 f"this kernel's tcp_probe cannot be traced here ({error.strerror}): take acks=off, or --backend guest"
             ) from error
 
+    def _trace_resent(self, first: int, last: int) -> None:
+        """From the ports `first` to `last`. A kernel without such events (CONFIG_PROBE_EVENTS) tells of none."""
+        with contextlib.suppress(OSError):
+            _define(_RESENT_EVENT.format(name=self._resent))
+            wanted = f"state == {_ESTABLISHED} && sport >= {first} && sport <= {last}"
+            self._write(f"events/tcptutor/{self._resent}/filter", wanted)
+            self._write(f"events/tcptutor/{self._resent}/enable", "1")
+
     def _write(self, name: str, value: str) -> None:
         (self._instance / name).write_text(value)
 
-    def take(self, began: float) -> list[AckSample]:
+    def take(self, began: float) -> tuple[list[AckSample], list[ResentSample]]:
         """What has come since the last call; `began` is the monotonic time of the traffic's start."""
         data = self._rest
         while True:
@@ -68,16 +118,40 @@ class Tracing:
                 break
             data += more
         whole, _, self._rest = data.rpartition(b"\n")
-        rows = []
+        acks, resent = list[AckSample](), list[ResentSample]()
         for line in whole.splitlines():
-            match = _LINE.search(line)
-            flow = self._flows.get((match[2].decode(), int(match[3]))) if match else None
-            if match and flow is not None:
-                t, cwnd, ssthresh, srtt = float(match[1]), int(match[4]), int(match[5]), int(match[6])
-                rows.append(
-                    AckSample(flow, round(t - began, 6), cwnd, min(ssthresh, 0x7FFFFFFF), srtt * 1e-6)
-                )
-        return rows
+            if match := _LINE.search(line):
+                flow = self._flows.get((match[2].decode(), int(match[3])))
+                if flow is not None:
+                    acks.append(self._ack(flow, began, match))
+            elif match := _RESENT.search(line):
+                source = socket.inet_ntoa(struct.pack("=I", int(match[2])))
+                flow = self._flows.get((source, int(match[3])))
+                if flow is not None:
+                    first, last = (
+                        self._sequence(flow, int(match[at])).bytes(int(match[at])) for at in (4, 5)
+                    )
+                    resent.append(ResentSample(flow, round(float(match[1]) - began, 6), first, last))
+        return acks, resent
+
+    def _sequence(self, flow: int, number: int) -> _Sequence:
+        """Of `flow`, whose first byte is `number` where nothing was traced of it yet."""
+        return self._sequences.setdefault(flow, _Sequence(number))
+
+    def _ack(self, flow: int, began: float, match: re.Match[bytes]) -> AckSample:
+        sent, acked = int(match[4], 16), int(match[5], 16)
+        cwnd, ssthresh, window, srtt = (int(match[at]) for at in (6, 7, 8, 9))
+        sequence = self._sequence(flow, acked)
+        return AckSample(
+            flow,
+            round(float(match[1]) - began, 6),
+            cwnd,
+            min(ssthresh, 0x7FFFFFFF),
+            srtt * 1e-6,
+            sequence.bytes(acked, onward=True),
+            sequence.bytes(sent),
+            window,
+        )
 
     @property
     def lost(self) -> int:
@@ -97,5 +171,8 @@ class Tracing:
             self._pipe = -1
         with contextlib.suppress(OSError):
             self._write("events/tcp/tcp_probe/enable", "0")
+        with contextlib.suppress(OSError):
+            self._write(f"events/tcptutor/{self._resent}/enable", "0")
+            _define(f"-:tcptutor/{self._resent}")
         with contextlib.suppress(OSError):
             self._instance.rmdir()

@@ -4,6 +4,7 @@ from tcptutor.run.cuts import Cut, CutFinder, Cuts, cuts_at
 from tcptutor.run.files import load, save
 from tcptutor.run.record import (
     FORMAT_VERSION,
+    CapturedAt,
     Environment,
     Fidelity,
     FlowResult,
@@ -16,13 +17,14 @@ from tcptutor.run.samples import (
     SSTHRESH_INFINITE,
     AckSample,
     QueueSample,
+    ResentSample,
     Sample,
     SenderSample,
     UdpSample,
     arrived_bytes,
     hystart_exits,
 )
-from tcptutor.run.tables import AckTable, QueueTable, SampleTable, SenderTable, Table, UdpTable
+from tcptutor.run.tables import AckTable, QueueTable, ResentTable, SampleTable, SenderTable, Table, UdpTable
 
 __all__ = [
     "CA_STATES",
@@ -30,6 +32,7 @@ __all__ = [
     "SSTHRESH_INFINITE",
     "AckSample",
     "AckTable",
+    "CapturedAt",
     "Cut",
     "CutFinder",
     "Cuts",
@@ -38,6 +41,8 @@ __all__ = [
     "FlowResult",
     "QueueSample",
     "QueueTable",
+    "ResentSample",
+    "ResentTable",
     "Run",
     "Sample",
     "SampleTable",

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from tcptutor.run.samples import UdpSample
-from tcptutor.run.tables import AckTable, QueueTable, SampleTable, SenderTable, UdpTable
+from tcptutor.run.tables import AckTable, QueueTable, ResentTable, SampleTable, SenderTable, UdpTable
 from tcptutor.spec import Experiment
 
 FORMAT_VERSION = 2
@@ -100,6 +100,16 @@ class UdpResult(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class CapturedAt(msgspec.Struct, frozen=True, kw_only=True):
+    """What was kept of the packets at one interface."""
+
+    interface: str
+    packets: int
+    """Kept."""
+    left_out: int = 0
+    """Those that came when the memory for them was full."""
+
+
 class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the lab believes its own result."""
 
@@ -129,6 +139,10 @@ class Run(msgspec.Struct, kw_only=True):
     """What `udp` sums up, over time; empty in files from before it was sampled."""
     acks: AckTable = msgspec.field(default_factory=AckTable)
     """Single ACKs, for a run that was asked to trace them."""
+    resent: ResentTable = msgspec.field(default_factory=ResentTable)
+    """Single retransmissions, for the same runs, where the kernel tells of them."""
+    captured: list[CapturedAt] = []
+    """For each interface whose packets were kept; these are in a file beside the run's."""
     complete: bool = False
     """False while it runs and for one that was cut short."""
     note: str = ""

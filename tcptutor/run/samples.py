@@ -136,6 +136,24 @@ class AckSample(msgspec.Struct, frozen=True, array_like=True):
     ssthresh: int
     rtt: float
     """Smoothed round-trip time, s."""
+    # A file from before these were traced has -1 in each row.
+    acked: int = -1
+    """Where the flow's acknowledged bytes end before this packet counts, from its first byte on."""
+    sent: int = -1
+    """Where the bytes end that the flow has sent by then."""
+    window: int = -1
+    """The receiver's window from `acked` on by then, bytes."""
+
+
+class ResentSample(msgspec.Struct, frozen=True, array_like=True):
+    """One segment that a flow sent again, from the kernel's tracepoint tcp:tcp_retransmit_skb."""
+
+    flow: int
+    t: float
+    first: int
+    """Where the segment begins among the flow's bytes."""
+    last: int
+    """Where it ends."""
 
 
 def hystart_exits(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar, get_type_hints, overload
 
 import msgspec
 
-from tcptutor.run.samples import AckSample, QueueSample, Sample, SenderSample, UdpSample
+from tcptutor.run.samples import AckSample, QueueSample, ResentSample, Sample, SenderSample, UdpSample
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 _CODES = {int: "q", bool: "b", float: "d", float | None: "d"}
@@ -164,3 +164,9 @@ class AckTable(Table[AckSample]):
     """Single ACKs, in order of time."""
 
     row = AckSample
+
+
+class ResentTable(Table[ResentSample]):
+    """Single retransmissions, in order of time."""
+
+    row = ResentSample

@@ -20,8 +20,10 @@ import msgspec
 from tcptutor import files
 from tcptutor.errors import TutorError
 from tcptutor.lab import protocol
-from tcptutor.lab.protocol import Event
+from tcptutor.lab.protocol import Captured, Event
+from tcptutor.places import STATE_ELSEWHERE
 from tcptutor.run import FORMAT_VERSION, Environment, Run, save
+from tcptutor.runs import packets
 from tcptutor.runs.recording import add, cut
 from tcptutor.spec import Experiment
 
@@ -120,17 +122,23 @@ def _recover(path: Path, part: IO[bytes]) -> Run | None:
     file = path.with_name(path.name.removesuffix(SUFFIX))
     for half in path.parent.glob(f".{file.name}.*"):
         half.unlink(missing_ok=True)
-    run = None if file.exists() else _read(path, part)
+    captured = list[Captured]()
+    run = None if file.exists() else _read(path, part, captured)
     if run is not None and (run.sampled_until > 0 or run.complete):
         save(run, file)
+        if captured:
+            with contextlib.suppress(TutorError):
+                packets.save(run, captured, file, STATE_ELSEWHERE)
     else:
         run = None
     path.unlink()
     return run
 
 
-def _read(path: Path, part: IO[bytes]) -> Run | None:
-    """What the part tells, up to a last line that was not finished. Raises TutorError for one of a newer format."""
+def _read(path: Path, part: IO[bytes], captured: list[Captured]) -> Run | None:
+    """What the part tells, up to a last line that was not finished; its packets go to `captured`.
+
+    Raises TutorError for one of a newer format."""
     lines = files.lines(part, LONGEST)
     first = next(lines, b"")
     try:
@@ -139,7 +147,7 @@ def _read(path: Path, part: IO[bytes]) -> Run | None:
     except msgspec.MsgspecError:
         return None
     run = Run(id=head.id, experiment=head.experiment, environment=head.environment, started=head.started)
-    _replay(run, lines)
+    _replay(run, lines, captured)
     if not run.complete:
         cut(run, run.note or ENDED)
     # Lines are written as they arrive, so the last one tells how long it took.
@@ -149,7 +157,10 @@ def _read(path: Path, part: IO[bytes]) -> Run | None:
     return run
 
 
-def _replay(run: Run, lines: Iterable[bytes]) -> None:
+def _replay(run: Run, lines: Iterable[bytes], captured: list[Captured]) -> None:
     with contextlib.suppress(msgspec.MsgspecError):
         for line in lines:
-            add(run, protocol.event_decoder.decode(line))
+            event = protocol.event_decoder.decode(line)
+            add(run, event)
+            if isinstance(event, Captured):
+                captured.append(event)

@@ -24,10 +24,12 @@ def add(run: Run, event: Event) -> None:
             run.senders.extend(event.senders)
             run.udp_samples.extend(event.udp)
             run.acks.extend(event.acks)
+            run.resent.extend(event.resent)
             run.experiment_s = event.t
         case Finished():
             run.flows = list(event.flows)
             run.udp = list(event.udp)
+            run.captured = list(event.captured)
             run.fidelity = event.fidelity
             run.experiment_s = event.seconds
             run.complete = event.complete

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tcptutor.errors import JournalError, TutorError
-from tcptutor.lab.protocol import Event
+from tcptutor.lab.protocol import Captured, Event
 from tcptutor.places import STATE_ELSEWHERE
 from tcptutor.run import Run, load, save
-from tcptutor.runs import parts
+from tcptutor.runs import packets, parts
 
 
 class RunStore:
@@ -18,6 +18,7 @@ class RunStore:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self._parts: dict[str, parts.Part] = {}
+        self._packets: dict[str, list[Captured]] = {}
 
     def file(self, run_id: str) -> Path | None:
         """Where the run is, or will be."""
@@ -32,6 +33,8 @@ class RunStore:
         """Keep what has just arrived."""
         if part := self._parts.get(run.id):
             part.take(event)
+            if isinstance(event, Captured):
+                self._packets.setdefault(run.id, []).append(event)
 
     def finish(self, run: Run) -> str:
         """Write the run, whole or not at all, and give the file's name; empty when there is nothing to keep.
@@ -54,9 +57,27 @@ class RunStore:
             part.remove()
         return str(file) if kept else ""
 
+    def finish_packets(self, run: Run) -> None:
+        """Write the packets of `run` beside its file, if there are any. Call it after `finish`; from any thread.
+
+        Raises JournalError; the packets are lost then, and the run is kept.
+        """
+        pieces, file = self._packets.pop(run.id, []), self.file(run.id)
+        if file is not None and file.exists() and (pieces or run.captured):
+            try:
+                packets.save(run, pieces, file, STATE_ELSEWHERE)
+            except TutorError as error:
+                raise JournalError(f"the packets could not be saved, {error}; the run is kept") from error
+
     def recover(self) -> list[Run]:
-        """The runs of programs that were killed, now in files of their own. Call it once, at the start."""
-        return parts.recover(self.folder) if self.folder else []
+        """The runs of programs that were killed, now in files of their own. Call it once, at the start.
+
+        Packets whose run was removed go as well.
+        """
+        if self.folder is None:
+            return []
+        packets.remove_orphans(self.folder)
+        return parts.recover(self.folder)
 
     def goes_on(self, file: Path) -> bool:
         """Whether a program, this one or another, still writes that run."""

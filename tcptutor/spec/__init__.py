@@ -7,6 +7,7 @@ gives the `Experiment` in base units, with what follows from the parameters (que
 from tcptutor.spec.build import SCALES, build
 from tcptutor.spec.parameters import ALGORITHMS, PARAMETERS, Parameter, parameter, read, settings
 from tcptutor.spec.parts import (
+    ALL_HEADERS,
     ETHERNET_HEADER,
     HEADERS,
     LENGTH,
@@ -18,10 +19,12 @@ from tcptutor.spec.parts import (
     Path,
     bdp,
     host_names,
+    interface_names,
 )
 
 __all__ = [
     "ALGORITHMS",
+    "ALL_HEADERS",
     "ETHERNET_HEADER",
     "HEADERS",
     "LENGTH",
@@ -37,6 +40,7 @@ __all__ = [
     "bdp",
     "build",
     "host_names",
+    "interface_names",
     "parameter",
     "read",
     "settings",

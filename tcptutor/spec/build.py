@@ -9,7 +9,16 @@ from typing import Any
 from tcptutor import units
 from tcptutor.errors import ParameterError
 from tcptutor.spec.parameters import PARAMETERS, read, read_sysctl, sysctl_name
-from tcptutor.spec.parts import ETHERNET_HEADER, HEADERS, Experiment, Flows, Hosts, Path, bdp
+from tcptutor.spec.parts import (
+    ETHERNET_HEADER,
+    HEADERS,
+    Experiment,
+    Flows,
+    Hosts,
+    Path,
+    bdp,
+    interface_names,
+)
 
 _KEYS = {"title", "parameters", "paper", "pairs", "seed", "sources"}
 _SIZES = ("queue", "window", "send_buffer", "buffer", "reverse_queue", "changes")
@@ -142,7 +151,18 @@ def _check(experiment: Experiment) -> None:
         "changes": min((one.value for one in path.changes if one.name == "loss" and one.value), default=0.0),
         "loss_burst": path.loss / path.loss_burst if burst else 0.0,
     }
+    here = interface_names(experiment.pairs)
+    away = [name for name in flows.capture_at if name not in here]
     rules = [
+        (
+            bool(away),
+            f"capture_at: there is no {', '.join(away)} with {experiment.pairs} pair{'s' if several else ''}: take some"
+            f" of {', '.join(here)}",
+        ),
+        (
+            bool(flows.capture_at) and not flows.capture,
+            "capture_at: no packets are kept: give capture=on as well",
+        ),
         *(
             (
                 len(values) > places,

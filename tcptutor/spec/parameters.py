@@ -9,7 +9,7 @@ import msgspec
 
 from tcptutor import units
 from tcptutor.errors import ParameterError, UnitError, near, unknown
-from tcptutor.spec.parts import Change, Experiment
+from tcptutor.spec.parts import Change, Experiment, interface_names
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +77,7 @@ def _choice(name: str, part: str, choices: tuple[str, ...], help: str, *, many: 
 
 _SWITCH = ("off", "on")
 _JITTER_SHAPES = ("uniform", "normal", "pareto", "paretonormal")
+_INTERFACES = tuple(dict.fromkeys((*interface_names(4), *interface_names(1))))
 _QDISCS = ("fifo", "codel", "fq_codel", "fq", "cake", "red")
 
 ALGORITHMS = (
@@ -131,6 +132,10 @@ PARAMETERS: dict[str, Parameter] = {
         _bounded("maxrate", "hosts", "rate", 1e4, 3e10,
             "largest rate of each flow, set by fq on the sender", optional=True),
         _choice("acks", "flows", _SWITCH, "trace every flow at every ACK as well"),
+        _choice("capture", "flows", _SWITCH, "keep the packets of some interfaces, for Wireshark"),
+        _choice("capture_at", "flows", _INTERFACES, "where packets are kept; none: at all hosts", many=True),
+        _bounded("snaplen", "flows", "count", 54, 9014, "bytes kept of each packet; 94 holds its headers"),
+        _bounded("capture_size", "flows", "size", 1 << 20, 1 << 28, "memory for the packets that are kept"),
         _bounded("udp_streams", "flows", "count", 0, 64, "UDP flows of each host pair"),
         _bounded("udp_rate", "flows", "rate", 1e4, 1e11, "rate at which each UDP flow sends"),
     )

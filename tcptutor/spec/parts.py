@@ -17,6 +17,9 @@ HEADERS, TIMESTAMP_OPTION = 40, 12
 LENGTH = 131_072
 """Bytes that iperf3 writes to a TCP connection at once unless it is told otherwise."""
 
+ALL_HEADERS = 94
+"""Bytes of an Ethernet frame that hold all headers of TCP over IPv4, with as many options as there can be."""
+
 _WRITES = 4
 """Writes that fit into a send buffer of a given size."""
 
@@ -135,6 +138,14 @@ class Flows(msgspec.Struct, frozen=True, kw_only=True):
     """Payload that each flow sends and then ends; None sends until the time is over."""
     acks: bool = False
     """Whether to trace each flow's window at every ACK as well (the kernel's tcp:tcp_probe)."""
+    capture: bool = False
+    """Whether to keep the packets of `Experiment.captured_interfaces`."""
+    capture_at: tuple[str, ...] = ()
+    """The interfaces whose packets are kept, such as h1-eth0; empty for those of all hosts."""
+    snaplen: int = ALL_HEADERS
+    """Bytes that are kept of each packet at most, from its Ethernet header on."""
+    capture_size: int = 32 << 20
+    """Memory of the lab in which packets are kept until the run is over, bytes, of all interfaces together."""
     udp_streams: int = 0
     """UDP flows of each pair beside the TCP flows."""
     udp_rate: float = 1_048_576.0
@@ -225,6 +236,14 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         return self.pairs * self.flows.streams
 
     @property
+    def captured_interfaces(self) -> tuple[str, ...]:
+        """Where packets are kept, each once; none without `capture`."""
+        if not self.flows.capture:
+            return ()
+        hosts = (name for name in interface_names(self.pairs) if name.startswith("h"))
+        return tuple(dict.fromkeys(self.flows.capture_at or hosts))
+
+    @property
     def parameters(self) -> dict[str, float | int | str | bool | list[object] | None]:
         """The values by their parameter names, in base units (bit/s, s, probability, bytes); sysctls at the end."""
         values: dict[str, float | int | str | bool | list[object] | None] = {"pairs": self.pairs}
@@ -269,6 +288,13 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 def host_names(pairs: int) -> tuple[str, ...]:
     """The hosts and switches of a lab with that many pairs: h1 sends to h2, h3 to h4 and so on."""
     return (*(f"h{number}" for number in range(1, 2 * pairs + 1)), "s1", "s2")
+
+
+def interface_names(pairs: int) -> tuple[str, ...]:
+    """Every interface that packets pass in a lab with that many pairs, hosts first."""
+    ports = range(1, 3 if pairs == 1 else pairs + 2)
+    hosts = (f"h{number}-eth0" for number in range(1, 2 * pairs + 1))
+    return (*hosts, *(f"{switch}-eth{port}" for switch in ("s1", "s2") for port in ports))
 
 
 def bdp(rate: float | None, delay: float) -> float | None:

@@ -124,6 +124,10 @@ def cells(
         for values in itertools.product(*(axis.values for axis in others)):
             point = {axis.name: value for axis, value in zip(others, values, strict=True)}
             experiment = course.build(name, {**settings, **point}, one, scale)
+            if experiment.flows.capture:
+                raise UsageError(
+                    "a sweep keeps no packets: leave capture out, and run the cell whose packets you want by `tcptutor run`"
+                )
             made.append(Cell(len(made), point, experiment))
     return made
 

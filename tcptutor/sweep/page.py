@@ -9,7 +9,8 @@ from typing import Literal
 import msgspec
 
 from tcptutor import theory
-from tcptutor.analysis import Expectation, Prediction, ThroughputModel, expect, expect_queue, report
+from tcptutor.analysis import Expectation, Prediction, ThroughputModel, expect, report
+from tcptutor.course import measures
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.measures import MEASURES
 from tcptutor.run import Run
@@ -61,14 +62,13 @@ def _settings(experiment: Experiment) -> Experiment:
 def page_cell(sweep: SweepActivity, at: int, run: Run) -> PageCell:
     """`run`, which is one at the value of that index, in numbers."""
     told = report(run)
-    rtts = [flow.mean_rtt_s for flow in told.flows if flow.mean_rtt_s]
     return PageCell(
         at=at,
         run=run.id,
         seed=run.experiment.seed,
         figure=None if told.nothing else MEASURES[sweep.measure].of(told),
         throughput_bps=told.throughput_bps,
-        mean_rtt_s=math.fsum(rtts) / len(rtts) if rtts else None,
+        mean_rtt_s=MEASURES["rtt"].of(told),
         loss_rate=told.loss_rate,
         limited_by=told.verdict.limited_by,
         fidelity=run.fidelity.status,
@@ -110,12 +110,12 @@ def _lines(sweep: SweepActivity, expected: Sequence[Expectation]) -> Iterator[Cu
             of = theory.jain_index if sweep.measure == "jain" else _first_share
             yield CurveLine(name="models", kind="formula", values=tuple(of(each.flows) for each in expected))
         case "loss-rate":
-            yield from _queues(sweep, "loss_rate")
+            yield from _queues(sweep)
             if any(each.path.loss for each in sweep.experiments):
                 losses = tuple(each.path.loss for each in sweep.experiments)
                 yield CurveLine(name="random loss", kind="link", values=losses)
         case "rtt":
-            yield from _queues(sweep, "rtt_s")
+            yield from _queues(sweep)
             yield CurveLine(
                 name="no queue", kind="link", values=tuple(_least_rtt(each) for each in sweep.experiments)
             )
@@ -123,11 +123,11 @@ def _lines(sweep: SweepActivity, expected: Sequence[Expectation]) -> Iterator[Cu
             pass
 
 
-def _queues(sweep: SweepActivity, figure: Literal["rtt_s", "loss_rate"]) -> Iterator[CurveLine]:
+def _queues(sweep: SweepActivity) -> Iterator[CurveLine]:
     """What the flows and their queue come to; nothing where a law is missing at some value."""
-    found = [queue for each in sweep.experiments if (queue := expect_queue(each)) is not None]
-    if len(found) == len(sweep.experiments):
-        values = tuple(float(getattr(queue, figure)) for queue in found)
+    found = [measures.expected(sweep.measure, each) for each in sweep.experiments]
+    values = tuple(value for value in found if value is not None)
+    if len(values) == len(found):
         yield CurveLine(name="models", kind="formula", values=values)
 
 

@@ -81,10 +81,14 @@ def limited_rates(
     for a flow that is alone or does not feel the others, `theory.together` for those that share a link; the senders
     are those of net/ipv4. Raises ParameterError outside the domain.
     """
+    _require_link(flows, rate, queue)
+    return _rates(tuple(flows), rate, queue)
+
+
+def _require_link(flows: Sequence[LimitedFlow], rate: float, queue: float) -> None:
     require(bool(flows), "flows", "none", "at least one", "without a flow there is no rate")
     require(rate > 0, "rate", rate, "above 0", "a link without a rate carries nothing")
     require(queue >= 0, "queue", queue, "0 or above", "segments that wait")
-    return _rates(tuple(flows), rate, queue)
 
 
 @lru_cache(maxsize=256)
@@ -106,7 +110,7 @@ def limited_link(flows: Sequence[LimitedFlow], rate: float, queue: float) -> Sha
 
     Arguments, source and errors as of `limited_rates`; the rate is finite.
     """
-    limited_rates(flows, rate, queue)  # for its errors
+    _require_link(flows, rate, queue)
     require(math.isfinite(rate), "rate", rate, "finite", "only a link with a rate has a queue")
     if len(flows) > _PLAYED and len(set(flows)) == 1:
         part = _PLAYED / len(flows)

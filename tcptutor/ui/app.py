@@ -19,7 +19,16 @@ from tcptutor.journal import Journal
 from tcptutor.ui import pages, palette
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
-from tcptutor.ui.messages import LabChanged, LiveEnded, RunMoved, SweepEnded, SweepMoved
+from tcptutor.ui.messages import (
+    GoalsMoved,
+    LabChanged,
+    LiveEnded,
+    RunMoved,
+    SessionMoved,
+    ShellMoved,
+    SweepEnded,
+    SweepMoved,
+)
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
 
@@ -129,6 +138,18 @@ class TutorApp(Frame):
     def on_live_ended(self, message: LiveEnded) -> None:
         for screen in self._tutor_screens():
             screen.run_ended(message.live)
+
+    def on_session_moved(self, message: SessionMoved) -> None:
+        for screen in self._tutor_screens():
+            screen.session_moved(message)
+
+    def on_goals_moved(self, message: GoalsMoved) -> None:  # noqa: ARG002
+        for screen in self._tutor_screens():
+            screen.goals_moved()
+
+    def on_shell_moved(self, message: ShellMoved) -> None:
+        for screen in self._tutor_screens():
+            screen.shell_moved(message.shell)
 
     def on_sweep_moved(self, message: SweepMoved) -> None:
         if isinstance(self.screen, TutorScreen):

@@ -1,4 +1,4 @@
-"""The bench: owns the lab and the one run or sweep that goes on. Knows no widgets; says what happens in messages."""
+"""The bench: owns the lab and the run, sweep or session that goes on. Knows no widgets; tells by messages."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tcptutor.conduct import ConductedRun, LabLike
+from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.errors import JournalError, LabUnavailable, TutorError
 from tcptutor.journal import Journal
 from tcptutor.lab.protocol import Event, Phase, Ready, Samples
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading
-from tcptutor.ui.history import RunHistory
+from tcptutor.ui.history import RunHistory, figures_of
 from tcptutor.ui.lab import LabState
+from tcptutor.ui.lab_session import LabSession
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import LabChanged, LiveEnded, RunMoved, SweepEnded, SweepMoved
@@ -29,7 +31,7 @@ CLOSED = "tcptutor was closed"
 
 
 class Bench:
-    """One run at a time. `post` takes the messages; the app is behind it."""
+    """One thing at a time. `post` takes the messages; the app is behind it."""
 
     def __init__(self, lab: LabLike, journal: Journal, post: Callable[[Message], object]) -> None:
         self._lab, self._journal, self._post = lab, journal, post
@@ -43,10 +45,20 @@ class Bench:
         """The sweep that goes on, else the latest of this session."""
         self._sweeping: Sweeping | None = None
         self.history = RunHistory()
+        self.session = LabSession(lab, journal, post)
+        """The lab in the student's hands."""
 
     @property
     def busy(self) -> bool:
+        """Whether a run or a sweep goes on."""
         return self._running is not None and not self._running.done()
+
+    @property
+    def obstacle(self) -> str:
+        """Why no run, sweep or session can begin now, one line; empty when it can."""
+        if self.session.going_on:
+            return "A terminal is open on the network: T ends it."
+        return "Another page's run goes on: s stops it." if self.busy else ""
 
     async def warm(self) -> Environment:
         """Bring the lab up, once however many ask at the same time. Raises LabUnavailable."""
@@ -66,23 +78,35 @@ class Bench:
         self._tell(LabState("ready", self._lab.environment or environment))
         return self._lab.environment or environment
 
-    def start(self, module: str, step: str, experiment: Experiment) -> None:
-        """Run it in the background. Does nothing while another one goes on."""
-        if not self.busy:
-            self._running = asyncio.create_task(self._run(module, step, experiment))
+    def start(self, module: str, step: str, experiment: Experiment, base: Live | None = None) -> None:
+        """Run it in the background; as a what-if of `base`, if given. Does nothing while something else goes on."""
+        if not self.obstacle:
+            self._running = asyncio.create_task(self._run(module, step, experiment, base))
 
     def start_sweep(self, sweep: LiveSweep) -> None:
         """Run what is missing of it in the background. Does nothing while something else goes on."""
-        if not self.busy:
+        if not self.obstacle:
             self.sweep = sweep
             self._sweeping = Sweeping(sweep, self._journal, lambda: self._post(SweepMoved(sweep)))
             self._sweeping.stopped = STOPPED
             self._running = asyncio.create_task(self._sweep(sweep, self._sweeping))
 
+    def open_session(
+        self, module: str, step: str, experiment: Experiment, shell: ShellActivity | None = None
+    ) -> None:
+        """Set the lab up for work by hand, in the background. Does nothing while something else goes on."""
+        if not self.obstacle:
+            self.session.open(module, step, experiment, shell)
+
     def stop(self) -> None:
         """End the run or the sweep; what arrived is kept."""
         if self._running is not None:
             self._running.cancel()
+
+    async def over(self) -> None:
+        """Wait until nothing goes on. Never raises."""
+        if self._running is not None:
+            await asyncio.wait([self._running])
 
     async def close(self) -> None:
         """Stop what goes on and close the lab. Never raises."""
@@ -93,7 +117,7 @@ class Bench:
         tasks = [task for task in (self._running, self._warming) if task is not None]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(self.session.close(), *tasks, return_exceptions=True)
         await self._lab.close()
 
     async def _sweep(self, sweep: LiveSweep, sweeping: Sweeping) -> None:
@@ -111,11 +135,15 @@ class Bench:
             self._tell(LabState("ready", self._lab.environment))
         self._post(SweepEnded(sweep))
 
-    async def _run(self, module: str, step: str, experiment: Experiment) -> None:
+    async def _run(self, module: str, step: str, experiment: Experiment, base: Live | None) -> None:
         # The run shows from the first moment, before the lab has said where it is.
         conducted = self._conducted = ConductedRun(self._lab, experiment, self._journal.runs, STOPPED)
         live = self.live = Live(module, step, conducted.run, phase="the lab is starting")
-        live.before = self.history.before(live)
+        if base is None:
+            live.before = self.history.before(live)
+        else:
+            figures = figures_of(base)
+            live.changed_from, live.before = base.run, (figures,) if figures else ()
         self._post(RunMoved(live))
         try:
             async with conducted:
@@ -124,7 +152,7 @@ class Bench:
             pass  # the student's wish
         except TutorError as error:
             live.problem = str(error)
-        live.unsaved = live.unsaved or conducted.unsaved
+        live.unsaved = live.unsaved or conducted.unsaved or conducted.packets_unsaved
         await self._finish(live, conducted)
 
     async def _follow(self, live: Live, conducted: ConductedRun) -> None:
@@ -150,7 +178,8 @@ class Bench:
                 if live.state == "starting":  # a replay says twice where it is
                     live.state = "running"
                     with _unsaved(live):
-                        self._journal.begin_run(live.run, live.module, live.step)
+                        base = live.changed_from.id if live.changed_from else ""
+                        self._journal.begin_run(live.run, live.module, live.step, base)
             case Phase(text=text):
                 live.phase = text
             case Samples(rows=rows):

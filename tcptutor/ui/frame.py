@@ -17,7 +17,16 @@ from tcptutor.ui.screens.base import TutorScreen
 MINIMUM = (80, 24)
 """Columns and lines under which no screen of ours fits."""
 
-KEY_NAMES = {"escape": "Esc", "enter": "Enter", "space": "Space", "tab": "Tab", "f1": "F1"}
+KEY_NAMES = {
+    "escape": "Esc",
+    "enter": "Enter",
+    "space": "Space",
+    "tab": "Tab",
+    "f1": "F1",
+    "f6": "F6",
+    "f7": "F7",
+    "f8": "F8",
+}
 """As they stand on a keyboard, and as our sentences call them."""
 
 
@@ -72,6 +81,10 @@ class Frame(App[None]):
             self.register_theme(theme)
         self.theme = themes.DARK.name
         leaving.on_signals(self.exit)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """No key is ours while a terminal has all of them."""
+        return not getattr(self.focused, "takes_all_keys", False) and super().check_action(action, parameters)
 
     def action_keys(self) -> None:
         from tcptutor.ui.screens.help import HelpScreen  # noqa: PLC0415

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tcptutor.course.measures import MEASURES
 from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live, RunBefore
 
@@ -30,25 +31,11 @@ class RunHistory:
         self._pages: dict[tuple[str, str], dict[str, PageRun]] = {}
 
     def add(self, live: Live) -> None:
-        """One that has ended; nothing where it was cut short or could not be measured."""
-        run = live.run
-        if not run.complete or live.report is None:
-            return
-        rtts = [flow.mean_rtt_s for flow in run.flows if flow.mean_rtt_s]
-        several = len(live.report.flows) > 1
-        covs = [flow.cov for flow in live.report.flows if flow.cov is not None]
-        figures = RunBefore(
-            id=run.id,
-            seed=run.experiment.seed,
-            throughput_bps=live.report.throughput_bps,
-            points=tuple(_by_second(live.rates)),
-            mean_rtt_s=sum(rtts) / len(rtts) if rtts else 0.0,
-            retransmits=live.report.retransmits,
-            jain_index=live.report.jain_index if several else None,
-            cov=sum(covs) / len(covs) if several and covs else None,
-        )
-        page = self._pages.setdefault((live.module, live.step), {})
-        page[run.id] = PageRun(run.started, run.experiment, figures)
+        """One that has ended; nothing where it was cut short or could not be measured, and of a what-if."""
+        figures = figures_of(live)
+        if figures is not None and live.changed_from is None:
+            page = self._pages.setdefault((live.module, live.step), {})
+            page[live.run.id] = PageRun(live.run.started, live.run.experiment, figures)
 
     def before(self, live: Live) -> tuple[RunBefore, ...]:
         """The page's runs with the same settings that began before it, the oldest first: the latest of each seed."""
@@ -75,6 +62,24 @@ class RunHistory:
         return sorted(
             self._pages.get((module, step), {}).values(), key=lambda run: (run.started, run.figures.seed)
         )
+
+
+def figures_of(live: Live) -> RunBefore | None:
+    """A run that has ended in numbers; None where it was cut short or could not be measured."""
+    run = live.run
+    if not run.complete or live.report is None:
+        return None
+    several = len(live.report.flows) > 1
+    return RunBefore(
+        id=run.id,
+        seed=run.experiment.seed,
+        throughput_bps=live.report.throughput_bps,
+        points=tuple(_by_second(live.rates)),
+        mean_rtt_s=MEASURES["rtt"].of(live.report) or 0.0,
+        retransmits=live.report.retransmits,
+        jain_index=live.report.jain_index if several else None,
+        cov=MEASURES["cov"].of(live.report) if several else None,
+    )
 
 
 def _settings(experiment: Experiment) -> Experiment:

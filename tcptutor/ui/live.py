@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tcptutor import units
 from tcptutor.run import Run
+from tcptutor.ui.words import drawn_by_chance
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Expectation, Report
@@ -57,7 +58,13 @@ class Live:
     """The model that the page is about, which leads the others; empty for none."""
 
     before: tuple[RunBefore, ...] = ()
-    """The page's runs before this one, the oldest first."""
+    """The page's runs before this one, the oldest first; of a what-if the one that it was changed from."""
+
+    changed_from: Run | None = None
+    """The run of which this is a what-if; None for a run of the page's own experiment."""
+
+    by_hand: bool = False
+    """Whether it came of what was typed into a shell: nothing that a page asks is about it."""
 
     unsaved: str = ""
     """Why the journal could not keep it, one line; empty when it is kept."""
@@ -65,7 +72,7 @@ class Live:
     @property
     def repeatable(self) -> bool:
         """Whether a page is there to run it again from; a file's run has none."""
-        return bool(self.step)
+        return bool(self.step) and not self.by_hand and self.changed_from is None
 
     @property
     def measuring(self) -> bool:
@@ -83,7 +90,7 @@ class Live:
     @property
     def spread(self) -> str:
         """What chance made of the page's runs: "5 runs: 8.6 to 9.9 Mbit/s, this one 9.1"; empty without any before."""
-        if self.report is None or not self.before:
+        if self.report is None or not self.before or self.changed_from is not None:
             return ""
         this, seed = self.report.throughput_bps, self.run.experiment.seed
         others = [run.throughput_bps for run in self.before if run.seed != seed]
@@ -92,13 +99,14 @@ class Live:
         low, high = units.rate(min(this, *others)), units.rate(max(this, *others))
         number = f"{len(others) + 1} runs"
         if low == high:
-            path = self.run.experiment.path
-            chance = path.loss or path.reverse_loss or path.jitter or path.reorder or path.duplicate
-            return f"{number}, each {low}" + ("" if chance or path.changes else ": no chance on this path")
+            chance = drawn_by_chance(self.run.experiment)
+            return f"{number}, each {low}" + ("" if chance else ": no chance on this path")
         return f"{number}: {_beside(low, high)} to {high}, this one {_beside(units.rate(this), high)}"
 
     def is_of(self, module: str, step: str) -> bool:
-        return (self.module, self.step) == (module, step)
+        """Whether it is a run that the page itself made, of its own experiment."""
+        mine = not self.by_hand and self.changed_from is None
+        return mine and (self.module, self.step) == (module, step)
 
 
 def _beside(rate: str, other: str) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from textual.message import Message
 
 from tcptutor.course.activity import Activity
+from tcptutor.lab.protocol import Event
 from tcptutor.ui.lab import LabState
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
+from tcptutor.ui.shell import Shell
 
 
 class LabChanged(Message):
@@ -54,6 +56,30 @@ class SweepEnded(Message):
     def __init__(self, sweep: LiveSweep) -> None:
         self.sweep = sweep
         super().__init__()
+
+
+class SessionMoved(Message):
+    """The lab in the student's hands began, ended, or has told something: the bench's session knows all of it."""
+
+    def __init__(self, event: Event | None = None) -> None:
+        self.event = event
+        """What it has told; None where it began or ended."""
+        super().__init__()
+
+
+class GoalsMoved(Message):
+    """The goals of a page stand otherwise: the bench's session knows how."""
+
+
+class ShellMoved(Message):
+    """A shell shows something else, or has ended. A newer one takes the place of one not yet handled."""
+
+    def __init__(self, shell: Shell) -> None:
+        self.shell = shell
+        super().__init__()
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, ShellMoved) and message.shell is self.shell
 
 
 class HintWanted(Message):

@@ -9,7 +9,7 @@ import asyncio
 import gc
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 from msgspec.structs import replace
 
@@ -24,6 +24,18 @@ if TYPE_CHECKING:
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
+
+
+class Compared(NamedTuple):
+    """Two runs in words: what it is, before, after, and by how much; of all the time, and from where they differ."""
+
+    sentence: str
+    """Up to when they are the same."""
+    differs_at: float | None
+    """s; None where nothing differs."""
+    limits: tuple[str, str, str, str]
+    since: list[tuple[str, str, str, str]]
+    whole: list[tuple[str, str, str, str]]
 
 
 class Rates:
@@ -58,6 +70,11 @@ async def report(run: Run) -> Report | None:
 async def insight(run: Run) -> Insight:
     """What can be told of any instant of it."""
     return await apart(_insight, run)
+
+
+async def compared(before: Run, after: Run) -> Compared:
+    """A what-if beside the run that it was changed from."""
+    return await apart(_compared, before, after)
 
 
 async def flow_results(run: Run) -> tuple[FlowResult, ...]:
@@ -126,6 +143,20 @@ def _insight(run: Run) -> Insight:
     from tcptutor.analysis import insight  # noqa: PLC0415
 
     return insight(run)
+
+
+def _compared(before: Run, after: Run) -> Compared:
+    from tcptutor.analysis import what_if  # noqa: PLC0415
+    from tcptutor.analysis.compared import whatif_words as words  # noqa: PLC0415
+
+    what = what_if(before, after)
+    return Compared(
+        words.sentence(what, before, after),
+        what.shared.differs_at,
+        words.limits(what),
+        words.rows(what.since),
+        words.rows(what.whole),
+    )
 
 
 def _flow_results(run: Run) -> tuple[FlowResult, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +16,19 @@ if TYPE_CHECKING:
     from tcptutor.journal import Journal
 
 
+_ESCAPE_MS = "25"
+"""Milliseconds within which a terminal sends the rest of a key that begins with Esc."""
+
+
 def run_app(module: str | None = None, lab: LabLike | None = None, lessons: Path | None = None) -> int:
     """Run the app until the student leaves it; the exit code.
 
     `module` opens that module where the student left it; `lab` defaults to what this machine can do;
     `lessons` is a course folder, by default ours. Raises UsageError for a module that does not exist.
     """
+    # Textual reads it at its import. A character that comes sooner after Esc is taken for Alt with it, and its Esc is
+    # lost where it is no letter: in a terminal of the lab somebody types Esc : into vi.
+    os.environ.setdefault("ESCDELAY", _ESCAPE_MS)
     from tcptutor.course import OpenedCourse  # noqa: PLC0415
 
     opened = OpenedCourse(lessons)

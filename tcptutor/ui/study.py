@@ -280,6 +280,14 @@ class Study:
         """
         return self._journal.run_files(self.module.id, step or self.step.id)
 
+    def recall(self) -> None:
+        """Something of this page was recorded by another part of the program."""
+        self.record = self._store(lambda: self._journal.page(*self._key)) or self.record
+
+    def what_if_files(self) -> Iterator[tuple[str, str]]:
+        """Those of the page's what-ifs, the latest first, each with that of the run before. Raises JournalError."""
+        return self._journal.what_ifs(*self._key)
+
     def ran(self, run: Run) -> None:
         """A run of this page has ended."""
         begun = msgspec.structs.replace(self.record, runs=self.record.runs + 1)

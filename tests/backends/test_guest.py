@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from tcptutor import theory
+from tcptutor.analysis.compared.whatif import shared_history
 from tcptutor.backends.guest import machine, sizes
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
@@ -150,6 +151,28 @@ async def test_the_same_seed_gives_the_same_run(
         await another.close()
     assert first == second == third == fourth
     assert other != first
+
+
+@pytest.mark.parametrize("change", ["loss=0", "rate=5 Mbit/s", "delay=40 ms", "queue=20 kB", "link=down"])
+async def test_a_run_is_the_same_to_the_byte_until_something_changes(
+    guest: GuestBackend, build: Build, change: str
+) -> None:
+    """What changes later is not known to the lab before: the same history, another future."""
+    parameters = {
+        "rate": "10 Mbit/s",
+        "delay": "20 ms",
+        "loss": "1 %",
+        "duration": "2 s",
+        "warmup": "0",
+        "acks": "on",
+    }
+    one = await play(guest, build(seed=3, **parameters, changes="1.5 s jitter=1 ms"))
+    other = await play(guest, build(seed=3, **parameters, changes=f"1 s {change}; 1.5 s jitter=1 ms"))
+    shared = shared_history(one, other)
+    assert shared.differs_at is not None
+    assert 1.0 < shared.differs_at < 1.1
+    assert shared.until is not None
+    assert 0.99 < shared.until <= shared.differs_at
 
 
 async def test_a_qemu_that_cannot_run_exactly_runs_all_the_same(

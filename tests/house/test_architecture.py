@@ -1,4 +1,4 @@
-"""`assets/documentation/architecture.md` is true in its names: each file and Python name in backquotes exists."""
+"""`architecture.md` and `extending.md` are true in their names: each file and Python name in backquotes exists."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import tcptutor
 from tcptutor import places
 
 HOUSE = Path(tcptutor.__file__).parent
-PAGE = places.assets() / "documentation" / "architecture.md"
-TEXT = PAGE.read_text()
-NAMES = sorted(set(re.findall(r"`([^`\n]+)`", TEXT)))
+PAGES = [places.assets() / "documentation" / name for name in ("architecture.md", "extending.md")]
+TEXTS = [page.read_text() for page in PAGES]
+NAMES = sorted({name for text in TEXTS for name in re.findall(r"`([^`\n]+)`", text)})
 WORDS = {
     "guest", "host", "is_done", "mark", "model", "problems", "qdisc", "reference", "tcptutor", "terminal",
 }  # fmt: skip
@@ -51,8 +51,9 @@ def test_every_word_is_used() -> None:
     assert set(NAMES) >= WORDS
 
 
-def test_the_page_is_short() -> None:
-    assert len(TEXT.splitlines()) <= 120
+@pytest.mark.parametrize("text", TEXTS, ids=[page.name for page in PAGES])
+def test_a_page_is_short(text: str) -> None:
+    assert len(text.splitlines()) <= 120
 
 
 def test_the_rooms_are_those_of_the_contract() -> None:
@@ -65,7 +66,7 @@ def test_the_rooms_are_those_of_the_contract() -> None:
         for room in re.split(r"[|:]", layer)
         if not room.strip().startswith("(") and not room.strip().startswith("__")
     }
-    cells = [line.split("|")[1] for line in TEXT.splitlines() if line.startswith("| `")]
+    cells = [line.split("|")[1] for line in TEXTS[0].splitlines() if line.startswith("| `")]
     rooms = [Path(name).stem for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
     assert set(rooms) == set(levels)
     assert [levels[room] for room in rooms] == sorted(levels[room] for room in rooms)

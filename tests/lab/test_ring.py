@@ -15,7 +15,7 @@ from tcptutor.lab import ring
 @given(st.lists(st.binary(max_size=300), max_size=60))
 def test_what_is_read_is_what_was_written(parts: list[bytes]) -> None:
     """Far more than fits at a time: the data goes round the 200 bytes."""
-    with mmap.mmap(-1, ring.HEADER + 200 + ring.REQUEST) as memory:
+    with mmap.mmap(-1, ring.HEADER + 200 + ring.TAIL) as memory:
         writer, reader = ring.Ring(memory), ring.Ring(memory)
         got = b""
         for part in parts:
@@ -27,10 +27,11 @@ def test_what_is_read_is_what_was_written(parts: list[bytes]) -> None:
             end._counters.release()
             end._data.release()
             end._request.release()
+            end.later.release()
 
 
 def test_a_full_ring_waits_for_its_reader() -> None:
-    memory = mmap.mmap(-1, ring.HEADER + 64 + ring.REQUEST)
+    memory = mmap.mmap(-1, ring.HEADER + 64 + ring.TAIL)
     end = ring.Ring(memory)
     sent = bytes(range(256)) * 20
     thread = threading.Thread(target=end.write, args=(sent,))
@@ -49,7 +50,7 @@ def test_a_full_ring_waits_for_its_reader() -> None:
 
 
 def test_a_request_is_taken_once() -> None:
-    memory = mmap.mmap(-1, ring.HEADER + 64 + ring.REQUEST)
+    memory = mmap.mmap(-1, ring.HEADER + 64 + ring.TAIL)
     end = ring.Ring(memory)
     assert end.handed_in() == b""
     request = bytes(range(256)) * (ring.REQUEST // 256)
@@ -61,7 +62,7 @@ def test_a_request_is_taken_once() -> None:
 
 def test_a_guest_saved_while_it_looks_finds_its_request_when_it_goes_on() -> None:
     """Finding none it writes nothing, so what is handed in after it has looked is still there."""
-    memory = mmap.mmap(-1, ring.HEADER + 64 + ring.REQUEST)
+    memory = mmap.mmap(-1, ring.HEADER + 64 + ring.TAIL)
     end = ring.Ring(memory)
     counters = end._counters
     end._counters = counters.toreadonly()

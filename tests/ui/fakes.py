@@ -5,10 +5,32 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left, bisect_right
 from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from functools import cache
+from pathlib import Path
 
-from tcptutor.errors import LabError, TutorError
-from tcptutor.lab.protocol import VERSION, Event, Finished, Phase, Ready, Samples
+from tcptutor import places
+from tcptutor.backends.home import Home
+from tcptutor.backends.session import Session
+from tcptutor.errors import LabError, LabUnavailable, TutorError
+from tcptutor.lab.protocol import (
+    VERSION,
+    CloseTerminal,
+    Event,
+    Finished,
+    OpenTerminal,
+    Phase,
+    Ready,
+    Request,
+    Resized,
+    RunFound,
+    Samples,
+    SessionEnded,
+    SessionState,
+    Stop,
+    Typed,
+    Wrote,
+)
 from tcptutor.run import Environment, Fidelity, Run, Sample, load
 from tcptutor.spec import Experiment
 
@@ -20,6 +42,9 @@ GUEST = Environment(
     kernel="6.12.41",
     reason="this machine's kernel has no netem, so a guest runs it",
 )
+
+
+BY_HAND = Environment(backend="guest", clock="real", kernel="6.12.41")
 
 
 def recorded(experiment: Experiment) -> Run:
@@ -48,6 +73,13 @@ class FakeLab:
         self.fidelity = Fidelity()
         self.runs = self.stopped = 0
         self.closed = False
+        self.no_session = ""
+        """Why no session can be opened; empty when one can."""
+        self.session_waits: asyncio.Event | None = None
+        """Until it is set, a session is not there."""
+        self.hands: FakeSession | None = None
+        """The session that is open, or was last."""
+        self.sessions_left = 0
 
     async def warm(self) -> Environment:
         if self.unavailable:
@@ -81,12 +113,91 @@ class FakeLab:
         finally:
             self.stopped += not ended
 
+    @asynccontextmanager
+    async def session(
+        self, experiment: Experiment, needs: Experiment | None = None
+    ) -> AsyncIterator[tuple[Session, Environment]]:
+        if self.no_session:
+            raise LabUnavailable(self.no_session)
+        if self.session_waits is not None:
+            await self.session_waits.wait()
+        hands = self.hands = FakeSession(experiment, places.home())
+        await hands.session.begin(carry=True)
+        try:
+            yield hands.session, BY_HAND
+        finally:
+            await hands.session.abandon()
+            self.sessions_left += 1
+
     def beside(self) -> None:
         """It works alone."""
         return
 
     async def close(self) -> None:
         self.closed = True
+
+
+class FakeShell:
+    """A terminal whose program the test is: `typed` has what it was given, `says` writes."""
+
+    def __init__(self, fake: FakeSession, number: int) -> None:
+        self._fake, self._number = fake, number
+        self.typed = b""
+        self.size = (0, 0)
+
+    def says(self, text: str | bytes) -> None:
+        """The program has written this."""
+        self._fake.tell(Wrote(self._number, text.encode() if isinstance(text, str) else text))
+
+    def ends(self) -> None:
+        """Its shell has ended."""
+        self._fake.tell(Wrote(self._number, b""))
+
+
+class FakeSession:
+    """The agent's side of a session: the app's own `Session` speaks with it."""
+
+    def __init__(self, experiment: Experiment, home: Path) -> None:
+        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self.session = Session(experiment, self._take, self._events.get, Home(home))
+        self.shells: dict[str, FakeShell] = {}
+        """Those that were opened, by host."""
+        self._by_number: dict[int, FakeShell] = {}
+        self.tell(SessionState(experiment))
+
+    @property
+    def waiting(self) -> int:
+        """What the app has not taken yet."""
+        return self._events.qsize()
+
+    def tell(self, event: Event) -> None:
+        """The lab says so."""
+        self._events.put_nowait(event)
+
+    async def plays(self, run: Run, seconds: float) -> None:
+        """A run is found, and goes on for so long."""
+        self.tell(RunFound(run.experiment))
+        for batch in _batches(list(run.samples), run.experiment.total_streams * 4):
+            if batch[-1].t > seconds:
+                break
+            self.tell(Samples(batch[-1].t, tuple(batch)))
+
+    def _take(self, request: Request) -> None:
+        match request:
+            case OpenTerminal(terminal=number, host=host, rows=rows, columns=columns):
+                shell = self.shells[host] = self._by_number[number] = FakeShell(self, number)
+                shell.size = (rows, columns)
+                shell.says(f"{host}:~# ")
+            case Typed(terminal=number, data=data):
+                self._by_number[number].typed += data
+            case Resized(terminal=number, rows=rows, columns=columns):
+                self._by_number[number].size = (rows, columns)
+            case CloseTerminal(terminal=number):
+                self._by_number[number].ends()
+            case Stop():
+                self.tell(SessionEnded())
+            case _:
+                pass
 
 
 class SweptLab(FakeLab):

@@ -35,7 +35,7 @@ Quantity = Literal[
     "dropped",
 ]
 
-_TABLES = ("samples", "queue", "senders", "udp_samples", "acks")
+_TABLES = ("samples", "queue", "senders", "udp_samples", "acks", "resent")
 
 
 class SettingChanged(msgspec.Struct, frozen=True, kw_only=True):

@@ -203,6 +203,7 @@ def still(run: Run) -> Run:
             ("senders", run.senders),
             ("udp_samples", run.udp_samples),
             ("acks", run.acks),
+            ("resent", run.resent),
         )
     }
     return replace(run, **whole)

@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
+import msgspec
+
 from tcptutor.backends.answers import failure, next_event
 from tcptutor.backends.guest.machine import Machine
 from tcptutor.backends.guest.snapshots import Manifest, Snapshots
 from tcptutor.backends.home import Home
 from tcptutor.backends.session import Session
 from tcptutor.errors import ImageDamaged, LabError, LabUnavailable
-from tcptutor.lab import protocol
+from tcptutor.lab import later, protocol
 from tcptutor.lab.protocol import Event, Failed, Finished, OpenSession, RunExperiment
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
@@ -20,6 +22,10 @@ from tcptutor.spec import Experiment
 _SILENCE = 600.0
 """Longest time without an event before the guest is taken for dead, s. A QEMU that ends is noticed at once; an emulated
 guest with more packets than it can carry was silent for 36 s, and for more than 120 s on a busy machine."""
+
+
+SNAPSHOT = "snapshot"
+"""The name, among the versions of an environment, of the snapshot that the run began from."""
 
 
 class GuestBackend:
@@ -49,7 +55,8 @@ class GuestBackend:
             # Another call looks again: setup may have built a snapshot meanwhile, or the machine be less busy.
             self._next = self._manifest = None
             raise
-        return self._manifest.environment
+        here = self._manifest.environment
+        return msgspec.structs.replace(here, versions={**here.versions, SNAPSHOT: self._manifest.id})
 
     async def _drop_dead(self) -> None:
         """Let go of a machine that was killed while it waited for its run, so that the run does not find out."""
@@ -107,7 +114,8 @@ class GuestBackend:
         machine = await self._take()
         left_early = True
         try:
-            await machine.hand_in(protocol.line(RunExperiment(experiment)))
+            known, changes = later.parted(experiment)
+            await machine.hand_in(protocol.line(RunExperiment(known)), changes)
             while True:
                 event = await self._event(machine, _SILENCE)
                 left_early = not isinstance(event, (Finished, Failed))

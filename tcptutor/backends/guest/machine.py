@@ -10,7 +10,7 @@ import os
 import socket
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from tcptutor.backends.guest.shared_memory import SharedMemory
 from tcptutor.errors import AgentDied, LabError
 from tcptutor.lab.protocol import PORT_NAME
 from tcptutor.lab.ring import SIZE
+from tcptutor.spec import Change
 
 _EXACT = ",rr=record,rrfile=/dev/null"
 """QEMU's threads take turns, as it records what happens for a replay (which nobody wants: the record goes nowhere).
@@ -210,13 +211,13 @@ class Machine:
                     )
                 await asyncio.sleep(0.05)
 
-    async def hand_in(self, request: bytes) -> None:
-        """Give a stopped guest its request, then let it go on.
+    async def hand_in(self, request: bytes, changes: Iterable[Change] = ()) -> None:
+        """Give a stopped guest its request, then let it go on; `changes` of the path it finds when they are due.
 
         The request is in the guest's memory before the guest moves: it finds it at the same instant each time.
         Raises AgentDied when QEMU is gone.
         """
-        self._memory.hand_in(request)
+        self._memory.hand_in(request, changes)
         await self.execute("cont")
 
     def send(self, request: bytes) -> None:

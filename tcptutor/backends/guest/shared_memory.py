@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import mmap
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from tcptutor.lab.ring import SIZE, Ring
+from tcptutor.spec import Change
 
 _PERIOD = 0.01
 """How often to look, s: memory tells nobody that it has changed."""
@@ -24,9 +25,9 @@ class SharedMemory:
         self._rest = b""
         self._closed = False
 
-    def hand_in(self, request: bytes) -> None:
-        """Leave a request for a guest that does not move."""
-        self._ring.hand_in(request)
+    def hand_in(self, request: bytes, changes: Iterable[Change] = ()) -> None:
+        """Leave a request for a guest that does not move, and `changes` that it is to know of when they are due."""
+        self._ring.hand_in(request, changes)
 
     def skip(self) -> None:
         """Forget all lines up to now: a snapshot brings the memory that it was taken with."""

@@ -41,9 +41,10 @@ def fitting(size: int) -> int:
 
 def size(experiment: Experiment) -> int:
     """MiB of the smallest guest that holds it. Raises KernelLacks when none does, or this machine has not enough."""
-    wanted = memory.tcp_bytes(experiment)
-    needs = f"TCP's buffers on this path may take {units.size(wanted)}"
-    instead = "take a lower rate, a shorter delay or queue, or fewer flows"
+    kept = memory.capture_bytes(experiment)
+    wanted = memory.tcp_bytes(experiment) + kept
+    needs = f"TCP's buffers on this path{' and the capture' if kept else ''} may take {units.size(wanted)}"
+    instead = f"take a lower rate, a shorter delay or queue, {'a smaller capture_size, ' if kept else ''}or fewer flows"
     found = next((size for size in SIZES if wanted <= tcp_bytes(size)), None)
     if found is None:
         raise KernelLacks(

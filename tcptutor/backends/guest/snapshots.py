@@ -69,6 +69,11 @@ class Manifest(msgspec.Struct, frozen=True):
     exact: bool = False
     """Whether equal runs are equal to the byte: on the virtual clock, where this QEMU can do it."""
 
+    @property
+    def id(self) -> str:
+        """Tells it from other snapshots, also from one that is made of the same once more: no two starts are equal."""
+        return f"{self.key}-{self.size:x}"
+
 
 class Snapshots:
     """The snapshots of one image, in `folder`, of this machine's architecture unless another one is chosen.

@@ -26,6 +26,9 @@ _EXAMPLES = {
     "acks": "on",
     "algorithms": "reno,cubic",
     "bytes": "2MB",
+    "capture": "on",
+    "capture_at": "h1-eth0,s1-eth2",
+    "capture_size": "64MiB",
     "changes": "'10s rate=5Mbit/s'",
     "directions": "forward,reverse",
     "duration": "10s",
@@ -33,6 +36,7 @@ _EXAMPLES = {
     "mtu": "1400",
     "offloads": "on",
     "pair_delays": "10ms,40ms",
+    "snaplen": "1514",
     "starts": "0s,5s",
     "udp_streams": "1",
     "warmup": "2s",
@@ -40,10 +44,13 @@ _EXAMPLES = {
 """Where one that suits the kind would be out of bounds, or odd."""
 _WITH = {
     "algorithms": ("streams=2",),
+    "capture_at": ("capture=on",),
+    "capture_size": ("capture=on",),
     "directions": ("streams=2",),
     "jitter_shape": ("jitter=2ms",),
     "pair_delays": ("pairs=2",),
     "reverse_queue": ("reverse_rate=1Mbit/s",),
+    "snaplen": ("capture=on",),
     "starts": ("streams=2",),
     "udp_rate": ("udp_streams=1",),
 }

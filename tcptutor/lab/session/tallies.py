@@ -15,7 +15,7 @@ _ARRIVED, _KEPT = b"InReceives", (b"InDelivers", b"InHdrErrors", b"InAddrErrors"
 """Of RFC 4293, as Linux counts them: what came to IP, and what became of it. A rule that drops counts in none."""
 
 
-class Tally(NamedTuple):
+class HostTally(NamedTuple):
     """Of one host; counts are since the session began."""
 
     listening: tuple[int, ...] = ()
@@ -53,14 +53,14 @@ class Tallies:
         self._told, self._told_at = now, at
         return True
 
-    def of(self, name: str) -> Tally:
+    def of(self, name: str) -> HostTally:
         """What was last told of that host; nothing of one that is not among them."""
-        return self._told.get(name, Tally())
+        return self._told.get(name, HostTally())
 
-    def _now(self, name: str) -> Tally:
+    def _now(self, name: str) -> HostTally:
         first, now = self._first[name], _counted(self._files[name])
         dropped = max(0, now.filtered - first.filtered)
-        return Tally(self._listeners[name].ports(), now.echo_replies - first.echo_replies, dropped)
+        return HostTally(self._listeners[name].ports(), now.echo_replies - first.echo_replies, dropped)
 
     def close(self) -> None:
         for listeners in self._listeners.values():

@@ -14,8 +14,11 @@ from tcptutor.journal import Journal
 from tcptutor.ui import keys
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.keys import FooterKey
+from tcptutor.ui.lab import place as place_of
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
+from tcptutor.ui.messages import SessionMoved
+from tcptutor.ui.shell import Shell
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 _T = TypeVar("_T")
@@ -106,6 +109,15 @@ class TutorScreen(Screen[None]):
     def run_ended(self, live: Live) -> None:  # noqa: ARG002
         self.show_lab()
 
+    def session_moved(self, message: SessionMoved) -> None:  # noqa: ARG002
+        self.show_lab()
+
+    def goals_moved(self) -> None:
+        """The goals of the page that is worked on stand otherwise."""
+
+    def shell_moved(self, shell: Shell) -> None:
+        """A shell shows something else, or has ended."""
+
     def sweep_moved(self, sweep: LiveSweep) -> None:  # noqa: ARG002
         self.show_lab()
 
@@ -126,6 +138,10 @@ class TutorScreen(Screen[None]):
     def _lab_line(self) -> str:
         bench = self.tutor.bench
         live, sweep = bench.live, bench.sweep
+        if bench.session.stage == "starting":
+            return "the lab is starting for a terminal"
+        if bench.session.going_on and bench.session.environment is not None:
+            return f"{place_of(bench.session.environment)} · terminal"
         if sweep and sweep.state == "running":
             place = bench.state.headline.rsplit(" · ", 1)[0]
             return f"{place} · {sweep.done} of {sweep.total} runs"

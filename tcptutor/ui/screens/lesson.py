@@ -20,12 +20,16 @@ from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import HintWanted, OtherNumbersWanted
+from tcptutor.ui.screens import what_if
 from tcptutor.ui.screens.activities import BOXES, SIDES
 from tcptutor.ui.screens.confirm import ConfirmScreen
 from tcptutor.ui.screens.lesson_answers import Answers
 from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, TYPED, TYPING
+from tcptutor.ui.screens.lesson_terminal import TerminalSide
 from tcptutor.ui.screens.looking import LookingScreen, with_cursor
 from tcptutor.ui.screens.side import Side
+from tcptutor.ui.screens.with_terminal import CHART as TERMINAL_CHART
+from tcptutor.ui.screens.with_terminal import ScreenWithTerminal, with_terminal
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
@@ -37,7 +41,7 @@ VIEWS = ("", CHART, TEXT)
 """In two columns; in one, either the chart or the text has the room."""
 
 
-class LessonScreen(LookingScreen):
+class LessonScreen(LookingScreen, ScreenWithTerminal):
     """One step; another step is another screen in its place."""
 
     AUTO_FOCUS = None
@@ -73,6 +77,7 @@ class LessonScreen(LookingScreen):
             for each in activities
             if type(each) in SIDES
         }
+        self.terminal = self.make_terminal()
         yield TopBar()
         with Container(id="body"):
             yield page
@@ -83,6 +88,11 @@ class LessonScreen(LookingScreen):
         yield Static(id="beside", markup=False)
         yield KeyBar()
 
+    def make_terminal(self) -> TerminalSide:
+        side = TerminalSide(self._study, self.tutor.bench, self.notify)
+        side.widget.chart.changed = self.keys_changed
+        return side
+
     def on_mount(self) -> None:
         super().on_mount()
         for side in self._sides.values():
@@ -92,11 +102,26 @@ class LessonScreen(LookingScreen):
         self._use(next(iter(self._sides), ""))
         self._answers.restore()
         self._changed()
-        self._to_page()
+        self.to_page()
+        self.goals_moved()
+        if self.terminal_open:
+            self.run_worker(self.restore_terminal())
+
+    def goals_moved(self) -> None:
+        session = self.tutor.bench.session
+        box = self.shell_box
+        if session.board is None or box is None or not session.is_of(self.module.id, self.step.id):
+            return
+        box.show_board(session.board)
+        if self.terminal is not None:
+            self.terminal.goals_moved()
+        if session.board.done and self._study.record_of(box.activity).right is None:
+            self._study.recall()
+            self._changed()
 
     def fit(self, wide: bool, tall: bool) -> None:
         super().fit(wide, tall)
-        self._arrange()
+        self.lay_out()
 
     # Keys
 
@@ -104,14 +129,14 @@ class LessonScreen(LookingScreen):
     def _typing(self) -> bool:
         return isinstance(self.focused, Entry)
 
-    def _to_page(self) -> None:
+    def to_page(self) -> None:
         """The focus goes there at once: by `focus` it would after the keys that are there already, if they moved it."""
         self.set_focus(self.query_one(Page), scroll_visible=False)
 
     async def take(self, event: events.Key | events.Paste) -> bool:
         if isinstance(self.focused, Entry):
             return await self.focused.take(event)
-        if isinstance(event, events.Paste):
+        if isinstance(event, events.Paste) and not self.in_pane:
             # A number that was pasted without having gone to the prediction.
             self._answers.pasted(event.text.strip().partition("\n")[0])
             return True
@@ -120,9 +145,11 @@ class LessonScreen(LookingScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that would do nothing are not offered."""
         bench, side = self.tutor.bench, self._side
-        looking = self.can_look(action)
+        looking, of_terminal = self.can_look(action), self.check_terminal(action)
         if self._typing and (action in TYPED or looking is not None):
             return False
+        if of_terminal is not None:
+            return of_terminal
         match action:
             case "run":
                 works = side is not None and not side.going_on and (not parameters or side.can_repeat)
@@ -136,7 +163,10 @@ class LessonScreen(LookingScreen):
             case "again":
                 works = bool(self.query(Page)) and self._answers.can_draw_again
             case "view" | "turn":
-                works = side is not None
+                works = side is not None or self.terminal_open
+            case "what_if":
+                works = side is not None and side.chart is not None and self._study.run is not None
+                works = works and not bench.obstacle
             case "text":
                 works = self.has_class(CHART)
             case _:
@@ -144,6 +174,8 @@ class LessonScreen(LookingScreen):
         return works
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
+        if self.in_pane:
+            return self.pane_keys()
         if not self._typing:
             return keys.line(self, self._footer)
         box = self.query_one(Page).box_at_hand()
@@ -154,8 +186,9 @@ class LessonScreen(LookingScreen):
     def _footer(self) -> tuple[tuple[str, str], ...]:
         """Where the chart has the room, c leads back to the text."""
         there = {"chart": "text"} if self.has_class(CHART) else {}
-        footer = tuple((ids, there.get(word, word)) for ids, word in self.FOOTER)
-        return with_cursor(footer) if self.looks else footer
+        shown = tuple((ids, there.get(word, word)) for ids, word in self.FOOTER)
+        shown = with_cursor(shown) if self.looks else shown
+        return with_terminal(shown) if self.terminal_open else shown
 
     async def action_go(self, by: int) -> None:
         there = pages.neighbour(self.tutor.course, self.module, self.step, by)
@@ -166,7 +199,9 @@ class LessonScreen(LookingScreen):
             await self.tutor.open_step(*there)
 
     def action_run(self, same: bool = False) -> None:
-        if self._side:
+        if self.terminal_open:
+            self.notify(self.tutor.bench.obstacle)
+        elif self._side:
             busy = self.tutor.bench.busy
             self._side.start(same)
             self._face_chart(self.tutor.bench.busy and not busy)
@@ -218,7 +253,7 @@ class LessonScreen(LookingScreen):
     def action_view(self) -> None:
         if self.has_class("-wide"):
             self._view = (self._view + 1) % len(VIEWS)
-            self._arrange()
+            self.lay_out()
         else:
             self._face_chart(not self._at_chart)
 
@@ -226,19 +261,27 @@ class LessonScreen(LookingScreen):
         """In one column the chart has the room, or the text."""
         if at_chart != self._at_chart:
             self._at_chart = at_chart
-            self._arrange()
+            self.lay_out()
 
-    def _arrange(self) -> None:
+    def lay_out(self, pane: bool | None = None) -> None:
         """Who is on the screen, by its width and by what is used."""
         if not self.query(Page):  # told its size before it has anything
             return
-        view = VIEWS[self._view] if self.has_class("-wide") else CHART if self._at_chart else TEXT
-        if self._side is None:
+        wide, opened, pane = (
+            self.has_class("-wide"),
+            self.terminal_open,
+            self.in_pane if pane is None else pane,
+        )
+        view = VIEWS[self._view] if wide else CHART if self._at_chart else TEXT
+        if opened and pane and (not wide or view == TEXT):
+            view = CHART
+        if self._side is None and not opened:
             view = TEXT
         self.update_classes({CHART: view == CHART, TEXT: view == TEXT})
+        self.lay_out_terminal(pane, view == CHART)
         self.call_after_refresh(self.show_keys)
         if view != CHART and self.focused is None:
-            self._to_page()
+            self.to_page()
         self._say_beside()
 
     def _say_beside(self) -> None:
@@ -247,6 +290,8 @@ class LessonScreen(LookingScreen):
         text = self._tally()
         if self._side is not None and self.has_class(TEXT) and self.has_class("-narrow"):
             text = self._side.line
+        if self.terminal is not None and self.terminal_open and self.has_class(TEXT):
+            text = self.terminal.line
         line.display = bool(text)
         if text and text != self._beside:
             self._beside = text
@@ -262,27 +307,38 @@ class LessonScreen(LookingScreen):
 
     @property
     def chart(self) -> RunPanel | None:
+        if self.terminal is not None and self.terminal_open:
+            return self.terminal.widget.chart
         return self._side.chart if self._side else None
 
     @property
     def chart_seen(self) -> bool:
-        return not self.has_class(TEXT)
+        return not self.has_class(TEXT) and (not self.terminal_open or self.has_class(TERMINAL_CHART))
 
     def action_look(self) -> None:
         seen = self.chart_seen
         self._view = self._view if seen else VIEWS.index("")
         self._face_chart(True)
-        self._arrange()
+        self.lay_out()
         if seen or not (self.chart and self.chart.cursor):
             super().action_look()
 
+    def action_what_if(self) -> None:
+        run, cursor = self._study.run, self.chart.cursor if self.chart and self.looks else None
+        if run is not None:
+            what_if.ask(
+                self.app, self.tutor.bench, self.module.id, self.step.id, run, cursor.t if cursor else None
+            )
+
     def action_turn(self) -> None:
-        if self._side:
+        if self.chart is not None and self.terminal_open:
+            self.chart.turn()
+        elif self._side:
             self._side.turn()
 
     def action_back(self) -> None:
         if self._typing:
-            self._to_page()
+            self.to_page()
         elif self.looks:
             self.action_stop_looking()
         else:
@@ -301,7 +357,7 @@ class LessonScreen(LookingScreen):
     def _respond(self, activity: Activity, given: Given, sure: bool) -> None:
         if self._answers.respond(activity, given, sure):
             if activity.locked or (self._typing and self.query_one(Page).box(activity).final):
-                self._to_page()
+                self.to_page()
             for side in self._sides.values():
                 side.responded()
         self._changed()
@@ -355,7 +411,7 @@ class LessonScreen(LookingScreen):
         self._side = self._sides.get(activity)
         for side in self._sides.values():
             side.widget.set_class(side is not self._side, "-unused")
-        self._arrange()
+        self.lay_out()
 
     def _changed(self) -> None:
         """The student did something: what is stored and which keys work may be different now."""

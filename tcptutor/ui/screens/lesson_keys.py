@@ -11,7 +11,21 @@ TYPING = (
     FooterKey((("Esc", "escape"),), "leaves the field"),
 )
 """Beside what Enter does."""
-TYPED = ("go", "run", "run_unpredicted", "stop", "hint", "again", "view", "turn", "digit")
+TYPED = (
+    "go",
+    "run",
+    "run_unpredicted",
+    "stop",
+    "hint",
+    "again",
+    "view",
+    "turn",
+    "digit",
+    "terminal",
+    "copy_command",
+    "end_terminal",
+    "what_if",
+)
 """Their keys are letters, digits or arrows in a field."""
 
 
@@ -52,6 +66,13 @@ BINDINGS: list[BindingType] = [
     Binding("shift+tab", "app.focus_previous", show=False, priority=True, id="lesson.field-before"),
     Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),
     _key("v", "turn", "view", "lesson.turn", "the chart, all models, each flow by itself"),
+    _key(
+        "w",
+        "what_if",
+        "what if",
+        "lesson.what-if",
+        "what if one thing of the run were another; with the cursor: from there on",
+    ),
     _key("escape", "back", "home", "lesson.home", "the list of modules; out of the field you type in"),
     *(
         Binding(f"{n}", f"digit('{n}')", show=False, priority=True, id=f"lesson.choice-{n}")
@@ -70,7 +91,9 @@ FOOTER = (
     ("lesson.chart", "chart"),
     ("lesson.turn", "view"),
     ("app.keys", "keys"),
+    ("lesson.terminal", "shell"),
     ("look.look", "look"),
+    ("lesson.what-if", "what if"),
     ("app.commands", "find"),
     ("lesson.home", "home"),
 )

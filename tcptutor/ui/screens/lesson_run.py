@@ -88,8 +88,8 @@ class RunSide(Side):
         Not while a prediction is due, or while the lab is at work for another page.
         """
         due = self.study.due_before_run
-        if self.bench.busy:
-            self.widget.say("Another page's run goes on: s stops it.")
+        if obstacle := self.bench.obstacle:
+            self.widget.say(obstacle)
         elif due is not None:
             self.page.box(due).enter()
         else:

@@ -9,15 +9,18 @@ from math import isnan
 
 from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live
+from tcptutor.ui.widgets.bench.earlier import windows
 from tcptutor.ui.widgets.bench.history import STEPS, History, rates
 from tcptutor.ui.widgets.bench.references import references, top
 from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up
-from tcptutor.ui.widgets.bench.scene import WINDOW, FlowCurve, OwnPrediction, Scene
+from tcptutor.ui.widgets.bench.scene import WINDOW, FlowCurve, GuideLine, OwnPrediction, Scene
 from tcptutor.ui.widgets.bench.series import early, series
 
 MOST_CURVES = 8
 """Flows that are drawn one by one; of more a band and the first."""
 
+_FAR = 1.5
+"""How many times what was measured a line may be that the axis still makes room for."""
 _SMOOTH = 0.5
 """Seconds over which a rate is a curve and not the noise of single acknowledgements."""
 
@@ -40,7 +43,9 @@ def scene_of(live: Live, history: History, own: OwnPrediction | None, flow: int 
     ]
     one = sorted(history.flows).index(flow) if flow in history.flows else 0
     beside = tuple(references(live, own))
-    upper, peak = top(curves, history.warm_steps(experiment.flows.warmup), beside)
+    earlier = windows(live, history)
+    warm = history.warm_steps(experiment.flows.warmup)
+    upper, peak = top([*curves, *earlier], warm, _near(beside, earlier, warm) if earlier else beside)
     return Scene(
         seconds=history.seconds,
         start=history.start,
@@ -55,8 +60,15 @@ def scene_of(live: Live, history: History, own: OwnPrediction | None, flow: int 
         peak=peak,
         flows=max(experiment.total_streams, len(curves)),
         ended=not live.going_on,
+        earlier=earlier,
         early=early(live, history),
     )
+
+
+def _near(references: Sequence[GuideLine], earlier: Sequence[FlowCurve], warm: int) -> list[GuideLine]:
+    """Those that the axis has to make room for where two runs are to be told apart."""
+    measured = max((value for each in earlier for value in each.high[warm:] if not isnan(value)), default=0.0)
+    return [each for each in references if each.value <= _FAR * measured]
 
 
 def flow_names(experiment: Experiment, flows: Iterable[int]) -> list[str]:

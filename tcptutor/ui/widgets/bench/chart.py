@@ -45,6 +45,10 @@ def flow_style(number: int) -> str:
     return f"flow-{number % len(FLOW_PATTERNS) + 1}"
 
 
+BEFORE = "before"
+"""The style of a run that this one was changed from."""
+
+
 def _style(curve: FlowCurve, number: int) -> str:
     return MUTED if curve.faint else flow_style(number)
 
@@ -53,6 +57,7 @@ def drawn(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
     """`height` lines of the chart itself, then the time axis in one or two."""
     across = axes.columns(width)
     layers = _under(scene, across, height)
+    layers += [_curve(each, 0, scene.top, across, height, BEFORE) for each in scene.earlier]
     flows = [_curve(curve, number, scene.top, across, height) for number, curve in enumerate(scene.curves)]
     cells = canvas.compose(layers, flows, across, height)
     frame = axes.frame(
@@ -87,6 +92,8 @@ def title(scene: Scene, width: int) -> Line:
     """What the axis is, which line is which, and what is cut off."""
     head: list[Piece] = [(scene.quantity, STRONG)]
     lines: list[list[Piece]] = []
+    if scene.earlier:
+        lines.append([("   ", TEXT), ("⠤⠤", BEFORE), (f" {scene.earlier[0].name}", TEXT)])
     for kind in ("expected", "mean", "you", "course"):
         if (found := scene.reference(kind)) and (kind == "course" or found.value <= scene.top):
             lines.append([("   ", TEXT), (_SAMPLES[kind], kind), (f" {found.name}", TEXT)])
@@ -143,9 +150,9 @@ def _in_dots(reference: GuideLine, scene: Scene, width: int, dots: int) -> list[
     return [(scene.share(t) * (width - 1), value * ((dots - 1) / scene.top)) for t, value in reference.points]
 
 
-def _curve(curve: FlowCurve, number: int, top: float, across: int, height: int) -> Layer:
+def _curve(curve: FlowCurve, number: int, top: float, across: int, height: int, style: str = "") -> Layer:
     width, dots = canvas.ACROSS * across, canvas.DOWN * height
-    layer = Layer(_style(curve, number), width, dots, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
+    layer = Layer(style or _style(curve, number), width, dots, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
     before: tuple[int, int, int] | None = None
     for column, low, high in _spans(curve, top, width, dots):
         first, last = low, high

@@ -76,6 +76,10 @@ class RunPanel(DrawnPanel):
         """The run on show has new data."""
         if self._live is not None:
             self._said = ""
+            seconds = self._live.run.experiment.seconds
+            if self._history is not None and self._history.seconds != seconds:
+                # One whose end was not known takes longer than the chart was for, or has ended.
+                self._history = History(seconds)
         self.pace.ask()
         self._understand()
         self._say_can_look()

@@ -22,15 +22,14 @@ def told(live: Live) -> list[Piece]:
     recorded = words.recorded(run.environment)
     again = f" {_again(live.run.experiment, bool(recorded))}" if live.repeatable else ""
     if live.state == "starting" or (live.going_on and not live.measuring):
-        return [("… ", STRONG), (live.phase, TEXT), ("   s stops", MUTED)]
+        return [("… ", STRONG), (live.phase, TEXT), ("" if live.by_hand else "   s stops", MUTED)]
     if live.going_on:
         mark = "▶ recorded run: " if recorded else "▶ "
         warmup = "  (warm-up, not in the mean)" if run.experiment_s < run.experiment.flows.warmup else ""
-        return [
-            (mark, STRONG),
-            (f"{run.experiment_s:.0f} of {total:g} s{warmup}", TEXT),
-            ("   s stops", MUTED),
-        ]
+        far = f"{run.experiment_s:.0f} of {total:g} s{warmup}"
+        if live.by_hand:
+            far = f"{run.experiment_s:.0f} s, started by hand"
+        return [(mark, STRONG), (far, TEXT), ("" if live.by_hand else "   s stops", MUTED)]
     if live.problem:
         kept = f" ({run.experiment_s:.1f} s of it are kept)" if run.samples else ""
         return [("✗ ", BAD), (f"{live.problem}{kept}", TEXT)]
@@ -42,6 +41,8 @@ def told(live: Live) -> list[Piece]:
     done = f"done: {total:g} s of lab time in {run.wall_s:.0f} s.{again}"
     if recorded:
         done = f"played: not run now.{again}"
+    elif live.by_hand:
+        done = f"{total:.4g} s, started by hand; kept as {run.id}"
     elif run.environment.backend == "imported":
         done = f"{run.note}: {total:.4g} s."
     return [("✓ ", GOOD), (done, TEXT)]

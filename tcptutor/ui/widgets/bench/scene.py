@@ -96,6 +96,8 @@ class Scene:
     ended: bool = False
     start: float = 0.0
     """When the time that is shown begins, s."""
+    earlier: tuple[FlowCurve, ...] = ()
+    """Of the run that this one was changed from."""
     early: str = ""
     """What happened in the warm-up, which no figure counts; known once the run has ended."""
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from textual.actions import SkipAction
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Static
 
-from tcptutor.course.activities.shell import ShellActivity
+from tcptutor.course.activities.shell import ShellActivity, ShownCommand
 from tcptutor.course.goals.board import GoalBoard, GoalState
 from tcptutor.course.record import Given
 from tcptutor.ui.study import MarkedResponse
@@ -19,14 +22,59 @@ from tcptutor.ui.widgets.page.text import inline
 REACHED, OPEN, LATER = "✓", "○", "·"
 
 
+def sign(goal: GoalState) -> str:
+    """One character that says how it stands."""
+    return REACHED if goal.ticked else OPEN if goal.due else LATER
+
+
+def near_misses(board: GoalBoard) -> list[Content]:
+    """What is nearly right of each goal, and what a message in a terminal means, a paragraph each."""
+    told = [
+        Content.assemble((f"{number} ", "bold"), inline(goal.near.text))
+        for number, goal in enumerate(board.goals, start=1)
+        if goal.near is not None
+    ]
+    return [*told, inline(board.printed.text)] if board.printed is not None else told
+
+
+class CommandLine(Static):
+    """A command as it is typed, after its host: "› s1  tc qdisc ..."."""
+
+    def __init__(self, command: ShownCommand, place: int) -> None:
+        super().__init__(classes="command", markup=False)
+        self._command, self._place = command, place
+
+    class Clicked(Message):
+        """Its command is wanted."""
+
+        def __init__(self, place: int) -> None:
+            self.place = place
+            super().__init__()
+
+    def on_click(self) -> None:
+        self.post_message(self.Clicked(self._place))
+
+    def show(self, is_next: bool) -> None:
+        """Whether it is the one that the keys speak of."""
+        mark = ("› " if is_next else "  ", "bold $primary")
+        command = self._command
+        self.update(Content.assemble(mark, (f"{command.host}  ", "$text-muted"), (command.run, "$accent")))
+
+
 class ShellBox(ActivityBox[ShellActivity], can_focus=True):
     """Shows a board; whoever watches the session hands it down (`journal.watched.WatchedGoals`)."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "up", show=False, priority=True, id="shell.up"),
+        Binding("down", "move(1)", "down", show=False, priority=True, id="shell.down"),
+    ]
     TITLE: ClassVar[str] = "By hand"
     HOW: ClassVar[str] = "t opens a terminal"
 
     def __init__(self, activity: ShellActivity) -> None:
         super().__init__(activity)
+        self._next = 0
+        """Place of the command that the keys speak of."""
         self._board = GoalBoard(
             goals=tuple(
                 GoalState(id=goal.id, text=goal.text, due=not activity.in_order or place == 0)
@@ -42,14 +90,41 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
         for number, goal in enumerate(self.activity.goals, start=1):
             yield EntryLine(goal.text, number)
         yield Static("", classes="line near", markup=False)
-        for command in self.activity.commands:
-            yield Static(
-                Content.assemble((f"{command.host}  ", "$text-muted"), (command.run, "$accent")), markup=False
-            )
+        if self.activity.commands:
+            how = "F9 types the command at › into the shell of its host, y copies it."
+            yield Static(how, classes="line how", markup=False)
+        for place, command in enumerate(self.activity.commands):
+            yield CommandLine(command, place)
 
     def on_mount(self) -> None:
         super().on_mount()
         self._draw()
+        self._point(0)
+
+    @property
+    def command(self) -> ShownCommand | None:
+        """The one that the keys speak of; None for a page without any."""
+        return self.activity.commands[self._next] if self.activity.commands else None
+
+    def next_command(self) -> None:
+        """The keys speak of the one after it; after the last, of the first."""
+        if self.activity.commands:
+            self._point((self._next + 1) % len(self.activity.commands))
+
+    def on_command_line_clicked(self, event: CommandLine.Clicked) -> None:
+        event.stop()
+        self._point(event.place)
+
+    def action_move(self, by: int) -> None:
+        target = self._next + by
+        if not 0 <= target < len(self.activity.commands):
+            raise SkipAction  # the page scrolls instead
+        self._point(target)
+
+    def _point(self, place: int) -> None:
+        self._next = place
+        for at, line in enumerate(self.query(CommandLine)):
+            line.show(at == place)
 
     def show_board(self, board: GoalBoard) -> None:
         """How the goals stand now."""
@@ -74,15 +149,8 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
         for number, (line, goal) in enumerate(
             zip(self.query(EntryLine), self._board.goals, strict=True), start=1
         ):
-            sign = REACHED if goal.ticked else OPEN if goal.due else LATER
-            line.show(False, number, sign, goal.text, goal.ticked)
+            line.show(False, number, sign(goal), goal.text, goal.ticked)
         near = self.query_one(".near", Static)
-        told = [
-            Content.assemble((f"{number} ", "bold"), inline(goal.near.text))
-            for number, goal in enumerate(self._board.goals, start=1)
-            if goal.near is not None
-        ]
-        if self._board.printed is not None:
-            told.append(inline(self._board.printed.text))
+        told = near_misses(self._board)
         near.display = bool(told)
         near.update(Content("\n").join(told))

@@ -23,9 +23,14 @@ def shortened(name: str, room: int) -> str:
     return first if len(first) <= room else ""
 
 
+def overhang(name: str) -> int:
+    """Columns of the chart that it takes where it stands beside it."""
+    return max(0, len(name) + 1 - axes.MARGIN)
+
+
 def fits_beside(name: str, row: Sequence[tuple[str, str] | None]) -> bool:
     """Whether it stands right of that row of the chart, or begins in its last columns where they are free."""
-    inside = max(0, len(name) + 1 - axes.MARGIN)
+    inside = overhang(name)
     return inside == 0 or (
         inside <= min(INSIDE, len(row))
         and all(cell is None or cell[1] in ("grid", "you") for cell in row[-inside:])

@@ -62,7 +62,7 @@ def drawn(scene: CurveScene, width: int, height: int) -> list[Line]:
     end = axes.GUTTER + across
     spare = min(labels.INSIDE, end - len(lines[-1].text.rstrip()))
     name = labels.shortened(scene.axis, axes.MARGIN - 1 + spare)
-    column = end - max(0, len(name) + 1 - axes.MARGIN)
+    column = end - labels.overhang(name)
     lines[-1] = lines[-1].and_at(column, Line.of((f" {name}", MUTED)))
     return [*lines, *_knee(scene, across), *_limits(scene, across)]
 
@@ -190,7 +190,7 @@ def _beside(scene: CurveScene, cells: Cells, height: int) -> dict[int, tuple[int
         fitting = ((at, name) for name in names for at in free if labels.fits_beside(name, cells[at]))
         at, name = next(fitting, (None, ""))
         if at is not None:
-            column = len(cells[at]) - max(0, len(name) + 1 - axes.MARGIN)
+            column = len(cells[at]) - labels.overhang(name)
             taken[at] = column, Line.of((f" {name}", style))
     return taken
 

@@ -1,0 +1,88 @@
+"""A what-if in words: up to when the two runs are the same, and their figures side by side. Each from the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tcptutor import units
+from tcptutor.analysis.compared.whatif import FigureChanged, Quantity, WhatIf
+from tcptutor.analysis.models import CAUSE_NAMES
+from tcptutor.changed import instant
+from tcptutor.run import Run
+
+Row = tuple[str, str, str, str]
+"""What it is, before, after, and how much it has changed."""
+
+_COUNTS: tuple[Quantity, ...] = ("sent again", "losses", "dropped")
+_WRITTEN: dict[str, Callable[[float], str]] = {
+    "bit/s": units.rate,
+    "s": units.seconds,
+    "segments": "{:.1f}".format,
+    "link used": units.share,
+    "Jain's index": "{:.3f}".format,
+}
+"""By unit, or by quantity where there is none; others are counts."""
+_MANY = 3.0
+"""From so many times on a change is a factor."""
+
+
+def sentence(what: WhatIf, before: Run, after: Run) -> str:
+    """Up to which instant both are the same, and why they differ from before the change where they do."""
+    shared, at = what.shared, instant(before.experiment, after.experiment)
+    if shared.differs_at is None:
+        if shared.until is None:
+            return "Nothing was sampled."
+        return f"Nothing differs: both are the same to the byte, to their end at {shared.until:.2f} s."
+    if at is not None and (shared.until is None or shared.differs_at < at):
+        return f"{_differs(shared.differs_at)}, before the change: {_why(before, after)}."
+    if shared.until is None:
+        return f"{_differs(shared.differs_at)}."
+    first = f" (first: {shared.first})" if shared.first and "a sample" not in shared.first else ""
+    return f"The same to the byte up to {shared.until:.2f} s. {_differs(shared.differs_at)}{first}."
+
+
+def _differs(at: float) -> str:
+    return f"They differ from {at:.2f} s on" if at else "They differ from the first sample on"
+
+
+def _why(before: Run, after: Run) -> str:
+    here, there = before.environment, after.environment
+    if {here.clock, there.clock} != {"virtual"}:
+        return "only on the virtual clock does a seed repeat a run exactly"
+    if here.versions != there.versions:
+        return "another build or size of the guest ran it, in which the seed gives another history"
+    return "the lab had to be set up for it from the start"
+
+
+def limits(what: WhatIf) -> Row:
+    """What limited the one, and the other."""
+    was, now = what.limited_by
+    return ("limited by", CAUSE_NAMES[was], CAUSE_NAMES[now], "same" if was == now else "")
+
+
+def rows(figures: Sequence[FigureChanged]) -> list[Row]:
+    """A row for each figure."""
+    return [
+        (each.quantity, _text(each, each.before), _text(each, each.after), _change(each)) for each in figures
+    ]
+
+
+def _text(figure: FigureChanged, value: float | None) -> str:
+    if value is None:
+        return "–"
+    write = _WRITTEN.get(figure.unit or figure.quantity)
+    return write(value) if write else f"{value:.0f}"
+
+
+def _change(figure: FigureChanged) -> str:
+    if figure.before is None or figure.after is None:
+        return ""
+    if figure.before == figure.after:
+        return "same"
+    if figure.quantity in _COUNTS:
+        more = figure.after - figure.before
+        return f"{'+' if more > 0 else '−'}{abs(more):.0f}"
+    ratio = figure.ratio
+    if ratio is None or not figure.unit:
+        return ""
+    return f"× {ratio:.1f}" if ratio >= _MANY else units.signed_percent(ratio - 1)

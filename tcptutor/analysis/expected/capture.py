@@ -1,0 +1,79 @@
+"""How many packets a run will keep, and how large their file becomes, by what the models expect of it."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from tcptutor.analysis.expected.expect import expect
+from tcptutor.lab import frames
+from tcptutor.spec import ETHERNET_HEADER, Experiment
+from tcptutor.theory import ACK_EVERY
+
+_BLOCK = 32
+"""Bytes of a packet in its file beside those of the packet."""
+_ACK = 66
+"""Bytes of an acknowledgement with its Ethernet header."""
+_DATAGRAM = 1448
+"""Bytes that iperf3 puts into a datagram."""
+
+
+class CaptureSize(msgspec.Struct, frozen=True, kw_only=True):
+    """What will be kept of an experiment's packets, about."""
+
+    interfaces: int
+    packets: int
+    """At all interfaces together, as far as there is room."""
+    bytes: int
+    """Of the file."""
+    left_out: int
+    """Packets for which there will be no room."""
+
+
+def capture_size(experiment: Experiment) -> CaptureSize | None:
+    """What `experiment` will keep; None where it keeps no packets."""
+    names = experiment.captured_interfaces
+    if not names:
+        return None
+    blocks, in_block = frames.places(experiment.flows.capture_size // len(names), experiment.flows.snaplen)
+    data, acks = _packets(experiment)
+    kept = size = left_out = 0
+    for name in names:
+        # A host has the packets of its own pair; switches have those of all, but for ports that face a host.
+        share = 1 / experiment.pairs if _of_one_pair(name, experiment.pairs) else 1.0
+        passed = share * (data + acks)
+        there = min(passed, blocks * in_block)
+        kept += round(there)
+        left_out += round(passed - there)
+        size += round(
+            there
+            / max(passed, 1.0)
+            * share
+            * (data * _kept(experiment, None) + acks * _kept(experiment, _ACK))
+        )
+    return CaptureSize(interfaces=len(names), packets=kept, bytes=size, left_out=left_out)
+
+
+def _packets(experiment: Experiment) -> tuple[float, float]:
+    """Of data and of acknowledgements, of all pairs."""
+    flows, seconds = experiment.flows, experiment.seconds
+    rate = expect(experiment).binding.throughput_bps if experiment.total_streams else 0.0
+    sent = rate * seconds / 8
+    if flows.bytes is not None:
+        sent = min(sent, float(flows.bytes * experiment.total_streams))
+    datagrams = (
+        experiment.pairs * flows.udp_streams * flows.udp_rate * seconds / 8 / (flows.length or _DATAGRAM)
+    )
+    data = sent / experiment.segment
+    return data + datagrams, data / ACK_EVERY
+
+
+def _kept(experiment: Experiment, length: int | None) -> int:
+    """Bytes of a packet in the file; of a full one with None."""
+    whole = experiment.hosts.mtu + ETHERNET_HEADER if length is None else length
+    return _BLOCK + math.ceil(min(whole, experiment.flows.snaplen) / 4) * 4
+
+
+def _of_one_pair(name: str, pairs: int) -> bool:
+    return pairs > 1 and not name.endswith("-eth1")

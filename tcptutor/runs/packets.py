@@ -1,0 +1,92 @@
+"""The packets of a run, in a file beside the run's: `ID.tcprun.pcapng`.
+
+Their times are those of the run: what passed at its instant t has the time of the run's start and t.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from tcptutor import files
+from tcptutor.lab import frames
+from tcptutor.lab.protocol import Captured
+from tcptutor.run import Run
+from tcptutor.runs import pcapng
+from tcptutor.runs.pcapng import CapturedInterface, CapturedPacket
+
+SUFFIX = ".pcapng"
+LARGEST = 1 << 29
+"""Bytes of such a file that are read: the most memory that a run may keep packets in, and as much again."""
+
+_CAPTURE = files.FileKind(
+    name="capture",
+    most=LARGEST,
+    missing="run the experiment again with --set capture=on",
+    unreadable="give a run whose packets you may read",
+    damaged="run the experiment again with --set capture=on",
+    large="run it again with a smaller capture_size",
+)
+
+
+def file_of(run_file: Path) -> Path:
+    """Where the packets of the run in `run_file` are, if they were kept."""
+    return run_file.with_name(run_file.name + SUFFIX)
+
+
+def begin_ns(run: Run) -> int:
+    """The time that the packets' times of `run` count from, ns since 1970: that of the instant 0 of its chart."""
+    try:
+        return round(datetime.fromisoformat(run.started).timestamp()) * 1_000_000_000
+    except ValueError:
+        return 0
+
+
+def save(run: Run, pieces: Sequence[Captured], file: Path, elsewhere: str) -> None:
+    """Write the packets in `pieces` beside the run, whose file is `file`. Raises TutorError when it cannot."""
+    with files.whole(file_of(file), elsewhere) as beside, beside.open("wb") as out:
+        for block in _blocks(run, pieces):
+            out.write(block)
+
+
+def _blocks(run: Run, pieces: Sequence[Captured]) -> Iterator[bytes]:
+    names = list(dict.fromkeys(piece.interface for piece in pieces))
+    names += [each.interface for each in run.captured if each.interface not in names]
+    start, snaplen = begin_ns(run), run.experiment.flows.snaplen
+    packets = [
+        # A host's clock may be wrong by more than the time since 1970.
+        CapturedPacket(max(0, start + packet.ns - piece.began), names.index(piece.interface), *packet[1:])
+        for piece in pieces
+        for packet in frames.packets(piece.data, snaplen)
+    ]
+    packets.sort(key=lambda packet: packet.ns)
+    left_out = {each.interface: each.left_out for each in run.captured}
+    counts = dict.fromkeys(names, 0)
+    for packet in packets:
+        counts[names[packet.interface]] += 1
+    interfaces = [CapturedInterface(name, counts[name], left_out.get(name, 0)) for name in names]
+    comment = f"tcptutor run {run.id}, {run.experiment.name}; its traffic began at {run.started}"
+    return pcapng.write(interfaces, packets, snaplen, comment)
+
+
+def load(run: Run, run_file: Path) -> Iterator[tuple[float, str, CapturedPacket]]:
+    """The packets of `run`: instant, s since the traffic began, interface, and packet; in order of time.
+
+    Raises TutorError when none are kept, or the file is damaged.
+    """
+    with files.opened(file_of(run_file), _CAPTURE) as data:
+        names, packets = pcapng.read(data)
+        start = begin_ns(run)
+        found = [((packet.ns - start) / 1e9, names[packet.interface], packet) for packet in packets]
+    return iter(found)
+
+
+def remove_orphans(folder: Path) -> None:
+    """Remove the packets of runs that are not in `folder` any more. Never raises."""
+    with contextlib.suppress(OSError):
+        for path in folder.glob(f"*.tcprun{SUFFIX}"):
+            run_file = path.with_name(path.name.removesuffix(SUFFIX))
+            if not run_file.exists() and not run_file.with_name(run_file.name + ".part").exists():
+                path.unlink()

@@ -1,0 +1,98 @@
+"""A run that was found in a session, as the screen sees it: its time is not known before its end."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tcptutor.conduct import GrowingRun
+from tcptutor.errors import TutorError
+from tcptutor.lab.protocol import Event, RunFound, Samples, SessionState
+from tcptutor.run import Run
+from tcptutor.spec import Experiment
+from tcptutor.ui import reading
+from tcptutor.ui.live import Live
+from tcptutor.ui.messages import LiveEnded, RunMoved
+
+if TYPE_CHECKING:
+    from textual.message import Message
+
+    from tcptutor.analysis import Expectation
+
+FIRST = 10.0
+"""Seconds that the chart is for at first; twice as many each time that they are over."""
+
+
+async def _expectation(experiment: Experiment) -> Expectation | None:
+    """None for a path that somebody made by hand and no model speaks of."""
+    try:
+        return await reading.expectation(experiment)
+    except (TutorError, ArithmeticError, ValueError):
+        return None
+
+
+class FoundRun:
+    """Keeps `live` as it should be drawn while `growing` grows; `end` once it has ended."""
+
+    def __init__(
+        self, module: str, step: str, growing: GrowingRun, post: Callable[[Message], object]
+    ) -> None:
+        self.growing, self._post = growing, post
+        self._seconds = FIRST
+        self._rates = reading.Rates()
+        self._expecting: asyncio.Task[None] | None = None
+        self.live = Live(module, step, self._shown(), state="running", phase="traffic flows", by_hand=True)
+
+    def take(self, event: Event) -> None:
+        """The run has grown by it."""
+        match event:
+            case Samples(rows=rows, t=t):
+                self.live.rates = self._rates.add(rows)
+                while t > self._seconds:
+                    self._seconds *= 2
+                    self._expect()
+            case RunFound() | SessionState():
+                self._expect()
+            case _:
+                pass
+        self.live.run = self._shown()
+        self._post(RunMoved(self.live))
+
+    async def end(self) -> None:
+        """Explain it, and say so."""
+        if self._expecting is not None:
+            self._expecting.cancel()
+        live, run = self.live, self.growing.run
+        live.run, live.state, live.phase = run, "ended", ""
+        live.unsaved = self.growing.unsaved
+        live.problem = "" if run.complete else run.note
+        live.expectation = await _expectation(run.experiment)
+        live.report = await reading.report(run)
+        self._post(LiveEnded(live))
+
+    def _shown(self) -> Run:
+        """The run that grows, on a chart for as many seconds as it may still take."""
+        shown = copy.copy(self.growing.run)
+        shown.experiment = self._lasting(shown.experiment)
+        return shown
+
+    def _lasting(self, experiment: Experiment) -> Experiment:
+        return msgspec.structs.replace(
+            experiment, flows=msgspec.structs.replace(experiment.flows, duration=self._seconds)
+        )
+
+    def _expect(self) -> None:
+        """Ask the models about the path as the kernel holds it now."""
+        if self._expecting is not None:
+            self._expecting.cancel()
+        self._expecting = asyncio.create_task(self._ask(self._lasting(self.growing.run.experiment)))
+
+    async def _ask(self, experiment: Experiment) -> None:
+        expected = await _expectation(experiment)
+        if self.live.going_on:
+            self.live.expectation = expected
+            self._post(RunMoved(self.live))

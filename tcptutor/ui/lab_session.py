@@ -1,0 +1,219 @@
+"""The lab in the student's hands: a session of the lab, its shells, and the runs that come of what is typed there.
+
+Knows no widgets; says what happens in messages. A page's run and a session exclude each other: the bench asks for that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+from tcptutor.conduct import ConductedSession, LabLike
+from tcptutor.course.activities.shell import ShellActivity
+from tcptutor.course.goals.board import GoalBoard
+from tcptutor.course.record import Given, Response
+from tcptutor.errors import JournalError, TutorError
+from tcptutor.journal import Journal
+from tcptutor.journal.watched import WatchedGoals
+from tcptutor.lab.protocol import Event, SessionState
+from tcptutor.run import Environment
+from tcptutor.spec import Experiment, host_names
+from tcptutor.ui.found_run import FoundRun
+from tcptutor.ui.messages import GoalsMoved, SessionMoved, ShellMoved
+from tcptutor.ui.shell import Shell
+
+if TYPE_CHECKING:
+    from textual.message import Message
+
+    from tcptutor.backends.session import Session
+    from tcptutor.ui.live import Live
+
+Stage = Literal["none", "starting", "open", "ending"]
+
+_GREETING = (
+    "`iperf3 -c h2` sends to h2; `h2 iperf3 -s &` runs it on h2.\r\n"
+    "What you send is drawn, kept and explained like a run.\r\n\r\n"
+)
+
+
+class LabSession:
+    """One at a time. Owns its shells and the latest run that came of them; `post` takes the messages."""
+
+    def __init__(self, lab: LabLike, journal: Journal, post: Callable[[Message], object]) -> None:
+        self._lab, self._journal, self._post = lab, journal, post
+        self.stage: Stage = "none"
+        self.page = ("", "")
+        """Module and step of the page that it was opened on."""
+        self.experiment: Experiment | None = None
+        """How the lab was set up for it."""
+        self.environment: Environment | None = None
+        self.state: SessionState | None = None
+        """The lab as the kernel holds it now; None before it is open."""
+        self.shells: dict[str, Shell] = {}
+        """Those that are open, by host."""
+        self.problem = ""
+        """Why it ended, one line; empty for one that the student ended."""
+        self.left: tuple[str, ...] = ()
+        """Files of `~` that were not kept: too large, or too many."""
+        self.goals: WatchedGoals | None = None
+        """Those of the page; None for a page without any."""
+        self._needs: Experiment | None = None
+        self._offered: tuple[str, ...] = ()
+        self._session: Session | None = None
+        self._run: FoundRun | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._ended = asyncio.Event()
+
+    @property
+    def going_on(self) -> bool:
+        return self.stage != "none"
+
+    @property
+    def live(self) -> Live | None:
+        """The run that goes on, else the latest of this session."""
+        return self._run.live if self._run is not None else None
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Those that a shell can be opened on."""
+        return self._offered or (host_names(self.experiment.pairs) if self.experiment else ())
+
+    def is_of(self, module: str, step: str) -> bool:
+        """Whether it goes on, and was opened on that page."""
+        return self.going_on and self.page == (module, step)
+
+    @property
+    def board(self) -> GoalBoard | None:
+        """How the goals of its page stand; None for a page without any."""
+        return self.goals.board if self.goals is not None else None
+
+    def open(
+        self, module: str, step: str, experiment: Experiment, shell: ShellActivity | None = None
+    ) -> None:
+        """Set the lab up in the background. Does nothing while one goes on. `shell`: what the page asks for there."""
+        if self.going_on:
+            return
+        self.page, self.experiment = (module, step), experiment
+        self.goals = WatchedGoals(module, step, shell, self._record) if shell is not None else None
+        self._needs, self._offered = (shell.needs, shell.hosts) if shell is not None else (None, ())
+        self.environment = self.state = self._run = None
+        self.problem, self.left = "", ()
+        self.shells, self._ended = {}, asyncio.Event()
+        self.stage = "starting"
+        self._task = asyncio.create_task(self._go())
+
+    def shell(self, host: str, lines: int, columns: int) -> Shell | None:
+        """The shell on `host`, opened if it is not; None while the lab starts or ends."""
+        if self._session is None or self.stage != "open":
+            return None
+        if host not in self.shells:
+            first = not self.shells
+            terminal = self._session.shell(host, lines, columns)
+            self.shells[host] = Shell(host, terminal, lines, columns, self._shell_moved, self._heard)
+            if first:
+                self.shells[host].say(_GREETING)
+        return self.shells[host]
+
+    def end(self) -> None:
+        """The student has done enough: what goes on is kept, and the lab ends in order."""
+        if self.stage in ("starting", "open"):
+            if self.stage == "starting" and self._task is not None:
+                self._task.cancel()
+            self.stage = "ending"
+            self._ended.set()
+            self._post(SessionMoved())
+
+    async def close(self) -> None:
+        """End it and wait for that. Never raises."""
+        self.end()
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def _heard(self, host: str, data: bytes) -> None:
+        """A shell has shown something: what an error message means is told beside the goals."""
+        if self.goals is not None:
+            before = self.goals.board
+            if self.goals.printed(host, data) is not before:
+                self._post(GoalsMoved())
+
+    def _record(self, shell: ShellActivity, given: Given) -> None:
+        """In the journal, before anybody is told."""
+        module, step = self.page
+        try:
+            self._journal.respond(module, step, shell.id, Response(given, shell.mark(given).correct))
+        except JournalError as error:
+            self.problem = str(error)
+
+    def _shell_moved(self, shell: Shell) -> None:
+        if shell.over and self.shells.get(shell.host) is shell:
+            del self.shells[shell.host]
+            if not self.shells:
+                self.end()
+        self._post(ShellMoved(shell))
+
+    async def _go(self) -> None:
+        assert self.experiment is not None
+        self._post(SessionMoved())
+        try:
+            async with self._lab.session(self.experiment, self._needs) as (session, environment):
+                self._session, self.environment, self.stage = session, environment, "open"
+                await self._serve(session, environment)
+        except TutorError as error:
+            self.problem = str(error)
+        except asyncio.CancelledError:
+            pass  # the student's wish
+        except Exception as error:  # a defect of ours must not take the page away from the student
+            self.problem = f"the terminal failed unexpectedly ({type(error).__name__}: {error})"
+        finally:
+            for shell in self.shells.values():
+                shell.close()
+            self._session, self.shells, self.stage = None, {}, "none"
+            if self.goals is not None:
+                self.goals.close()
+                self.goals = None
+            self._post(SessionMoved())
+
+    async def _serve(self, session: Session, environment: Environment) -> None:
+        """Until the student ends it or the lab does. Raises TutorError when the lab has ended."""
+        conducted = ConductedSession(session, environment, self._journal.runs)
+        following = asyncio.create_task(self._follow(conducted))
+        ended = asyncio.create_task(self._ended.wait())
+        try:
+            await asyncio.wait([following, ended], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.stage = "ending"
+            ended.cancel()
+            # Also when the app closes: what is in ~ comes out at the end.
+            await asyncio.shield(session.leave())
+            with contextlib.suppress(asyncio.CancelledError):
+                await following
+            self.left = session.home.left
+
+    async def _follow(self, conducted: ConductedSession) -> None:
+        async with conducted:
+            async for event in conducted:
+                if isinstance(event, SessionState):
+                    self.state = event
+                await self._note(conducted, event)
+                if self.goals is not None:
+                    before = self.goals.board
+                    if await self.goals.take(event, conducted) is not before:
+                        self._post(GoalsMoved())
+                self._post(SessionMoved(event))
+        await self._settle(conducted)
+
+    async def _note(self, conducted: ConductedSession, event: Event) -> None:
+        if conducted.growing is None:
+            await self._settle(conducted)
+        elif self._run is None or self._run.growing is not conducted.growing:
+            await self._settle(conducted)
+            self._run = FoundRun(*self.page, conducted.growing, self._post)
+        if conducted.growing is not None and self._run is not None:
+            self._run.take(event)
+
+    async def _settle(self, conducted: ConductedSession) -> None:
+        """What has ended is explained."""
+        if self._run is not None and self._run.live.going_on and self._run.growing in conducted.ended:
+            await self._run.end()

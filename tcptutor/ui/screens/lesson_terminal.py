@@ -1,0 +1,167 @@
+"""The terminal of a page: when it may be opened, and what of the session is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.content import Content
+
+from tcptutor import units
+from tcptutor.course.activities.shell import ShownCommand
+from tcptutor.lab.protocol import SessionState
+from tcptutor.spec import Experiment
+from tcptutor.ui.bench import Bench
+from tcptutor.ui.live import Live
+from tcptutor.ui.messages import SessionMoved
+from tcptutor.ui.shell import Shell
+from tcptutor.ui.study import Study
+from tcptutor.ui.widgets.terminal.column import TerminalColumn
+from tcptutor.ui.widgets.terminal.pane import TerminalPane
+
+_FIRST = (24, 80)
+"""Lines and columns of a shell whose place is not known yet."""
+
+
+class TerminalSide:
+    """Between the bench's session and the column, for one page. `say` tells the student something in one line."""
+
+    def __init__(self, study: Study, bench: Bench, say: Callable[[str], object]) -> None:
+        self.study, self.bench, self._say = study, bench, say
+        self.widget = TerminalColumn()
+        self._host = ""
+        self._live: Live | None = None
+        self._drawn: Experiment | None = None
+        self._command: ShownCommand | None = None
+        """To be typed as soon as its host's shell is there."""
+
+    @property
+    def pane(self) -> TerminalPane:
+        return self.widget.pane
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this page's terminal is there."""
+        return self.bench.session.is_of(self.study.module.id, self.study.step.id)
+
+    def open(self) -> bool:
+        """The student asks for a terminal; whether one is there or on its way."""
+        if self.is_open:
+            return True
+        shell = self.study.step.shell
+        experiment = shell.experiment if shell is not None else next(iter(self.study.step.experiments), None)
+        if self.bench.busy:
+            self._say("A run goes on: s stops it, then t opens a terminal.")
+        elif obstacle := self.bench.obstacle:
+            self._say(obstacle)
+        elif experiment is None:
+            self._say("This page has no network: t opens a terminal on pages that run something.")
+        else:
+            self.bench.open_session(self.study.module.id, self.study.step.id, experiment, shell)
+            self._host = ""
+        return self.is_open
+
+    def turn_host(self, by: int) -> None:
+        """The shell of the next host, or of the one before."""
+        hosts = self.bench.session.hosts
+        if hosts:
+            at = hosts.index(self._host) if self._host in hosts else 0
+            self.show_host(hosts[(at + by) % len(hosts)])
+
+    def type(self, command: ShownCommand) -> None:
+        """Type it into the shell of its host, which is opened if it is not; it runs when the student says so."""
+        self._command = command
+        self.show_host(command.host)
+        self._type_command()
+
+    def _type_command(self) -> None:
+        command, shells = self._command, self.bench.session.shells
+        if command is not None and (shell := shells.get(command.host)) is not None and shell.spoke:
+            self._command = None
+            shell.write(command.run.encode())
+
+    def show_host(self, host: str) -> None:
+        """The shell on that host, opened if it is not."""
+        self._host = host
+        self.show(wanted=True)
+
+    def show(self, wanted: bool = False) -> None:
+        """What the session is now. A shell is opened where one is `wanted`, and as the first one."""
+        session = self.bench.session
+        if not self.is_open or not self.widget.is_attached:
+            return
+        size = self.pane.content_size
+        lines, columns = (size.height, size.width) if size.height > 1 and size.width > 1 else _FIRST
+        if not self._host and session.hosts:
+            self._host = session.hosts[0]
+        shell = session.shells.get(self._host)
+        if shell is None and (wanted or self._command is not None or not session.shells):
+            shell = session.shell(self._host, lines, columns)
+        text = (
+            "the terminal ends ..." if session.stage == "ending" else "the lab is starting for a terminal ..."
+        )
+        self.pane.show(shell, "" if shell else text)
+        self._show_chart()
+        self.widget.goals.show(session.board)
+        self.show_tabs()
+
+    def show_tabs(self) -> None:
+        session, live = self.bench.session, self._live
+        rate = f"▶ {units.rate(live.rates[-1][1])}" if live and live.going_on and live.rates else ""
+        self.widget.tabs.show(session.hosts, self._host, tuple(session.shells), rate)
+
+    def _show_chart(self) -> None:
+        """The latest run; before the first the network, as the kernel holds it now."""
+        session, chart = self.bench.session, self.widget.chart
+        if session.live is not None:
+            if session.live is not self._live:
+                self._live = session.live
+                chart.show(session.live, None)
+            return
+        self._live = None
+        experiment = session.state.experiment if session.state else session.experiment
+        if experiment is not None and experiment != self._drawn:
+            self._drawn = experiment
+            chart.idle(experiment, "What you send is drawn here, with what is expected of the path.")
+
+    # What the session tells
+
+    def session_moved(self, message: SessionMoved) -> None:
+        if message.event is None or isinstance(message.event, SessionState):
+            self.show()
+
+    def goals_moved(self) -> None:
+        self.widget.goals.show(self.bench.session.board)
+
+    def shell_moved(self, shell: Shell) -> None:
+        self._type_command()
+        if shell.over:
+            if shell.host == self._host:
+                self._host = next(iter(self.bench.session.shells), "")
+            self.show()
+        elif shell is self.pane.shell:
+            self.pane.moved()
+
+    def run_moved(self, live: Live) -> None:
+        if live is self.bench.session.live and self.is_open:
+            if live is self._live:
+                self.widget.chart.moved()
+            else:
+                self._show_chart()
+            self.show_tabs()
+
+    def run_ended(self, live: Live) -> None:
+        if live is self.bench.session.live and self.is_open:
+            self._live = live
+            self.widget.chart.show(live, None)
+            self.show_tabs()
+
+    @property
+    def line(self) -> Content:
+        """It in a line, where there is no room beside the page."""
+        live = self._live
+        stands = "a terminal is open"
+        if live is not None and live.going_on and live.rates:
+            stands = f"▶ {units.rate(live.rates[-1][1])}"
+        elif live is not None and live.report is not None:
+            stands = f"measured {units.rate(live.report.throughput_bps)}"
+        return Content.assemble(("F6: terminal   ", "$text-muted"), (stands, "bold"))

@@ -1,0 +1,274 @@
+"""What if: which one thing is to be another, to what, and from when on."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, NamedTuple
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Label, OptionList, Static
+from textual.widgets.option_list import Option
+
+from tcptutor import units
+from tcptutor.changed import DURING, LINK, changed, offers, present
+from tcptutor.errors import ParameterError, TutorError
+from tcptutor.run import Run
+from tcptutor.spec import Experiment
+from tcptutor.spec.parameters import PARAMETERS, sysctl_name
+from tcptutor.ui.keys import FooterKey
+from tcptutor.ui.widgets.bars import KeyBar
+
+Field = Literal["thing", "value", "since"]
+_FIELDS: tuple[Field, ...] = ("thing", "value", "since")
+_LABELS: dict[Field, str] = {"thing": "change", "value": "to", "since": "from"}
+_USUAL = ("loss", "rate", "delay", "queue", "window", "algorithm", "streams", "qdisc")
+"""What comes first where nothing is typed yet."""
+_LEFT_OUT = ("changes",)
+_LINK_HELP = "the bottleneck's link, up or down"
+
+
+class Wanted(NamedTuple):
+    """A what-if that can be run."""
+
+    name: str
+    experiment: Experiment
+
+
+class AskWhatIf(ModalScreen[Wanted | None]):
+    """Closed with what is wanted; None where the student goes back."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "back", priority=True, id="whatif.back"),
+        Binding("enter", "take", "take", priority=True, id="whatif.take"),
+        Binding("up", "move(-1)", show=False, priority=True, id="whatif.up"),
+        Binding("down", "move(1)", show=False, priority=True, id="whatif.down"),
+        Binding("tab", "next(1)", show=False, priority=True, id="whatif.next"),
+        Binding("shift+tab", "next(-1)", show=False, priority=True, id="whatif.before"),
+    ]
+
+    def __init__(self, run: Run, at: float | None, notes: str) -> None:
+        """at: where the cursor stands, s: what can change then is offered first. notes: what is to be known of it."""
+        super().__init__()
+        self._run, self._at, self._notes = run, at, notes
+        self._entries: dict[Field, Input] = {}
+        self._field: Field = "thing"
+        self._problem = ""
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="what-if") as box:
+            box.border_title = "What if"
+            for field in _FIELDS:
+                entry = Input(select_on_focus=False, compact=True, id=f"what-if-{field}")
+                entry.cursor_blink = False
+                self._entries[field] = entry
+                with Horizontal(classes="entry"):
+                    yield Label(f"{_LABELS[field]:7}", classes="label")
+                    yield entry
+            yield OptionList(id="what-if-offers", compact=True, markup=False)
+            yield Static(id="what-if-line", markup=False)
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        self.query_one(OptionList).can_focus = False
+        self._entries["thing"].placeholder = "type to find it: loss, rate, algorithm, tcp_sack ..."
+        if self._at is not None:
+            self._entries["since"].value = f"{self._at:.6g} s"
+        self._to("thing")
+
+    # The fields
+
+    @property
+    def _thing(self) -> str:
+        """What is to change: as it was typed, else what the bar is on."""
+        return self._entries["thing"].value.strip()
+
+    def _since(self) -> float | None:
+        """When it is to change; None for from the start. Raises TutorError."""
+        text = self._entries["since"].value.strip()
+        if not text or self._thing not in DURING:
+            return None
+        return units.parse(text, "time", "s")
+
+    def _to(self, field: Field) -> None:
+        self._field = field
+        self._entries[field].focus()
+        self._show()
+
+    def _show(self) -> None:
+        """The offers of the field at hand, and what is to be said."""
+        value, since = self._entries["value"], self._entries["since"]
+        since.disabled = bool(self._thing) and self._field != "thing" and self._thing not in DURING
+        since.placeholder = "the start" if not since.disabled else "the start: it holds for the whole run"
+        if self._field != "thing":
+            now = present(self._run.experiment, self._thing, self._instant())
+            value.placeholder = f"now {now}"
+        if self._thing == LINK:
+            since.placeholder = "say when, like 12 s"
+        offered = self.query_one(OptionList)
+        offered.clear_options()
+        offered.add_options([Option(text, id=each) for each, text in self._offers()])
+        offered.highlighted = 0 if offered.option_count else None
+        self._say()
+        self._keys()
+
+    def _instant(self) -> float | None:
+        try:
+            return self._since()
+        except TutorError:
+            return None
+
+    def _offers(self) -> list[tuple[str, Content]]:
+        if self._field == "value":
+            here = self._run.environment.algorithms
+            found = offers(self._run.experiment, self._thing, self._instant(), *([here] if here else []))
+            return [(text, Content(text)) for text in found]
+        if self._field == "since":
+            return []
+        return [(name, self._row(name)) for name in self._things()]
+
+    def _things(self) -> list[str]:
+        """What may be changed and has what was typed in its name, or in what it is."""
+        typed = self._entries["thing"].value.strip().lower()
+        first = DURING if self._at is not None else _USUAL
+        names = [name for name in dict.fromkeys((*first, *PARAMETERS, LINK)) if name not in _LEFT_OUT]
+        begins = [name for name in names if name.startswith(typed)]
+        has = [name for name in names if typed in name or typed in _help(name).lower()]
+        sysctl = [typed] if typed not in PARAMETERS and sysctl_name(typed) else []
+        return list(dict.fromkeys([*begins, *has, *sysctl]))
+
+    def _row(self, name: str) -> Content:
+        now = present(self._run.experiment, name)
+        return Content.assemble((f"{name:16} ", "bold"), f"{now:16.16} ", (_help(name), "$text-muted"))
+
+    def _say(self, problem: str = "") -> None:
+        self._problem = problem
+        line = self.query_one("#what-if-line", Static)
+        if problem:
+            line.update(Content.styled(problem, "$error"))
+        elif self._field == "thing":
+            line.update(Content.styled(self._notes, "$text-muted"))
+        elif self._thing not in DURING:
+            told = f"{self._thing} holds for the whole run. During it can change: {', '.join(DURING)}."
+            line.update(Content.styled(told, "$text-muted"))
+        else:
+            told = "From an instant on: before it the run stays as it was."
+            line.update(Content.styled(told, "$text-muted"))
+
+    def _keys(self) -> None:
+        last = self._field == "since" or (self._field == "value" and self._entries["since"].disabled)
+        move = [FooterKey((("↑", "up"), ("↓", "down")), "choose")] if self._field != "since" else []
+        self.query_one(KeyBar).show_keys(
+            (
+                FooterKey((("Enter", "enter"),), "runs it" if last else "takes it"),
+                *move,
+                FooterKey((("Tab", "tab"),), "next"),
+                FooterKey((("Esc", "escape"),), "goes back"),
+            )
+        )
+
+    # Keys
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        if event.input is self._entries[self._field]:
+            if self._field == "thing":
+                self._show()
+            else:
+                self._say()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        for field, entry in self._entries.items():
+            if event.widget is entry and field != self._field:
+                self._field = field
+                self._show()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click."""
+        self.query_one(OptionList).highlighted = event.option_index
+        self.action_take(chosen=True)
+
+    def action_move(self, by: int) -> None:
+        offered = self.query_one(OptionList)
+        (offered.action_cursor_down if by > 0 else offered.action_cursor_up)()
+        if self._field == "value" and (chosen := self._chosen):
+            with self.prevent(Input.Changed):
+                self._entries["value"].value = chosen
+                self._entries["value"].cursor_position = len(chosen)
+            self._say()
+
+    @property
+    def _chosen(self) -> str:
+        """What the bar is on."""
+        option = self.query_one(OptionList).highlighted_option
+        return option.id or "" if option else ""
+
+    def action_next(self, by: int) -> None:
+        at = _FIELDS.index(self._field) + by
+        if self._field == "thing" and not self._settle():
+            return
+        if 0 <= at < len(_FIELDS) and not self._entries[_FIELDS[at]].disabled:
+            self._to(_FIELDS[at])
+
+    def action_take(self, chosen: bool = False) -> None:
+        """What stands in the field; from the last one it is run."""
+        if self._field == "thing":
+            if self._settle(chosen):
+                self._to("value")
+            return
+        value = self._entries["value"]
+        if (chosen or not value.value.strip()) and self._field == "value":
+            value.value = self._chosen
+        if not value.value.strip():
+            self._say(f"{self._thing}: say what it is to be")
+        elif self._field == "value" and self._thing in DURING:
+            self._to("since")
+        else:
+            self._finish()
+
+    def _settle(self, chosen: bool = False) -> bool:
+        """Whether it is clear what is to change; its whole name stands there then."""
+        entry = self._entries["thing"]
+        exact = self._thing in PARAMETERS or self._thing == LINK or sysctl_name(self._thing)
+        name = self._thing if exact and not chosen else self._chosen
+        if not name or name in _LEFT_OUT:
+            self._say(
+                f"there is nothing called {self._thing!r} to change"
+                if self._thing
+                else "say what is to change"
+            )
+            return False
+        if entry.value != name:
+            with self.prevent(Input.Changed):
+                entry.value, entry.cursor_position = name, len(name)
+            self._entries["value"].value = ""
+        return True
+
+    def _finish(self) -> None:
+        text = self._entries["value"].value.strip()
+        try:
+            after = changed(self._run.experiment, self._thing, text, self._since())
+        except TutorError as error:
+            known = isinstance(error, ParameterError)
+            self._say(str(error) if known else f"from: {error}")
+            return
+        self.dismiss(Wanted(self._thing, after))
+
+    def action_back(self) -> None:
+        """To the field before; from the first one away."""
+        if self._field == "thing":
+            self.dismiss(None)
+        else:
+            self._to(_FIELDS[_FIELDS.index(self._field) - 1])
+
+
+def _help(name: str) -> str:
+    return (
+        _LINK_HELP
+        if name == LINK
+        else PARAMETERS[name].help
+        if name in PARAMETERS
+        else "a sysctl of the hosts"
+    )

@@ -1,0 +1,224 @@
+"""A page with a terminal: the keys that open it, lead into it and out of it, and end it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events, on
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+
+from tcptutor.ui import keys
+from tcptutor.ui.keys import FooterKey
+from tcptutor.ui.live import Live
+from tcptutor.ui.messages import SessionMoved
+from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.screens.lesson_terminal import TerminalSide
+from tcptutor.ui.shell import Shell
+from tcptutor.ui.widgets.page.shell import ShellBox
+from tcptutor.ui.widgets.terminal.column import HostTabs
+
+_IN_PANE_FOOTER = (
+    ("lesson.pane", "page"),
+    ("lesson.host-before lesson.host-after", "host"),
+    ("lesson.type-command", "types the next command"),
+)
+_OPEN_FOOTER = (("lesson.pane", "terminal"), ("lesson.end-terminal", "ends it"))
+_NOT_WITH_IT = ("lesson.terminal", "lesson.run", "lesson.repeat")
+
+_IN_PANE = ("switch_pane", "turn_host", "type_command")
+"""What works while keys are the shell's."""
+
+OPEN, CHART, SHELL = "-terminal", "-terminal-chart", "-terminal-shell"
+"""Classes of the screen: that the terminal is beside the page, and what of it is shown."""
+
+
+def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
+    return Binding(keys, action, word, priority=True, id=id, tooltip=tooltip)
+
+
+def with_terminal(footer: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The entries of a page's footer while its terminal is open: the way into it first, which is always shown."""
+    return *_OPEN_FOOTER, *(each for each in footer if each[0] not in _NOT_WITH_IT)
+
+
+class ScreenWithTerminal(TutorScreen):
+    """Subclasses make `terminal`, and call `lay_out_terminal` when the layout changes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        _key("t", "terminal", "terminal", "lesson.terminal", "a shell on the page's network"),
+        _key("f6", "switch_pane", "terminal", "lesson.pane", "from the page to its terminal, and back"),
+        _key("f7", "turn_host(-1)", "host before", "lesson.host-before", "the shell of the host before"),
+        _key("f8", "turn_host(1)", "next host", "lesson.host-after", "the shell of the next host"),
+        _key(
+            "f9",
+            "type_command",
+            "type command",
+            "lesson.type-command",
+            "type the page's next command into the shell of its host; Enter there runs it",
+        ),
+        _key("y", "copy_command", "copy command", "lesson.copy-command", "copy the page's next command"),
+        _key(
+            "T", "end_terminal", "end terminal", "lesson.end-terminal", "end the terminal; its runs are kept"
+        ),
+    ]
+
+    terminal: TerminalSide | None = None
+    """None until the screen has anything."""
+
+    @property
+    def in_pane(self) -> bool:
+        """Whether keys are the shell's."""
+        return self.terminal is not None and self.focused is self.terminal.pane
+
+    @property
+    def terminal_open(self) -> bool:
+        """Whether this page's terminal is there."""
+        return self.terminal is not None and self.terminal.is_open
+
+    def check_terminal(self, action: str) -> bool | None:
+        """Whether a key that has to do with the terminal works now; None for other keys."""
+        commands = self.shell_box is not None and self.shell_box.command is not None
+        if self.in_pane:
+            return action in _IN_PANE and (commands or action != "type_command")
+        works = {
+            "type_command": commands,
+            "copy_command": commands,
+            "terminal": self.terminal is not None,
+            "switch_pane": self.terminal_open,
+            "turn_host": False,
+            "end_terminal": self.tutor.bench.session.stage in ("starting", "open"),
+        }
+        return works.get(action)
+
+    def pane_keys(self) -> tuple[FooterKey, ...]:
+        """What the footer offers while keys are the shell's."""
+        return keys.line(self, _IN_PANE_FOOTER)
+
+    async def action_terminal(self) -> None:
+        if self.terminal is not None and self.terminal.open():
+            if not self.terminal.widget.is_attached:
+                await self.query_one("#body", Container).mount(self.terminal.widget)
+            self.lay_out()
+            self.terminal.show()
+            self._enter_pane()
+
+    @property
+    def shell_box(self) -> ShellBox | None:
+        """The page's goals and commands; None for a page without any."""
+        return next(iter(self.query(ShellBox)), None)
+
+    async def action_type_command(self) -> None:
+        box = self.shell_box
+        if box is None or box.command is None:
+            return
+        await self.action_terminal()
+        if self.terminal is not None and self.terminal_open:
+            self.terminal.type(box.command)
+            box.next_command()
+
+    def action_copy_command(self) -> None:
+        box = self.shell_box
+        if box is not None and box.command is not None:
+            self.app.copy_to_clipboard(box.command.run)
+            self.notify(f"copied: {box.command.run}", markup=False)
+
+    def action_switch_pane(self) -> None:
+        if self.in_pane:
+            self.to_page()
+        else:
+            self._enter_pane()
+
+    def action_turn_host(self, by: int) -> None:
+        if self.terminal is not None:
+            self.terminal.turn_host(by)
+
+    def action_end_terminal(self) -> None:
+        self.tutor.bench.session.end()
+
+    def _enter_pane(self) -> None:
+        assert self.terminal is not None
+        # Before the focus goes there: what is not shown cannot have it.
+        self.lay_out(pane=True)
+        self.set_focus(self.terminal.pane, scroll_visible=False)
+        self.lay_out()
+
+    def lay_out_terminal(self, pane: bool, alone: bool) -> None:
+        """Of an open terminal: chart and shell where there is room for both, else what is used.
+
+        `alone`: it has all columns.
+        """
+        wide = self.has_class("-wide")
+        both = wide and self.has_class("-tall")
+        shell = pane or both or (wide and not alone)
+        self.update_classes({OPEN: self.terminal_open, CHART: both or not shell, SHELL: shell})
+
+    async def restore_terminal(self) -> None:
+        """It was open when the page was left: it is there again."""
+        if self.terminal_open and self.terminal is not None:
+            await self.query_one("#body", Container).mount(self.terminal.widget)
+            self.lay_out()
+            self.terminal.show()
+
+    def lay_out(self, pane: bool | None = None) -> None:
+        """Who is on the screen. `pane`: as if keys were the shell's."""
+        raise NotImplementedError
+
+    def to_page(self) -> None:
+        """Keys are the page's."""
+        raise NotImplementedError
+
+    # What is told
+
+    @on(HostTabs.HostChosen)
+    def _host_chosen(self, message: HostTabs.HostChosen) -> None:
+        if self.terminal is not None:
+            self.terminal.show_host(message.host)
+            self._enter_pane()
+
+    def on_descendant_blur(self, event: events.DescendantBlur) -> None:
+        if self.terminal is not None and event.widget is self.terminal.pane:
+            self.lay_out()
+
+    def session_moved(self, message: SessionMoved) -> None:
+        """The lab in the student's hands began, ended, or has told something."""
+        self.show_lab()
+        terminal, session = self.terminal, self.tutor.bench.session
+        if terminal is None:
+            return
+        terminal.session_moved(message)
+        if message.event is None:
+            if not terminal.is_open and terminal.widget.is_attached:
+                self._terminal_ended(terminal)
+            if session.problem and session.page == (terminal.study.module.id, terminal.study.step.id):
+                self.notify(session.problem, severity="error", timeout=15)
+            self.refresh_bindings()
+            self.call_after_refresh(self.show_keys)
+
+    def _terminal_ended(self, terminal: TerminalSide) -> None:
+        if left := self.tutor.bench.session.left:
+            self.notify(f"not kept of ~: {', '.join(left)}", severity="warning", timeout=15)
+        if self.in_pane:
+            self.to_page()
+        terminal.widget.remove()
+        self.terminal = self.make_terminal()
+        self.lay_out()
+
+    def make_terminal(self) -> TerminalSide:
+        """One for a session that has not begun."""
+        raise NotImplementedError
+
+    def shell_moved(self, shell: Shell) -> None:
+        """A shell shows something else, or has ended."""
+        if self.terminal is not None:
+            self.terminal.shell_moved(shell)
+
+    def run_moved(self, live: Live) -> None:
+        super().run_moved(live)
+        if self.terminal is not None:
+            self.terminal.run_moved(live)
+
+    def run_ended(self, live: Live) -> None:
+        super().run_ended(live)
+        if self.terminal is not None:
+            self.terminal.run_ended(live)

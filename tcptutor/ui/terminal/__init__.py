@@ -1,0 +1,1 @@
+"""A terminal's inside, without any widget: bytes to cells, keys to bytes."""

@@ -1,0 +1,279 @@
+"""The cells of a terminal's screen, and how text, erasing and moving change them: pyte's, as xterm does it.
+
+Otherwise than in pyte are characters of two cells at edges and under others, the colour of what is erased, lines that
+nothing was written to, and the cursor beside a scrolling region.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import deque
+from functools import lru_cache
+
+import pyte
+from pyte import modes
+from pyte.screens import Char, Margins, StaticDefaultDict
+from wcwidth import wcwidth
+
+HISTORY = 1000
+"""Lines that scrolled off the top and are kept."""
+
+_MOST_MARKS = 4
+"""Characters that are combined with one before them."""
+
+_NO_CHARACTERS = ("Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn")
+"""Categories of Unicode that are drawn as nothing: some of them would turn a real terminal's text around."""
+
+Row = StaticDefaultDict[int, Char]
+"""Cells by column; of those that are not there nothing was written."""
+
+BLANK = Char(" ")
+
+
+@lru_cache(maxsize=4096)
+def _cells(character: str) -> int:
+    """0 for one that goes onto the one before it; less for one that is not drawn."""
+    if unicodedata.category(character) in _NO_CHARACTERS:
+        return -1
+    return wcwidth(character)
+
+
+@lru_cache(maxsize=8192)
+def _drawn(look: Char, character: str) -> Char:
+    return look._replace(data=character)
+
+
+class CellGrid(pyte.Screen):
+    """What is on the screen, and what scrolled off it."""
+
+    def __init__(self, columns: int, lines: int) -> None:
+        self.history: deque[Row] = deque(maxlen=HISTORY)
+        """Lines that scrolled off, the oldest first."""
+        self.scrolled = 0
+        """How many have scrolled off since the beginning."""
+        self._last = ""
+        super().__init__(columns, lines)
+
+    @property
+    def alternate(self) -> bool:
+        """Whether a program has the screen for itself, such as `less`: what scrolls off there is gone."""
+        return False
+
+    # Text
+
+    def draw(self, data: str) -> None:
+        """Text without control characters, from the cursor on."""
+        charset = self.g1_charset if self.charset else self.g0_charset
+        data = data.translate(charset)
+        cursor, look, width = self.cursor, self.cursor.attrs, self.columns
+        insert, wraps = modes.IRM in self.mode, modes.DECAWM in self.mode
+        self.dirty.add(cursor.y)
+        row = self.buffer[cursor.y]
+        for character in data:
+            cells = 1 if " " <= character <= "~" else _cells(character)
+            if cells <= 0:
+                if cells == 0:
+                    self._combine(character)
+                continue
+            if cursor.x + cells > width:
+                if wraps:
+                    cursor.x = 0
+                    self.index()
+                    self.dirty.add(cursor.y)
+                    row = self.buffer[cursor.y]
+                else:
+                    cursor.x = max(0, width - cells)
+            if insert:
+                self.insert_characters(cells)
+            x = cursor.x
+            if x in row and row[x].data == "" and x:
+                self._part(row, x - 1)
+            if cells == 2:
+                if x + 1 < width and row[x + 1].data != "":
+                    self._part_right(row, x + 1)
+                row[x] = _drawn(look, character)
+                row[x + 1] = _drawn(look, "")
+            else:
+                self._part_right(row, x)
+                row[x] = _drawn(look, character)
+            cursor.x = x + cells if wraps else min(x + cells, width - 1)
+            self._last = character
+
+    def _part(self, row: Row, x: int) -> None:
+        """Of a character of two cells the right one goes: the left one is blank then."""
+        if row[x].data and row[x + 1].data == "":
+            row[x] = row[x]._replace(data=" ")
+
+    def _part_right(self, row: Row, x: int) -> None:
+        """The cell goes: if it was the left one of two, the right one is blank then."""
+        right = row.get(x + 1)
+        if right is not None and right.data == "" and row[x].data != "":
+            row[x + 1] = right._replace(data=" ")
+
+    def _combine(self, character: str) -> None:
+        x = self.cursor.x - 1
+        row = self.buffer[self.cursor.y]
+        if x > 0 and row[x].data == "":
+            x -= 1
+        if x >= 0 and 0 < len(row[x].data) <= _MOST_MARKS:
+            row[x] = row[x]._replace(data=row[x].data + character)
+
+    def index(self) -> None:
+        """One line down, scrolling at the bottom of the region."""
+        top, bottom = self._region
+        if self.cursor.y == bottom:
+            self._scroll_up(top, bottom)
+        elif self.cursor.y < self.lines - 1:
+            self.cursor.y += 1
+
+    def reverse_index(self) -> None:
+        """One line up, scrolling at the top of the region."""
+        top, bottom = self._region
+        if self.cursor.y == top:
+            self._scroll_down(top, bottom)
+        elif self.cursor.y > 0:
+            self.cursor.y -= 1
+
+    @property
+    def _region(self) -> Margins:
+        return self.margins or Margins(0, self.lines - 1)
+
+    def _scroll_up(self, top: int, bottom: int, keep: bool = True) -> None:
+        buffer = self.buffer
+        if keep and top == 0 and not self.alternate:
+            self.history.append(buffer[0])
+            self.scrolled += 1
+        for y in range(top, bottom):
+            buffer[y] = buffer[y + 1]
+        buffer[bottom] = self._empty()
+        self.dirty.update(range(top, bottom + 1))
+
+    def _scroll_down(self, top: int, bottom: int) -> None:
+        buffer = self.buffer
+        for y in range(bottom, top, -1):
+            buffer[y] = buffer[y - 1]
+        buffer[top] = self._empty()
+        self.dirty.update(range(top, bottom + 1))
+
+    def _empty(self) -> Row:
+        """A new line, in the background colour of now."""
+        row = Row(BLANK)
+        if self.cursor.attrs.bg != "default":
+            row.update(dict.fromkeys(range(self.columns), self._erased))
+        return row
+
+    @property
+    def default_char(self) -> Char:
+        """Of what nothing was written to."""
+        return BLANK
+
+    @property
+    def _erased(self) -> Char:
+        """What erasing leaves: a blank in the background colour of now, and nothing else of its look."""
+        return BLANK._replace(bg=self.cursor.attrs.bg)
+
+    # Erasing, inserting, deleting
+
+    def erase_in_line(self, how: int = 0, private: bool = False) -> None:  # noqa: ARG002  # as pyte has it
+        """0 from the cursor on, 1 up to it, 2 all."""
+        at = min(self.cursor.x, self.columns - 1)
+        cells = {0: range(at, self.columns), 1: range(at + 1), 2: range(self.columns)}.get(how, range(0))
+        self._erase(self.cursor.y, cells)
+
+    def erase_characters(self, count: int | None = None) -> None:
+        at = min(self.cursor.x, self.columns - 1)
+        self._erase(self.cursor.y, range(at, min(at + (count or 1), self.columns)))
+
+    def _erase(self, y: int, cells: range) -> None:
+        if not cells:
+            return
+        row, erased = self.buffer[y], self._erased
+        if cells[0] and row[cells[0]].data == "":
+            self._part(row, cells[0] - 1)
+        self._part_right(row, cells[-1])
+        if erased == BLANK and len(cells) == self.columns:
+            row.clear()
+        else:
+            row.update(dict.fromkeys(cells, erased))
+        self.dirty.add(y)
+
+    def erase_in_display(self, how: int = 0, *_: object, **__: object) -> None:
+        """0 from the cursor on, 1 up to it, 2 all, 3 what scrolled off."""
+        if how == 3:
+            self.history.clear()
+            return
+        lines = {0: range(self.cursor.y + 1, self.lines), 1: range(self.cursor.y), 2: range(self.lines)}
+        for y in lines.get(how, range(0)):
+            self._erase(y, range(self.columns))
+        if how < 2:
+            self.erase_in_line(how)
+
+    def insert_lines(self, count: int | None = None) -> None:
+        top, bottom = self._region
+        if top <= self.cursor.y <= bottom:
+            for _ in range(min(count or 1, bottom - self.cursor.y + 1)):
+                self._scroll_down(self.cursor.y, bottom)
+            self.carriage_return()
+
+    def delete_lines(self, count: int | None = None) -> None:
+        top, bottom = self._region
+        if top <= self.cursor.y <= bottom:
+            for _ in range(min(count or 1, bottom - self.cursor.y + 1)):
+                self._scroll_up(self.cursor.y, bottom, keep=False)
+            self.carriage_return()
+
+    def insert_characters(self, count: int | None = None) -> None:
+        self._shift(count or 1, insert=True)
+
+    def delete_characters(self, count: int | None = None) -> None:
+        self._shift(count or 1, insert=False)
+
+    def _shift(self, count: int, insert: bool) -> None:
+        """What stands from the cursor on moves away from it, or to it."""
+        row, at = self.buffer[self.cursor.y], min(self.cursor.x, self.columns - 1)
+        cells = [row[x] for x in range(at, self.columns)]
+        if cells[0].data == "" and at:
+            self._part(row, at - 1)
+            cells[0] = cells[0]._replace(data=" ")
+        count = min(count, len(cells))
+        blanks = [self._erased] * count
+        if insert:
+            cells = (blanks + cells)[: len(cells)]
+        else:
+            if count < len(cells) and cells[count].data == "":
+                cells[count] = cells[count]._replace(data=" ")
+            cells = cells[count:] + blanks
+        row.update(zip(range(at, self.columns), cells, strict=True))
+        self._part_right(row, self.columns - 1)
+        self.dirty.add(self.cursor.y)
+
+    # The cursor
+
+    def cursor_up(self, count: int | None = None) -> None:
+        top = self._region.top if self.cursor.y >= self._region.top else 0
+        self.cursor.y = max(self.cursor.y - (count or 1), top)
+        self.ensure_hbounds()
+
+    def cursor_down(self, count: int | None = None) -> None:
+        bottom = self._region.bottom if self.cursor.y <= self._region.bottom else self.lines - 1
+        self.cursor.y = min(self.cursor.y + (count or 1), bottom)
+        self.ensure_hbounds()
+
+    def cursor_to_line(self, line: int | None = None) -> None:
+        self.cursor_position(line, min(self.cursor.x, self.columns - 1) + 1)
+
+    def cursor_position(self, line: int | None = None, column: int | None = None) -> None:
+        top, bottom = self._region if modes.DECOM in self.mode else (0, self.lines - 1)
+        self.cursor.y = min(top + (line or 1) - 1, bottom)
+        self.cursor.x = min((column or 1) - 1, self.columns - 1)
+
+    def tab(self) -> None:
+        self._tab(1)
+
+    def _tab(self, count: int) -> None:
+        """So many tab stops on; back for a negative number."""
+        stops = sorted(self.tabstops)
+        x = self.cursor.x
+        after = [stop for stop in stops if stop > x] + [self.columns - 1] * count
+        before = [stop for stop in reversed(stops) if stop < x] + [0] * -count
+        self.cursor.x = min(after[count - 1] if count > 0 else before[-count - 1], self.columns - 1)

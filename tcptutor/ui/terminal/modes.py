@@ -1,0 +1,150 @@
+"""Modes of a terminal's screen: the alternate one, for `less` and others, the cursor that was saved, and the size."""
+
+from __future__ import annotations
+
+from pyte import modes
+from pyte.screens import Cursor, Margins, Savepoint
+
+from tcptutor.ui.terminal.cells import BLANK, CellGrid, Row
+
+APPLICATION_KEYS, BRACKETED_PASTE = 1 << 5, 2004 << 5
+WHEEL_IS_ARROWS, SGR_MOUSE = 1007 << 5, 1006 << 5
+"""Modes as pyte keeps private ones."""
+
+_ALTERNATE, _CLEARED, _SAVED, _BOTH = 47, 1047, 1048, 1049
+_COLUMNS, _REVERSED = 3, 5
+
+
+class TwoScreens(CellGrid):
+    """Two screens, of which one is shown."""
+
+    def __init__(self, columns: int, lines: int) -> None:
+        self._primary: dict[int, Row] | None = None
+        """The lines of the usual screen, while the alternate one is shown."""
+        self._saved: dict[bool, Savepoint] = {}
+        """The cursor that was saved, of the usual and of the alternate screen."""
+        super().__init__(columns, lines)
+        self.mode.add(WHEEL_IS_ARROWS)
+
+    @property
+    def alternate(self) -> bool:
+        return self._primary is not None
+
+    def save_cursor(self) -> None:
+        """One for each of the two screens, as xterm has it; pyte has a stack."""
+        super().save_cursor()
+        self._saved[self.alternate] = self.savepoints.pop()
+
+    def restore_cursor(self) -> None:
+        found = self._saved.get(self.alternate)
+        if found is not None:
+            self.mode.discard(modes.DECOM)
+            self.savepoints = [found._replace(cursor=_copy(found.cursor))]
+        super().restore_cursor()
+
+    def set_mode(self, *numbers: int, **options: object) -> None:
+        for number in numbers:
+            self._set(number, bool(options.get("private")), True)
+
+    def reset_mode(self, *numbers: int, **options: object) -> None:
+        for number in numbers:
+            self._set(number, bool(options.get("private")), False)
+
+    def _set(self, number: int, private: bool, on: bool) -> None:
+        if private and number in (_ALTERNATE, _CLEARED, _SAVED, _BOTH):
+            self._switch(number, on)
+        elif private and number == _COLUMNS:
+            # 132 columns there are not; the rest of what it does is done.
+            self.erase_in_display(2)
+            self.cursor_position()
+        elif private and number == _REVERSED:
+            (self.mode.add if on else self.mode.discard)(modes.DECSCNM)
+            self.dirty.update(range(self.lines))
+        elif on:
+            super().set_mode(number, private=private)
+        else:
+            super().reset_mode(number, private=private)
+
+    def _switch(self, number: int, on: bool) -> None:
+        """To the alternate screen or back; 1048 is the cursor alone, and 1049 both."""
+        if number in (_SAVED, _BOTH) and on:
+            self.save_cursor()
+        if number != _SAVED and on != self.alternate:
+            if on:
+                self._primary = dict(self.buffer)
+                self.buffer.clear()
+            elif self._primary is not None:
+                kept, self._primary = self._primary, None
+                self.buffer.clear()
+                self.buffer.update(kept)
+            self.dirty.update(range(self.lines))
+        if number in (_SAVED, _BOTH) and not on:
+            self.restore_cursor()
+
+    def reset(self) -> None:
+        """As it was at the beginning; what scrolled off stays."""
+        self._primary = None
+        self._saved.clear()
+        super().reset()
+        self.mode.add(WHEEL_IS_ARROWS)
+
+    def soft_reset(self) -> None:
+        """DECSTR."""
+        self.mode -= {modes.IRM, modes.DECOM, APPLICATION_KEYS}
+        self.mode |= {modes.DECAWM, modes.DECTCEM}
+        self.margins = None
+        self.cursor.attrs, self.cursor.hidden = BLANK, False
+        self.charset = 0
+
+    def resize(self, lines: int | None = None, columns: int | None = None) -> None:
+        """Lines leave at the bottom while those are empty, then at the top, where they are kept."""
+        lines, columns = lines or self.lines, columns or self.columns
+        if (lines, columns) == (self.lines, self.columns):
+            return
+        self.margins = None
+        away = max(0, self.cursor.y - lines + 1)
+        if self._primary is not None:
+            # The shell's cursor is the one that it saved when the program began.
+            saved = self._saved.get(False)
+            moved = max(0, (saved.cursor.y if saved else 0) - lines + 1)
+            self.history.extend(_moved(self._primary, moved, lines))
+            self.scrolled += moved
+            if saved:
+                saved.cursor.y -= moved
+        gone = _moved(self.buffer, away, lines)
+        if not self.alternate:
+            self.history.extend(gone)
+            self.scrolled += away
+        self.cursor.y -= away
+        for row in [*self.buffer.values(), *(self._primary or {}).values()]:
+            for x in [x for x in row if x >= columns]:
+                del row[x]
+        if columns > self.columns:
+            self.tabstops |= set(range(8 * (self.columns // 8 + 1), columns, 8))
+        self.lines, self.columns = lines, columns
+        self.cursor.x = min(self.cursor.x, columns)
+        self.dirty = set(range(lines))
+
+    def set_region(self, top: int | None, bottom: int | None) -> None:
+        first, last = (top or 1) - 1, min(bottom or self.lines, self.lines) - 1
+        if first < last:
+            self.margins = Margins(first, last) if (first, last) != (0, self.lines - 1) else None
+            self.cursor_position()
+
+
+def _copy(cursor: Cursor) -> Cursor:
+    copy = Cursor(cursor.x, cursor.y, cursor.attrs)
+    copy.hidden = cursor.hidden
+    return copy
+
+
+def _moved(rows: dict[int, Row], away: int, lines: int) -> list[Row]:
+    """Take `away` lines off the top and leave `lines`; those that were taken."""
+    gone = [rows.pop(y, Row(BLANK)) for y in range(away)]
+    for y in range(lines):
+        row = rows.pop(y + away, None)
+        if row is not None:
+            rows[y] = row
+    for y in [y for y in rows if y >= lines]:
+        del rows[y]
+    return gone

@@ -1,0 +1,86 @@
+"""Goals on a page whose terminal is open: ticked by what the session tells, explained, and recorded."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from tcptutor.course import load
+from tcptutor.course.activities.shell import ShellActivity, ShownCommand
+from tests.course.conftest import EXAMPLES
+from tests.course.goals.made import netem, state, tbf
+
+from .made import MODULE, STEP, one_page
+from .screen import text, until, until_text
+
+pytestmark = pytest.mark.usefixtures("without_state")
+FIRST = next(shell for step in load(EXAMPLES).modules[2].steps if (shell := step.shell))
+PAGE = ShellActivity(name="", experiment=FIRST.experiment, hosts=("s1", "h1"), goals=FIRST.goals[:2])
+
+
+async def test_the_kernel_ticks_them_and_the_page_is_done(make_app, lab, journal) -> None:
+    app = make_app(MODULE, of=one_page(PAGE))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until_text(pilot, "Reach these, on s1, h1.")
+        await pilot.press("t")
+        await until_text(pilot, "s1:~#")
+        assert "[s1] h1" in text(app), "where the page offers a terminal"
+        hands = lab.hands
+        hands.tell(state())
+        hands.tell(state({"reverse_delay": 0.02}, {"s1-eth1": (netem(delay=0.02),)}))
+        await until_text(pilot, "s1-eth1 delays what comes back")
+        hands.shells["s1"].says("Error: Exclusivity flag on, cannot modify.\r\n")
+        await until_text(pilot, "there is a qdisc in that place already")
+        hands.tell(state({"delay": 0.02}, {"s1-eth2": (netem(delay=0.02),)}))
+        await until_text(pilot, " 1 ✓ ")
+        await until(pilot, lambda: "delays what comes back" not in text(app))
+        hands.tell(state())
+        await until_text(pilot, " 1 ○ ")
+        assert journal.page(MODULE, STEP).activity("shell").right is None
+        both = state(
+            {"delay": 0.02, "rate": 10e6, "queue": 60_000}, {"s1-eth2": (netem(delay=0.02), tbf(10e6))}
+        )
+        hands.tell(both)
+        await until_text(pilot, " 2 ✓ ")
+        assert journal.page(MODULE, STEP).activity("shell").right.given == (0, 1)
+        assert journal.progress(app.course)[MODULE].done == 1
+        await app.bench.close()
+
+
+COMMANDS = (
+    ShownCommand(host="h1", run="ping -c 3 h2"),
+    ShownCommand(host="s1", run="tc qdisc show dev s1-eth2"),
+)
+
+
+async def test_a_key_types_the_commands_of_the_page_and_runs_none(make_app, lab, monkeypatch) -> None:
+    copied: list[str] = []
+    app = make_app(MODULE, of=one_page(msgspec.structs.replace(PAGE, commands=COMMANDS)))
+    monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until_text(pilot, "› h1  ping -c 3 h2")
+        await pilot.press("y")
+        assert copied == ["ping -c 3 h2"]
+        await pilot.press("f9")
+        await until(pilot, lambda: lab.hands is not None and "h1" in lab.hands.shells)
+        await until(pilot, lambda: bytes(lab.hands.shells["h1"].typed) == b"ping -c 3 h2")
+        assert app.screen.in_pane, "keys are the shell's now: Enter runs it"
+        await until_text(pilot, "› s1  tc qdisc show dev s1-eth2")
+        await pilot.press("f9")
+        await until(pilot, lambda: "s1" in lab.hands.shells)
+        await until(pilot, lambda: bytes(lab.hands.shells["s1"].typed) == b"tc qdisc show dev s1-eth2")
+        await until_text(pilot, "› h1  ping -c 3 h2")
+        await app.bench.close()
+
+
+async def test_goals_stand_over_the_shell_where_it_covers_the_page(make_app, lab) -> None:
+    app = make_app(MODULE, of=one_page(PAGE))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("t")
+        await until_text(pilot, "s1:~#")
+        lab.hands.tell(state())
+        await until_text(pilot, "goals 1○ 2○")
+        lab.hands.tell(state({"reverse_delay": 0.02}, {"s1-eth1": (netem(delay=0.02),)}))
+        await until_text(pilot, "s1-eth1 delays what comes back")
+        assert "By hand" not in text(app)
+        await app.bench.close()
