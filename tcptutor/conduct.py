@@ -50,11 +50,12 @@ class LabLike(Protocol):
         ...
 
     def session(
-        self, experiment: Experiment, needs: Experiment | None = None
+        self, experiment: Experiment, needs: Experiment | None = None, trap: str = ""
     ) -> AbstractAsyncContextManager[tuple[Session, Environment]]:
         """The lab set up as `experiment` says, for work by hand, and where it is, while the block lasts.
 
         needs: an experiment that the kernel has to be able to do as well, of what is to be set there by hand.
+        trap: what is wrong with it from the beginning (`lab.traps.TRAPS`); empty for nothing.
         Raises LabUnavailable, LabError or KernelLacks.
         """
         ...

@@ -26,8 +26,11 @@ FIDELITY: dict[str, Tone] = {"valid": "good", "suspect": "doubt", "invalid": "ba
 Row = tuple[str, ...]
 
 
-def report_lines(run: Run, result: Report, file: Path | None, all_flows: bool = False) -> list[str]:
-    """All of it; of many flows the extremes only, unless `all_flows` are asked for."""
+def report_lines(
+    run: Run, result: Report, file: Path | None, all_flows: bool = False, of_path: bool = True
+) -> list[str]:
+    """All of it; of many flows the extremes only, unless `all_flows` are asked for. Without `of_path` only what was
+    measured: not what the path and the hosts were set to, and what is expected of that."""
     experiment, environment, fidelity = run.experiment, run.environment, run.fidelity
     told_below = (result.verdict.sentence, *fidelity.reasons)
     reason = f" ({environment.reason})" if environment.reason else ""
@@ -36,13 +39,13 @@ def report_lines(run: Run, result: Report, file: Path | None, all_flows: bool = 
         toned(f"{experiment.name}: {experiment.title}", "title"),
         *_facts(
             ("NOT RUN", environment.reason) if environment.backend == "replay" else ("ran on", where),
-            ("with", _with(experiment)),
+            *((("with", _with(experiment)),) if of_path else ()),
             ("measured", _measured(result)),
             *_together(result),
         ),
         *_flows(experiment, result.flows, all_flows),
         *_udp(experiment, result.udp, all_flows),
-        *_models(result.compared),
+        *(_models(result.compared) if of_path else ()),
         *_facts(
             ("why", result.verdict.sentence),
             *((("", result.note),) if result.note and result.note not in told_below else ()),

@@ -130,6 +130,8 @@ def warn_if_unsaved(why: str) -> None:
         warn(f"the run is not kept: {why}")
 
 
-def print_report(run: Run, result: Report, file: Path | None, all_flows: bool = False) -> None:
-    """What came out of `run`, for people."""
-    print_lines(report_lines(run, result, file, all_flows))
+def print_report(
+    run: Run, result: Report, file: Path | None, all_flows: bool = False, of_path: bool = True
+) -> None:
+    """What came out of `run`, for people; `of_path` as `report_lines` has it."""
+    print_lines(report_lines(run, result, file, all_flows, of_path))

@@ -68,7 +68,7 @@ def open_shell(
             raise KeyboardInterrupt from None
         # A signal in the session: what was measured is kept.
     finally:
-        _tell(runs)
+        _tell(runs, of_path=opened is None or not opened.keeps_fault)
         if opened is not None:
             opened.goals.close()
             if began.is_set():
@@ -84,6 +84,11 @@ class _OpenedPage:
     def __init__(self, page: ShellPage) -> None:
         self.page, self.record = page, PageRecorder(page)
         self.goals = WatchedGoals(page.module.id, page.step.id, page.shell, self.record)
+
+    @property
+    def keeps_fault(self) -> bool:
+        """Whether something is wrong with the network that the student still has to find."""
+        return bool(self.page.shell.broken) and not self.goals.board.done
 
     @property
     def lines(self) -> list[str]:
@@ -107,12 +112,12 @@ def _page_and_host(words: Sequence[str]) -> tuple[ShellPage | None, str]:
     return shell_page(named[0]) if named else None, "".join(hosts)
 
 
-def _tell(runs: Sequence[GrowingRun]) -> None:
-    """What came of a session's runs, on standard output."""
+def _tell(runs: Sequence[GrowingRun], of_path: bool) -> None:
+    """What came of a session's runs, on standard output; `of_path`: with what the path was."""
     for ended in runs:
         warn_if_unsaved(ended.unsaved)
         if ended.file is not None:
-            print_report(ended.run, report(ended.run), ended.file)
+            print_report(ended.run, report(ended.run), ended.file, of_path=of_path)
 
 
 async def _session(

@@ -60,6 +60,7 @@ class LabSession:
         self.goals: WatchedGoals | None = None
         """Those of the page; None for a page without any."""
         self._needs: Experiment | None = None
+        self._trap = ""
         self._offered: tuple[str, ...] = ()
         self._session: Session | None = None
         self._run: FoundRun | None = None
@@ -98,6 +99,7 @@ class LabSession:
         self.page, self.experiment = (module, step), experiment
         self.goals = WatchedGoals(module, step, shell, self._record) if shell is not None else None
         self._needs, self._offered = (shell.needs, shell.hosts) if shell is not None else (None, ())
+        self._trap = shell.broken if shell is not None else ""
         self.environment = self.state = self._run = None
         self.problem, self.left = "", ()
         self.shells, self._ended = {}, asyncio.Event()
@@ -157,7 +159,8 @@ class LabSession:
         assert self.experiment is not None
         self._post(SessionMoved())
         try:
-            async with self._lab.session(self.experiment, self._needs) as (session, environment):
+            opened = self._lab.session(self.experiment, self._needs, self._trap)
+            async with opened as (session, environment):
                 self._session, self.environment, self.stage = session, environment, "open"
                 await self._serve(session, environment)
         except TutorError as error:

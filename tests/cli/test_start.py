@@ -62,7 +62,7 @@ class StartingLab:
         self.backend = backend
 
     @asynccontextmanager
-    async def session(self, experiment: object) -> AsyncIterator[None]:
+    async def session(self, *_: object) -> AsyncIterator[None]:
         os.kill(os.getpid(), signal.SIGINT)
         await asyncio.sleep(patience.seconds(60))
         yield

@@ -115,12 +115,13 @@ class FakeLab:
 
     @asynccontextmanager
     async def session(
-        self, experiment: Experiment, needs: Experiment | None = None
+        self, experiment: Experiment, needs: Experiment | None = None, trap: str = ""
     ) -> AsyncIterator[tuple[Session, Environment]]:
         if self.no_session:
             raise LabUnavailable(self.no_session)
         if self.session_waits is not None:
             await self.session_waits.wait()
+        self.trap = trap
         hands = self.hands = FakeSession(experiment, places.home())
         await hands.session.begin(carry=True)
         try:

@@ -1,0 +1,29 @@
+"""A page with a broken network: the app opens it broken, and shows nothing of what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from tcptutor.course import load
+from tcptutor.course.goals.telltales import TELLTALES
+
+from .screen import text, until, until_text
+
+pytestmark = pytest.mark.usefixtures("without_state")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_a_terminal_opens_the_network_with_its_fault(make_app, lab, size) -> None:
+    app = make_app("broken-labs", of=load())
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await until_text(pilot, "How to look")
+        await pilot.press("n")
+        await until_text(pilot, "Four times as far")
+        await pilot.press("t")
+        await until_text(pilot, "h1:~#")
+        assert lab.trap == "late-acks"
+        if size[0] < 100:
+            # Beside the page stand the choices of its question, which have to name it.
+            assert TELLTALES["late-acks"].search(text(app)) is None
+        await until(pilot, lambda: lab.hands is not None)
+        await app.bench.close()
