@@ -8,15 +8,20 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tcptutor import places
 from tcptutor.backends import replay
 from tcptutor.course import lint, load
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activity import MarkContext
+from tcptutor.course.claimed import pages
+from tcptutor.course.claims import MeasuredRun
 from tcptutor.course.record import ActivityRecord, PageRecord, Response
+from tcptutor.course.tried import SEEDS, page_trials
 from tcptutor.errors import ContentError, UsageError
 from tcptutor.journal import Journal
 from tcptutor.run import Fidelity, Run
 from tcptutor.run import load as load_run
+from tcptutor.spec import Experiment
 
 from .conftest import Edit
 
@@ -70,6 +75,26 @@ def test_where_par_is_two_neither_change_of_the_solution_is_enough_to_be_the_oth
         assert len(challenge.changed(challenge.values(alone))) == 1
 
 
+def test_the_command_lint_tries_start_and_solution_with_several_seeds() -> None:
+    root = places.lessons()
+    first, second = page_trials(root, pages(root, EIGHT))
+    assert (first.page, first.stated, second.stated) == (EIGHT, "does not reach it", "reaches it")
+    assert (root.parent / first.file).read_text(encoding="utf-8").split("\n")[first.line - 1] == "[explore]"
+    assert len({run.seed for run in second.runs}) == SEEDS
+
+    def find(experiment: Experiment) -> MeasuredRun:
+        return MeasuredRun(recorded(EIGHT, "start" if experiment.flows.streams == 8 else "solution"))
+
+    for trial in (first, second):
+        assert all(judgement.agrees for judgement in trial.judged(find))
+    assert not any(each.agrees for each in second.judged(lambda _: MeasuredRun(recorded(EIGHT, "start"))))
+
+    def failed(_: Experiment) -> MeasuredRun:
+        raise UsageError("the guest ended")
+
+    assert {each.found for each in first.judged(failed)} == {"the guest ended"}
+
+
 def test_a_run_is_marked_by_its_own_knobs() -> None:
     challenge, start, solved = CHALLENGES[FULL], recorded(FULL, "start"), recorded(FULL, "solution")
     assert challenge.given(solved.experiment) == "window = 100 kB; queue = 500 kB"
@@ -87,7 +112,7 @@ def test_a_run_is_marked_by_its_own_knobs() -> None:
 def test_a_run_that_the_lab_doubts_does_not_count() -> None:
     challenge, solved = CHALLENGES[FULL], recorded(FULL, "solution")
     doubted = replace(solved, fidelity=Fidelity(status="suspect", reasons=["the host was busy"]))
-    with pytest.raises(UsageError, match="suspect.*the host was busy.*runs it again"):
+    with pytest.raises(UsageError, match=r"suspect.*the host was busy.*runs it again"):
         challenge.mark(challenge.given(solved.experiment), MarkContext(run=doubted))
 
 
