@@ -50,7 +50,9 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """What it may be, on a page that begins with `start`."""
         if self.choices:
             *most, last = self.values(start)
-            return f"{', '.join(most)} or {last}" if "," not in last else f"{'; '.join(most)}; or {last}"
+            # Several words or numbers in one: what parts two choices has to be another sign.
+            several = any({" ", ","} & set(each) for each in (*most, last))
+            return f"{'; '.join(most)}; or {last}" if several else f"{', '.join(most)} or {last}"
         return f"{self.read(self.low, start)} to {self.read(self.high, start)}"
 
     def values(self, start: Experiment) -> tuple[str, ...]:

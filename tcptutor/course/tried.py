@@ -20,7 +20,7 @@ _HEAD = re.compile(r"\s*\[\s*explore\s*\]\s*(#.*)?")
 
 
 class PageTrial(NamedTuple):
-    """The start or the solution of a challenge, to be judged as a claim is."""
+    """The start, the solution, or a part of the solution of a challenge, to be judged as a claim is."""
 
     module: str
     step: str
@@ -29,8 +29,8 @@ class PageTrial(NamedTuple):
     line: int
     """Where the challenge's table begins, counted from 1."""
     challenge: ExploreActivity
-    solves: bool
-    """Whether it is the solution: what is stated is then that it reaches the targets, else that it does not."""
+    knobs: tuple[str, ...]
+    """Those that are turned as in the solution: none at the start. Only all of them have to reach the targets."""
 
     @property
     def page(self) -> str:
@@ -38,9 +38,14 @@ class PageTrial(NamedTuple):
         return f"{self.module}/{self.step}"
 
     @property
+    def solves(self) -> bool:
+        """Whether it is all of the solution."""
+        return len(self.knobs) == len(self.challenge.solution)
+
+    @property
     def experiment(self) -> Experiment:
         """What it runs, with the first seed."""
-        return self.challenge.solved if self.solves else self.challenge.experiment
+        return self.challenge.with_solution(self.knobs)
 
     @property
     def _tries(self) -> tuple[tuple[Experiment, Experiment], ...]:
@@ -61,7 +66,14 @@ class PageTrial(NamedTuple):
     @property
     def text(self) -> str:
         """What is judged."""
-        return f"{'the solution' if self.solves else 'the start'}: {self.challenge.ask}"
+        what = (
+            "the solution"
+            if self.solves
+            else " and ".join(self.knobs) + " alone"
+            if self.knobs
+            else "the start"
+        )
+        return f"{what}: {self.challenge.ask}"
 
     @property
     def is_measured(self) -> bool:
@@ -114,5 +126,7 @@ def page_trials(root: Path, chosen: Pages) -> Iterator[PageTrial]:
             lines = file.read_text(encoding="utf-8").split("\n")
             line = next((number for number, each in enumerate(lines, 1) if _HEAD.fullmatch(each)), 1)
             where = file.relative_to(root.parent)
-            for solves in (False, True):
-                yield PageTrial(module.id, step.id, where, line, step.explore, solves)
+            knobs = tuple(step.explore.solution)
+            alone = [(knob,) for knob in knobs] if len(knobs) > 1 else []
+            for turned in ((), *alone, knobs):
+                yield PageTrial(module.id, step.id, where, line, step.explore, turned)

@@ -234,10 +234,12 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
     @property
     def solved(self) -> Experiment:
         """The experiment as the solution has it."""
+        return self.with_solution(tuple(self.solution))
+
+    def with_solution(self, names: tuple[str, ...]) -> Experiment:
+        """The experiment with those knobs as the solution has them."""
         knobs = {knob.name: knob for knob in self.knobs}
-        return self.variant(
-            {name: knobs[name].read(value, self.experiment) for name, value in self.solution.items()}
-        )
+        return self.variant({name: knobs[name].read(self.solution[name], self.experiment) for name in names})
 
 
 def count_of(number: int, what: str = "change") -> str:

@@ -18,7 +18,6 @@ from tcptutor.course.goals.lab_view import LabView
 from tcptutor.course.goals.terms import term
 from tcptutor.course.goals.wanted import read_wanted
 from tcptutor.errors import UsageError
-from tcptutor.lab.protocol import Samples, SessionState
 from tcptutor.run import Run
 
 NUMBERS = ("rate", "time", "ratio", "size", "count", "number")
@@ -83,11 +82,8 @@ def read_target(target: Target, hosts: tuple[str, ...]) -> AskedTarget | Problem
 
 def view_of(run: Run) -> LabView:
     """A whole run, as goals look at it."""
-    state = SessionState(run.experiment)
-    seen = LabRun(state, run.experiment)
-    seen.sampled(Samples(run.experiment_s, tuple(run.samples), tuple(run.queue)))
-    seen.end(run)
-    return LabView(state, state, run=seen)
+    seen = LabRun.of(run)
+    return LabView(seen.state, seen.state, run=seen)
 
 
 def judge_run(targets: tuple[AskedTarget, ...], run: Run, start: Run | None) -> Iterator[TargetState]:
