@@ -2,8 +2,9 @@
 
 It runs the experiment of every page of the course in the guest on the virtual clock, thins the samples to what a chart
 shows, and writes assets/recorded/MODULE/PAGE.tcprun; of a sweep assets/recorded/MODULE/PAGE/VALUE-SEED.tcprun for each
-of its runs, the values counted from 1. What the whole run was explained with, or what a sweep measured in each of its
-runs, goes to tests/recorded.json, against which the thinned ones are tested. `python -m tests.recorded MODULE` makes
+of its runs, the values counted from 1; of a challenge assets/recorded/MODULE/PAGE/start.tcprun and solution.tcprun.
+What the whole run was explained with, what a sweep measured in each of its runs, or which targets of a challenge were
+reached, goes to tests/recorded.json, against which the thinned ones are tested. `python -m tests.recorded MODULE` makes
 those of one module, MODULE/PAGE that of one page. A run that `tcptutor lint --run` keeps is taken, not made again.
 """
 
@@ -23,6 +24,7 @@ from msgspec.structs import replace
 from tcptutor.analysis import report
 from tcptutor.backends import replay
 from tcptutor.course import load
+from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.errors import TutorError
 from tcptutor.fleet import place, pool
@@ -64,6 +66,26 @@ def sweeps() -> dict[str, SweepActivity]:
         for step in module.steps
         if step.sweep is not None
     }
+
+
+def challenges() -> dict[str, ExploreActivity]:
+    """Those of pages, by MODULE/STEP."""
+    return {
+        f"{module.id}/{step.id}": step.explore
+        for module in load().modules
+        for step in module.steps
+        if step.explore is not None
+    }
+
+
+def tries(challenge: ExploreActivity) -> dict[str, Experiment]:
+    """What is recorded of a challenge, by the names of the files."""
+    return {"start": challenge.experiment, "solution": challenge.solved}
+
+
+def reached(challenge: ExploreActivity, run: Run, start: Run | None) -> list[bool]:
+    """Which of its targets `run` reaches."""
+    return [state.reached for state in challenge.judge(run, start)]
 
 
 def cells(sweep: SweepActivity) -> dict[str, tuple[int, Experiment]]:
@@ -110,6 +132,13 @@ def cell(sweep: SweepActivity, at: int, run: Run) -> Run:
     return thinned(run)
 
 
+def tried(challenge: ExploreActivity, run: Run, start: Run | None) -> Run:
+    """`run`, which is one of a challenge, as thin as it may be and reach the same."""
+    whole = reached(challenge, run, start)
+    thin = (thinned(run, hz) for hz in CELL_HZ)
+    return next((each for each in thin if reached(challenge, each, start) == whole), None) or thinned(run)
+
+
 def is_near(figure: float | None, whole: float | None) -> bool:
     """Whether thinning has left what was measured as it was."""
     if figure is None or whole is None:
@@ -142,8 +171,16 @@ async def whole_runs(wanted: dict[str, Experiment]) -> AsyncGenerator[tuple[str,
 class Recorder:
     """Writes what is recorded; owns what is expected of it."""
 
-    def __init__(self, pages: dict[str, Experiment], swept: dict[str, SweepActivity]) -> None:
+    def __init__(
+        self,
+        pages: dict[str, Experiment],
+        swept: dict[str, SweepActivity],
+        posed: dict[str, ExploreActivity],
+    ) -> None:
         self._swept = swept
+        self._posed = {
+            f"{page}/{key}": (page, key, each) for page, each in posed.items() for key in tries(each)
+        }
         self.wanted = dict(pages)
         self._of: dict[str, tuple[str, int, int]] = {}
         """The page of a sweep's run, its place among the runs, and the index of its value, by its file's name."""
@@ -151,9 +188,11 @@ class Recorder:
             for place_, (key, (at, experiment)) in enumerate(cells(sweep).items()):
                 self.wanted[f"{page}/{key}"] = experiment
                 self._of[f"{page}/{key}"] = (page, place_, at)
+        for page, each in posed.items():
+            self.wanted |= {f"{page}/{key}": experiment for key, experiment in tries(each).items()}
         told = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
         self.expected: dict[str, Any] = {
-            name: each for name, each in told.items() if name in {*pages, *swept}
+            name: each for name, each in told.items() if name in {*pages, *swept, *posed}
         }
 
     async def record(self, chosen: dict[str, Experiment]) -> None:
@@ -163,13 +202,19 @@ class Recorder:
                 self._write(name, run, chosen[name])
 
     def _write(self, name: str, run: Run, experiment: Experiment) -> None:
-        swept = self._of.get(name)
+        swept, posed = self._of.get(name), self._posed.get(name)
         if run.fidelity.status == "invalid" or (run.fidelity.status != "valid" and swept is None):
             raise TutorError(f"{name}: the run is {run.fidelity.status}: {'; '.join(run.fidelity.reasons)}")
         # Why the guest was taken is no matter for who plays it; the same run may be kept under another title.
         run.experiment, run.environment = experiment, replace(run.environment, reason="")
-        if swept is None:
-            told: object = explanation(run)
+        told: object
+        if posed is not None:
+            page, key, challenge = posed
+            start = RunCache().get(challenge.experiment) if challenge.compares else None
+            small, told = tried(challenge, run, start), reached(challenge, run, start)
+            self.expected[page] = {**self.expected.get(page, {}), key: told}
+        elif swept is None:
+            told = explanation(run)
             self.expected[name] = told
             small = thinned(run)
         else:
@@ -199,7 +244,7 @@ class Recorder:
 
 
 def main() -> None:
-    recorder, targets = Recorder(uses(), sweeps()), sys.argv[1:]
+    recorder, targets = Recorder(uses(), sweeps(), challenges()), sys.argv[1:]
     chosen = {
         name: each
         for name, each in recorder.wanted.items()

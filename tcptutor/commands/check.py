@@ -1,10 +1,11 @@
-"""`tcptutor check`: how the goals of a page stand, as the page says it."""
+"""`tcptutor check`: how the goals of a page stand, or its challenge, as the page says it."""
 
 from __future__ import annotations
 
 import msgspec
 
-from tcptutor.commands.goals import ShellPage, board_lines, shell_page
+from tcptutor.commands.challenge import check_challenge
+from tcptutor.commands.goals import ShellPage, board_lines, page_of, shell_page
 from tcptutor.commands.output import print_json, print_lines
 from tcptutor.course.goals.board import GoalBoard, GoalState
 from tcptutor.errors import UsageError
@@ -13,7 +14,14 @@ from tcptutor.journal.goals import OpenPage, open_pages
 
 
 def check_goals(name: str | None, as_json: bool) -> int:
-    """The exit code: 0 when all goals of the page are reached. Raises UsageError for a page that has none."""
+    """The exit code: 0 when all goals of the page, or its challenge, are reached.
+
+    Raises UsageError for a page that has neither.
+    """
+    if name is not None:
+        module, step = page_of(name)
+        if step.explore is not None:
+            return check_challenge(module, step, step.explore, as_json)
     going_on = list(open_pages())
     if name is None:
         if not going_on:

@@ -9,14 +9,14 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
-from tcptutor import spec
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.columns import table
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_lines, remark, toned, width
 from tcptutor.commands.words import count, duration
 from tcptutor.course.claimed import PageClaim
-from tcptutor.course.claims import Judgement, MeasuredRun, is_measured, judge
+from tcptutor.course.claims import Judgement, MeasuredRun
+from tcptutor.course.tried import PageTrial
 from tcptutor.errors import LabError, TutorError, UsageError
 from tcptutor.fleet import place, pool
 from tcptutor.fleet.cache import RunCache
@@ -24,11 +24,13 @@ from tcptutor.fleet.place import Place
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
+Judged = PageClaim | PageTrial
+
 
 class ClaimResult(NamedTuple):
-    """A claim, and what its runs say of it."""
+    """A claim, or a challenge, and what its runs say of it."""
 
-    of: PageClaim
+    of: Judged
     judgements: tuple[Judgement, ...]
     """One for each seed."""
 
@@ -40,32 +42,16 @@ class ClaimResult(NamedTuple):
     def found(self) -> str:
         """What each seed has, or the formula; equal ones once."""
         told = ", ".join(dict.fromkeys(each.found for each in self.judgements))
-        return told if is_measured(self.of.claim) else f"the formula: {told}"
-
-    @property
-    def stated(self) -> str:
-        """What the page says, with its tolerance: "90 % within 5 %"."""
-        claim = self.of.claim
-        within = f" within {claim.within}" if claim.within else ""
-        relation = f"{claim.relation} " if claim.relation != "about" else ""
-        return f"{relation}{' '.join((claim.value or claim.text).split())}{within}"
+        return told if self.of.is_measured else f"the formula: {told}"
 
     @property
     def document(self) -> dict[str, object]:
         """It as plain JSON."""
-        claim, first = self.of.claim, self.of.compared[0]
         return {
             "page": self.of.page,
             "file": str(self.of.file),
             "line": self.of.line,
-            "text": claim.text,
-            "of": claim.of,
-            "value": claim.value or claim.text,
-            "within": claim.within,
-            "relation": claim.relation,
-            "experiment": first.of.name if first.of else None,
-            "settings": spec.settings(first.of) if first.of else {},
-            "seeds": [one.of.seed for one in self.of.compared if one.of and is_measured(claim)],
+            **self.of.document,
             "measured": [each.value for each in self.judgements],
             "found": [each.found for each in self.judgements],
             "holds": self.holds,
@@ -93,13 +79,10 @@ class RunResults:
             self._latest[key] = MeasuredRun(run)
         return self._latest[key]
 
-    def results(self, page: Iterable[PageClaim]) -> list[ClaimResult]:
+    def results(self, page: Iterable[Judged]) -> list[ClaimResult]:
         """Of one page: its runs are read once, and forgotten."""
         self._latest.clear()
-        found = [
-            ClaimResult(each, tuple(judge(each.claim, one, self.find) for one in each.compared))
-            for each in page
-        ]
+        found = [ClaimResult(each, each.judged(self.find)) for each in page]
         self._latest.clear()
         return found
 
@@ -107,7 +90,7 @@ class RunResults:
 class ClaimCheck:
     """Owns what has been run and told so far."""
 
-    def __init__(self, claims: Sequence[PageClaim], as_json: bool, cache: RunCache | None = None) -> None:
+    def __init__(self, claims: Sequence[Judged], as_json: bool, cache: RunCache | None = None) -> None:
         """cache: by default that of this user. Raises LabUnavailable where there is no guest to ask."""
         self._pages = [list(group) for _, group in groupby(claims, key=attrgetter("page"))]
         self._quiet = as_json
@@ -176,7 +159,7 @@ class ClaimCheck:
             if not self._quiet:
                 print_lines(lines(results))
 
-    def _keys(self, page: Iterable[PageClaim]) -> Iterator[str]:
+    def _keys(self, page: Iterable[Judged]) -> Iterator[str]:
         return (self._cache.key(each) for claim in page for each in claim.runs)
 
     def _remark(self, text: str) -> None:
@@ -211,13 +194,13 @@ def lines(results: Sequence[ClaimResult]) -> list[str]:
     rows = [
         (
             f"  {each.of.line}" if heads else f"{each.of.file}:{each.of.line}:",
-            f'"{_short(each.of.claim.text)}"',
+            f'"{_short(each.of.text)}"',
             each.found,
         )
         for each in results
     ]
     return heads + [
-        f"{line}  {toned('holds', 'good') if each.holds else toned(f'DOES NOT HOLD: {each.stated}', 'bad')}"
+        f"{line}  {toned('holds', 'good') if each.holds else toned(f'DOES NOT HOLD: {each.of.stated}', 'bad')}"
         for line, each in zip(table(rows, indent=0), results, strict=True)
     ]
 

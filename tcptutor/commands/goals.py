@@ -29,12 +29,18 @@ class ShellPage:
         return f"{self.module.id}/{self.step.id}"
 
 
-def shell_page(name: str) -> ShellPage:
-    """The page MODULE/PAGE, by its id or its number. Raises UsageError for one that is not there or has no goals."""
+def page_of(name: str) -> tuple[Module, Step]:
+    """The page MODULE/PAGE, by its id or its number. Raises UsageError for one that is not there."""
     (module,) = pages(places.lessons(), name).modules if name.strip("/").count("/") == 1 else (None,)
     if module is None:
         raise UsageError(f"{name!r} is no page: give MODULE/PAGE")
     (step,) = module.steps
+    return module, step
+
+
+def shell_page(name: str) -> ShellPage:
+    """The page of that name. Raises UsageError for one that is not there or has no goals."""
+    module, step = page_of(name)
     if step.shell is None:
         there = [f"{each.id}/{page.id}" for each, page in _with_goals()]
         some = f"pages with goals are {', '.join(there)}" if there else "no page of the course has any yet"

@@ -91,7 +91,8 @@ def shell(**given: Any) -> None:
 def check(**given: Any) -> None:
     """Tell how the goals of a page stand, by default of the page whose network is open. Exit code 1 while one is left.
 
-    The network is open in the app, or in `tcptutor shell MODULE/PAGE`.
+    The network is open in the app, or in `tcptutor shell MODULE/PAGE`. Of a page with a challenge, it tells what your
+    runs reached.
     """
     from tcptutor.commands.check import check_goals  # noqa: PLC0415
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from tcptutor import course, places
-from tcptutor.commands.claims import ClaimCheck
+from tcptutor.commands.claims import ClaimCheck, Judged
 from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.commands.words import count
 from tcptutor.course.claimed import Pages, page_claims, pages
+from tcptutor.course.tried import page_trials
 
 
 def lint_course(
@@ -26,7 +27,7 @@ def lint_course(
         return 1 if problems else 0
     if target:
         problems = [line for line in problems if _is_of(line, chosen, root)]
-    check = ClaimCheck(list(page_claims(root, chosen)), as_json)
+    check = ClaimCheck(_judged(root, chosen), as_json)
     if not as_json:
         print_lines(problems)
     stopped = check.run(jobs)
@@ -38,6 +39,13 @@ def lint_course(
         warn(f"{stopped}; {count(check.made, 'run')} of {check.missing} are kept: the same command goes on")
         return stopped.exit_code
     return 1 if problems or check.contradicted else 0
+
+
+def _judged(root: Path, chosen: Pages) -> list[Judged]:
+    """Claims and challenges of those pages, page by page."""
+    order = list(chosen.files)
+    found: list[Judged] = [*page_claims(root, chosen), *page_trials(root, chosen)]
+    return sorted(found, key=lambda each: order.index((each.module, each.step)))
 
 
 def _tell(problems: list[str], as_json: bool) -> None:

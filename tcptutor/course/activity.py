@@ -52,7 +52,8 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     """None where nothing is right or wrong, as for a prediction."""
     feedback: str = ""
     value: float | None = None
-    """For a prediction: the number in its base unit; None for one that was knowingly left out."""
+    """For a prediction: the number in its base unit; None for one that was knowingly left out. For a challenge: the
+    knobs that were changed."""
     measured: float | None = None
     """For a prediction that a run has answered: what was measured, in the same unit."""
 
@@ -62,6 +63,8 @@ class MarkContext(msgspec.Struct, frozen=True, kw_only=True):
 
     run: Run | None = None
     """The student's latest whole run of the page."""
+    start: Run | None = None
+    """Where knobs are turned: the student's latest whole run with none of them changed."""
     curve: MeasuredCurve | None = None
     """What the page's sweep measured, once all of it is there."""
 

@@ -9,7 +9,19 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from tcptutor.course.claims import Claim, ClaimRun, claim_run, problems, runs, seeds
+from tcptutor import spec
+from tcptutor.course.claims import (
+    Claim,
+    ClaimRun,
+    FindRun,
+    Judgement,
+    claim_run,
+    is_measured,
+    judge,
+    problems,
+    runs,
+    seeds,
+)
 from tcptutor.course.experiments import Catalogue, files_by_step, module_folders
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Module, Step
@@ -42,6 +54,43 @@ class PageClaim(NamedTuple):
     def runs(self) -> tuple[Experiment, ...]:
         """What has to run; an experiment may be there twice."""
         return tuple(each for one in self.compared for each in runs(self.claim, one))
+
+    @property
+    def text(self) -> str:
+        """The words that are judged."""
+        return self.claim.text
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it takes a run to judge it."""
+        return is_measured(self.claim)
+
+    @property
+    def stated(self) -> str:
+        """What the page says, with its tolerance: "90 % within 5 %"."""
+        claim = self.claim
+        within = f" within {claim.within}" if claim.within else ""
+        relation = f"{claim.relation} " if claim.relation != "about" else ""
+        return f"{relation}{' '.join((claim.value or claim.text).split())}{within}"
+
+    def judged(self, find: FindRun) -> tuple[Judgement, ...]:
+        """What the runs say of it, one for each seed."""
+        return tuple(judge(self.claim, one, find) for one in self.compared)
+
+    @property
+    def document(self) -> dict[str, object]:
+        """What it states, as plain JSON."""
+        claim, first = self.claim, self.compared[0]
+        return {
+            "text": claim.text,
+            "of": claim.of,
+            "value": claim.value or claim.text,
+            "within": claim.within,
+            "relation": claim.relation,
+            "experiment": first.of.name if first.of else None,
+            "settings": spec.settings(first.of) if first.of else {},
+            "seeds": [one.of.seed for one in self.compared if one.of and self.is_measured],
+        }
 
 
 class Pages(NamedTuple):

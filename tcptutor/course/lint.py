@@ -42,7 +42,9 @@ def lint(folder: Path | None = None) -> list[str]:
         if id_ not in listed and not any(path.name in line for line in problems):
             problems.append(say(f"does not list the module {id_!r}, which has a folder", "modules"))
     steps = [step for module in course.modules for step in module.steps]
-    used = {ran.name for step in steps for ran in (step.experiment or step.sweep, step.shell) if ran}
+    used = {
+        ran.name for step in steps for ran in (step.experiment or step.sweep, step.shell, step.explore) if ran
+    }
     for module in course.modules:
         problems += _module(module, folders[module.id], root, catalogue)
         problems += _experiments(module, used, folders[module.id], root)

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from tcptutor import places
+from tcptutor.course.activities.explore import ExploreTable
 from tcptutor.course.activities.run import ExperimentTable
 from tcptutor.course.activities.sweep import SweepFrontMatter
 from tcptutor.course.activity import Activity, Setting, Stage
@@ -165,9 +166,9 @@ def _kept(problems: list[ContentError]) -> Iterator[None]:
 def _setup(module: str, text: StepText) -> PageSetup | None:
     """What the page runs, by the table that says so."""
     for _, table in text.tables:
-        if isinstance(table, ExperimentTable | SweepFrontMatter):
+        if isinstance(table, ExperimentTable | SweepFrontMatter | ExploreTable):
             name = qualified_name(module, table.name)
-            if isinstance(table, ExperimentTable):
+            if not isinstance(table, SweepFrontMatter):
                 return PageSetup(name, table.set)
             return PageSetup(name, table.set, {table.axis: table.values, **table.along})
     return None

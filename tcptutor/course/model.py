@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.shell import ShellActivity
@@ -55,6 +56,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     def sweep(self) -> SweepActivity | None:
         """What is swept here; a page runs an experiment or sweeps one."""
         return next(iter(self.of(SweepActivity)), None)
+
+    @property
+    def explore(self) -> ExploreActivity | None:
+        """The challenge that is set here."""
+        return next(iter(self.of(ExploreActivity)), None)
 
     @property
     def shell(self) -> ShellActivity | None:

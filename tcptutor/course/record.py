@@ -23,7 +23,8 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True):
     at: str = ""
     """Wall-clock time, ISO 8601 with zone."""
     value: float | None = None
-    """For a prediction: the number in its base unit; None for one that was knowingly left out."""
+    """For a prediction: the number in its base unit; None for one that was knowingly left out. For a challenge: the
+    knobs that were changed."""
     draw: dict[str, str] = {}
     """The numbers that the question was asked with, as written: it can be marked again by them."""
 
@@ -39,17 +40,21 @@ class ActivityRecord(msgspec.Struct, frozen=True):
     latest: Response | None = None
     right: Response | None = None
     """The first one that was marked as right."""
+    best: float | None = None
+    """The lowest value of a right one: for a challenge the fewest knobs that were changed. None where none has any."""
     measured: float | None = None
     """For a prediction: what the first run after it measured, in the base unit."""
 
     def responded(self, response: Response) -> ActivityRecord:
         """With one response more."""
+        values = [self.best, response.value if response.correct else None]
         return msgspec.structs.replace(
             self,
             attempts=self.attempts + 1,
             first=self.first or response,
             latest=response,
             right=self.right or (response if response.correct else None),
+            best=min((value for value in values if value is not None), default=None),
         )
 
     def answered(self, measured: float) -> ActivityRecord:

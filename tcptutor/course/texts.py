@@ -58,9 +58,11 @@ def all_texts(step: Step) -> list[str]:
 
 
 def _later(activity: Activity) -> Iterator[tuple[str, str]]:
-    """What an activity shows only when the run has ended: all of what is asked then, and what a prediction is told."""
+    """What an activity shows only when the run has ended: all of what is asked then, what a prediction is told, and why
+    a challenge is reached as it is."""
+    told = {Stage.BEFORE_RUN: "feedback", Stage.RUN: "explanation"}.get(activity.stage)
     for key, text in texts(activity):
-        if activity.about_run or (activity.stage is Stage.BEFORE_RUN and key.endswith("feedback")):
+        if activity.about_run or (told and key.endswith(told)):
             yield key, text
 
 

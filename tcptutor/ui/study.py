@@ -69,6 +69,8 @@ class Study:
         """Activities of which the journal does not have everything."""
         self.run: Run | None = None
         """The latest whole run of this page."""
+        self.start: Run | None = None
+        """Of a challenge: the latest one with none of its knobs turned."""
         self.curve: MeasuredCurve | None = None
         """What this page's sweep measured, once all of it is there."""
         self.reading = False
@@ -95,6 +97,11 @@ class Study:
     def record_of(self, activity: Activity) -> ActivityRecord:
         """What was done of it."""
         return self.record.activity(activity.id)
+
+    @property
+    def context(self) -> MarkContext:
+        """What responses are marked against now."""
+        return MarkContext(run=self.run, start=self.start, curve=self.curve)
 
     # Drawn numbers
 
@@ -167,7 +174,7 @@ class Study:
             raise UsageError("this stays as it is")
         if activity.against_run and self.run is None and self.reading:
             raise UsageError("your run is still being read: press Enter again in a moment")
-        mark = activity.mark(given, MarkContext(run=self.run, curve=self.curve))
+        mark = activity.mark(given, self.context)
         draw = self._draws.get(activity.id, {})
         response = Response(given, mark.correct, value=mark.value, draw=draw)
         record = self.record_of(activity).responded(response)
@@ -240,7 +247,7 @@ class Study:
     def _marked(self, activity: Activity, response: Response) -> Mark:
         """What it is told now: the lesson may have been edited since it was given."""
         try:
-            mark = activity.mark(response.given, MarkContext(run=self.run, curve=self.curve))
+            mark = activity.mark(response.given, self.context)
         except UsageError:
             return Mark(correct=response.correct)
         if mark.correct == response.correct or not activity.against_run:

@@ -23,7 +23,7 @@ from tests import recorded
 from tests.backends.play import play
 from tests.command import here
 
-USES, SWEEPS = recorded.uses(), recorded.sweeps()
+USES, SWEEPS, CHALLENGES = recorded.uses(), recorded.sweeps(), recorded.challenges()
 NAME = "parallel-streams/one-small-window"
 
 
@@ -115,7 +115,7 @@ def test_the_command_says_that_nothing_was_run(without_state: Path, wanted: Expe
 def test_every_page_has_its_recording_and_there_are_no_others() -> None:
     files = {str(path.relative_to(replay.folder()).with_suffix("")) for path in replay.folder().glob("*/*")}
     told = set(json.loads(recorded.EXPECTED.read_text()))
-    assert files == {*USES, *SWEEPS} == told, f"record them again: {recorded.COMMAND}"
+    assert files == {*USES, *SWEEPS, *CHALLENGES} == told, f"record them again: {recorded.COMMAND}"
 
 
 @pytest.mark.parametrize("name", USES)
@@ -143,3 +143,18 @@ def test_every_sweep_has_its_recordings_small_and_with_what_the_whole_runs_measu
             run = load(files[key])
             assert replay.same(run.experiment, experiment), again
             assert recorded.is_near(page_cell(sweep, at, run).figure, figure), again
+
+
+def test_every_challenge_has_its_start_and_its_solution_small_and_judged_as_the_whole_runs_were() -> None:
+    expected = json.loads(recorded.EXPECTED.read_text())
+    for name, challenge in CHALLENGES.items():
+        again = f"record it again: {recorded.COMMAND} {name}"
+        wanted = recorded.tries(challenge)
+        files = {path.stem: path for path in (replay.folder() / name).iterdir()}
+        assert files.keys() == wanted.keys(), again
+        runs = {key: load(path) for key, path in files.items()}
+        for key, experiment in wanted.items():
+            assert replay.same(runs[key].experiment, experiment), again
+            assert runs[key].fidelity.status == "valid", again
+            assert recorded.reached(challenge, runs[key], runs["start"]) == expected[name][key], again
+            assert files[key].stat().st_size < 100_000, again

@@ -8,13 +8,17 @@ from pathlib import Path
 import pytest
 
 from tcptutor import units
+from tcptutor.backends import replay
 from tcptutor.course import Activity, MarkContext, Step, lint, load
 from tcptutor.course.activities import TABLES, front_matter
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import NO_RUN, Stage
 from tcptutor.course.record import ActivityRecord, PageRecord, Response
 from tcptutor.errors import ContentError, UsageError
+from tcptutor.run import load as load_run
 from tcptutor.spec import build
 
 from .conftest import EXAMPLES, whole_run
@@ -28,7 +32,12 @@ MEASURED = [(1e6,), (2e6,), (3e6,), (3.7e6,), (3.8e6,), (3.8e6,), (3.8e6,), (3.8
 
 
 def context(step: Step) -> MarkContext:
-    """A run, and a curve over the values of the step's own sweep."""
+    """A run, and a curve over the values of the step's own sweep; of a challenge its start and its solution."""
+    if step.explore is not None:
+        start, solution = (
+            load_run(next(replay.folder().glob(f"*/{step.id}/{key}.tcprun"))) for key in ("start", "solution")
+        )
+        return MarkContext(run=solution, start=start)
     sweep = step.sweep or CURVE.sweep
     assert sweep is not None
     return MarkContext(run=whole_run(), curve=sweep.curve(MEASURED[: len(sweep.values)]))
@@ -49,9 +58,9 @@ def test_it_takes_its_own_right_response_and_not_its_empty_one(activity: Activit
     assert reference.right is not None
     wanted = {Stage.BEFORE_RUN: None}.get(activity.stage, True)
     assert activity.mark(reference.right, run).correct == wanted
-    if activity.stage is Stage.RUN:
+    if isinstance(activity, RunActivity | SweepActivity):
         assert not activity.mark(reference.empty, NO_RUN).correct
-    elif activity.stage >= Stage.BY_HAND:
+    elif activity.stage >= Stage.RUN:
         with pytest.raises(UsageError):
             activity.mark(reference.empty, run)
 
@@ -60,7 +69,9 @@ def test_it_takes_its_own_right_response_and_not_its_empty_one(activity: Activit
 def test_it_is_done_when_it_was_done(activity: Activity, step: Step) -> None:
     run = context(step)
     assert not activity.is_done(PageRecord(visited=True))
-    mark = activity.mark(activity.reference(run).right or (), run)
+    right = activity.reference(run).right
+    assert right is not None
+    mark = activity.mark(right, run)
     record = ActivityRecord().responded(Response((), mark.correct))
     assert activity.is_done(PageRecord(visited=True, runs=1, whole_runs=1, activities={activity.id: record}))
 
@@ -80,8 +91,9 @@ def test_a_run_counts_when_it_is_whole_only() -> None:
 
 
 def test_a_page_asks_before_the_run_runs_and_asks_after_it() -> None:
-    assert [name for name, *_ in front_matter()][:5] == [
+    assert [name for name, *_ in front_matter()][:6] == [
         "predict",
+        "explore",
         "experiment",
         "sweep",
         "shell",

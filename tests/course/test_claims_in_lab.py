@@ -55,7 +55,7 @@ def contradicted(claims: list[PageClaim], cache: RunCache) -> list[str]:
     assert check.run(None) is None
     assert len(check.results) == len(claims)
     return [
-        f"{each.of.file}:{each.of.line}: {each.stated}: {each.found}"
+        f"{each.of.file}:{each.of.line}: {each.of.stated}: {each.found}"
         for each in check.results
         if not each.holds
     ]

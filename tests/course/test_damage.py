@@ -79,8 +79,8 @@ CASES = {
     "experiment: unknown parameter": (EXPERIMENT, "loss =", "losses =", ["losses", "loss"]),
     "module: minutes": (
         f"{MODULE}/module.toml",
-        "minutes = 85",
-        'minutes = "85"',
+        "minutes = 100",
+        'minutes = "100"',
         ["minutes", "whole number"],
     ),
     "course: version": (

@@ -13,7 +13,6 @@ from pathlib import Path
 from tcptutor import places
 from tcptutor.commands.claims import ClaimResult, RunResults
 from tcptutor.course.claimed import PageClaim, page_claims, pages
-from tcptutor.course.claims import is_measured
 from tcptutor.fleet.cache import RunCache
 
 PAGE = Path(__file__).parents[2] / "assets/documentation/claims.md"
@@ -43,7 +42,7 @@ def results() -> list[ClaimResult]:
 
 def page(found: list[ClaimResult]) -> str:
     """claims.md with these results."""
-    measured = [each for each in found if is_measured(each.of.claim)]
+    measured = [each for each in found if each.of.is_measured]
     wrong = sum(not each.holds for each in found)
     told = (
         f"{len(found)} claims on {len({each.of.page for each in found})} pages: {len(measured)} of runs,"
@@ -56,8 +55,13 @@ def page(found: list[ClaimResult]) -> str:
 
 
 def _row(result: ClaimResult) -> str:
-    claim = result.of.claim
-    cells = (one_line(claim.text), claim.of, result.found, "holds" if result.holds else "**does not hold**")
+    claim = result.of
+    cells = (
+        one_line(claim.text),
+        str(claim.document["of"]),
+        result.found,
+        "holds" if result.holds else "**does not hold**",
+    )
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 

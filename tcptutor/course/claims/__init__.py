@@ -6,12 +6,13 @@
 """
 
 from tcptutor.course.claims.claim import Claim
-from tcptutor.course.claims.judge import Judgement, judge
+from tcptutor.course.claims.judge import FindRun, Judgement, judge
 from tcptutor.course.claims.known import least_limit
 from tcptutor.course.claims.needs import (
     BuildExperiment,
     ClaimRun,
     PageSetup,
+    another,
     claim_run,
     is_measured,
     runs,
@@ -25,9 +26,11 @@ __all__ = [
     "BuildExperiment",
     "Claim",
     "ClaimRun",
+    "FindRun",
     "Judgement",
     "MeasuredRun",
     "PageSetup",
+    "another",
     "claim_run",
     "is_measured",
     "judge",

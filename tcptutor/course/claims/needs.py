@@ -79,10 +79,10 @@ NUDGE = 0.0005
 def seeds(claim: Claim, first: ClaimRun) -> Iterator[ClaimRun]:
     """What is compared with each of the claim's seeds; once where nothing has to run."""
     for more in range(claim.seeds if is_measured(claim) else 1):
-        yield ClaimRun(*(each and _another(each, more) for each in first))
+        yield ClaimRun(*(each and another(each, more) for each in first))
 
 
-def _another(experiment: Experiment, more: int) -> Experiment:
+def another(experiment: Experiment, more: int) -> Experiment:
     """With its own seed for 0; for each number above, another run of the same.
 
     On a path that draws no random numbers the seed changes nothing, and yet chance decides which segments a full queue

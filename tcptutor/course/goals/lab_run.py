@@ -29,6 +29,17 @@ class LabRun:
         """Packets that the bottleneck's queue has dropped since it began."""
         self.seconds = 0.0
 
+    @classmethod
+    def of(cls, run: Run) -> LabRun:
+        """A run that has ended, as if it had been watched."""
+        seen = cls(SessionState(run.experiment), run.experiment)
+        columns = run.samples.column("flow"), run.samples.column("bytes_acked")
+        for flow, acked in zip(*columns, strict=True):
+            seen._carried[flow] = max(seen._carried.get(flow, 0), acked)
+        seen.drops = run.queue.column("drops")[-1] if run.queue else 0
+        seen.end(run)
+        return seen
+
     def sampled(self, samples: Samples) -> None:
         """Take some samples more."""
         self.seconds = max(self.seconds, samples.t)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tcptutor.analysis.models import CAUSE_NAMES
+from tcptutor.course.claims.known import mathis
 from tcptutor.course.claims.measured import MEASURED
 from tcptutor.course.goals.faults import send_buffer_limit, shared_addresses, smallest_bucket
 from tcptutor.course.goals.lab_run import LabRun
@@ -68,6 +69,15 @@ def _measured(name: str) -> GoalQuantity:
     return _of_run(f"run.{name}", kind, lambda run: run.measured(name), at_end=True)
 
 
+def _per_mathis(run: LabRun) -> float | None:
+    """The throughput over what Mathis's formula gives for the run's path; None where there is no loss or no delay."""
+    measured = run.measured("throughput")
+    try:
+        return measured / mathis(run.experiment) if measured is not None else None
+    except UsageError:
+        return None
+
+
 TERMS: dict[str, GoalQuantity] = {
     term.name: term
     for term in (
@@ -83,6 +93,7 @@ TERMS: dict[str, GoalQuantity] = {
         _of_run("run.udp-streams", "count", lambda run: run.experiment.flows.udp_streams),
         _of_run("run.duration", "time", lambda run: run.seconds),
         *(_measured(name) for name in MEASURED if name != "queue-drops"),
+        _of_run("run.per-mathis", "number", _per_mathis, at_end=True),
         _of_run("limited_by", "name", lambda run: run.limited_by, tuple(CAUSE_NAMES), at_end=True),
     )
 }

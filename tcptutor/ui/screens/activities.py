@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tcptutor.course.activities.choice import MultipleChoice, SingleChoice
+from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.order import Order
 from tcptutor.course.activities.predict import Predict
@@ -14,11 +15,13 @@ from tcptutor.course.activities.shape import ShapePrediction
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
+from tcptutor.ui.screens.lesson_explore import ExploreSide
 from tcptutor.ui.screens.lesson_run import RunSide
 from tcptutor.ui.screens.lesson_sweep import SweepSide
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.choice import ChoiceBox
+from tcptutor.ui.widgets.page.explore import ExploreBox
 from tcptutor.ui.widgets.page.numeric import NumericBox
 from tcptutor.ui.widgets.page.order import OrderBox
 from tcptutor.ui.widgets.page.predict import PredictBox
@@ -35,11 +38,13 @@ BOXES: dict[type[Activity], type[ActivityBox[Any]]] = {
     Order: OrderBox,
     ReadOff: ReadOffBox,
     ShellActivity: ShellBox,
+    ExploreActivity: ExploreBox,
 }
 """Of what is answered on the page."""
 
 SIDES: dict[type[Activity], type[Side]] = {
     RunActivity: RunSide,
     SweepActivity: SweepSide,
+    ExploreActivity: ExploreSide,
 }
 """Of what is done beside the page."""

@@ -180,7 +180,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         if not self._typing:
             return keys.line(self, self._footer)
         box = self.query_one(Page).box_at_hand()
-        enter = "locks it in" if box and box.activity.locked else "answers"
+        enter = "locks it in" if box and box.activity.locked else box.TYPED if box else "answers"
         return (FooterKey((("Enter", "enter"),), enter), *TYPING)
 
     @property

@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from tcptutor import units
 from tcptutor.changed import told_shortly
+from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.errors import JournalError
@@ -32,9 +33,9 @@ _NAME = 20
 
 
 class RunSide(Side):
-    """Between the bench and the panel, for one step with an experiment."""
+    """Between the bench and the panel, for one step that runs an experiment."""
 
-    activity: RunActivity
+    activity: RunActivity | ExploreActivity
     widget: RunPanel
     _shown: Live | None = None
     _what_ifs: Sequence[tuple[str, RunBefore]] = ()
@@ -52,6 +53,11 @@ class RunSide(Side):
         """Whether this page's own run goes on."""
         live = self.bench.live
         return self.bench.busy and live is not None and self._is_ours(live)
+
+    @property
+    def wanted(self) -> Experiment:
+        """What r runs, but for its seed."""
+        return self.activity.experiment
 
     def restore(self) -> None:
         """Show the run that goes on, else the last one of this page."""
@@ -76,7 +82,7 @@ class RunSide(Side):
         """What would be run; how far it is; what came out."""
         live = self._shown
         if live is None:
-            experiment = self.activity.experiment
+            experiment = self.wanted
             first = "Predict, then r: " if self.study.due_before_run else "r runs "
             first += f"{experiment.total_streams} × " if experiment.total_streams > 1 else ""
             return Content(first + words.experiment_line(experiment))
@@ -110,7 +116,7 @@ class RunSide(Side):
         elif due is not None:
             self.page.box(due).enter()
         else:
-            experiment = msgspec.structs.replace(self.activity.experiment, seed=self._seed(same))
+            experiment = msgspec.structs.replace(self.wanted, seed=self._seed(same))
             self.bench.start(self.study.module.id, self.study.step.id, experiment)
 
     def _seed(self, same: bool) -> int:
@@ -256,10 +262,10 @@ class RunSide(Side):
         return None
 
     def _idle(self) -> None:
-        self.widget.idle(self.activity.experiment, self._instruction())
+        self.widget.idle(self.wanted, self._instruction())
 
     def _instruction(self) -> str:
-        seconds = f"{self.activity.experiment.seconds:g} s of TCP on a real kernel"
+        seconds = f"{self.wanted.seconds:g} s of TCP on a real kernel"
         if self.study.due_before_run:
             return (
                 f"Predict first, then r {'plays a recorded run' if self._replays else 'runs it'}: {seconds}."

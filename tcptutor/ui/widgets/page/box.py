@@ -27,6 +27,8 @@ class ActivityBox(Vertical, Generic[A]):
     TITLE: ClassVar[str] = "Question"
     HOW: ClassVar[str] = "Enter answers"
     """How a response is given, for who looks at it."""
+    TYPED: ClassVar[str] = "answers"
+    """What Enter does in a field of it."""
 
     class InView(Message):
         """It has become larger, or the focus: it should be whole on the screen, or its end where it is too long."""

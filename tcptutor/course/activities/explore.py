@@ -1,0 +1,282 @@
+"""Explore: a challenge. A property to reach with the knobs that the page offers, judged on the student's own runs.
+
+[explore]
+ask = "Fill the link, and let nothing wait."
+name = "large-window"            # the experiment
+set = { duration = "5 s" }       # its fixed settings, and the knobs as they are at first
+par = 1                          # the fewest knobs that have to be changed
+solution = { window = "100 kB" } # not shown: the linter and the tests try it
+hints = ["…", "…"]
+explanation = "…"                # shown once it is reached
+
+[[explore.knob]]                 # course.knob.Knob
+name = "window"                  # a parameter
+low = "4 kB"                     # its bounds; or choices = ["reno", "bbr"]
+high = "400 kB"
+
+[[explore.goal]]                 # course.goals.target.Target
+text = "At least 95 % of the link is used"
+when = { run.used = ">= 95 %" }  # quantities of course.goals.terms
+per = "start"                    # instead as ratios to the run with nothing changed
+
+What comes of a challenge is kept as any response is: the knobs' values as text, and as its value how many were changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import msgspec
+
+from tcptutor.course import prose
+from tcptutor.course.activity import (
+    NO_RUN,
+    Activity,
+    ActivityTable,
+    Mark,
+    MarkContext,
+    NamedExperiment,
+    Problem,
+    Reference,
+    Setting,
+    Stage,
+    hint_problems,
+    typed_text,
+)
+from tcptutor.course.goals.target import AskedTarget, Target, TargetState, judge_run, read_target
+from tcptutor.course.knob import Knob
+from tcptutor.course.record import ActivityRecord, Given, PageRecord
+from tcptutor.errors import ContentError, UsageError
+from tcptutor.run import Run
+from tcptutor.spec import Experiment, host_names
+
+MAX_KNOBS, MAX_TARGETS = 5, 4
+_PARTED, _SET = "; ", " = "
+
+
+@dataclass(frozen=True)
+class Variants:
+    """The page's experiment with other settings. What follows from them, as a queue in BDP, follows."""
+
+    name: str
+    settings: Mapping[str, Setting]
+    make: NamedExperiment = field(compare=False)
+
+    def __call__(self, values: Mapping[str, str]) -> Experiment:
+        """Raises UsageError, one line, for settings that contradict each other."""
+        try:
+            return self.make(self.name, {**self.settings, **values})[1]
+        except ContentError as error:
+            # It names file and key first: here nobody has written a file.
+            raise UsageError(str(error).rpartition(".set: ")[2]) from None
+
+
+class ExploreActivity(Activity, frozen=True, kw_only=True):
+    """A challenge. The response are the knobs' values of a run; it is marked by that run."""
+
+    table: ClassVar[str] = "explore"
+    stage: ClassVar[Stage] = Stage.RUN
+    against_run: ClassVar[bool] = True
+    beside: ClassVar[str] = ""
+    formula: ClassVar[str] = ""
+
+    ask: str
+    name: str
+    """Full name, `module/experiment`."""
+    experiment: Experiment
+    """As it is at first."""
+    variants: Variants
+    knobs: tuple[Knob, ...]
+    goals: tuple[Target, ...]
+    par: int
+    solution: dict[str, str]
+    hints: tuple[str, ...] = ()
+    explanation: str = ""
+
+    @property
+    def asked(self) -> tuple[AskedTarget, ...]:
+        """The targets, read. Whole for a page that was loaded."""
+        read = (read_target(goal, host_names(self.experiment.pairs)) for goal in self.goals)
+        return tuple(each for each in read if isinstance(each, AskedTarget))
+
+    @property
+    def compares(self) -> bool:
+        """Whether a run with nothing changed has to be there as well."""
+        return any(goal.per for goal in self.goals)
+
+    # The knobs
+
+    @property
+    def start(self) -> dict[str, str]:
+        """The knobs' values at first, by name."""
+        return self.values(self.experiment)
+
+    def values(self, experiment: Experiment) -> dict[str, str]:
+        """The knobs' values in it, by name."""
+        return {knob.name: knob.text(experiment) for knob in self.knobs}
+
+    def changed(self, values: Mapping[str, str]) -> dict[str, str]:
+        """Those of them that are not as at first."""
+        start = self.start
+        return {name: value for name, value in values.items() if value != start.get(name, value)}
+
+    def variant(self, values: Mapping[str, str]) -> Experiment:
+        """The experiment with the knobs so. Raises UsageError, one line, where they contradict each other."""
+        # All of them: one that was given in BDP would follow another.
+        return self.variants({**self.start, **values})
+
+    def given(self, experiment: Experiment) -> str:
+        """The response that a run of `experiment` is."""
+        return _PARTED.join(f"{name}{_SET}{value}" for name, value in self.values(experiment).items())
+
+    def knobs_of(self, given: Given) -> dict[str, str]:
+        """The knobs' values of a response; those that it does not have are as at first."""
+        parts = (part.partition(_SET) for part in str(given).split(_PARTED))
+        found = {name: value for name, _, value in parts}
+        return {name: found.get(name, value) for name, value in self.start.items()}
+
+    # What was reached
+
+    def judge(self, run: Run, start: Run | None = None) -> tuple[TargetState, ...]:
+        """How each target stands by `run`, a whole one. `start`: the student's run with nothing changed.
+
+        As slow as `analysis.report` where a target asks for a cause.
+        """
+        return tuple(judge_run(self.asked, run, start))
+
+    def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
+        text, run = typed_text(given, self.given(self.experiment)), context.run
+        if run is None or not run.complete:
+            raise UsageError("a challenge is judged on a run: r runs it")
+        if self.given(run.experiment) != text:
+            raise UsageError("the latest run had other settings: r runs it with these")
+        if run.fidelity.status != "valid":
+            why = next(iter(run.fidelity.reasons), "it says no more")
+            raise UsageError(f"this run is {run.fidelity.status} and does not count: {why}: r runs it again")
+        states = self.judge(run, context.start)
+        left = sum(not state.reached for state in states)
+        changes = len(self.changed(self.values(run.experiment)))
+        return Mark(
+            correct=not left, value=float(changes), feedback=f"{left} of {len(states)} to go." if left else ""
+        )
+
+    def is_done(self, page: PageRecord) -> bool:
+        return page.activity(self.id).right is not None
+
+    def standing(self, record: ActivityRecord) -> str:
+        """ "open", "reached with 3 changes, par is 2", "reached at par: 2 changes"."""
+        if record.right is None:
+            return "open"
+        changes = round(record.best if record.best is not None else record.right.value or 0)
+        if changes <= self.par:
+            return f"reached at par: {count_of(changes)}"
+        return f"reached with {count_of(changes)}, par is {self.par}"
+
+    def reference(self, context: MarkContext = NO_RUN) -> Reference:
+        if context.run is None:
+            return Reference(right=None, empty="")
+        reached = all(state.reached for state in self.judge(context.run, context.start))
+        return Reference(right=self.given(context.run.experiment) if reached else None, empty="")
+
+    # What is wrong with it
+
+    def contradiction(self) -> Problem | None:
+        return next(self._contradictions(), None)
+
+    def _contradictions(self) -> Iterator[Problem]:
+        if not 1 <= len(self.knobs) <= MAX_KNOBS:
+            yield "knob", f"{len(self.knobs)} of them: a challenge has 1 to {MAX_KNOBS}"
+        if not 1 <= len(self.goals) <= MAX_TARGETS:
+            yield "goal", f"{len(self.goals)} of them: a challenge has 1 to {MAX_TARGETS}"
+        names = [knob.name for knob in self.knobs]
+        for place, knob in enumerate(self.knobs, 1):
+            if names.index(knob.name) < place - 1:
+                yield f"knob[{place}].name", f"there is a knob {knob.name!r} already"
+            for key, reason in knob.problems(self.experiment):
+                yield f"knob[{place}].{key}", reason
+        for place, goal in enumerate(self.goals, 1):
+            read = read_target(goal, host_names(self.experiment.pairs))
+            if not isinstance(read, AskedTarget):
+                yield f"goal[{place}].{read[0]}", read[1]
+
+    def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
+        yield from super().problems(experiment)
+        for key, text in (("ask", self.ask), ("explanation", self.explanation)):
+            if not prose.is_sentence(text):
+                yield key, "needs a sentence"
+        for place, goal in enumerate(self.goals, 1):
+            if not prose.is_sentence(f"{goal.text.rstrip('.')}."):
+                yield f"goal[{place}].text", "needs a sentence that says what is to be reached"
+        yield from hint_problems(self.hints)
+        yield from self._of_solution()
+
+    def _of_solution(self) -> Iterator[Problem]:
+        knobs, solved = {knob.name: knob for knob in self.knobs}, dict(self.start)
+        for name, value in self.solution.items():
+            if name not in knobs:
+                yield f"solution.{name}", f"is no knob here: the knobs are {', '.join(knobs)}"
+                return
+            try:
+                solved[name] = knobs[name].read(value, self.experiment)
+            except UsageError as error:
+                yield f"solution.{name}", str(error)
+                return
+        changes = len(self.changed(solved))
+        if changes != self.par or not changes:
+            yield "par", f"is {self.par}, and the solution changes {count_of(changes, 'knob')}"
+        try:
+            self.variant(solved)
+        except UsageError as error:
+            yield "solution", str(error)
+
+    @property
+    def solved(self) -> Experiment:
+        """The experiment as the solution has it."""
+        return self.with_solution(tuple(self.solution))
+
+    def with_solution(self, names: tuple[str, ...]) -> Experiment:
+        """The experiment with those knobs as the solution has them."""
+        knobs = {knob.name: knob for knob in self.knobs}
+        return self.variant({name: knobs[name].read(self.solution[name], self.experiment) for name in names})
+
+
+def count_of(number: int, what: str = "change") -> str:
+    """ "1 change", "2 changes"."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+class ExploreTable(ActivityTable, frozen=True, kw_only=True):
+    """`[explore]`"""
+
+    table: ClassVar[str] = ExploreActivity.table
+    stage: ClassVar[Stage] = ExploreActivity.stage
+
+    ask: str
+    name: str
+    par: int
+    solution: dict[str, Setting]
+    knobs: tuple[Knob, ...] = msgspec.field(name="knob")
+    goals: tuple[Target, ...] = msgspec.field(name="goal")
+    set: dict[str, Setting] = msgspec.field(default_factory=dict)
+    hints: tuple[str, ...] = ()
+    explanation: str = ""
+
+    def activity(self, experiment: NamedExperiment) -> Activity:
+        name, built = experiment(self.name, self.set)
+        return ExploreActivity(
+            ask=self.ask,
+            name=name,
+            experiment=built,
+            variants=Variants(name, self.set, experiment),
+            knobs=self.knobs,
+            goals=self.goals,
+            par=self.par,
+            solution={key: str(value) for key, value in self.solution.items()},
+            hints=self.hints,
+            explanation=self.explanation,
+        )
+
+
+TABLES = (ExploreTable,)

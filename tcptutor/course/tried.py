@@ -1,0 +1,132 @@
+"""The challenges of a course where they stand, with the runs that show that each is reached by its solution alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tcptutor import spec
+from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.course.claimed import Pages
+from tcptutor.course.claims import FindRun, Judgement, another
+from tcptutor.errors import UsageError
+from tcptutor.spec import Experiment
+
+SEEDS = 3
+"""Runs of the start and of the solution, each with a seed of its own: none may need luck."""
+_HEAD = re.compile(r"\s*\[\s*explore\s*\]\s*(#.*)?")
+
+
+class PageTrial(NamedTuple):
+    """The start, the solution, or a part of the solution of a challenge, to be judged as a claim is."""
+
+    module: str
+    step: str
+    file: Path
+    """Relative to the folder that holds the course."""
+    line: int
+    """Where the challenge's table begins, counted from 1."""
+    challenge: ExploreActivity
+    knobs: tuple[str, ...]
+    """Those that are turned as in the solution: none at the start. Only all of them have to reach the targets."""
+
+    @property
+    def page(self) -> str:
+        """MODULE/PAGE"""
+        return f"{self.module}/{self.step}"
+
+    @property
+    def solves(self) -> bool:
+        """Whether it is all of the solution."""
+        return len(self.knobs) == len(self.challenge.solution)
+
+    @property
+    def experiment(self) -> Experiment:
+        """What it runs, with the first seed."""
+        return self.challenge.with_solution(self.knobs)
+
+    @property
+    def _tries(self) -> tuple[tuple[Experiment, Experiment], ...]:
+        """What is run, and the start of the same seed."""
+        seeds = range(SEEDS)
+        return tuple(
+            (another(self.experiment, more), another(self.challenge.experiment, more)) for more in seeds
+        )
+
+    @property
+    def runs(self) -> tuple[Experiment, ...]:
+        """What has to run; an experiment may be there twice."""
+        compares = self.challenge.compares
+        return tuple(
+            each for tried, start in self._tries for each in ((tried, start) if compares else (tried,))
+        )
+
+    @property
+    def text(self) -> str:
+        """What is judged."""
+        what = (
+            "the solution"
+            if self.solves
+            else " and ".join(self.knobs) + " alone"
+            if self.knobs
+            else "the start"
+        )
+        return f"{what}: {self.challenge.ask}"
+
+    @property
+    def is_measured(self) -> bool:
+        """It always takes runs."""
+        return True
+
+    @property
+    def stated(self) -> str:
+        """What has to be."""
+        return "reaches it" if self.solves else "does not reach it"
+
+    def judged(self, find: FindRun) -> tuple[Judgement, ...]:
+        """What the runs say, one for each seed."""
+        return tuple(self._judge(*each, find) for each in self._tries)
+
+    def _judge(self, tried: Experiment, start: Experiment, find: FindRun) -> Judgement:
+        try:
+            run = find(tried).run
+            first = find(start).run if self.challenge.compares else None
+        except UsageError as error:
+            return Judgement(False, str(error))
+        if run.fidelity.status != "valid":
+            return Judgement(
+                False, f"{run.fidelity.status}: {next(iter(run.fidelity.reasons), 'no reason given')}"
+            )
+        states = self.challenge.judge(run, first)
+        reached = all(state.reached for state in states)
+        return Judgement(reached == self.solves, " and ".join(state.found for state in states))
+
+    @property
+    def document(self) -> dict[str, object]:
+        """What it states, as plain JSON."""
+        return {
+            "text": self.text,
+            "of": "challenge",
+            "value": self.stated,
+            "experiment": self.experiment.name,
+            "settings": spec.settings(self.experiment),
+            "seeds": [tried.seed for tried, _ in self._tries],
+        }
+
+
+def page_trials(root: Path, chosen: Pages) -> Iterator[PageTrial]:
+    """Those of the pages, in the order of the course."""
+    for module in chosen.modules:
+        for step in module.steps:
+            if step.explore is None or any(step.explore.problems()):
+                continue
+            file = chosen.files[module.id, step.id]
+            lines = file.read_text(encoding="utf-8").split("\n")
+            line = next((number for number, each in enumerate(lines, 1) if _HEAD.fullmatch(each)), 1)
+            where = file.relative_to(root.parent)
+            knobs = tuple(step.explore.solution)
+            alone = [(knob,) for knob in knobs] if len(knobs) > 1 else []
+            for turned in ((), *alone, knobs):
+                yield PageTrial(module.id, step.id, where, line, step.explore, turned)

@@ -1,0 +1,97 @@
+"""The runs of a challenge: with the knobs as they stand, and judged when they end."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from itertools import islice
+
+from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.errors import UsageError
+from tcptutor.run import Run
+from tcptutor.spec import Experiment
+from tcptutor.ui import reading
+from tcptutor.ui.live import Live
+from tcptutor.ui.screens.lesson_run import RunSide
+from tcptutor.ui.widgets.page.explore import ExploreBox
+
+_LOOKED = 20
+"""Earlier runs among which that with nothing changed is looked for."""
+
+
+class ExploreSide(RunSide):
+    """Between the bench, the panel and the challenge's box."""
+
+    activity: ExploreActivity
+    _just_ended = False
+
+    @property
+    def box(self) -> ExploreBox:
+        box = self.page.box(self.activity)
+        assert isinstance(box, ExploreBox)
+        return box
+
+    @property
+    def wanted(self) -> Experiment:
+        with contextlib.suppress(UsageError):  # said when it is to be run
+            return self.activity.variant(self.box.values)
+        return self.activity.experiment
+
+    def restore(self) -> None:
+        self.box.turned = self._turned
+        self.box.show_record(self.study.record_of(self.activity))
+        super().restore()
+
+    def start(self, same: bool = False) -> None:
+        try:
+            self.activity.variant(self.box.values)
+        except UsageError as error:
+            self.box.complain(str(error))
+            return
+        super().start(same)
+
+    def ended(self, live: Live) -> None:
+        self._just_ended = True
+        super().ended(live)
+        self._just_ended = False
+
+    def _turned(self) -> None:
+        if self._shown is None:
+            self._idle()
+
+    def _mark_against(self, run: Run) -> None:
+        super()._mark_against(run)
+        self._judge(run)
+
+    def _judge(self, run: Run) -> None:
+        """Tell how the run stands, and keep it: also one that ended while another page was on the screen."""
+        values = self.activity.values(run.experiment)
+        if not self.activity.changed(values) and run.fidelity.status == "valid":
+            self.study.start = run
+        self.box.show_states(self.activity.judge(run, self.study.start), values)
+        record = self.study.record_of(self.activity)
+        if self._just_ended or record.latest is None or self._is_better(run):
+            self.box.respond(self.activity.given(run.experiment))
+        self.box.show_record(self.study.record_of(self.activity))
+
+    def _is_better(self, run: Run) -> bool:
+        """Whether a run of before would be a better score than is kept."""
+        response = self.activity.given(run.experiment)
+        with contextlib.suppress(UsageError):
+            mark = self.activity.mark(response, self.study.context)
+            best = self.study.record_of(self.activity).best
+            return bool(mark.correct) and mark.value is not None and (best is None or mark.value < best)
+        return False
+
+    async def _recall_from(self, files: Iterator[str]) -> None:
+        if self.activity.compares:
+            await self._recall_start()
+        await super()._recall_from(files)
+
+    async def _recall_start(self) -> None:
+        """The run with nothing changed, which others are compared with."""
+        kept = islice(self.study.run_files(), _LOOKED)
+        while self.study.start is None and (run := await reading.first_readable(kept)) is not None:
+            as_at_first = not self.activity.changed(self.activity.values(run.experiment))
+            if run.complete and run.fidelity.status == "valid" and as_at_first:
+                self.study.start = run

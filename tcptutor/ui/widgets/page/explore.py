@@ -1,0 +1,225 @@
+"""The page's challenge: knobs to turn, what is to be reached, and what the latest run has of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widgets import Static
+
+from tcptutor import units
+from tcptutor.course.activities.explore import ExploreActivity, count_of
+from tcptutor.course.goals.target import TargetState
+from tcptutor.course.knob import Knob
+from tcptutor.course.record import ActivityRecord, Given
+from tcptutor.errors import UsageError
+from tcptutor.ui.study import MarkedResponse
+from tcptutor.ui.widgets.page.entry import Entry
+from tcptutor.ui.widgets.page.list_box import ListBox
+from tcptutor.ui.widgets.page.text import inline, paragraphs
+
+REACHED, OPEN = "✓", "○"
+CHANGED, AS_AT_FIRST = "●", " "
+
+
+class ExploreBox(ListBox[ExploreActivity]):
+    """Owns how the knobs are turned now. Whoever runs asks for `values`, and tells it what came of a run."""
+
+    TITLE: ClassVar[str] = "Challenge"
+    HOW: ClassVar[str] = "Space changes it, Backspace puts it back, r runs"
+    TYPED: ClassVar[str] = "sets it"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("backspace", "put_back", "put back", show=False, priority=True, id="explore.back"),
+    ]
+
+    def __init__(self, activity: ExploreActivity) -> None:
+        super().__init__(activity)
+        self.values = dict(activity.start)
+        """By the knobs' names, as they are written."""
+        self.turned: Callable[[], None] = lambda: None
+        """Called when a knob was turned. What stands beside the page sets it."""
+        self._states = tuple(TargetState(goal.text) for goal in activity.goals)
+        self._ran: dict[str, str] | None = None
+        """The knobs of the run that they are of."""
+        self._record = ActivityRecord()
+
+    def ask(self) -> Content:
+        return paragraphs(self.activity.ask)
+
+    def compose_entry(self) -> ComposeResult:
+        yield Static("", classes="line knobs", markup=False)
+        with Horizontal(classes="entry"):
+            yield Static("", classes="label", markup=False)
+            yield Entry("a value", self._entered, self._left)
+            yield Static("", classes="unit", markup=False)
+        yield Static("", classes="line targets", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one(".entry").display = False
+        super().on_mount()
+
+    # What is told it
+
+    def show_record(self, record: ActivityRecord) -> None:
+        """What was done before; the knobs are as they were run last."""
+        if (
+            record.latest is not None
+            and self._record.latest is None
+            and not self.activity.changed(self.values)
+        ):
+            self.values = self.activity.knobs_of(record.latest.given)
+        self._record = record
+        self.draw()
+
+    def show_states(self, states: tuple[TargetState, ...], values: dict[str, str]) -> None:
+        """How the targets stand by a run with the knobs at `values`."""
+        self._states, self._ran = states, values
+        self.draw()
+
+    def show_given(self, given: Given) -> None:  # noqa: ARG002  # the knobs are the latest run's
+        self.final = False  # a better score counts as well
+
+    def told(self, response: MarkedResponse) -> Content:
+        if response.mark is None:
+            return super().told(response)
+        if not response.mark.correct:
+            return Content.assemble(("✗ Not yet. ", "$error bold"), response.mark.feedback)
+        standing = self.activity.standing(self._record)
+        lines = [Content.assemble(("✓ ", "$success bold"), f"{standing[:1].upper()}{standing[1:]}.")]
+        if response.explanation:
+            lines.append(paragraphs(response.explanation))
+        return Content("\n").join(lines)
+
+    # Knobs
+
+    @property
+    def knob(self) -> Knob:
+        """That at the cursor."""
+        return self.activity.knobs[self.cursor]
+
+    def lines(self) -> list[tuple[str, str, bool]]:
+        changed = self.activity.changed(self.values)
+        return [
+            (CHANGED if knob.name in changed else AS_AT_FIRST, knob.label, knob.name in changed)
+            for knob in self.activity.knobs
+        ]
+
+    def begin(self, text: str) -> bool:
+        if self.knob.choices:
+            return False
+        self._open(text)
+        return True
+
+    def pick(self, number: int) -> None:
+        """A digit takes the choice of that number."""
+        choices = self.knob.values(self.activity.experiment)
+        if 1 <= number <= len(choices):
+            self.screen.set_focus(self)
+            self._turn(choices[number - 1])
+
+    def action_pick_here(self) -> None:
+        self.take()
+
+    def take(self) -> None:
+        """The next choice; a number is typed."""
+        choices = self.knob.values(self.activity.experiment)
+        if not choices:
+            self._open()
+            return
+        self._turn(choices[(choices.index(self.values[self.knob.name]) + 1) % len(choices)])
+
+    def submit(self) -> None:
+        self.take()
+
+    def action_put_back(self) -> None:
+        self._turn(self.activity.start[self.knob.name])
+
+    def _turn(self, value: str) -> None:
+        self.values = {**self.values, self.knob.name: value}
+        self.draw()
+        self.turned()
+
+    # A number is typed
+
+    def _open(self, text: str = "") -> None:
+        knob, start = self.knob, self.activity.experiment
+        entry = self.query_one(Entry)
+        self.query_one(".label", Static).update(Content(f"{knob.label}, {knob.bounds(start)}: "))
+        self.query_one(".unit", Static).update(Content(f" {knob.unit(start)}"))
+        self.query_one(".entry").display = True
+        entry.clear()
+        self.screen.set_focus(entry)
+        self.draw()
+        if text:
+            entry.insert_text_at_cursor(text)
+
+    def _entered(self) -> None:
+        text = self.query_one(Entry).value.strip()
+        if not text:
+            self._left()
+            return
+        try:
+            if self.knob.unit(self.activity.experiment) and units.is_plain(text):
+                text = f"{text} {self.knob.unit(self.activity.experiment)}"
+            value = self.knob.read(text, self.activity.experiment)
+        except UsageError as error:
+            self.complain(str(error))
+            return
+        self._left()
+        self._turn(value)
+
+    def _left(self) -> None:
+        self.screen.set_focus(self, scroll_visible=False)
+        self.query_one(".entry").display = False
+
+    # Drawing
+
+    def draw(self) -> None:
+        if not self.is_mounted:
+            return
+        self.query_one(".knobs", Static).update(Content("\n").join(self._knob_lines()))
+        self.query_one(".targets", Static).update(Content("\n").join(self._target_lines()))
+
+    def _knob_lines(self) -> list[Content]:
+        names = max(len(knob.label) for knob in self.activity.knobs)
+        width = max(map(len, self.values.values()))
+        start, told = self.activity.start, self.lines()
+        at_hand = self.at_hand
+        lines = []
+        for place, (knob, (sign, label, changed)) in enumerate(zip(self.activity.knobs, told, strict=True)):
+            here = at_hand and place == self.cursor
+            value = self.values[knob.name].ljust(width)
+            lines.append(
+                Content.assemble(
+                    ("› " if here else "  ", "bold $primary"),
+                    (label.ljust(names), "bold" if here else ""),
+                    f"  {sign} ",
+                    (value, "bold" if changed else ""),
+                    (f"  at first {start[knob.name]}" if changed else "", "$text-muted"),
+                )
+            )
+        about = f"{self.knob.help}: {self.knob.bounds(self.activity.experiment)}"
+        return [*lines, Content.styled(f"  {self.knob.label}: {about}", "$text-muted")]
+
+    def _target_lines(self) -> list[Content]:
+        signs = [(REACHED, "$success bold") if state.reached else (OPEN, "bold") for state in self._states]
+        lines = [
+            Content.assemble(
+                sign, " ", inline(state.text), (f"  {state.found}" if state.found else "", "bold")
+            )
+            for sign, state in zip(signs, self._states, strict=True)
+        ]
+        return [*lines, Content.styled(self._standing(), "$text-muted")]
+
+    def _standing(self) -> str:
+        changes = count_of(len(self.activity.changed(self.values)))
+        parts = [f"Par: {count_of(self.activity.par)}; now {changes}."]
+        if self._ran is None:
+            parts.append("r runs it.")
+        elif self._ran != self.values:
+            parts.append("The signs are of the run before: r runs it as it is now.")
+        return " ".join(parts)
