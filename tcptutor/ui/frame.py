@@ -26,6 +26,7 @@ KEY_NAMES = {
     "f6": "F6",
     "f7": "F7",
     "f8": "F8",
+    "f9": "F9",
 }
 """As they stand on a keyboard, and as our sentences call them."""
 
