@@ -90,6 +90,12 @@ class LabSession:
         """How the goals of its page stand; None for a page without any."""
         return self.goals.board if self.goals is not None else None
 
+    @property
+    def network(self) -> Experiment | None:
+        """What is drawn: the lab as the kernel holds it; of a broken one what it should be, until it is mended."""
+        to_find = self._trap and not (self.board and self.board.done)
+        return self.state.experiment if self.state is not None and not to_find else self.experiment
+
     def open(
         self, module: str, step: str, experiment: Experiment, shell: ShellActivity | None = None
     ) -> None:

@@ -336,3 +336,14 @@ def test_the_binding_model_is_the_least_of_those_that_are_believed(
     one_case = cases(made)
     if len(one_case) == 1 and made.flows.bytes is None:
         assert binding <= stretch_of(one_case[0]).binding.throughput * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sysctl", "size"),
+    [({"tcp_moderate_rcvbuf": "0"}, 65536), ({"tcp_wmem": "4096 16384 32768"}, 65536)],
+)
+def test_a_buffer_that_cannot_grow_bounds_what_is_under_way(sysctl: dict[str, str], size: int) -> None:
+    made = experiment(rate="5 Mbit/s", delay="200 ms", queue="125 kB", **sysctl)
+    binding = expect(made).binding
+    assert binding.model is ThroughputModel.KERNEL_BUFFER
+    assert binding.throughput_bps == pytest.approx(8 * size / 0.2, rel=0.01)

@@ -6,8 +6,10 @@ import pytest
 
 from tcptutor.course import load
 from tcptutor.course.goals.telltales import TELLTALES
+from tcptutor.lab.protocol import SessionState
+from tcptutor.spec import build
 
-from .screen import text, until, until_text
+from .screen import text, until_text
 
 pytestmark = pytest.mark.usefixtures("without_state")
 
@@ -25,5 +27,8 @@ async def test_a_terminal_opens_the_network_with_its_fault(make_app, lab, size) 
         if size[0] < 100:
             # Beside the page stand the choices of its question, which have to name it.
             assert TELLTALES["late-acks"].search(text(app)) is None
-        await until(pilot, lambda: lab.hands is not None)
+        app.bench.session.state = SessionState(build("held", {"parameters": {"reverse_delay": "60 ms"}}))
+        network = app.bench.session.network
+        assert network is not None
+        assert network.path.reverse_delay == 0, "what is drawn is the network as it should be"
         await app.bench.close()

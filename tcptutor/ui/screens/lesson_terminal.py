@@ -110,7 +110,7 @@ class TerminalSide:
         self.widget.tabs.show(session.hosts, self._host, tuple(session.shells), rate)
 
     def _show_chart(self) -> None:
-        """The latest run; before the first the network, as the kernel holds it now."""
+        """The latest run; before the first the network."""
         session, chart = self.bench.session, self.widget.chart
         if session.live is not None:
             if session.live is not self._live:
@@ -118,7 +118,7 @@ class TerminalSide:
                 chart.show(session.live, None)
             return
         self._live = None
-        experiment = session.state.experiment if session.state else session.experiment
+        experiment = session.network
         if experiment is not None and experiment != self._drawn:
             self._drawn = experiment
             chart.idle(experiment, "What you send is drawn here, with what is expected of the path.")
