@@ -72,7 +72,7 @@ def test_recorded_runs_of_one_seed_do_have_a_history_in_common() -> None:
     shared = what_if(loaded(f"{sweep}/4-1"), loaded(f"{sweep}/5-1"))
     assert [(one.name, one.before, one.after) for one in shared.changed] == [("window", "300 kB", "400 kB")]
     assert shared.same_seed
-    assert shared.shared.until == pytest.approx(0.5, abs=0.01)
+    assert shared.shared.differs_at == pytest.approx(0.5, abs=0.01)
     assert shared.shared.first == "flow 1: snd_wnd"
 
 

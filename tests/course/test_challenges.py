@@ -51,6 +51,8 @@ def response(challenge: ExploreActivity, run: Run, start: Run | None = None) -> 
 
 def test_each_module_has_some() -> None:
     for module in load().modules:
+        if not any(step.experiments for step in module.steps):
+            continue  # done by hand alone
         assert sum(step.explore is not None for step in module.steps) >= LEAST, module.id
 
 

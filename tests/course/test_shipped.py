@@ -119,7 +119,7 @@ def test_a_run_is_short_even_on_an_emulated_machine(module: Module) -> None:
     """By the segments that are expected; `python -m tests.benchmarks pages` measures it."""
     times = {page: wall(run) for page, run in runs_of(module).items()}
     assert {page: round(time) for page, time in times.items() if time > LONGEST} == {}
-    assert median(times.values()) <= MEDIAN
+    assert not times or median(times.values()) <= MEDIAN
 
 
 @of_modules

@@ -77,9 +77,9 @@ def begin(journal: Journal, run: Run, module: str = "m", step: str = "s") -> Non
 
 def finish(journal: Journal, run: Run) -> None:
     """It has ended, and is in its file."""
-    file, unsaved = conduct.finish(run, journal.runs)
-    assert not unsaved
-    journal.finish_run(run, file)
+    kept = conduct.finish(run, journal.runs)
+    assert not kept.unsaved
+    journal.finish_run(run, kept.file)
 
 
 def latest_run(journal: Journal, module: str, step: str) -> Run | None:

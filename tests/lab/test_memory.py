@@ -30,7 +30,8 @@ def meminfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_the_ordinary_guest_holds_every_experiment_of_the_lessons(name: str, meminfo: Path) -> None:
-    for streams in ("1", "8"):
+    # Of a path that only its losses limit, eight flows are eight times as much: no page asks for them.
+    for streams in ("1", "8") if course.experiment(name).path.rate else ("1",):
         assert sizes.size(course.experiment(name, {"streams": streams})) == sizes.ORDINARY
 
 
