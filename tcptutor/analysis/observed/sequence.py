@@ -158,7 +158,7 @@ def _of_segments(flow: int, way: tuple[str, int, str, int], there: list[TcpSegme
             until = theirs.of(each.acknowledges)
             if until >= 0 and (not acked or until > acked[-1][1]):
                 acked.append((each.t, until))
-            for left, right in each.sacked[:1]:
+            for left, right in each.sacked:
                 span = ByteSpan(each.t, theirs.of(left), theirs.of(right))
                 # A block of what is acknowledged already tells of a copy (RFC 2883).
                 if span.first >= until:

@@ -36,7 +36,7 @@ _PATTERNS: dict[Kind, Pattern] = {
 """From the lowest layer to the highest."""
 
 _SAMPLES: dict[Kind, str] = {
-    "limit": "┈┈", "course": "⠠ ⠠", "forecast": "⠶⠶⠶", "expected": "══", "mean": "──", "you": "━ ━",
+    "limit": "┈┈", "course": "⠠ ⠠", "forecast": "⠤⠤⠤", "expected": "══", "mean": "──", "you": "━ ━",
 }  # fmt: skip
 
 _COURSES = ("course", "forecast")
