@@ -46,7 +46,7 @@ def test_each_trap_has_the_words_that_give_it_away() -> None:
     [
         ('title = "It connects, and that is all"', 'title = "A small bucket"', "title"),
         ("Find what is wrong", "Is the burst right? Find what is wrong", "prose"),
-        ('text = "The link passes', 'text = "With a larger burst the link passes', "shell.goal mended: text"),
+        ('text = "The network is', 'text = "With a larger burst the network is', "shell.goal mended: text"),
         ('id = "mended"', 'id = "burst"', "shell.goal burst: id"),
         ("Small packets arrive.", "The bucket is small.", "shell.hints"),
         ('ask = "What was wrong?"', 'ask = "What was wrong with the burst?"', "question cause: ask"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import pytest
 
@@ -80,8 +82,13 @@ def test_the_models_of_rtt_and_loss_are_near_to_what_was_recorded(name: str, wit
     assert lead.kind == "formula"
     for file, (at, _) in cells(sweep).items():
         expected = lead.values[at]
-        figure = page.page_cell(sweep, at, load_run(replay.folder() / name / f"{file}.tcprun")).figure
-        assert figure == pytest.approx(expected, rel=within, abs=1e-4)
+        run = load_run(replay.folder() / name / f"{file}.tcprun")
+        figure = page.page_cell(sweep, at, run).figure
+        chance = 1e-4
+        if sweep.measure == "loss-rate":  # three standard deviations of as many losses as are expected
+            sent = sum(row.segs_out for row in {row.flow: row for row in run.samples}.values())
+            chance = max(chance, 3 * math.sqrt(expected / sent))
+        assert figure == pytest.approx(expected, rel=within, abs=chance)
 
 
 def test_the_run_with_the_fewest_segments_comes_first_and_the_others_stay_in_their_order() -> None:

@@ -152,7 +152,7 @@ def test_a_zoom_shows_round_trips_counted_from_the_loss() -> None:
     assert "+2" in trips
     assert "21.69 to 22.89 of 45 s" in shown[0]
     later = told(into, cursor.at(cursor.t + 3.5 * 0.0502))
-    assert "round trip 4 after the loss at 22.000 s: it takes 50" in later
+    assert "round trip 4 after the loss at 22.050 s: it takes 51" in later
     assert "and begins with cwnd 4" in later
     assert "segments arrive in it" in later
 

@@ -74,6 +74,9 @@ class ChooseScreen(ModalScreen[str]):
 
     def put(self, choices: Sequence[Choice]) -> None:
         """These as well, under those that are there."""
+        known = {each.id for each in self._choices}
+        # Two files may hold one run.
+        choices = [each for each in {each.id: each for each in choices}.values() if each.id not in known]
         if not self.is_attached or not choices:
             return
         self._choices += choices

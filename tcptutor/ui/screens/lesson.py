@@ -155,7 +155,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             case "run":
                 works = side is not None and not side.going_on and (not parameters or side.can_repeat)
             case "run_unpredicted":
-                works = side is not None and self._study.due_before_run is not None and not bench.busy
+                works = side is not None and self._study.due_before_run is not None and not bench.obstacle
             case "stop":
                 works = bench.busy
             case "hint":
@@ -166,7 +166,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             case "view" | "turn":
                 works = side is not None or self.terminal_open
             case "what_if":
-                works = side is not None and side.chart is not None and self._study.run is not None
+                run = self._study.run
+                works = run is not None and self.chart is not None and self.chart.run_id == run.id
                 works = works and not bench.obstacle
             case "text":
                 works = self.has_class(CHART)
@@ -217,7 +218,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         self.app.push_screen(question, self._run_unpredicted)
 
     def _run_unpredicted(self, sure: bool | None) -> None:
-        if sure and self._side:
+        if sure and self._side and not self.tutor.bench.obstacle:
             self._answers.skip_before_run()
             self.action_run()
 

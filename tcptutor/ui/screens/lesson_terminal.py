@@ -92,7 +92,7 @@ class TerminalSide:
         size = self.pane.content_size
         lines, columns = (size.height, size.width) if size.height > 1 and size.width > 1 else _FIRST
         if not self._host and session.hosts:
-            self._host = session.hosts[0]
+            self._host = next(iter(session.shells), session.hosts[0])
         shell = session.shells.get(self._host)
         if shell is None and (wanted or self._command is not None or not session.shells):
             shell = session.shell(self._host, lines, columns)

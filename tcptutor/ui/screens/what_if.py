@@ -162,7 +162,8 @@ class WhatIfScreen(LookingScreen):
     def run_ended(self, live: Live) -> None:
         super().run_ended(live)
         self.run_moved(live)
-        self._panel.show(live, None)
+        if live is self._live or self._is_of_this(live):
+            self._panel.show(live, None)
         if live is self._live:
             self.run_worker(self._compare(live))
 

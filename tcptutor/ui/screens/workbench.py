@@ -101,7 +101,7 @@ class WorkbenchScreen(LookingScreen):
         works: bool | None = self.can_look(action)
         match action:
             case "run":
-                works = not self.tutor.bench.busy
+                works = not self.tutor.bench.obstacle
             case "stop":
                 works = self.tutor.bench.busy
             case "own":
@@ -204,8 +204,8 @@ class WorkbenchScreen(LookingScreen):
 
     def action_run(self) -> None:
         problem = self._own.problem
-        if self.tutor.bench.busy:
-            self._panel.say("Something else runs: s stops it.")
+        if obstacle := self.tutor.bench.obstacle:
+            self._panel.say(obstacle)
         elif problem is not None:
             self._look_ahead()
             self._panel.say("✗ Nothing runs: these settings cannot be run.")

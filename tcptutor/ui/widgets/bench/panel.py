@@ -68,6 +68,11 @@ class RunPanel(DrawnPanel):
         self._understand()
         self._say_can_look()
 
+    @property
+    def run_id(self) -> str:
+        """Of the run on show; empty for none."""
+        return self._live.run.id if self._live is not None else ""
+
     def say(self, text: str) -> None:
         """A word about running, where its state stands."""
         self._said = text

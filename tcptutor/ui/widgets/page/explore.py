@@ -47,6 +47,12 @@ class ExploreBox(ListBox[ExploreActivity]):
         """The knobs of the run that they are of."""
         self._record = ActivityRecord()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """In the field Backspace is the field's."""
+        if action == "put_back" and isinstance(self.screen.focused, Entry):
+            return False
+        return super().check_action(action, parameters)
+
     def ask(self) -> Content:
         return paragraphs(self.activity.ask)
 
