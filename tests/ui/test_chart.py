@@ -83,7 +83,7 @@ def test_limits_expectation_mean_and_own_prediction_have_their_lines_and_names()
         assert name in text
     title = chart.title(shown, 100).text
     assert "expected mean 40.2" in title
-    assert "measured mean 39.3" in title
+    assert "measured mean 39.2" in title
     assert "BDP 413" in chart.title(shown, 160).text, "a limit above the chart is told"
     window = "\n".join(line.text for line in chart.drawn(scene(ended(WINDOW)), 78, 12, False))
     assert "window" in window
