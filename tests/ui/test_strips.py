@@ -84,7 +84,7 @@ def test_a_number_says_which_one_it_is() -> None:
     for name in ("throughput", "rtt", "queue"):
         assert before[name].said.startswith("now ")
     assert after["throughput"].said == "mean 9.01"
-    assert after["rtt"].said == "mean 50.5"
+    assert after["rtt"].said == "mean 50.7"
     assert after["queue"].said.startswith("most ")
     assert after["losses"].said == after["resent"].said == "32 measured"
     assert before["resent"].said.endswith(" so far")
