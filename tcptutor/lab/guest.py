@@ -110,11 +110,12 @@ def _zero_free_memory() -> None:
                 taken[offset] = 0
 
 
-_HOME_SIZE = "64m"
+_HOME_SIZE = "48m"
 """Of what is in `~`, for mount: what is carried out is less, and the rest of the memory is the experiments'."""
 
-_ROOM = {"tmp": "64m", "run": "16m", "var/tmp": "16m", "agent": "16m", "dev": "1m", "dev/shm": "16m"}
-"""Of what is in memory elsewhere: all of them full leave the experiments enough. iperf3 has a file in /tmp a stream."""
+_ROOM = {"tmp": "64m", "run": "8m", "var/tmp": "8m", "agent": "16m", "dev": "1m", "dev/shm": "8m"}
+"""Of what is in memory elsewhere: all of them full leave enough to the experiments and to what runs in the shells.
+iperf3 has a file in /tmp a stream."""
 
 _ETC = {
     "passwd": "root:x:0:0:root:/root:/bin/bash\ntcpdump:x:0:0::/:/bin/false\n",

@@ -6,11 +6,13 @@ Odd hosts send to the even host after them. Addresses are 10.0.0.N/8.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from mininet.log import setLogLevel
@@ -19,6 +21,10 @@ from mininet.nodelib import LinuxBridge
 from mininet.topo import Topo
 
 from tcptutor.errors import LabError
+
+_LINK_LOCAL_REPORTS = Path("/proc/sys/net/ipv4/igmp_link_local_mcast_reports")
+"""Whether a bridge tells everybody of a group that no host is in: such packets would count as those that a host's own
+rules drop."""
 
 
 class _Pairs(Topo):  # type: ignore[misc]
@@ -102,6 +108,8 @@ class Network:
     def start(self) -> None:
         """Build it. Raises LabError when Mininet cannot."""
         setLogLevel("critical")
+        with contextlib.suppress(OSError):
+            _LINK_LOCAL_REPORTS.write_text("0")
         # Mininet would raise limits and sysctls of the whole machine on first use; the lab needs none of them.
         Mininet.inited = True
         try:

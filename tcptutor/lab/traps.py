@@ -18,7 +18,7 @@ Trap = Callable[[Network, Experiment], None]
 """Changes the network that was built, shaped and checked for the experiment. Raises LabError or KernelLacks."""
 
 _CAPPED = 32768
-"""Of a send buffer, bytes as the kernel counts them. A write of 128 KiB still puts one piece of 64 KiB into it."""
+"""Of a send buffer, bytes as the kernel counts them: a quarter of what iperf3 writes at once."""
 _BUCKET = 1000
 """Bytes that may leave at once: less than a full frame, and enough for a ping."""
 _LIMIT = 4000
