@@ -114,7 +114,7 @@ def test_a_name_of_two_things_tells_of_both(name: str, also: str, keys: set[str]
 def test_a_parameter_says_who_sets_it() -> None:
     told = json.loads(here("list", "streams", "--json").stdout)
     assert told["default"] == 1
-    assert told["set_by"]["parallel-streams, page 4"] == "4"
+    assert told["set_by"]["parallel-streams, page 5"] == "4"
     assert "parallel-streams/random-loss: 0.1 %" in here("list", "loss").stdout
     assert "net.ipv4.tcp_sack" in here("list", "tcp_sack").stdout
 
