@@ -70,10 +70,10 @@ def _from(experiment: Experiment, name: str, text: str, at: float) -> Experiment
         raise ParameterError(f"{name}: it holds for the whole run; during it {', '.join(DURING)} can change")
     (change,) = read("changes", f"{at!r} s {name}={text}", experiment.bdp)
     path = experiment.path
-    if _value_at(path, name, at) == change.value:
-        return experiment
     kept = [one for one in path.changes if one.name != name or one.at < at]
-    in_order = sorted([*kept, change], key=lambda one: one.at)
+    if _value_at(path, name, at) != change.value:
+        kept.append(change)
+    in_order = sorted(kept, key=lambda one: one.at)
     return _replaced(experiment, "path", changes=tuple(in_order))
 
 

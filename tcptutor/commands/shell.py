@@ -29,6 +29,8 @@ from tcptutor.run import Environment
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment, build, host_names
 
+_LAST_WORD = 1.0
+"""Seconds for what a session tells after it was left: an agent that is silent tells nothing any more."""
 _END_OF_INPUT = b"exit\n"
 """Not Ctrl-D: a shell that is not yet reading would never see it."""
 
@@ -153,7 +155,9 @@ async def _session(
             finally:
                 # Also when the terminal is closed: what is in ~ comes out at the end.
                 await asyncio.shield(session.leave())
-            await following
+            done, _ = await asyncio.wait([following], timeout=_LAST_WORD)
+            if done:
+                await following
             if left := session.home.left:
                 warn(f"not kept of ~, {units.size(TOTAL)} in all: {', '.join(left)}")
         finally:

@@ -132,7 +132,10 @@ class TutorApp(Frame):
         from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
 
         lesson = LessonScreen(module, step, self._sitting)
-        if isinstance(self.screen, LessonScreen):
+        if any(isinstance(screen, LessonScreen) for screen in self.screen_stack):
+            # What was opened from a page goes with it: a page stands once, so that a run counts once.
+            while not isinstance(self.screen, LessonScreen):
+                self.pop_screen()
             return self.switch_screen(lesson)
         return self.push_screen(lesson)
 

@@ -57,8 +57,9 @@ class Bench:
     def obstacle(self) -> str:
         """Why no run, sweep or session can begin now, one line; empty when it can."""
         if self.session.going_on:
-            return "A terminal is open on the network: T ends it."
-        return "Another page's run goes on: s stops it." if self.busy else ""
+            ending = self.session.stage == "ending"
+            return f"A terminal is open on the network: {'it ends now' if ending else 'T ends it'}."
+        return "Another run goes on: s stops it." if self.busy else ""
 
     async def warm(self) -> Environment:
         """Bring the lab up, once however many ask at the same time. Raises LabUnavailable."""

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 Stage = Literal["none", "starting", "open", "ending"]
 
+_LAST_WORD = 1.0
+"""Seconds for what a session tells after it was left."""
+
 _GREETING = (
     "`iperf3 -c h2` sends to h2; `h2 iperf3 -s &` runs it on h2.\r\n"
     "What you send is drawn, kept and explained like a run.\r\n\r\n"
@@ -196,6 +199,9 @@ class LabSession:
             ended.cancel()
             # Also when the app closes: what is in ~ comes out at the end.
             await asyncio.shield(session.leave())
+            # An agent that has fallen silent ends with its backend: nobody waits for its last word.
+            await asyncio.wait([following], timeout=_LAST_WORD)
+            following.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await following
             self.left = session.home.left

@@ -15,6 +15,9 @@ FLOOD, DRAWN_OF_IT = 32_768, 8192
 Nobody could read them, and all of them would be drawn before what a ^C leads to.
 """
 
+_ENDS_OF_LINES = (b"", b"\r", b"\n", b"\x03", b"\x04", b"\x15")
+"""Enter, ^C, ^D, ^U."""
+
 SLICE = 1024
 """Bytes that are drawn at a time: a few milliseconds of work at most."""
 
@@ -59,6 +62,8 @@ class Shell:
         self.screen = TerminalScreen(columns, lines)
         self.over = False
         """Whether its shell has ended."""
+        self.begun = False
+        """Whether something may stand at its prompt that was typed and not run."""
         self.spoke = False
         """Whether it has shown anything yet: before that, what is typed stands there twice."""
         self._terminal, self._moved, self._heard = terminal, moved, heard
@@ -66,6 +71,7 @@ class Shell:
 
     def write(self, data: bytes) -> None:
         """Type into it."""
+        self.begun = data[-1:] not in _ENDS_OF_LINES
         self._terminal.write(data)
 
     def say(self, text: str) -> None:

@@ -66,10 +66,13 @@ async def test_a_key_types_the_commands_of_the_page_and_runs_none(make_app, lab,
         await until(pilot, lambda: bytes(lab.hands.shells["h1"].typed) == b"ping -c 3 h2")
         assert app.screen.in_pane, "keys are the shell's now: Enter runs it"
         await until_text(pilot, "› s1  tc qdisc show dev s1-eth2")
-        await pilot.press("f9")
+        await pilot.press("enter", "f9")
         await until(pilot, lambda: "s1" in lab.hands.shells)
         await until(pilot, lambda: bytes(lab.hands.shells["s1"].typed) == b"tc qdisc show dev s1-eth2")
         await until_text(pilot, "› h1  ping -c 3 h2")
+        await pilot.press("f7", "p", "f9")
+        await until_text(pilot, "Enter runs what stands there first")
+        assert bytes(lab.hands.shells["h1"].typed) == b"ping -c 3 h2\rp"
         await app.bench.close()
 
 

@@ -201,8 +201,9 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             await self.tutor.open_step(*there)
 
     def action_run(self, same: bool = False) -> None:
-        if self.terminal_open:
-            self.notify(self.tutor.bench.obstacle)
+        obstacle = self.tutor.bench.obstacle
+        if obstacle and (self.terminal_open or not self.chart_seen):
+            self.notify(obstacle)
         elif self._side:
             busy = self.tutor.bench.busy
             self._side.start(same)

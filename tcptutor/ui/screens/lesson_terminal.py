@@ -67,11 +67,19 @@ class TerminalSide:
             at = hosts.index(self._host) if self._host in hosts else 0
             self.show_host(hosts[(at + by) % len(hosts)])
 
-    def type(self, command: ShownCommand) -> None:
-        """Type it into the shell of its host, which is opened if it is not; it runs when the student says so."""
+    def type(self, command: ShownCommand) -> bool:
+        """Type it into the shell of its host, which is opened if it is not; it runs when the student says so.
+
+        False where another one waits to be typed, or stands there.
+        """
+        shell = self.bench.session.shells.get(command.host)
+        if self._command is not None or (shell is not None and shell.begun):
+            self.show_host((self._command or command).host)
+            return False
         self._command = command
         self.show_host(command.host)
         self._type_command()
+        return True
 
     def _type_command(self) -> None:
         command, shells = self._command, self.bench.session.shells

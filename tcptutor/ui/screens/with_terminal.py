@@ -114,8 +114,10 @@ class ScreenWithTerminal(TutorScreen):
             return
         await self.action_terminal()
         if self.terminal is not None and self.terminal_open:
-            self.terminal.type(box.command)
-            box.next_command()
+            if self.terminal.type(box.command):
+                box.next_command()
+            else:
+                self.notify("Enter runs what stands there first; ^U takes it away.")
 
     def action_copy_command(self) -> None:
         box = self.shell_box

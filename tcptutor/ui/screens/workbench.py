@@ -75,6 +75,7 @@ class WorkbenchScreen(LookingScreen):
         live = self.tutor.bench.live
         if live is not None and live.is_of(*PLACE):
             self._own.live = live
+            self._keep_run(live)
         live = self._own.live
         if live is not None and (live.going_on or same_settings(live.run.experiment, self._own.experiment)):
             self._show(live)
@@ -233,9 +234,13 @@ class WorkbenchScreen(LookingScreen):
             self._own.live = live
             if not self._panel.ahead:
                 self._show(live)
-            if self._own.kept and same_settings(live.run.experiment, self._own.experiment):
-                self._keep(self._own.kept)
+            self._keep_run(live)
         self.keys_changed()
+
+    def _keep_run(self, live: Live) -> None:
+        """One of the settings that were kept goes with their name, also where it ended elsewhere."""
+        if self._own.kept and not live.going_on and same_settings(live.run.experiment, self._own.experiment):
+            self._keep(self._own.kept)
 
     def _show(self, live: Live) -> None:
         live.beside = tuple(run for run in self._own.beside if run.id != live.run.id)
