@@ -57,6 +57,13 @@ class TutorApp(Frame):
             id="app.bench",
             tooltip="a bench of your own: turn every knob, see what is to be expected, run it",
         ),
+        Binding(
+            "w",
+            "what_if",
+            "what if",
+            id="app.what-if",
+            tooltip="what if one thing of the run were another; with the cursor: from there on",
+        ),
     ]
 
     def __init__(
@@ -162,6 +169,24 @@ class TutorApp(Frame):
         folder = self.journal.runs.folder
         self.push_screen(WorkbenchScreen(self.workbench, Benches(folder.parent if folder else None)))
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "what_if" and not self._can_change_one_thing:
+            return False
+        return super().check_action(action, parameters)
+
+    @property
+    def _can_change_one_thing(self) -> bool:
+        screen = self.screen
+        return isinstance(screen, TutorScreen) and screen.for_what_if is not None
+
+    def action_what_if(self) -> None:
+        """One thing of the run that is shown is changed, and it is run again."""
+        base = self.screen.for_what_if if isinstance(self.screen, TutorScreen) else None
+        if base is not None:
+            from tcptutor.ui.screens.what_if import ask  # noqa: PLC0415  # not for the first frame
+
+            ask(self, self.bench, base)
+
     # Facts from below
 
     @on(LabChanged)
@@ -179,6 +204,14 @@ class TutorApp(Frame):
             screen.run_ended(message.live)
 
     def on_session_moved(self, message: SessionMoved) -> None:
+        session = self.bench.session
+        if message.event is None and not session.going_on:
+            # Whatever page is shown by then.
+            if session.problem:
+                self.notify(session.problem, severity="error", timeout=15, markup=False)
+            if session.left:
+                files = ", ".join(session.left)
+                self.notify(f"not kept of ~: {files}", severity="warning", timeout=15, markup=False)
         for screen in self._tutor_screens():
             screen.session_moved(message)
 

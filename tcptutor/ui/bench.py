@@ -12,7 +12,7 @@ from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.errors import JournalError, LabUnavailable, TutorError
 from tcptutor.journal import Journal
 from tcptutor.lab.protocol import Event, Phase, Ready, Samples
-from tcptutor.run import Environment
+from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading
 from tcptutor.ui.history import RunHistory, figures_of
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 STOPPED = "stopped by you"
 CLOSED = "tcptutor was closed"
+
+_SNAPSHOT = "snapshot"
+"""Among the versions of an environment: what a run in a guest began from."""
 
 
 class Bench:
@@ -84,6 +87,14 @@ class Bench:
         if not self.obstacle:
             self._running = asyncio.create_task(self._run(module, step, experiment, base))
 
+    def start_what_if(self, module: str, step: str, base: Run, experiment: Experiment) -> None:
+        """Run `base` with one thing changed, in the background; does nothing while a run goes on.
+
+        Where `base` would give another history here, it is run once more first. A session is ended for it.
+        """
+        if not self.busy:
+            self._running = asyncio.create_task(self._what_if(module, step, base, experiment))
+
     def start_sweep(self, sweep: LiveSweep) -> None:
         """Run what is missing of it in the background. Does nothing while something else goes on."""
         if not self.obstacle:
@@ -135,6 +146,17 @@ class Bench:
         if self._lab.environment is not None:
             self._tell(LabState("ready", self._lab.environment))
         self._post(SweepEnded(sweep))
+
+    async def _what_if(self, module: str, step: str, base: Run, experiment: Experiment) -> None:
+        await self.session.close()
+        with contextlib.suppress(LabUnavailable):  # the run says so
+            if stale(base.environment, await self.warm()):
+                await self._run(module, step, base.experiment, None)
+                assert self.live is not None
+                base = self.live.run
+                if not base.complete:
+                    return
+        await self._run(module, step, experiment, await reading.measured(module, step, base))
 
     async def _run(self, module: str, step: str, experiment: Experiment, base: Live | None) -> None:
         # The run shows from the first moment, before the lab has said where it is.
@@ -205,6 +227,12 @@ class Bench:
         if state != self.state or state.stage == "starting":
             self.state = state
             self._post(LabChanged(state))
+
+
+def stale(base: Environment, here: Environment) -> bool:
+    """Whether the seed of a run that was made in `base` gives another history in `here`, where it could repeat it."""
+    there = base.backend, base.clock, base.versions.get(_SNAPSHOT)
+    return here.clock == "virtual" and there != (here.backend, here.clock, here.versions.get(_SNAPSHOT))
 
 
 @contextlib.contextmanager

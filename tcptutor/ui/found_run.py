@@ -39,13 +39,20 @@ class FoundRun:
     """Keeps `live` as it should be drawn while `growing` grows; `end` once it has ended."""
 
     def __init__(
-        self, module: str, step: str, growing: GrowingRun, post: Callable[[Message], object]
+        self,
+        module: str,
+        step: str,
+        growing: GrowingRun,
+        post: Callable[[Message], object],
+        built: Callable[[], Experiment | None] = lambda: None,
     ) -> None:
-        self.growing, self._post = growing, post
+        """built: gives the network as it should be, while it has a fault that is to be found; else None."""
+        self.growing, self._post, self._built = growing, post, built
         self._seconds = FIRST
         self._rates = reading.Rates()
         self._expecting: asyncio.Task[None] | None = None
         self.live = Live(module, step, self._shown(), state="running", phase="traffic flows", by_hand=True)
+        self.live.to_find = built() is not None
 
     def take(self, event: Event) -> None:
         """The run has grown by it."""
@@ -67,17 +74,26 @@ class FoundRun:
         if self._expecting is not None:
             self._expecting.cancel()
         live, run = self.live, self.growing.run
-        live.run, live.state, live.phase = run, "ended", ""
+        live.to_find = self._built() is not None
+        live.run, live.state, live.phase = self._as_built(run), "ended", ""
         live.unsaved = self.growing.unsaved
         live.problem = "" if run.complete else run.note
-        live.expectation = await _expectation(run.experiment)
-        live.report = await reading.report(run)
+        live.expectation = await _expectation(live.run.experiment)
+        live.report = None if live.to_find else await reading.report(run)
         self._post(LiveEnded(live))
 
     def _shown(self) -> Run:
         """The run that grows, on a chart for as many seconds as it may still take."""
-        shown = copy.copy(self.growing.run)
+        shown = self._as_built(self.growing.run)
         shown.experiment = self._lasting(shown.experiment)
+        return shown
+
+    def _as_built(self, run: Run) -> Run:
+        """With the network as it should be, while its fault is to be found: the models are asked about that one."""
+        shown, built = copy.copy(run), self._built()
+        if built is not None:
+            hosts = msgspec.structs.replace(built.hosts, algorithm=run.experiment.hosts.algorithm)
+            shown.experiment = msgspec.structs.replace(run.experiment, path=built.path, hosts=hosts)
         return shown
 
     def _lasting(self, experiment: Experiment) -> Experiment:
@@ -89,7 +105,7 @@ class FoundRun:
         """Ask the models about the path as the kernel holds it now."""
         if self._expecting is not None:
             self._expecting.cancel()
-        self._expecting = asyncio.create_task(self._ask(self._lasting(self.growing.run.experiment)))
+        self._expecting = asyncio.create_task(self._ask(self._shown().experiment))
 
     async def _ask(self, experiment: Experiment) -> None:
         expected = await _expectation(experiment)

@@ -96,8 +96,16 @@ class LabSession:
     @property
     def network(self) -> Experiment | None:
         """What is drawn: the lab as the kernel holds it; of a broken one what it should be, until it is mended."""
-        to_find = self._trap and not (self.board and self.board.done)
-        return self.state.experiment if self.state is not None and not to_find else self.experiment
+        return self._to_find() or (self.state.experiment if self.state is not None else self.experiment)
+
+    @property
+    def for_bench(self) -> Experiment | None:
+        """What a bench begins with: the latest run's settings, else how the lab was set up."""
+        return self.live.run.experiment if self.live is not None else self.experiment
+
+    def _to_find(self) -> Experiment | None:
+        """The network as it should be, while it has a fault that is to be found; else None."""
+        return self.experiment if self._trap and not (self.board and self.board.done) else None
 
     def open(
         self, module: str, step: str, experiment: Experiment, shell: ShellActivity | None = None
@@ -224,7 +232,7 @@ class LabSession:
             await self._settle(conducted)
         elif self._run is None or self._run.growing is not conducted.growing:
             await self._settle(conducted)
-            self._run = FoundRun(*self.page, conducted.growing, self._post)
+            self._run = FoundRun(*self.page, conducted.growing, self._post, self._to_find)
         if conducted.growing is not None and self._run is not None:
             self._run.take(event)
 

@@ -13,8 +13,9 @@ import threading
 from collections.abc import Callable
 
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
-_PATIENCE = 4.0
-"""Seconds that an orderly end may take after a signal; it takes about half of one."""
+_PATIENCE = 8.0
+"""Seconds that an orderly end may take after a signal. It takes about half of one; with a terminal on the lab, whose
+files come out first, up to six."""
 _LAST_READ = 1.0
 """Seconds for Textual's input thread to see that it is to end."""
 

@@ -85,6 +85,9 @@ class Live:
     by_hand: bool = False
     """Whether it came of what was typed into a shell: nothing that a page asks is about it."""
 
+    to_find: bool = False
+    """Whether its network has a fault that the student is to find: only what was measured is told."""
+
     beside: tuple[RunBeside, ...] = ()
     """Runs of other settings that are drawn with it."""
 

@@ -88,7 +88,7 @@ async def test_a_run_ends_with_its_verdict_and_stands_beside_the_next_settings(
         assert "measured 22.1 Mbit/s" in text(app)
         assert "✓ done: 22 s of lab time" in text(app)
         assert "R repeats" not in text(app), "the seed is a knob here"
-        await pilot.press("b")
+        await pilot.press("c")
         await until_text(pilot, "[ ]")
         await pilot.press("enter")
         await until_text(pilot, "[x]")
@@ -110,7 +110,7 @@ async def test_a_run_is_drawn_beside_another_one(make_app) -> None:
         await opened(pilot)
         await pilot.press("r")
         await until_text(pilot, "why: random loss")
-        await pilot.press("b")
+        await pilot.press("c")
         await until_text(pilot, "[ ]")
         await pilot.press("space", "escape")
         await pilot.press("tab", "tab", "right", "r")

@@ -6,10 +6,12 @@ import pytest
 
 from tcptutor.course import load
 from tcptutor.course.goals.telltales import TELLTALES
-from tcptutor.lab.protocol import SessionState
+from tcptutor.lab.protocol import Finished, SessionState
+from tcptutor.run import Fidelity
 from tcptutor.spec import build
 
-from .screen import text, until_text
+from .fakes import recorded
+from .screen import text, until, until_text
 
 pytestmark = pytest.mark.usefixtures("without_state")
 
@@ -31,4 +33,19 @@ async def test_a_terminal_opens_the_network_with_its_fault(make_app, lab, size) 
         network = app.bench.session.network
         assert network is not None
         assert network.path.reverse_delay == 0, "what is drawn is the network as it should be"
+        # What is sent over it is drawn with what it should be, and nothing says why until it is mended.
+        run = recorded(build("one-flow/lossy", {}))
+        await lab.hands.plays(run, 10.0)
+        lab.hands.tell(
+            Finished(tuple(run.flows), Fidelity(status="suspect", reasons=("the sender was capped",)), 10.0)
+        )
+        await until(pilot, lambda: app.bench.session.live is not None and not app.bench.session.live.going_on)
+        live = app.bench.session.live
+        assert live is not None
+        assert live.run.experiment.path == network.path
+        assert (live.to_find, live.report) == (True, None)
+        assert app.screen.for_what_if is None
+        if size[0] >= 100:
+            await until_text(pilot, "that is yours to find")
+        assert "capped" not in text(app)
         await app.bench.close()

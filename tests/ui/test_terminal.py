@@ -110,7 +110,7 @@ async def test_hosts_are_tabs_and_the_last_shell_that_ends_ends_the_session(make
         hands.shells["h2"].ends()
         await until(pilot, lambda: lab.sessions_left == 1)
         await until_text(pilot, "100 Mbit/s")
-        assert "F6" not in text(pilot.app)
+        await until(pilot, lambda: "F6" not in text(pilot.app))
         await pilot.press("t")
         await until_text(pilot, "h1:~#")
 
@@ -202,8 +202,11 @@ async def test_a_lab_that_dies_under_it_is_one_line_and_the_next_is_fresh(make_a
     async with opened(make_app, lab) as (pilot, hands):
         await hands.plays(run, 4.0)
         await until_text(pilot, "▶ 4 s")
+        await pilot.press("f6", "p")
+        await until_text(pilot, "What cwnd is")
         hands.tell(Failed("the guest ended: open it again"))
         await until_text(pilot, "the guest ended: open it again")
+        await pilot.press("n")
         await until(pilot, lambda: lab.sessions_left == 1)
         (file,) = (journal.runs.folder or Path()).glob("*.tcprun")
         assert not load(file).complete

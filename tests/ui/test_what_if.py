@@ -13,13 +13,16 @@ import pytest
 from textual.pilot import Pilot
 
 from tcptutor.journal import Journal
-from tcptutor.lab.protocol import Event
-from tcptutor.run import SampleTable, load
+from tcptutor.lab.protocol import Event, Finished
+from tcptutor.run import Fidelity, SampleTable, load
 from tcptutor.runs import recording
 from tcptutor.spec import Experiment
+from tcptutor.ui.bench import stale
 from tcptutor.ui.lab import LabState
 from tcptutor.ui.screens.lesson import LessonScreen
-from tcptutor.ui.screens.what_if import WhatIfScreen, stale
+from tcptutor.ui.screens.what_if import WhatIfScreen
+from tcptutor.ui.screens.workbench import WorkbenchScreen
+from tcptutor.ui.workbench import PLACE
 from tests.journal.conftest import predict
 
 from .fakes import GUEST, FakeLab, recorded
@@ -182,6 +185,78 @@ async def test_a_run_of_another_build_is_run_once_more_first(make_app, journal, 
     assert again.seed == changed.seed
     ((_, base),) = journal.what_ifs(*STEP)
     assert load(Path(base)).environment == NEWER
+
+
+async def test_one_that_is_left_while_the_run_before_is_run_once_more_comes_after_it(
+    make_app, journal, lab
+) -> None:
+    async with after_a_run(make_app, journal) as pilot:
+        lab.environment = lab._here = NEWER
+        pilot.app.bench.state = LabState("ready", NEWER)
+        lab.hold_at = 8.0
+        await pilot.press("w")
+        await typed(pilot, "loss", "0", "5")
+        await until_text(pilot, "The run before is run once more first")
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LessonScreen))
+        lab.go_on.set()
+        await until(pilot, lambda: len(lab.asked) == 3 and not pilot.app.bench.busy)
+    assert lab.asked[0] == lab.asked[1]
+    assert [(one.at, one.name) for one in lab.asked[2].path.changes] == [(5.0, "loss")]
+
+
+async def test_a_run_that_is_stopped_when_it_is_run_once_more_has_no_what_if(make_app, journal, lab) -> None:
+    async with after_a_run(make_app, journal) as pilot:
+        lab.environment = lab._here = NEWER
+        pilot.app.bench.state = LabState("ready", NEWER)
+        lab.hold_at = 8.0
+        await pilot.press("w")
+        await typed(pilot, "loss", "0", "5")
+        await until_text(pilot, "▶ 8 of 22 s")
+        await pilot.press("s")
+        await until_text(pilot, "The run before was not run once more to its end")
+    assert len(lab.asked) == 2
+
+
+async def test_of_a_run_of_the_bench_the_what_if_is_the_benchs_too(make_app, journal, lab) -> None:
+    async with after_a_run(make_app, journal, (120, 36)) as pilot:
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(pilot.app.screen, WorkbenchScreen))
+        await pilot.press("w")
+        assert isinstance(pilot.app.screen, WorkbenchScreen), "what is expected is no run"
+        await pilot.press("r")
+        await until(pilot, lambda: pilot.app.screen.for_what_if is not None)
+        await pilot.press("w")
+        await until_text(pilot, "probability that a data segment")
+        await typed(pilot, "loss", "0", "12")
+        await until_text(pilot, "The same to the byte up to 1")
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(pilot.app.screen, WorkbenchScreen))
+        assert "from 12 s loss 0 %" in text(pilot.app) or pilot.app.workbench.experiment == lab.asked[-1]
+        ids = journal.pages_of_runs()
+    assert ids[pilot.app.bench.live.run.id] == PLACE
+    assert journal.page(*STEP).whole_runs == 1
+
+
+async def test_of_a_run_by_hand_the_terminal_is_ended_and_it_is_run_once_more_first(
+    make_app, journal, lab, without_state
+) -> None:
+    async with after_a_run(make_app, journal, (120, 40)) as pilot:
+        await pilot.press("t")
+        await until_text(pilot, "h1:~#")
+        run = recorded(lab.asked[0])
+        await lab.hands.plays(run, 22.0)
+        lab.hands.tell(Finished(tuple(run.flows), Fidelity(), 22.0))
+        await until_text(pilot, "why: random loss")
+        await pilot.press("f6", "w")
+        await until_text(pilot, "Your run was made by hand: it is run once more first")
+        assert "The terminal is ended for it; its runs are kept." in " ".join(text(pilot.app).split())
+        await typed(pilot, "loss", "0", "12")
+        await until_text(pilot, "The same to the byte up to 1")
+        assert lab.sessions_left == 1
+    by_hand, changed = lab.asked[1:]
+    assert by_hand.path == msgspec.structs.replace(changed.path, changes=())
+    assert journal.page(*STEP).whole_runs == 1, "none of them is the page's own"
 
 
 async def test_recordings_cannot_be_run_anew(make_app, journal, lab) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import ClassVar, Protocol, TypeVar, cast
+from typing import ClassVar, NamedTuple, Protocol, TypeVar, cast
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -28,6 +28,14 @@ WIDE = 100
 """From here on two columns."""
 TALL = 32
 """From here on there is room for the table of models."""
+
+
+class WhatIfBase(NamedTuple):
+    """A run that may be run again with one thing changed."""
+
+    live: Live
+    at: float | None
+    """Where the cursor stands, s; None while there is none."""
 
 
 class Tutor(Protocol):
@@ -81,6 +89,11 @@ class TutorScreen(Screen[None]):
     @property
     def for_bench(self) -> Experiment | None:
         """What the bench begins with when it is opened from here; None for what it had."""
+        return None
+
+    @property
+    def for_what_if(self) -> WhatIfBase | None:
+        """The whole run that is shown, of which one thing may be changed; None where there is none."""
         return None
 
     async def take(self, event: events.Key | events.Paste) -> bool:  # noqa: ARG002

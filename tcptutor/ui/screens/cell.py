@@ -15,7 +15,7 @@ class CellScreen(StoredScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", id="cell.back", tooltip="back to the curve"),
     ]
-    FOOTER = (("cell.back", "back to the curve"), *StoredScreen.FOOTER[:-1])
+    FOOTER = (("cell.back", "back to the curve"), *StoredScreen.FOOTER[:-1], ("app.what-if", "what if"))
 
     def action_back(self) -> None:
         if self.looks:

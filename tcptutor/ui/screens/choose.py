@@ -45,9 +45,10 @@ class ChooseScreen(ModalScreen[str]):
         empty: str,
         *,
         tick: Callable[[str], str] | None = None,
-        take_out: Callable[[str], None] | None = None,
+        take_out: Callable[[str], str] | None = None,
     ) -> None:
-        """tick: called with an id; what it gives is said below the list, and where that is nothing, the mark changes.
+        """tick, take_out: called with an id; what they give is said below the list, and where that is nothing, the
+        mark changes, or the line goes.
 
         `empty` stands there while there is nothing to choose from.
         """
@@ -106,22 +107,34 @@ class ChooseScreen(ModalScreen[str]):
         if at is not None and self._choices[at].ticked is not None:
             self._turn(at)
 
+    def untick(self, id: str, why: str) -> None:
+        """It was ticked and cannot be had."""
+        at = next((at for at, each in enumerate(self._choices) if each.id == id), None)
+        if at is not None and self.is_attached:
+            self._mark(at, False)
+            self._say(why)
+
     def _turn(self, at: int) -> None:
         choice = self._choices[at]
         assert self._tick is not None
         refused = self._tick(choice.id)
         self._say(refused)
         if not refused:
-            self._choices[at] = choice._replace(ticked=not choice.ticked)
-            self.query_one(OptionList).replace_option_prompt_at_index(at, _prompt(self._choices[at]))
+            self._mark(at, not choice.ticked)
+
+    def _mark(self, at: int, ticked: bool) -> None:
+        self._choices[at] = self._choices[at]._replace(ticked=ticked)
+        self.query_one(OptionList).replace_option_prompt_at_index(at, _prompt(self._choices[at]))
 
     def action_take_out(self) -> None:
         listing = self.query_one(OptionList)
         at = listing.highlighted
         if at is not None and self._take_out is not None and self._choices[at].removable:
-            self._take_out(self._choices[at].id)
-            del self._choices[at]
-            listing.remove_option_at_index(at)
+            refused = self._take_out(self._choices[at].id)
+            self._say(refused)
+            if not refused:
+                del self._choices[at]
+                listing.remove_option_at_index(at)
 
 
 def _prompt(choice: Choice) -> Content:

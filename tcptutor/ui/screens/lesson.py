@@ -21,7 +21,6 @@ from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import HintWanted, OtherNumbersWanted
-from tcptutor.ui.screens import what_if
 from tcptutor.ui.screens.activities import BOXES, SIDES
 from tcptutor.ui.screens.confirm import ConfirmScreen
 from tcptutor.ui.screens.lesson_answers import Answers
@@ -165,10 +164,6 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
                 works = bool(self.query(Page)) and self._answers.can_draw_again
             case "view" | "turn":
                 works = side is not None or self.terminal_open
-            case "what_if":
-                run = self._study.run
-                works = run is not None and self.chart is not None and self.chart.run_id == run.id
-                works = works and not bench.obstacle
             case "text":
                 works = self.has_class(CHART)
             case _:
@@ -316,6 +311,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
 
     @property
     def for_bench(self) -> Experiment | None:
+        if self.terminal_open:
+            return self.tutor.bench.session.for_bench
         return self._side.for_bench if self._side else None
 
     @property
@@ -329,13 +326,6 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         self.lay_out()
         if seen or not (self.chart and self.chart.cursor):
             super().action_look()
-
-    def action_what_if(self) -> None:
-        run, cursor = self._study.run, self.chart.cursor if self.chart and self.looks else None
-        if run is not None:
-            what_if.ask(
-                self.app, self.tutor.bench, self.module.id, self.step.id, run, cursor.t if cursor else None
-            )
 
     def action_turn(self) -> None:
         if self.chart is not None and self.terminal_open:

@@ -24,7 +24,6 @@ TYPED = (
     "terminal",
     "copy_command",
     "end_terminal",
-    "what_if",
 )
 """Their keys are letters, digits or arrows in a field."""
 
@@ -66,13 +65,6 @@ BINDINGS: list[BindingType] = [
     Binding("shift+tab", "app.focus_previous", show=False, priority=True, id="lesson.field-before"),
     Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),
     _key("v", "turn", "view", "lesson.turn", "the chart, all models, each flow by itself"),
-    _key(
-        "w",
-        "what_if",
-        "what if",
-        "lesson.what-if",
-        "what if one thing of the run were another; with the cursor: from there on",
-    ),
     _key("escape", "back", "home", "lesson.home", "the list of modules; out of the field you type in"),
     *(
         Binding(f"{n}", f"digit('{n}')", show=False, priority=True, id=f"lesson.choice-{n}")
@@ -93,7 +85,7 @@ FOOTER = (
     ("app.keys", "keys"),
     ("look.look", "look"),
     ("lesson.terminal", "shell"),
-    ("lesson.what-if", "what if"),
+    ("app.what-if", "what if"),
     ("app.bench", "bench"),
     ("app.commands", "find"),
     ("lesson.home", "home"),

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 
 from tcptutor.ui import keys
 from tcptutor.ui.keys import FooterKey
-from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.screens.base import TutorScreen, WhatIfBase
 from tcptutor.ui.widgets.bench.panel import RunPanel
 
 Entries = tuple[tuple[str, str], ...]
@@ -87,6 +87,14 @@ class LookingScreen(TutorScreen):
     def chart_seen(self) -> bool:
         """Whether there is room for it now."""
         return True
+
+    @property
+    def for_what_if(self) -> WhatIfBase | None:
+        live = self.chart.shown if self.chart is not None else None
+        if live is None or live.state != "ended" or not live.run.complete or live.to_find:
+            return None
+        cursor = self.chart.cursor if self.chart is not None and self.looks else None
+        return WhatIfBase(live, cursor.t if cursor else None)
 
     @property
     def looks(self) -> bool:

@@ -32,7 +32,7 @@ class StoredScreen(LookingScreen):
         Binding("v", "turn", "view", id="stored.turn", tooltip="the chart, all models, each flow's course"),
     ]
     OTHER_KEYS = (("↑ ↓", "scroll the flows"),)
-    FOOTER = (
+    FOOTER: ClassVar[tuple[tuple[str, str], ...]] = (
         ("look.look", "look"),
         ("stored.turn", "view"),
         ("stored.flows", "flows / chart"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -13,67 +12,67 @@ from textual.widgets import Static
 
 from tcptutor.changed import told
 from tcptutor.columns import table
-from tcptutor.errors import LabUnavailable
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import keys, reading
-from tcptutor.ui.bench import Bench
+from tcptutor.ui.bench import Bench, stale
 from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.live import Live
+from tcptutor.ui.screens.base import WhatIfBase
 from tcptutor.ui.screens.looking import LookingScreen, with_cursor
 from tcptutor.ui.screens.what_if_ask import AskWhatIf, WantedWhatIf
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
-from tcptutor.ui.widgets.bench import axes
 from tcptutor.ui.widgets.bench.panel import RunPanel
-
-_SNAPSHOT = "snapshot"
-"""Among the versions of an environment: what a run in a guest began from."""
+from tcptutor.ui.workbench import PLACE
 
 
-def ask(app: App[object], bench: Bench, module: str, step: str, run: Run, at: float | None = None) -> None:
-    """Ask what is to be another in that run of a page, and run it; `at`: where the cursor stands, s."""
-    here = bench.state.environment
+def ask(app: App[Any], bench: Bench, base: WhatIfBase) -> None:
+    """Ask what is to be another in that run, and run it."""
+    here, run = bench.state.environment, base.live.run
     if bench.busy:
-        app.notify("Something runs already: s stops it.")
+        app.notify(bench.obstacle)
         return
     if here is not None and here.backend == "replay":
         app.notify(
             "Recorded runs are played here, and nothing new can be run: `tcptutor doctor` says what is missing.",
             severity="warning",
+            markup=False,
         )
         return
 
     def asked(wanted: WantedWhatIf | None) -> None:
         if wanted is not None:
-            app.push_screen(WhatIfScreen(module, step, run, wanted.experiment))
+            app.push_screen(WhatIfScreen(*_page(base.live), run, wanted.experiment))
 
-    app.push_screen(AskWhatIf(run, at, _notes(run.environment, here)), asked)
+    notes = [_notes(base.live, here)]
+    if bench.session.going_on:
+        notes.append("The terminal is ended for it; its runs are kept.")
+    app.push_screen(AskWhatIf(run, base.at, " ".join(each for each in notes if each)), asked)
 
 
-def _notes(base: Environment, here: Environment | None) -> str:
+def _page(live: Live) -> tuple[str, str]:
+    """Where its what-if belongs: with the runs of a page, or with those of no page."""
+    own = live.repeatable or live.changed_from is not None
+    return (live.module, live.step) if own else PLACE
+
+
+def _notes(base: Live, here: Environment | None) -> str:
     """What is to be expected of the same seed."""
     if here is None:
         return ""
     if here.clock != "virtual":
         return "The same seed, on the real clock: no run repeats exactly there, so both may differ from the start."
-    if stale(base, here):
+    if base.by_hand:
+        return "Your run was made by hand: it is run once more first, so that both begin alike."
+    if stale(base.run.environment, here):
         return "Your run is of another build of the lab: it is run once more first, so that both are of one."
     return "The same seed, on the virtual clock: what is not changed repeats exactly."
-
-
-def stale(base: Environment, here: Environment) -> bool:
-    """Whether the seed of a run that was made in `base` gives another history in `here`, where it could repeat it."""
-    there = base.backend, base.clock, base.versions.get(_SNAPSHOT)
-    return here.clock == "virtual" and there != (here.backend, here.clock, here.versions.get(_SNAPSHOT))
 
 
 class WhatIfScreen(LookingScreen):
     """Runs it when it is opened. Leaving it lets the run go on; it is kept either way."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "w", "what_if", "what if", id="what-if.again", tooltip="change one thing more, from this run"
-        ),
         Binding("f", "figures", "figures", id="what-if.figures", tooltip="both in numbers, or the chart"),
         Binding("v", "turn", "view", id="what-if.turn", tooltip="the chart, all models, each flow's course"),
         Binding("s", "stop", "stop", id="what-if.stop", tooltip="stop the run; what arrived is kept"),
@@ -82,7 +81,7 @@ class WhatIfScreen(LookingScreen):
     OTHER_KEYS = (("↑ ↓", "scroll the figures"),)
     FOOTER = (
         ("what-if.figures", "figures / chart"),
-        ("what-if.again", "what if"),
+        ("app.what-if", "what if"),
         ("what-if.stop", "stop"),
         ("look.look", "look"),
         ("what-if.turn", "view"),
@@ -96,6 +95,8 @@ class WhatIfScreen(LookingScreen):
         self._base, self._experiment = base, experiment
         self._live: Live | None = None
         """The what-if, once it has begun."""
+        self._again: Live | None = None
+        """The run before, once more."""
         self._panel = RunPanel()
         self._panel.changed = self.keys_changed
 
@@ -113,59 +114,36 @@ class WhatIfScreen(LookingScreen):
         self.query_one(TopBar).show_place("What if")
         self._panel.idle(self._experiment, "")
         self._say("")
-        self.run_worker(self._run_both())
+        self.tutor.bench.start_what_if(self._module, self._step, self._base, self._experiment)
 
     # The runs
 
-    async def _run_both(self) -> None:
-        bench = self.tutor.bench
-        try:
-            here = bench.state.environment or await bench.warm()
-        except LabUnavailable as error:
-            self._say(f"No lab here: {error}")
-            return
-        await asyncio.to_thread(axes.preload)
-        if stale(self._base.environment, here) and not await self._again():
-            return
-        base = await reading.measured(self._module, self._step, self._base)
-        self._say("")
-        bench.start(self._module, self._step, self._experiment, base)
-        await bench.over()
-        self.keys_changed()
-
-    async def _again(self) -> bool:
-        """The run before once more, in the lab that is here; whether it came to its end."""
-        self._say(
-            "The run before is of another build of the lab: it is run once more, so that both are of one."
-        )
-        bench = self.tutor.bench
-        bench.start(self._module, self._step, self._base.experiment)
-        await bench.over()
-        if bench.live is None or not bench.live.run.complete:
-            why = bench.live.problem if bench.live else ""
-            self._say(
-                f"The run before was not run once more to its end{f': {why}' if why else ''}. Esc leads back."
-            )
-            return False
-        self._base = bench.live.run
-        return True
-
     def run_moved(self, live: Live) -> None:
         super().run_moved(live)
-        if live is self._live:
+        if live is self._live or live is self._again:
             self._panel.moved()
         elif self._is_of_this(live):
-            self._live = live if live.changed_from is not None else None
+            if live.changed_from is not None:
+                self._live, self._base = live, live.changed_from
+                self._say("")
+            else:
+                self._again = live
+                self._say("The run before is run once more first, so that both are of one build of the lab.")
             self._panel.show(live, None)
             self.keys_changed()
 
     def run_ended(self, live: Live) -> None:
         super().run_ended(live)
+        if not self._is_of_this(live):
+            return
         self.run_moved(live)
-        if live is self._live or self._is_of_this(live):
-            self._panel.show(live, None)
+        self._panel.show(live, None)
         if live is self._live:
             self.run_worker(self._compare(live))
+        elif not live.run.complete:
+            why = f": {live.problem}" if live.problem else ""
+            self._say(f"The run before was not run once more to its end{why}. Esc leads back.")
+        self.keys_changed()
 
     def _is_of_this(self, live: Live) -> bool:
         wanted = self._experiment if live.changed_from is not None else self._base.experiment
@@ -208,8 +186,6 @@ class WhatIfScreen(LookingScreen):
         match action:
             case "stop":
                 return busy
-            case "what_if":
-                return not busy and live is not None and live.run.complete
             case "figures":
                 return not self.has_class("-wide") and live is not None and not live.going_on
             case _:
@@ -230,11 +206,9 @@ class WhatIfScreen(LookingScreen):
     def action_stop(self) -> None:
         self.tutor.bench.stop()
 
-    def action_what_if(self) -> None:
-        if self._live is not None:
-            cursor = self._panel.cursor if self.looks else None
-            at = cursor.t if cursor else None
-            ask(self.app, self.tutor.bench, self._module, self._step, self._live.run, at)
+    @property
+    def for_bench(self) -> Experiment | None:
+        return self._experiment
 
     def action_back(self) -> None:
         if self.looks:

@@ -185,21 +185,17 @@ class ScreenWithTerminal(TutorScreen):
     def session_moved(self, message: SessionMoved) -> None:
         """The lab in the student's hands began, ended, or has told something."""
         self.show_lab()
-        terminal, session = self.terminal, self.tutor.bench.session
+        terminal = self.terminal
         if terminal is None:
             return
         terminal.session_moved(message)
         if message.event is None:
             if not terminal.is_open and terminal.widget.is_attached:
                 self._terminal_ended(terminal)
-            if session.problem and session.page == (terminal.study.module.id, terminal.study.step.id):
-                self.notify(session.problem, severity="error", timeout=15)
             self.refresh_bindings()
             self.call_after_refresh(self.show_keys)
 
     def _terminal_ended(self, terminal: TerminalSide) -> None:
-        if left := self.tutor.bench.session.left:
-            self.notify(f"not kept of ~: {', '.join(left)}", severity="warning", timeout=15)
         if self.in_pane:
             self.to_page()
         terminal.widget.remove()

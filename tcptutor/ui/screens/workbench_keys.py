@@ -28,7 +28,7 @@ BINDINGS: list[BindingType] = [
     _key("r", "run", "run", "run", "run these settings with this seed"),
     _key("s", "stop", "stop", "stop", "stop the run; what arrived is kept"),
     _key("v", "view", "view", "view", "the expectation; of a run its chart, all models, each flow"),
-    _key("b", "beside", "beside", "beside", "choose earlier runs that are drawn beside, up to five"),
+    _key("c", "beside", "beside", "beside", "choose earlier runs that are drawn beside, up to five"),
     _key("k", "keep", "keep", "keep", "give these settings and their run a name"),
     _key("f", "begin", "from", "from", "begin from what was kept, or from an experiment of the course"),
     _key("a", "command", "as a command", "command", "the line for a shell that runs the same"),
@@ -49,6 +49,7 @@ FOOTER = (
     ("workbench.type", "type"),
     ("workbench.group", "group"),
     ("look.look", "look"),
+    ("app.what-if", "what if"),
     ("workbench.from", "from"),
     ("app.commands", "find"),
 )

@@ -39,7 +39,7 @@ class BesideList:
     def open(self) -> None:
         """Show it; runs come in as they are read."""
         title = f"Runs to draw beside, up to {MOST}"
-        listing = ChooseScreen(title, "looking for your runs …", tick=self._tick)
+        listing = ChooseScreen(title, "looking for your runs …", tick=lambda id: self._tick(id, listing))
         self._screen.app.push_screen(listing)
         self._screen.run_worker(self._fill(listing), group="lists")
 
@@ -71,7 +71,7 @@ class BesideList:
         apart = set_apart(run.experiment, self._bench.experiment)
         return f"{_when(run.started)}  {name}  {came:>12}  {apart}"
 
-    def _tick(self, id: str) -> str:
+    def _tick(self, id: str, listing: ChooseScreen) -> str:
         if self._bench.is_beside(id):
             self._bench.take_away(id)
             self._changed()
@@ -81,14 +81,16 @@ class BesideList:
             return f"{MOST} stand beside already: take one away first"
         else:
             self._coming.add(id)
-            self._screen.run_worker(self._put(id), group="lists")
+            self._screen.run_worker(self._put(id, listing), group="lists")
         return ""
 
-    async def _put(self, id: str) -> None:
+    async def _put(self, id: str, listing: ChooseScreen) -> None:
         file = self._screen.tutor.journal.runs.file(id)
         run = await asyncio.to_thread(_readable, file) if file else None
-        if run is not None:
-            self._bench.put_beside(await reading.apart(run_beside, run))
+        if run is None:
+            listing.untick(id, "its file is gone, or goes on being written")
+        elif not self._bench.put_beside(await reading.apart(run_beside, run)):
+            listing.untick(id, f"{MOST} stand beside already: take one away first")
         self._coming.discard(id)
         self._changed()
 
@@ -135,11 +137,12 @@ class StartList:
             return
         self._changed()
 
-    def _take_out(self, id: str) -> None:
+    def _take_out(self, id: str) -> str:
         try:
             self._benches.remove(id.removeprefix(_KEPT))
         except JournalError as error:
-            self._screen.notify(str(error), severity="error", timeout=10)
+            return str(error)
+        return ""
 
 
 def _told(bench: KeptBench) -> str:

@@ -69,9 +69,9 @@ class RunPanel(DrawnPanel):
         self._say_can_look()
 
     @property
-    def run_id(self) -> str:
-        """Of the run on show; empty for none."""
-        return self._live.run.id if self._live is not None else ""
+    def shown(self) -> Live | None:
+        """The run on show; None while nothing was run."""
+        return self._live
 
     def say(self, text: str) -> None:
         """A word about running, where its state stands."""
@@ -105,7 +105,7 @@ class RunPanel(DrawnPanel):
     @property
     def can_look(self) -> bool:
         """Whether there is anything to look into."""
-        return self._live is not None and self._live.measuring
+        return self._live is not None and self._live.measuring and not self._live.to_find
 
     def _say_can_look(self) -> None:
         if self.can_look != self._could_look:

@@ -7,6 +7,8 @@ from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Piece, paragraph
 
+_TO_FIND = "that is yours to find. The lines are what the network should give as it was built."
+
 
 def status(live: Live, width: int) -> list[Line]:
     """How far it is, or how it ended; wrapped."""
@@ -59,6 +61,9 @@ def _again(experiment: Experiment, recorded: bool) -> str:
 def why(live: Live, width: int) -> list[Line]:
     """The verdict, what the analysis adds, and whether the lab believes itself."""
     lines: list[Line] = []
+    if live.to_find:
+        # What the lab thinks of itself would give the fault away too.
+        return paragraph("why: ", STRONG, _TO_FIND, width) if live.state == "ended" else []
     if live.report:
         lines += paragraph("why: ", STRONG, live.report.verdict.sentence, width)
         # What the lab says of itself stands below.

@@ -84,6 +84,10 @@ class WorkbenchPanel(RunPanel):
         super().show(live, own)
 
     @property
+    def shown(self) -> Live | None:
+        return None if self._ahead else super().shown
+
+    @property
     def can_look(self) -> bool:
         return not self._ahead and super().can_look
 
