@@ -6,6 +6,7 @@ import msgspec
 from textual.pilot import Pilot
 
 from tcptutor.conduct import finish
+from tcptutor.errors import JournalError
 from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches
 from tcptutor.ui.app import TutorApp
@@ -173,6 +174,33 @@ async def test_it_is_kept_under_a_name_with_its_run(make_app, journal: Journal) 
         await until_text(pilot, "many-flows/eight")
         await pilot.press("x", "escape")
         assert benches.all() == ()
+        await app.bench.close()
+
+
+async def test_what_cannot_be_taken_out_or_put_beside_stays_as_it_was(
+    make_app, journal: Journal, monkeypatch
+) -> None:
+    app: TutorApp = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await pilot.press("k", *keys("x"), "enter", "r")
+        await until_text(pilot, "why: random loss")
+
+        def full(_self: Benches, _name: str) -> None:
+            raise JournalError("no space is left: make room")
+
+        monkeypatch.setattr(Benches, "remove", full)
+        await pilot.press("f")
+        await until_text(pilot, "many-flows/eight")
+        await pilot.press("x")
+        await until_text(pilot, "no space is left: make room")
+        assert "lossyx: lossy" in text(app)
+        await pilot.press("escape", "c")
+        await until_text(pilot, "[ ]")
+        next(journal.runs.folder.glob("*.tcprun")).unlink()
+        await pilot.press("enter")
+        await until_text(pilot, "its file is gone")
+        assert "[x]" not in text(app)
         await app.bench.close()
 
 
