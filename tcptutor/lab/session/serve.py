@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tcptutor.errors import LabError, TutorError
-from tcptutor.lab import traps
+from tcptutor.lab import hosts, traps
 from tcptutor.lab.channel import Channel
 from tcptutor.lab.experiment import set_up
 from tcptutor.lab.network import Network
@@ -85,6 +85,7 @@ class SessionServer:
         """
         experiment = self._request.experiment
         with set_up(self._network, experiment):
+            self._choose_algorithms()
             self._finder, self._state = Finder(self._network), KernelState(self._network, experiment)
             self._datagrams = Datagrams(self._network)
             try:
@@ -93,6 +94,17 @@ class SessionServer:
                     self._loop()
             finally:
                 self._close()
+
+    def _choose_algorithms(self) -> None:
+        """As the hosts' own: nobody names one for what is started by hand."""
+        network, experiment = self._network, self._request.experiment
+        for pair, ends in enumerate(zip(network.senders, network.receivers, strict=True)):
+            for host in ends:
+                hosts.sysctl(
+                    host,
+                    "net.ipv4.tcp_congestion_control",
+                    experiment.algorithm(pair * experiment.flows.streams),
+                )
 
     def _begin(self) -> None:
         """The first word: the lab as it was asked for, or what a trap has made of that."""
