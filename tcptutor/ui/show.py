@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 from textual.screen import Screen
 
@@ -17,17 +18,17 @@ class ShowApp(Frame):
 
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, run: Run, name: str) -> None:
+    def __init__(self, run: Run, file: Path) -> None:
         super().__init__()
-        self._stored, self._file = run, name
+        self._stored, self._file = run, file
 
     def get_default_screen(self) -> Screen[None]:
-        return StoredScreen(self._stored, self._file)
+        return StoredScreen(self._stored, self._file.name, self._file)
 
 
-def show_run(run: Run, name: str) -> int:
-    """Show `run`, of the file `name`, until the student leaves; the exit code."""
-    app = ShowApp(run, name)
+def show_run(run: Run, file: Path) -> int:
+    """Show `run`, which is in `file`, until the student leaves; the exit code."""
+    app = ShowApp(run, file)
     try:
         asyncio.run(app.run_async())
     finally:

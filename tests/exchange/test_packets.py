@@ -20,6 +20,11 @@ from tcptutor.run import AckSample, AckTable, CapturedAt, Run, load, save
 from tcptutor.runs import packets, pcapng
 from tcptutor.runs.pcapng import CapturedInterface, CapturedPacket
 from tcptutor.runs.store import RunStore
+from tcptutor.ui.live import Live
+from tcptutor.ui.widgets.bench import look
+from tcptutor.ui.widgets.bench.cursor import Cursor, TimeSpan
+from tcptutor.ui.widgets.bench.history import History
+from tcptutor.ui.widgets.bench.looking import Looking
 from tests.command import here as tcptutor
 from tests.conftest import Build
 
@@ -173,6 +178,22 @@ def test_the_graph_of_packets_has_what_was_sent_sent_again_acknowledged_and_sack
     assert [(round(t, 6), *span) for t, *span in graph.sacked] == [(0.06, 2000, 3000)]
     assert [(round(t, 6), value) for t, value in graph.acked] == [(0.05, 1000), (0.12, 3000)]
     assert graph.end == 3000
+
+
+def test_the_chart_draws_them_too(run: Run, kept: Path) -> None:
+    live = Live("", "", run, state="ended")
+    history = History(2.0)
+    history.follow(run)
+    for file, letters in ((kept, ("R", "S")), (None, ())):
+        into = Looking(live, history, file)
+        assert into.has_sequence == bool(letters)
+        close = Cursor(0.06, TimeSpan(0.0, 2.0), 0, (TimeSpan(0.0, 0.2),), sequence=True)
+        title, *graph = [line.text for line in look.picture(into, close, 100, 24)]
+        for letter, word in (("S", "SACKed"), ("R", "resent")):
+            assert (word in title) == (letter in letters)
+            assert any(letter in line[8:] for line in graph[:12]) == (letter in letters)
+    packets.file_of(kept).unlink()
+    assert Looking(live, history, kept).sequence(close) is None
 
 
 def test_the_graph_of_acks_says_what_each_packet_found_and_left(run: Run) -> None:

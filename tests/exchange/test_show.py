@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -17,7 +19,7 @@ SIZES = [(80, 24), (120, 36)]
 
 
 def app_of(run: Run) -> ShowApp:
-    return ShowApp(run, "four.tcprun")
+    return ShowApp(run, Path("four.tcprun"))
 
 
 @pytest.fixture
@@ -107,7 +109,7 @@ async def test_the_keys_are_listed_and_a_small_terminal_is_told(run: Run) -> Non
 
 
 async def test_the_chart_keeps_its_lines_beside_many_models() -> None:
-    app = ShowApp(load(RUNS / "bbr-loss.tcprun"), "bbr-loss.tcprun")
+    app = ShowApp(load(RUNS / "bbr-loss.tcprun"), Path("bbr-loss.tcprun"))
     async with app.run_test(size=(120, 60)) as pilot:
         await until_text(pilot, "Mathis, manual C=1")
         for size in ((120, 36), (120, 26), (80, 24)):

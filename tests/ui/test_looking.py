@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -261,7 +262,7 @@ def test_a_move_is_told_within_50_ms(name: str) -> None:
 
 
 def shown_app(name: str) -> ShowApp:
-    return ShowApp(stored(name), f"{name}.tcprun")
+    return ShowApp(stored(name), Path(f"{name}.tcprun"))
 
 
 async def into_chart(pilot: Pilot[Any]) -> RunPanel:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from msgspec.structs import replace as changed
 
 from tcptutor.run import AckSample, AckTable, ResentSample, ResentTable, Run
@@ -76,7 +78,7 @@ def test_a_trace_from_before_bytes_were_traced_has_no_graph() -> None:
 
 
 async def test_a_key_draws_it_and_the_same_key_the_window_again() -> None:
-    app = ShowApp(traced(), "a.tcprun")
+    app = ShowApp(traced(), Path("a.tcprun"))
     async with app.run_test(size=(120, 36)) as pilot:
         await until_text(pilot, "Mbit/s")
         assert "b bytes" not in text(app)

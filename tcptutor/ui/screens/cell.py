@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from tcptutor.run import Run
+from tcptutor.ui.screens.looking import LookingScreen
 from tcptutor.ui.screens.stored import StoredScreen
 
 
@@ -16,6 +19,9 @@ class CellScreen(StoredScreen):
         Binding("escape", "back", "back", id="cell.back", tooltip="back to the curve"),
     ]
     FOOTER = (("cell.back", "back to the curve"), *StoredScreen.FOOTER[:-1], ("app.what-if", "what if"))
+
+    def run_file(self, run: Run) -> Path | None:
+        return LookingScreen.run_file(self, run)
 
     def action_back(self) -> None:
         if self.looks:

@@ -90,7 +90,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
 
     def make_terminal(self) -> TerminalSide:
         side = TerminalSide(self._study, self.tutor.bench, self.notify)
-        side.widget.chart.changed = self.keys_changed
+        self.connect(side.widget.chart)
         return side
 
     def on_mount(self) -> None:
@@ -98,7 +98,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         for side in self._sides.values():
             side.restore()
             if side.chart is not None:
-                side.chart.changed = self.keys_changed
+                self.connect(side.chart)
         self._use(next(iter(self._sides), ""))
         self._answers.restore()
         self._changed()

@@ -5,10 +5,12 @@ Those of video players: a comma and a full stop go back and on by one step. None
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from tcptutor.run import Run
 from tcptutor.ui import keys
 from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.screens.base import TutorScreen, WhatIfBase
@@ -82,6 +84,14 @@ class LookingScreen(TutorScreen):
     def chart(self) -> RunPanel | None:
         """What may be looked into; None where there is nothing of that kind."""
         raise NotImplementedError
+
+    def connect(self, panel: RunPanel) -> None:
+        """Let it say when other keys work, and find what is kept of its runs."""
+        panel.changed, panel.run_file = self.keys_changed, self.run_file
+
+    def run_file(self, run: Run) -> Path | None:
+        """Where `run` is kept; None where it is not."""
+        return self.tutor.journal.runs.file(run.id)
 
     @property
     def chart_seen(self) -> bool:

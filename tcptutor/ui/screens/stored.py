@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -40,11 +41,12 @@ class StoredScreen(LookingScreen):
         ("app.quit", "quit"),
     )
 
-    def __init__(self, run: Run, name: str) -> None:
+    def __init__(self, run: Run, name: str, file: Path | None = None) -> None:
+        """`name` stands above it; `file` is the run's, where it has one of its own."""
         super().__init__()
-        self._run, self._file = run, name
+        self._run, self._place_name, self._file = run, name, file
         self._panel = RunPanel()
-        self._panel.changed = self.keys_changed
+        self.connect(self._panel)
 
     def compose(self) -> ComposeResult:
         yield TopBar()
@@ -56,7 +58,7 @@ class StoredScreen(LookingScreen):
         yield KeyBar()
 
     def on_mount(self) -> None:
-        self.query_one(TopBar).show_place(self._file)
+        self.query_one(TopBar).show_place(self._place_name)
         self.set_class(not self._run.samples, "-flows")
         self.run_worker(self._show())
 
@@ -66,6 +68,9 @@ class StoredScreen(LookingScreen):
         live = await reading.recall("", "", self._run)
         await asyncio.to_thread(axes.preload)
         self._panel.show(live, None)
+
+    def run_file(self, run: Run) -> Path | None:  # noqa: ARG002
+        return self._file
 
     @property
     def for_bench(self) -> Experiment | None:

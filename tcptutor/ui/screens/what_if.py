@@ -98,7 +98,7 @@ class WhatIfScreen(LookingScreen):
         self._again: Live | None = None
         """The run before, once more."""
         self._panel = RunPanel()
-        self._panel.changed = self.keys_changed
+        self.connect(self._panel)
 
     def compose(self) -> ComposeResult:
         yield TopBar()

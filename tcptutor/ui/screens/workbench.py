@@ -48,7 +48,7 @@ class WorkbenchScreen(LookingScreen):
         super().__init__()
         self._own, self._benches = bench, benches
         self._panel = WorkbenchPanel()
-        self._panel.changed = self.keys_changed
+        self.connect(self._panel)
         self._knobs = KnobPanel(bench, self._chosen)
         self._entry = Entry("", self._entered, self._left)
         self._typed = ""

@@ -6,12 +6,18 @@ what there is, and what both make at once is the same.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
+
+from tcptutor.errors import TutorError
 from tcptutor.run import Run
+from tcptutor.runs import packets
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.cursor import Cursor, TimeSpan
 from tcptutor.ui.widgets.bench.history import History
@@ -56,8 +62,9 @@ class Drawn:
 class Looking:
     """One run, while there is a cursor in it."""
 
-    def __init__(self, live: Live, history: History) -> None:
-        self.live, self._history = live, history
+    def __init__(self, live: Live, history: History, run_file: Path | None = None) -> None:
+        """run_file: the run's own, beside which its packets are if they were kept."""
+        self.live, self._history, self._run_file = live, history, run_file
         self.insight: Insight | None = None
         """What limited the flows; None until it has been worked out."""
         self._ended = False
@@ -139,17 +146,32 @@ class Looking:
 
     @property
     def has_sequence(self) -> bool:
-        """Whether the flows' bytes were traced."""
+        """Whether the flows' bytes were traced, or their packets kept."""
         acks = self.live.run.acks
-        return len(acks.column("acked")) > 0 and acks.column("acked")[0] >= 0
+        return (len(acks.column("acked")) > 0 and acks.column("acked")[0] >= 0) or self._has_packets
+
+    @property
+    def _has_packets(self) -> bool:
+        return bool(self.live.run.captured) and not self.live.going_on and self._run_file is not None
 
     def sequence(self, cursor: Cursor) -> SequenceGraph | None:
-        """The bytes of its flow in the time that is shown; None where none were traced of it."""
-        from tcptutor.analysis import sequence_of_acks  # noqa: PLC0415
-
+        """The bytes of its flow in the time that is shown; None where nothing tells of them."""
         run, flow = self.instants.run, cursor.flow
-        (whole,) = self._sequences.kept((flow, len(run.acks)), lambda: (sequence_of_acks(run, flow),))
+        key = flow, len(run.acks), self._has_packets
+        (whole,) = self._sequences.kept(key, lambda: (self._whole(run, flow),))
         return whole and whole.between(cursor.span.start, cursor.span.end)
+
+    def _whole(self, run: Run, flow: int) -> SequenceGraph | None:
+        """Of packets, which tell of each segment and of SACKs; the receiver's window is in the ACKs' trace alone."""
+        from tcptutor.analysis import sequence_of_acks, sequence_of_packets  # noqa: PLC0415
+
+        traced, graph = sequence_of_acks(run, flow), None
+        if self._has_packets and self._run_file is not None:
+            with contextlib.suppress(TutorError):  # its file is gone: `plot` says so
+                graph = sequence_of_packets(run, flow, packets.load(run, self._run_file))
+        if graph is None or traced is None:
+            return graph or traced
+        return msgspec.structs.replace(graph, allowed=traced.allowed)
 
     def losses(self, flow: int) -> list[float]:
         """When that flow's sender answered losses or marks, s."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from textual import events
 
+from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading, words
 from tcptutor.ui.live import Live
@@ -42,6 +44,8 @@ class RunPanel(DrawnPanel):
         self._could_look = False
         self.changed: Callable[[], None] = lambda: None
         """Called when other keys work than before: the cursor came or went, or zoomed. The screen sets it."""
+        self.run_file: Callable[[Run], Path | None] = lambda _: None
+        """Gives the file of a run, beside which its packets are. The screen sets it."""
 
     def idle(self, experiment: Experiment, instruction: str) -> None:
         """Nothing was run yet: say what would be, and how to start it."""
@@ -183,7 +187,7 @@ class RunPanel(DrawnPanel):
         if self._live is None or self._history is None or not self.can_look:
             return None
         if self._looking is None:
-            self._looking = Looking(self._live, self._history)
+            self._looking = Looking(self._live, self._history, self.run_file(self._live.run))
         self._view, self._cursor = "chart", self._looking.first()
         self._understand()
         self.changed()

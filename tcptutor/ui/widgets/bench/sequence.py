@@ -1,4 +1,4 @@
-"""The sequence graph of a flow in dots: its bytes over time as they were sent, sent again and acknowledged."""
+"""The sequence graph of a flow in dots: its bytes over time as they were sent, sent again, acknowledged and SACKed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, Piece
 if TYPE_CHECKING:
     from tcptutor.analysis import SequenceGraph
 
-_SENT, _RESENT, _ACKED, _ALLOWED = flow_style(0), "bad", flow_style(2), "limit"
-AGAIN = "R"
-"""Stands where something was sent again, as in tcptrace's graphs."""
+_SENT, _RESENT, _SACKED, _ACKED, _ALLOWED = flow_style(0), "bad", "warn", flow_style(2), "limit"
+AGAIN, SACKED = "R", "S"
+"""Stand where something was sent again, or reported as arrived behind a gap: as in tcptrace's graphs."""
 _SCALES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
 
 
@@ -25,9 +25,12 @@ def title(graph: SequenceGraph, name: str, width: int) -> Line:
     _, unit = _scale(graph)
     pieces: list[Piece] = [(f"bytes of flow {name}, {unit}", STRONG)]
     keys = [[("⣶⣶", _SENT), (" sent", TEXT)], [("⠤⠤", _ACKED), (" acknowledged", TEXT)]]
-    if graph.resent:
-        keys.insert(1, [(AGAIN, _RESENT), (" resent", TEXT)])
-    keys.append([("⠢⠢", _ALLOWED), (" allowed by the window", TEXT)])
+    letters = ((SACKED, _SACKED, graph.sacked), (AGAIN, _RESENT, graph.resent))
+    for letter, style, spans in letters:
+        if spans:
+            keys.insert(1, [(letter, style), (" SACKed" if letter == SACKED else " resent", TEXT)])
+    if graph.allowed:
+        keys.append([("⠢⠢", _ALLOWED), (" allowed by the window", TEXT)])
     for key in keys:
         longer = [*pieces, ("  ", TEXT), *key]
         if sum(len(text) for text, _ in longer) <= width:
@@ -106,7 +109,8 @@ def _cells(
     allowed = steps(Layer(_ALLOWED, width, dots, canvas.DOTTED), graph.allowed)
     acked = steps(Layer(_ACKED, width, dots), graph.acked)
     rows = canvas.compose([allowed], [acked, sent], across, height)
-    for each in graph.resent:
-        middle = min(dots - 1, max(0, row((each.first + each.last) / 2)))
-        rows[height - 1 - middle // canvas.DOWN][column(each.t) // canvas.ACROSS] = (AGAIN, _RESENT)
+    for letter, style, spans in ((SACKED, _SACKED, graph.sacked), (AGAIN, _RESENT, graph.resent)):
+        for each in spans:
+            middle = min(dots - 1, max(0, row((each.first + each.last) / 2)))
+            rows[height - 1 - middle // canvas.DOWN][column(each.t) // canvas.ACROSS] = (letter, style)
     return rows
