@@ -21,6 +21,8 @@ from tests.cli.command import TCPTUTOR
 
 KEYS = 60
 FLOOD_S = 10.0
+COLOURS = r"""awk 'BEGIN { for (;;) for (i = 0; i < 77; i++) printf "\033[3%d;4%dm%c", i % 8, i % 5, 97 + i % 26 }'"""
+"""Each cell in other colours than the one before it."""
 
 
 def echoes(app: PtyApp) -> list[float]:
@@ -85,7 +87,7 @@ def main() -> None:
         app.key("clear\r")
         app.read(2)
         said("key to echo, a flow runs", echoes(app))
-        for program in ("yes", "cat /dev/urandom | od -c"):
+        for program in ("yes", "cat /dev/urandom | od -c", COLOURS):
             app.key(f"\x15{program}\r")
             app.read(4)
             since, before, began = len(app.output), app.processor_seconds(), time.monotonic()
@@ -93,7 +95,7 @@ def main() -> None:
             passed = time.monotonic() - began
             rate = (len(app.output) - since) / passed / 1e3
             share = (app.processor_seconds() - before) / passed
-            print(f"{program:<42} {rate:6.1f} kB/s, {100 * share:.0f} % of a processor")
+            print(f"{program[:40]:<42} {rate:6.1f} kB/s, {100 * share:.0f} % of a processor")
             said("  F6 to the page or back", turns(app))
             since, began = len(app.output), time.monotonic()
             app.key("\x03")
