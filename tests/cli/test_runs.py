@@ -70,7 +70,7 @@ def test_newest_first_with_what_differs_from_the_experiment(kept: Path) -> None:
         ("--experiment random-loss -n 1", ["aab222"]),
         ("random-loss", ["aab222", "aaa111"]),
         ("--module parallel-streams", ["aab222", "aaa111"]),
-        ("--page 4", ["aab222"]),
+        ("--page 5", ["aab222"]),
         ("--page four-lossy-flows --module parallel-streams", ["aab222"]),
         ("--page 3", []),
     ],

@@ -20,9 +20,9 @@ def module_of(course: Course) -> Module:
     return next(module for module in course.modules if module.id == "parallel-streams")
 
 
-def page(id: str) -> str:
+def page(id: str, module: str = MODULE) -> str:
     """The file of a page of that module, whatever its number."""
-    return f"{MODULE}/{next((places.lessons() / MODULE).glob(f'[0-9][0-9]-{id}.md')).name}"
+    return f"{module}/{next((places.lessons() / module).glob(f'[0-9][0-9]-{id}.md')).name}"
 
 
 STEP = page("one-lossy-flow")

@@ -23,7 +23,7 @@ from tcptutor.run import Fidelity, Run
 from tcptutor.run import load as load_run
 from tcptutor.spec import Experiment
 
-from .conftest import Edit
+from .conftest import Edit, page
 
 CHALLENGES = {
     f"{module.id}/{step.id}": step.explore
@@ -33,7 +33,7 @@ CHALLENGES = {
 }
 FULL = "tcp-basics/full-and-no-wait"
 EIGHT = "parallel-streams/two-beat-eight"
-FILE = "01-tcp-basics/18-full-and-no-wait.md"
+FILE = page("full-and-no-wait", "01-tcp-basics")
 LEAST = 4
 """Challenges of each module."""
 

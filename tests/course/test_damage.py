@@ -79,8 +79,8 @@ CASES = {
     "experiment: unknown parameter": (EXPERIMENT, "loss =", "losses =", ["losses", "loss"]),
     "module: minutes": (
         f"{MODULE}/module.toml",
-        "minutes = 100",
-        'minutes = "100"',
+        "minutes = 125",
+        'minutes = "125"',
         ["minutes", "whole number"],
     ),
     "course: version": (
@@ -110,7 +110,7 @@ def test_a_wrong_file_names_file_key_and_reason(
 
 def test_a_damaged_page_is_left_out_and_the_rest_stays(edit: Edit) -> None:
     course, problems = read_course(edit(STEP, "[predict]", "[predict"))
-    assert [step.id for step in module_of(course).steps][2] == "four-lossy-flows"
+    assert [step.id for step in module_of(course).steps][3] == "four-lossy-flows"
     assert len(problems) == 1
 
 

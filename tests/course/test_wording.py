@@ -10,12 +10,12 @@ from tcptutor.course import lint, load
 from tcptutor.course.glossary import Term, glossary, of_name
 from tcptutor.course.wording import Spelling
 
-from .conftest import MODULE, Edit
+from .conftest import Edit, page
 
 GLOSSARY = "glossary.toml"
-OPENING = "01-tcp-basics/01-a-file-in-pieces.md"
-FIRST = f"{MODULE}/01-what-a-stream-is.md"
-KNEE = f"{MODULE}/10-up-to-the-knee.md"
+OPENING = page("a-file-in-pieces", "01-tcp-basics")
+FIRST = page("what-a-stream-is")
+KNEE = page("up-to-the-knee")
 ENTRY = """
 [[term]]
 word = "tail loss"

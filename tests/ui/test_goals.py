@@ -57,7 +57,7 @@ async def test_a_key_types_the_commands_of_the_page_and_runs_none(make_app, lab,
     copied: list[str] = []
     app = make_app(MODULE, of=one_page(msgspec.structs.replace(PAGE, commands=COMMANDS)))
     monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await until_text(pilot, "› h1  ping -c 3 h2")
         await pilot.press("y")
         assert copied == ["ping -c 3 h2"]

@@ -86,7 +86,7 @@ def test_at_a_loss_it_is_told_what_it_came_from() -> None:
     assert "no loss and no mark here" in told(into, cursor.at(21.0))
     said = told(into, cursor.at(into.losses(0)[-1]))
     assert "the path loses segments at random, and the bottleneck's queue dropped none" in said
-    assert "loss at 43.55 s: cwnd 27 to 13" in said
+    assert "loss at 43.65 s: cwnd 26 to 13" in said
 
 
 def test_each_flow_can_be_told_of() -> None:
@@ -151,9 +151,9 @@ def test_a_zoom_shows_round_trips_counted_from_the_loss() -> None:
     (trips,) = [line for line in shown if line.startswith("round trip")]
     assert "-1" in trips
     assert "+2" in trips
-    assert "21.69 to 22.89 of 45 s" in shown[0]
+    assert "21.84 to 23.04 of 45 s" in shown[0]
     later = told(into, cursor.at(cursor.t + 3.5 * 0.0502))
-    assert "round trip 4 after the loss at 22.050 s: it takes 51" in later
+    assert "round trip 4 after the loss at 22.200 s: it takes 50.3" in later
     assert "and begins with cwnd 4" in later
     assert "segments arrive in it" in later
 

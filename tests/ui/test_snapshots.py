@@ -205,7 +205,7 @@ def test_the_bench_with_a_run_beside_settings_that_cannot_be_run(
         await until_text(pilot, "ready")
         await pilot.press("e")
         await until_text(pilot, "expected 23.2 Mbit/s")
-        await pilot.press("b")
+        await pilot.press("c")
         await until_text(pilot, "[ ]")
         await pilot.press("enter")
         await until_text(pilot, "[x]")
