@@ -25,6 +25,7 @@ from tests.benchmarks.knobs import turns
 from tests.benchmarks.pty_app import PtyApp
 from tests.cli.command import TCPTUTOR
 from tests.journal.made import fill, many
+from tests.page_number import number_of
 
 _ROUNDS = 7
 _POINT = "[\u2801-\u28ff]"
@@ -149,7 +150,7 @@ def _first_sample() -> float:
         app = PtyApp(Path(folder), "--module", "parallel-streams", "--backend", "guest")
         try:
             app.wait_for("ready", 60)
-            for _ in range(2):
+            for _ in range(number_of("one-lossy-flow") - 1):
                 app.key("\x1b[C")
                 app.read(1.5)
             since, pressed = len(app.output), time.monotonic()

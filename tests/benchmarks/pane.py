@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tests.benchmarks.pty_app import PtyApp
 from tests.cli.command import TCPTUTOR
+from tests.page_number import number_of
 
 KEYS = 60
 FLOOD_S = 10.0
@@ -73,7 +74,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         app = PtyApp(Path(folder), "--module", "parallel-streams", command=command)
         app.wait_for("ready", 120)
-        for _ in range(2):
+        for _ in range(number_of("one-lossy-flow") - 1):
             app.key("\x1b[C")
             app.read(3)
         app.key("t")

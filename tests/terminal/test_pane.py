@@ -11,6 +11,7 @@ import pytest
 from tcptutor.backends.guest.snapshots import Snapshots
 from tests import leftovers
 from tests.cli.command import TCPTUTOR
+from tests.page_number import number_of
 from tests.terminal.test_walk import PAGES
 from tests.terminal.tmux import Tmux
 
@@ -22,7 +23,7 @@ def tutor(mark: str, snapshots: Snapshots, without_state: Path, tmp_path: Path) 
     """The app at a page with an experiment."""
     one = Tmux(f"{TCPTUTOR} --module parallel-streams", tmp_path, 130, 40)
     one.wait_for(rf"1/{PAGES}", 60)
-    for page in (2, 3):
+    for page in range(2, number_of("one-lossy-flow") + 1):
         one.keys("Right")
         one.wait_for(rf"{page}/{PAGES}")
     yield one

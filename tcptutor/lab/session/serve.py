@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tcptutor.errors import LabError, TutorError
+from tcptutor.errors import LabError, TutorError, UsageError
 from tcptutor.lab import hosts, traps
 from tcptutor.lab.channel import Channel
 from tcptutor.lab.experiment import set_up
@@ -96,15 +96,16 @@ class SessionServer:
                 self._close()
 
     def _choose_algorithms(self) -> None:
-        """As the hosts' own: nobody names one for what is started by hand."""
+        """As the hosts' own: nobody names one for what is started by hand.
+
+        A machine's own kernel may keep most of them from its namespaces; what a flow then has is told of it.
+        """
         network, experiment = self._network, self._request.experiment
         for pair, ends in enumerate(zip(network.senders, network.receivers, strict=True)):
+            algorithm = experiment.algorithm(pair * experiment.flows.streams)
             for host in ends:
-                hosts.sysctl(
-                    host,
-                    "net.ipv4.tcp_congestion_control",
-                    experiment.algorithm(pair * experiment.flows.streams),
-                )
+                with contextlib.suppress(UsageError):
+                    hosts.sysctl(host, "net.ipv4.tcp_congestion_control", algorithm)
 
     def _begin(self) -> None:
         """The first word: the lab as it was asked for, or what a trap has made of that."""

@@ -60,7 +60,7 @@ _MESSAGES = (
     _message(
         "no-limit",
         r"either \"limit\" or \"latency\" is required",
-        "tbf has to know its buffer: limit in bytes, or latency, the longest that a packet may wait",
+        "tbf has to know its buffer: limit in bytes, or latency, the same as a time",
     ),
     _message(
         "no-burst",
