@@ -34,7 +34,7 @@ def rebuilt(experiment: Experiment, catalogue: Catalogue) -> dict[str, str] | No
             made = catalogue.build(experiment.name, given, experiment.seed, experiment.scale)
         except TutorError:
             continue
-        if _to_the_lab(made) == _to_the_lab(experiment):
+        if same_settings(made, experiment):
             return given
     return None
 
@@ -46,5 +46,7 @@ def differing(one: Experiment, other: Experiment) -> dict[str, str]:
     return {name: here.get(name, "none") for name in names if here.get(name) != there.get(name)}
 
 
-def _to_the_lab(experiment: Experiment) -> Experiment:
-    return msgspec.structs.replace(experiment, title="", sources=())
+def same_settings(one: Experiment, other: Experiment) -> bool:
+    """Whether both run the same, seed and all."""
+    one, other = (msgspec.structs.replace(each, title="", sources=()) for each in (one, other))
+    return one == other

@@ -19,6 +19,7 @@ from pathlib import Path
 from tcptutor.errors import KernelLacks
 from tcptutor.lab.netlink import Address
 from tcptutor.run import AckSample, ResentSample
+from tcptutor.run.sequence_numbers import FlowBytes
 
 _TRACEFS = Path("/sys/kernel/tracing")
 _BUFFER_KB = 4096
@@ -34,8 +35,6 @@ _RESENT_EVENT = (
 """An event of our own on the tracepoint, which has no sequence numbers: they begin struct tcp_skb_cb (net/tcp.h), and
 that stands 40 bytes into struct sk_buff (linux/skbuff.h: five pointers, or what is as long, come before `cb`)."""
 _ESTABLISHED = 1
-_TURN = 1 << 32
-"""Sequence numbers begin again from here."""
 
 
 def _define(event: str) -> None:
@@ -48,28 +47,13 @@ def _define(event: str) -> None:
         os.close(events)
 
 
-class _Sequence:
-    """One flow's sequence numbers as bytes from its first one on."""
-
-    def __init__(self, first: int) -> None:
-        self._number, self._bytes = first, 0
-
-    def bytes(self, number: int, onward: bool = False) -> int:
-        """`number` as the flow's bytes; the next ones are near it when it goes `onward`."""
-        ahead = (number - self._number + _TURN // 2) % _TURN - _TURN // 2
-        if onward and ahead > 0:
-            self._number, self._bytes = number, self._bytes + ahead
-            return self._bytes
-        return self._bytes + ahead
-
-
 class Tracing:
     """Owns an instance of the kernel's trace buffers; `close` it."""
 
     def __init__(self, flows: dict[Address, int]) -> None:
         """`flows`: their numbers. Raises KernelLacks, with the reason, where the tracepoint cannot be used."""
         self._flows = {address[:2]: number for address, number in flows.items()}
-        self._sequences: dict[int, _Sequence] = {}
+        self._flow_bytes: dict[int, FlowBytes] = {}
         self._rest = b""
         self._resent = f"resent_{os.getpid()}"
         self._instance = _TRACEFS / "instances" / f"tcptutor-{os.getpid()}"
@@ -129,27 +113,27 @@ class Tracing:
                 flow = self._flows.get((source, int(match[3])))
                 if flow is not None:
                     first, last = (
-                        self._sequence(flow, int(match[at])).bytes(int(match[at])) for at in (4, 5)
+                        self._bytes(flow, int(match[at])).at(int(match[at]), onward=False) for at in (4, 5)
                     )
                     resent.append(ResentSample(flow, round(float(match[1]) - began, 6), first, last))
         return acks, resent
 
-    def _sequence(self, flow: int, number: int) -> _Sequence:
+    def _bytes(self, flow: int, number: int) -> FlowBytes:
         """Of `flow`, whose first byte is `number` where nothing was traced of it yet."""
-        return self._sequences.setdefault(flow, _Sequence(number))
+        return self._flow_bytes.setdefault(flow, FlowBytes(number))
 
     def _ack(self, flow: int, began: float, match: re.Match[bytes]) -> AckSample:
         sent, acked = int(match[4], 16), int(match[5], 16)
         cwnd, ssthresh, window, srtt = (int(match[at]) for at in (6, 7, 8, 9))
-        sequence = self._sequence(flow, acked)
+        flow_bytes = self._bytes(flow, acked)
         return AckSample(
             flow,
             round(float(match[1]) - began, 6),
             cwnd,
             min(ssthresh, 0x7FFFFFFF),
             srtt * 1e-6,
-            sequence.bytes(acked, onward=True),
-            sequence.bytes(sent),
+            flow_bytes.at(acked),
+            flow_bytes.at(sent, onward=False),
             window,
         )
 

@@ -4,6 +4,7 @@ from tcptutor.run.cuts import Cut, CutFinder, Cuts, cuts_at
 from tcptutor.run.files import load, save
 from tcptutor.run.record import (
     FORMAT_VERSION,
+    SNAPSHOT,
     CapturedAt,
     Environment,
     Fidelity,
@@ -29,6 +30,7 @@ from tcptutor.run.tables import AckTable, QueueTable, ResentTable, SampleTable, 
 __all__ = [
     "CA_STATES",
     "FORMAT_VERSION",
+    "SNAPSHOT",
     "SSTHRESH_INFINITE",
     "AckSample",
     "AckTable",

@@ -16,6 +16,10 @@ FORMAT_VERSION = 2
 Status = Literal["valid", "suspect", "invalid"]
 
 
+SNAPSHOT = "snapshot"
+"""The name, among the versions of an environment, of the guest's snapshot that a run began from."""
+
+
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """Where a run took place."""
 
@@ -31,6 +35,11 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str] = {}
     reason: str = ""
     """Why this backend and clock were chosen, for the screen."""
+
+    @property
+    def snapshot(self) -> str:
+        """What a run in a guest began from: with another one a seed gives another history. Empty outside a guest."""
+        return self.versions.get(SNAPSHOT, "")
 
 
 class FlowResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 STOPPED = "stopped by you"
 CLOSED = "tcptutor was closed"
 
-_SNAPSHOT = "snapshot"
-"""Among the versions of an environment: what a run in a guest began from."""
-
 
 class Bench:
     """One thing at a time. `post` takes the messages; the app is behind it."""
@@ -231,8 +228,8 @@ class Bench:
 
 def stale(base: Environment, here: Environment) -> bool:
     """Whether the seed of a run that was made in `base` gives another history in `here`, where it could repeat it."""
-    there = base.backend, base.clock, base.versions.get(_SNAPSHOT)
-    return here.clock == "virtual" and there != (here.backend, here.clock, here.versions.get(_SNAPSHOT))
+    there = base.backend, base.clock, base.snapshot
+    return here.clock == "virtual" and there != (here.backend, here.clock, here.snapshot)
 
 
 @contextlib.contextmanager

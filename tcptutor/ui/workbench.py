@@ -6,10 +6,8 @@ import re
 import shlex
 from dataclasses import dataclass
 
-import msgspec
-
 from tcptutor.course.experiments import Catalogue
-from tcptutor.course.overrides import rebuilt
+from tcptutor.course.overrides import rebuilt, same_settings
 from tcptutor.errors import ParameterError, TutorError, UsageError
 from tcptutor.journal.benches import KeptBench
 from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment
@@ -286,12 +284,6 @@ class Workbench:
     def take_away(self, id: str) -> None:
         """Show it no longer."""
         self.beside = tuple(run for run in self.beside if run.id != id)
-
-
-def same_settings(one: Experiment, other: Experiment) -> bool:
-    """Whether both run the same, seed and all."""
-    one, other = (msgspec.structs.replace(each, title="", sources=()) for each in (one, other))
-    return one == other
 
 
 def _text(experiment: Experiment, knob: str) -> str:

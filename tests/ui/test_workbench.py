@@ -12,13 +12,13 @@ import pytest
 from tcptutor import course, places
 from tcptutor.commands.group import run as run_command
 from tcptutor.course.experiments import Catalogue
-from tcptutor.course.overrides import overrides_of, rebuilt
+from tcptutor.course.overrides import overrides_of, rebuilt, same_settings
 from tcptutor.errors import JournalError, UsageError
 from tcptutor.journal.benches import LONGEST_NAME, Benches, KeptBench
 from tcptutor.spec import Experiment
 from tcptutor.ui.knobs import GROUPS
 from tcptutor.ui.live import RunBeside
-from tcptutor.ui.workbench import MOST, Workbench, same_settings
+from tcptutor.ui.workbench import MOST, Workbench
 
 CATALOGUE = Catalogue(places.lessons())
 

@@ -98,11 +98,11 @@ def _limits(judged: Sequence[JudgedSecond], events: Sequence[LossEvent]) -> Iter
     for second, findings in judged:
         why = clause(second.limited_by, findings)
         if not why and second.limited_by in _BY_LOSS and second.limited_by == findings.losses:
-            why = _held(events, second.start, second.end, second.cwnd_segments)
+            why = _between_losses(events, second.start, second.end, second.cwnd_segments)
         yield LimitedTime(start=second.start, end=second.end, limited_by=second.limited_by, why=why)
 
 
-def _held(events: Sequence[LossEvent], start: float, end: float, cwnd: float) -> str:
+def _between_losses(events: Sequence[LossEvent], start: float, end: float, cwnd: float) -> str:
     """What a second without a loss has from those around it; empty where it has one itself."""
     first, after = (bisect_right(events, t, key=attrgetter("t")) for t in (start, end))
     if first == 0 or after > first:

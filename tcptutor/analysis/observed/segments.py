@@ -15,7 +15,6 @@ _IPV4, _TCP = b"\x08\x00", 6
 _ETHERNET = 14
 _SYN = 0x02
 _END, _NOTHING, _SACK = 0, 1, 5
-_TURN = 1 << 32
 
 Connection = tuple[str, int, str, int]
 """Source and its port, destination and its port: one way of it."""
@@ -100,21 +99,6 @@ def way_of(experiment: Experiment, flow: int, segments: Sequence[TcpSegment]) ->
         return None
     # The client's port: the sender's own, or that which a reversed flow is sent to.
     return sorted(most, key=lambda way: way[3] if experiment.reversed(flow) else way[1])[alike.index(flow)]
-
-
-class Bytes:
-    """The sequence numbers of one way as bytes from its first one on."""
-
-    def __init__(self, first: int) -> None:
-        self._latest, self._bytes = first, 0
-
-    def of(self, number: int) -> int:
-        """Numbers that come after each other are less than half of all numbers apart."""
-        ahead = (number - self._latest + _TURN // 2) % _TURN - _TURN // 2
-        if ahead > 0:
-            self._latest, self._bytes = number, self._bytes + ahead
-            return self._bytes
-        return self._bytes + ahead
 
 
 def segments(packets: Iterable[tuple[float, str, CapturedPacket]], interface: str) -> list[TcpSegment]:

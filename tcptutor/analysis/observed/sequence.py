@@ -12,8 +12,9 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from tcptutor.analysis.observed.segments import Bytes, TcpSegment, segments, sender_interface, way_of
+from tcptutor.analysis.observed.segments import TcpSegment, segments, sender_interface, way_of
 from tcptutor.run import Run
+from tcptutor.run.sequence_numbers import FlowBytes
 from tcptutor.runs.pcapng import CapturedPacket
 
 Source = Literal["packets", "acks"]
@@ -142,7 +143,7 @@ def _of_segments(flow: int, way: tuple[str, int, str, int], there: list[TcpSegme
     back = (target, other, source, port)
     mine = [each for each in there if each.way == way]
     begin = next((each.number + 1 for each in mine if each.syn), mine[0].number)
-    ours, theirs = Bytes(begin), Bytes(begin)
+    ours, theirs = FlowBytes(begin), FlowBytes(begin)
     sent: list[ByteSpan] = []
     resent: list[ByteSpan] = []
     sacked: list[ByteSpan] = []
@@ -150,16 +151,16 @@ def _of_segments(flow: int, way: tuple[str, int, str, int], there: list[TcpSegme
     reached, known = 0, _Known()
     for each in there:
         if each.way == way and each.payload:
-            first = ours.of(each.number)
+            first = ours.at(each.number)
             span = ByteSpan(each.t, first, first + each.payload)
             (sent if span.last > reached else resent).append(span)
             reached = max(reached, span.last)
         elif each.way == back and not each.syn:
-            until = theirs.of(each.acknowledges)
+            until = theirs.at(each.acknowledges)
             if until >= 0 and (not acked or until > acked[-1][1]):
                 acked.append((each.t, until))
             for left, right in each.sacked:
-                span = ByteSpan(each.t, theirs.of(left), theirs.of(right))
+                span = ByteSpan(each.t, theirs.at(left), theirs.at(right))
                 # A block of what is acknowledged already tells of a copy (RFC 2883).
                 if span.first >= until:
                     sacked += known.add(span)

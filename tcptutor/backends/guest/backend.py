@@ -16,16 +16,12 @@ from tcptutor.backends.session import Session
 from tcptutor.errors import ImageDamaged, LabError, LabUnavailable
 from tcptutor.lab import later, protocol
 from tcptutor.lab.protocol import Event, Failed, Finished, OpenSession, RunExperiment
-from tcptutor.run import Environment
+from tcptutor.run import SNAPSHOT, Environment
 from tcptutor.spec import Experiment
 
 _SILENCE = 600.0
 """Longest time without an event before the guest is taken for dead, s. A QEMU that ends is noticed at once; an emulated
 guest with more packets than it can carry was silent for 36 s, and for more than 120 s on a busy machine."""
-
-
-SNAPSHOT = "snapshot"
-"""The name, among the versions of an environment, of the snapshot that the run began from."""
 
 
 class GuestBackend:

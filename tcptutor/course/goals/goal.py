@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tcptutor.course.activity import Problem, Setting
-from tcptutor.course.goals.interfaces import chain, interface_names, made
+from tcptutor.course.goals.interfaces import chain, made
 from tcptutor.course.goals.lab_view import LabView
 from tcptutor.course.goals.quantity import GoalQuantity
 from tcptutor.course.goals.terms import term
 from tcptutor.course.goals.wanted import Wanted, read_wanted
 from tcptutor.errors import UsageError, unknown
+from tcptutor.spec import interface_names
 
 Conditions = dict[str, Setting | dict[str, Setting | dict[str, Setting]]]
 """Values by quantity; a quantity of several words may be tables in tables, `path.delay` and `sysctl.h1.tcp_sack`."""
@@ -39,9 +40,9 @@ class Condition(NamedTuple):
     term: GoalQuantity
     wanted: Wanted
 
-    def holds(self, held: LabView) -> bool:
+    def holds(self, view: LabView) -> bool:
         """Whether that is so; of several hosts on each."""
-        value = self.term.value(held)
+        value = self.term.value(view)
         return all(map(self.wanted.holds, value)) if isinstance(value, tuple) else self.wanted.holds(value)
 
 
@@ -72,14 +73,14 @@ class AskedGoal(NamedTuple):
             if area == "path":
                 yield name, each
 
-    def unmet(self, held: LabView) -> tuple[Condition, ...]:
+    def unmet(self, view: LabView) -> tuple[Condition, ...]:
         """Those that do not hold."""
-        return tuple(each for each in self.conditions if not each.holds(held))
+        return tuple(each for each in self.conditions if not each.holds(view))
 
-    def is_placed(self, held: LabView) -> bool:
+    def is_placed(self, view: LabView) -> bool:
         """Whether what is asked of the path is done where the goal wants it."""
         return not self.goal.on or all(
-            any(map(each.wanted.holds, made(chain(held.state, self.goal.on), name)))
+            any(map(each.wanted.holds, made(chain(view.state, self.goal.on), name)))
             for name, each in self.of_path()
             if name in PLACED and each.wanted.low > 0
         )

@@ -11,26 +11,13 @@ from collections.abc import Iterator
 from tcptutor.lab.protocol import InterfaceState, QdiscSettings, SessionState
 
 _NAME = re.compile(r"(?P<node>[hs])(?P<number>\d)-eth(?P<port>\d)")
-_SETTINGS = {
-    "delay": "delay",
-    "jitter": "jitter",
-    "loss": "loss",
-    "duplicate": "duplicate",
-    "reorder": "reorder",
-}
-"""Quantities of a path that netem makes, by its settings' names."""
+_BY_NETEM = ("delay", "jitter", "loss", "duplicate", "reorder")
+"""Quantities of a path that netem makes; its settings have the same names."""
 
 
 def bottleneck(pairs: int) -> str:
     """The interface on which the manuals shape the data's way: that of s1 that faces s2."""
     return "s1-eth2" if pairs == 1 else "s1-eth1"
-
-
-def interface_names(pairs: int) -> tuple[str, ...]:
-    """All on which something may be set."""
-    hosts = [f"h{number}-eth0" for number in range(1, 2 * pairs + 1)]
-    ports = range(1, 3 if pairs == 1 else pairs + 2)
-    return (*hosts, *(f"{switch}-eth{port}" for switch in ("s1", "s2") for port in ports))
 
 
 def carries_data(name: str, pairs: int) -> bool:
@@ -57,8 +44,8 @@ def chain(state: SessionState, name: str) -> tuple[QdiscSettings, ...]:
 def made(qdiscs: tuple[QdiscSettings, ...], quantity: str) -> Iterator[float]:
     """What each of them makes of a path's quantity, in base units; nothing of one that leaves it alone."""
     for one in qdiscs:
-        if quantity in _SETTINGS and one.kind == "netem" and one.settings.get(_SETTINGS[quantity]):
-            yield float(one.settings[_SETTINGS[quantity]])
+        if quantity in _BY_NETEM and one.kind == "netem" and one.settings.get(quantity):
+            yield float(one.settings[quantity])
         elif quantity == "rate" and one.kind in ("netem", "tbf") and one.settings.get("rate"):
             yield float(one.settings["rate"])
         elif quantity == "queue" and one.kind == "tbf":

@@ -64,7 +64,7 @@ class LabRun:
         """Quantities of the path that somebody changed while it went on."""
         return frozenset(change.name for change in self.experiment.path.changes) | self._changed
 
-    def held(self, path: Path) -> None:
+    def path_is(self, path: Path) -> None:
         """Take the path as the kernel holds it while the run goes on."""
         if self._path is None:
             self._path = path

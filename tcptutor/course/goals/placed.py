@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tcptutor.course.goals.interfaces import interface_names
 from tcptutor.course.goals.lab_view import LabView
 from tcptutor.course.goals.quantity import GoalQuantity
 from tcptutor.errors import UsageError, unknown
 from tcptutor.lab.protocol import HostState, InterfaceState
+from tcptutor.spec import interface_names
 
 _ON = ("on", "off")
 
@@ -33,8 +33,8 @@ def _switch(on: bool) -> str:
     return "on" if on else "off"
 
 
-def _offloads_at_first(held: LabView) -> str:
-    return _switch(held.experiment.hosts.offloads)
+def _offloads_at_first(view: LabView) -> str:
+    return _switch(view.experiment.hosts.offloads)
 
 
 def _addresses(one: InterfaceState) -> str:
@@ -42,7 +42,7 @@ def _addresses(one: InterfaceState) -> str:
 
 
 PLACES: dict[str, _Placed] = {
-    "mtu": _Placed("count", (), lambda one: one.mtu, at_first=lambda held: held.experiment.hosts.mtu),
+    "mtu": _Placed("count", (), lambda one: one.mtu, at_first=lambda view: view.experiment.hosts.mtu),
     "offload": _Placed("name", _ON, lambda one: _switch(bool(one.offloads)), at_first=_offloads_at_first),
     "tso": _offload("tso"),
     "gso": _offload("gso"),
@@ -87,20 +87,20 @@ def placed_term(name: str, hosts: tuple[str, ...]) -> GoalQuantity | None:
 
 
 def _of_host(name: str, place: _Placed, where: str) -> GoalQuantity:
-    def value(held: LabView) -> Any:
-        now = next((one for one in held.state.hosts if one.name == where), None)
+    def value(view: LabView) -> Any:
+        now = next((one for one in view.state.hosts if one.name == where), None)
         assert place.of_host is not None
-        return place.of_host(now, held.changed.get(where, now)) if now is not None else None
+        return place.of_host(now, view.changed.get(where, now)) if now is not None else None
 
     return GoalQuantity(name, place.kind, value, place.choices)
 
 
 def _of_interfaces(name: str, place: _Placed, where: tuple[str, ...]) -> GoalQuantity:
-    def value(held: LabView) -> Any:
-        there = {one.name: one for one in held.state.interfaces}
+    def value(view: LabView) -> Any:
+        there = {one.name: one for one in view.state.interfaces}
         of = place.of_interface
         assert of is not None
-        values = tuple(of(there[each]) if each in there else place.at_first(held) for each in where)
+        values = tuple(of(there[each]) if each in there else place.at_first(view) for each in where)
         return values[0] if len(values) == 1 else values
 
     return GoalQuantity(name, place.kind, value, place.choices)

@@ -16,7 +16,7 @@ from tcptutor.course.goals.quantity import SYSCTL, GoalQuantity
 from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import PARAMETERS
 
-_HELD = (
+_REPORTED = (
     "rate", "delay", "jitter", "loss", "loss_burst", "duplicate", "reorder", "queue", "qdisc", "ecn",
     "reverse_rate", "reverse_delay", "reverse_loss", "reverse_queue",
 )  # fmt: skip
@@ -28,8 +28,8 @@ _SHAPED = {"queue": "rate", "qdisc": "rate", "ecn": "rate", "reverse_queue": "re
 def _of_path(name: str) -> GoalQuantity:
     known = PARAMETERS[name]
 
-    def value(held: LabView) -> Any:
-        path = held.experiment.path
+    def value(view: LabView) -> Any:
+        path = view.experiment.path
         if name in _SHAPED and getattr(path, _SHAPED[name]) is None:
             return None
         found = getattr(path, name)
@@ -40,17 +40,17 @@ def _of_path(name: str) -> GoalQuantity:
     )
 
 
-def _algorithms(held: LabView) -> tuple[str | None, ...]:
+def _algorithms(view: LabView) -> tuple[str | None, ...]:
     """Of a run those that its flows have; else what the senders' next connections take."""
-    if held.run is not None:
-        own = held.run.experiment.hosts
+    if view.run is not None:
+        own = view.run.experiment.hosts
         return own.algorithms or (own.algorithm,)
-    return tuple(held.sysctl(host, ALGORITHM) for host in held.senders)
+    return tuple(view.sysctl(host, ALGORITHM) for host in view.senders)
 
 
 def _of_sysctl(name: str, sysctl: str, host: str) -> GoalQuantity:
-    def values(held: LabView) -> tuple[str | None, ...]:
-        return tuple(held.sysctl(each, sysctl) for each in ([host] if host else held.hosts))
+    def values(view: LabView) -> tuple[str | None, ...]:
+        return tuple(view.sysctl(each, sysctl) for each in ([host] if host else view.hosts))
 
     return GoalQuantity(name, "sysctl", values, host=host)
 
@@ -58,8 +58,8 @@ def _of_sysctl(name: str, sysctl: str, host: str) -> GoalQuantity:
 def _of_run(
     name: str, kind: str, value: Callable[[LabRun], Any], choices: tuple[str, ...] = (), at_end: bool = False
 ) -> GoalQuantity:
-    def of(held: LabView) -> Any:
-        return value(held.run) if held.run is not None else None
+    def of(view: LabView) -> Any:
+        return value(view.run) if view.run is not None else None
 
     return GoalQuantity(name, kind, of, choices, about_run=True, at_end=at_end)
 
@@ -81,9 +81,9 @@ def _per_mathis(run: LabRun) -> float | None:
 TERMS: dict[str, GoalQuantity] = {
     term.name: term
     for term in (
-        *map(_of_path, _HELD),
+        *map(_of_path, _REPORTED),
         GoalQuantity("hosts.algorithm", "algorithm", _algorithms),
-        GoalQuantity("hosts.maxrate", "rate", lambda held: held.experiment.hosts.maxrate),
+        GoalQuantity("hosts.maxrate", "rate", lambda view: view.experiment.hosts.maxrate),
         GoalQuantity("path.burst", "size", smallest_bucket),
         GoalQuantity("hosts.send-buffer-limit", "size", send_buffer_limit),
         GoalQuantity("addresses.shared", "count", shared_addresses),

@@ -114,7 +114,7 @@ class GoalWatch:
         if self._going_on:
             self._going_on.experiment = state.experiment
             if state.path is not None:
-                self._going_on.held(state.path)
+                self._going_on.path_is(state.path)
         state = _as_it_is(state)
         if not self._states or _settings(state) != _settings(self._states[0]):
             self._states = [state, *self._states[: _REMEMBERED - 1]]
@@ -160,8 +160,8 @@ class GoalWatch:
             return GoalState(id=id_, text=text, due=False)
         runs = self._runs[self._due[place] :]
         attempts = [
-            Attempt(asked, held, tuple(self._states[1:]), runs[-1] if runs else None)
-            for held in self._held(asked, runs)
+            Attempt(asked, view, tuple(self._states[1:]), runs[-1] if runs else None)
+            for view in self._views(asked, runs)
         ]
         for attempt in attempts:
             if not attempt.unmet and obstacle(attempt) is None and _is_sound(attempt):
@@ -189,7 +189,7 @@ class GoalWatch:
         assert self._start is not None
         return LabView(self._states[0], self._start, self._before, changed=self._changed)
 
-    def _held(self, asked: AskedGoal, runs: list[LabRun]) -> list[LabView]:
+    def _views(self, asked: AskedGoal, runs: list[LabRun]) -> list[LabView]:
         """What it is judged by: the lab as it is; or the run that goes on, else the last that ended."""
         if not asked.about_run:
             return [self._now()]
@@ -213,5 +213,5 @@ def _settings(state: SessionState) -> tuple[object, ...]:
 
 def _is_sound(attempt: Attempt) -> bool:
     """A run of which something was measured has to be one that can be believed."""
-    run = attempt.held.run
+    run = attempt.view.run
     return run is None or not attempt.asked.at_end or not run.fault

@@ -13,7 +13,7 @@ from tcptutor.lab.network import Interface
 from tcptutor.lab.protocol import InterfaceState, QdiscSettings
 
 
-class HeldLink(NamedTuple):
+class LinkSettings(NamedTuple):
     """What an interface is, but for its disciplines."""
 
     interface: Interface
@@ -35,7 +35,7 @@ class Links:
         # Before anything is read, so that no change is missed.
         self._news = {pid: LinkNews(pid) for pid in interfaces}
         self._routes = {pid: Route(pid) for pid in interfaces}
-        self.held: dict[Interface, HeldLink] = {}
+        self.now: dict[Interface, LinkSettings] = {}
         for pid in interfaces:
             self._read(pid)
 
@@ -50,9 +50,9 @@ class Links:
         for one in self._interfaces[pid]:
             there = addresses.get(self._routes[pid].index(one), [])
             on = tuple(name for name, is_on in hosts.offloads(one).items() if is_on)
-            found[one] = HeldLink(one, hosts.mtu(one), hosts.is_up(one), on, tuple(there))
-        changed = any(self.held.get(one) != now for one, now in found.items())
-        self.held |= found
+            found[one] = LinkSettings(one, hosts.mtu(one), hosts.is_up(one), on, tuple(there))
+        changed = any(self.now.get(one) != now for one, now in found.items())
+        self.now |= found
         return changed
 
     def close(self) -> None:

@@ -121,8 +121,8 @@ class KernelState:
         own = msgspec.structs.replace(
             own,
             maxrate=own.maxrate if paced == self._paced_at_first.get(sender.name) else paced,
-            mtu=self._links.held[sender.interface].mtu,
-            offloads=bool(self._links.held[sender.interface].offloads),
+            mtu=self._links.now[sender.interface].mtu,
+            offloads=bool(self._links.now[sender.interface].offloads),
             sysctls=own.sysctls
             | {name: now for name, (_, now) in changed.items() if name.startswith("tcp_")},
         )
@@ -131,7 +131,7 @@ class KernelState:
     def report(self, experiment: Experiment, pair: int = 0) -> SessionState:
         """All of it, beside what it is in the terms of an experiment, and the path of `pair` as it is now."""
         interfaces = tuple(
-            self._links.held[interface].state(tuple(_in_base_units(one) for one in _in_order(there)))
+            self._links.now[interface].state(tuple(_in_base_units(one) for one in _in_order(there)))
             for interface, there in self._qdiscs.items()
         )
         sysctls = tuple(

@@ -20,7 +20,7 @@ from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.live import Live
 from tcptutor.ui.screens.base import WhatIfBase
 from tcptutor.ui.screens.looking import LookingScreen, with_cursor
-from tcptutor.ui.screens.what_if_ask import AskWhatIf, WantedWhatIf
+from tcptutor.ui.screens.what_if_ask import AskWhatIf
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.workbench import PLACE
@@ -40,9 +40,9 @@ def ask(app: App[Any], bench: Bench, base: WhatIfBase) -> None:
         )
         return
 
-    def asked(wanted: WantedWhatIf | None) -> None:
+    def asked(wanted: Experiment | None) -> None:
         if wanted is not None:
-            app.push_screen(WhatIfScreen(*_page(base.live), run, wanted.experiment))
+            app.push_screen(WhatIfScreen(*_page(base.live), run, wanted))
 
     notes = [_notes(base.live, here)]
     if bench.session.going_on:

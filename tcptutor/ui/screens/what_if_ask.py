@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 from textual import events
 from textual.app import ComposeResult
@@ -31,15 +31,8 @@ _LEFT_OUT = ("changes",)
 _LINK_HELP = "the bottleneck's link, up or down"
 
 
-class WantedWhatIf(NamedTuple):
-    """A what-if that can be run."""
-
-    name: str
-    experiment: Experiment
-
-
-class AskWhatIf(ModalScreen[WantedWhatIf | None]):
-    """Closed with what is wanted; None where the student goes back."""
+class AskWhatIf(ModalScreen[Experiment | None]):
+    """Gives the experiment that is to be run; None where the student goes back."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", priority=True, id="whatif.back"),
@@ -254,7 +247,7 @@ class AskWhatIf(ModalScreen[WantedWhatIf | None]):
             known = isinstance(error, ParameterError)
             self._say(str(error) if known else f"from: {error}")
             return
-        self.dismiss(WantedWhatIf(self._thing, after))
+        self.dismiss(after)
 
     def action_back(self) -> None:
         """To the field before; from the first one away."""

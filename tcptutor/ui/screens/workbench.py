@@ -15,6 +15,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tcptutor.course.names import short_name
+from tcptutor.course.overrides import same_settings
 from tcptutor.errors import TutorError
 from tcptutor.journal.benches import Benches
 from tcptutor.run import Environment
@@ -30,7 +31,7 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.workbench.panel import KnobPanel, WorkbenchPanel
-from tcptutor.ui.workbench import PLACE, Workbench, same_settings
+from tcptutor.ui.workbench import PLACE, Workbench
 
 NAME = "name"
 """What is typed where it is no knob's value."""

@@ -16,13 +16,13 @@ def _unmet(attempt: Attempt) -> Iterator[tuple[Condition, tuple[str, ...]]]:
     """Unmet conditions on sysctls, with the hosts that they are of."""
     for each in attempt.unmet:
         if each.term.sysctl:
-            yield each, _hosts(each, attempt.held)
+            yield each, _hosts(each, attempt.view)
 
 
-def _hosts(each: Condition, held: LabView) -> tuple[str, ...]:
+def _hosts(each: Condition, view: LabView) -> tuple[str, ...]:
     if each.term.host:
         return (each.term.host,)
-    return held.senders if each.term.sysctl == ALGORITHM else held.hosts
+    return view.senders if each.term.sysctl == ALGORITHM else view.hosts
 
 
 def another_host(attempt: Attempt) -> str:
@@ -30,10 +30,10 @@ def another_host(attempt: Attempt) -> str:
     for each, hosts in _unmet(attempt):
         right = [
             one.host
-            for one in attempt.held.state.sysctls
+            for one in attempt.view.state.sysctls
             if one.name == each.term.sysctl and each.wanted.holds(one.now) and one.host not in hosts
         ]
-        left = [host for host in hosts if not each.wanted.holds(attempt.held.sysctl(host, each.term.sysctl))]
+        left = [host for host in hosts if not each.wanted.holds(attempt.view.sysctl(host, each.term.sysctl))]
         if right and left:
             if each.term.sysctl == ALGORITHM:
                 what = "forwards packets and has no connections" if right[0].startswith("s") else "receives"
@@ -52,7 +52,7 @@ def twin(attempt: Attempt) -> str:
     for each, hosts in _unmet(attempt):
         other = _TWINS.get(each.term.sysctl, "")
         for host in hosts:
-            if other and each.wanted.holds(attempt.held.sysctl(host, other)):
+            if other and each.wanted.holds(attempt.view.sysctl(host, other)):
                 wanted = each.term.sysctl
                 return f"{other} of {host} has it, {_USE[other]}: asked is {wanted}, {_USE[wanted]}"
     return ""
@@ -63,7 +63,7 @@ def first_of_three(attempt: Attempt) -> str:
     for each, hosts in _unmet(attempt):
         largest = each.wanted.words[0].split()[-1:] if each.wanted.words else []
         for host in hosts:
-            now = (attempt.held.sysctl(host, each.term.sysctl) or "").split()
+            now = (attempt.view.sysctl(host, each.term.sysctl) or "").split()
             if len(now) == 3 and now[:1] == largest and each.wanted.text.split() != now:
                 return (
                     f"{each.term.sysctl} has three numbers, least, first and largest: one alone sets the least, which"
@@ -78,11 +78,11 @@ def older_connection(attempt: Attempt) -> str:
         return ""
     for each in attempt.asked.conditions:
         if not each.term.sysctl or each.holds(
-            attempt.held._replace(run=attempt.latest, state=attempt.latest.state)
+            attempt.view._replace(run=attempt.latest, state=attempt.latest.state)
         ):
             continue
-        sets = {one.host for one in attempt.held.state.sysctls if one.name == each.term.sysctl}
-        if each.holds(attempt.held._replace(run=None)) and sets:
+        sets = {one.host for one in attempt.view.state.sysctls if one.name == each.term.sysctl}
+        if each.holds(attempt.view._replace(run=None)) and sets:
             began = "ended before that" if attempt.latest.ended else "was there before it and keeps its own"
             return f"it holds for new connections, and your flow {began}: start iperf3 again"
     return ""

@@ -13,7 +13,7 @@ def _numbers(attempt: Attempt, *names: str) -> list[tuple[Condition, float]]:
     """Unmet conditions with a number that is there, of those names or kinds."""
     found = []
     for each in attempt.unmet:
-        value = each.term.value(attempt.held)
+        value = each.term.value(attempt.view)
         if (each.term.name in names or each.term.kind in names) and isinstance(value, int | float) and value:
             found.append((each, float(value)))
     return found
@@ -48,8 +48,8 @@ def time_unit(attempt: Attempt) -> str:
     for each, value in _numbers(attempt, "path.delay", "path.jitter", "path.reverse_delay"):
         if each.wanted.holds(value * 1e3) or each.wanted.holds(value * 1e6):
             # Which of the two it takes it for depends on its version.
-            held = f"{value * 1e9:.0f} ns" if value < 1e-6 else amount(value, "time")
-            return f"the kernel holds {held}: a number without a unit is not milliseconds to tc; write 20ms, not 20"
+            taken = f"{value * 1e9:.0f} ns" if value < 1e-6 else amount(value, "time")
+            return f"the kernel holds {taken}: a number without a unit is not milliseconds to tc; write 20ms, not 20"
         if each.wanted.holds(value / 1e3):
             return f"{amount(value, 'time')} is a thousand times as much: write ms, not s"
     return ""
@@ -58,7 +58,7 @@ def time_unit(attempt: Attempt) -> str:
 def half(attempt: Attempt) -> str:
     """A delay on each way was meant, or the RTT on one."""
     for each, value in _numbers(attempt, "path.delay"):
-        if each.wanted.holds(value * 2) and not attempt.held.experiment.path.reverse_delay:
+        if each.wanted.holds(value * 2) and not attempt.view.experiment.path.reverse_delay:
             return (
                 f"{amount(value, 'time')} is half of it: the way back adds nothing here, so all of the RTT's delay"
                 " goes on the data's way"
@@ -80,7 +80,7 @@ def percent(attempt: Attempt) -> str:
 
 def packets_for_bytes(attempt: Attempt) -> str:
     """tbf's limit is in bytes, netem's and pfifo's in packets."""
-    frame = attempt.held.experiment.hosts.mtu + ETHERNET_HEADER
+    frame = attempt.view.experiment.hosts.mtu + ETHERNET_HEADER
     for each, value in _numbers(attempt, "path.queue"):
         if any(each.wanted.holds(value * size) for size in (frame, frame - ETHERNET_HEADER, 1000)):
             packets = f"{value:.0f} packets"

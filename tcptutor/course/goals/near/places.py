@@ -25,28 +25,28 @@ def _placed(attempt: Attempt, conditions: tuple[Condition, ...]) -> Iterator[tup
 def acks_way(attempt: Attempt) -> str:
     """What is asked of the data's way was done to the way back, and only there."""
     for name, each in _placed(attempt, attempt.unmet):
-        back = makers(attempt.held.state, name, data=False)
-        new = [one for one in back if one not in makers(attempt.held.start, name, data=False)]
+        back = makers(attempt.view.state, name, data=False)
+        new = [one for one in back if one not in makers(attempt.view.start, name, data=False)]
         right = [one for one, value in new if each.wanted.holds(value)]
         if right:
             return (
                 f"{right[0]} {_DOES[name]} what comes back, the acknowledgements: a qdisc acts on what leaves"
-                f" its interface, and the data leave s1 by {attempt.held.bottleneck}"
+                f" its interface, and the data leave s1 by {attempt.view.bottleneck}"
             )
     return ""
 
 
 def both_ways(attempt: Attempt) -> str:
     """It was done to the way back as well."""
-    path, first = attempt.held.experiment.path, attempt.held.start.experiment.path
+    path, first = attempt.view.experiment.path, attempt.view.start.experiment.path
     for name, each in _placed(attempt, attempt.asked.conditions):
         back = f"reverse_{name}"
-        if name not in _BACK or attempt.asked.asks(f"path.{back}") or not each.holds(attempt.held):
+        if name not in _BACK or attempt.asked.asks(f"path.{back}") or not each.holds(attempt.view):
             continue
         now = getattr(path, back)
         if now and now != getattr(first, back) and each.wanted.low > 0:
-            where = and_list([one for one, _ in makers(attempt.held.state, name, data=False)])
-            there = and_list([one for one, _ in makers(attempt.held.state, name, data=True)])
+            where = and_list([one for one, _ in makers(attempt.view.state, name, data=False)])
+            there = and_list([one for one, _ in makers(attempt.view.state, name, data=True)])
             effect = f"{amount(now, 'time')} more of RTT" if name == "delay" else "the acknowledgements too"
             return f"{there} does it, and {where} as well: that is {effect}; take it off {where}"
     return ""
@@ -55,9 +55,9 @@ def both_ways(attempt: Attempt) -> str:
 def twice(attempt: Attempt) -> str:
     """Several disciplines on the data's way, of which one alone would do."""
     for name, each in _placed(attempt, attempt.unmet):
-        on_way = makers(attempt.held.state, name, data=True)
+        on_way = makers(attempt.view.state, name, data=True)
         if name in ("delay", "loss") and len(on_way) > 1 and any(each.wanted.holds(one) for _, one in on_way):
-            total = amount(attempt.held.experiment.path.delay, "time") if name == "delay" else ""
+            total = amount(attempt.view.experiment.path.delay, "time") if name == "delay" else ""
             sums = f"up to {total}" if total else "up"
             where = [one for one, _ in on_way]
             if len(set(where)) == 1:
@@ -69,12 +69,12 @@ def twice(attempt: Attempt) -> str:
 def elsewhere(attempt: Attempt) -> str:
     """It has the effect, and another interface makes it than the page asks for."""
     on = attempt.asked.goal.on
-    if not on or attempt.asked.is_placed(attempt.held):
+    if not on or attempt.asked.is_placed(attempt.view):
         return ""
     for name, each in _placed(attempt, attempt.asked.conditions):
-        if each.holds(attempt.held) and each.wanted.low > 0:
+        if each.holds(attempt.view) and each.wanted.low > 0:
             there = [
-                one for one, value in makers(attempt.held.state, name, data=True) if each.wanted.holds(value)
+                one for one, value in makers(attempt.view.state, name, data=True) if each.wanted.holds(value)
             ]
             if there:
                 why = (
@@ -89,18 +89,18 @@ def elsewhere(attempt: Attempt) -> str:
 def fq_elsewhere(attempt: Attempt) -> str:
     """fq where nothing of the flow leaves from."""
     asked = attempt.asked.asks("hosts.maxrate")
-    if asked is None or asked.holds(attempt.held):
+    if asked is None or asked.holds(attempt.view):
         return ""
-    for one in attempt.held.state.interfaces:
+    for one in attempt.view.state.interfaces:
         for qdisc in one.qdiscs:
             if (
                 qdisc.kind == "fq"
                 and asked.wanted.holds(qdisc.settings.get("maxrate"))
                 and "maxrate" in qdisc.settings
             ):
-                own = f"{attempt.held.senders[0]}-eth0"
-                if one.name not in (own, bottleneck(attempt.held.pairs)):
-                    what = "data" if carries_data(one.name, attempt.held.pairs) else "acknowledgements"
+                own = f"{attempt.view.senders[0]}-eth0"
+                if one.name not in (own, bottleneck(attempt.view.pairs)):
+                    what = "data" if carries_data(one.name, attempt.view.pairs) else "acknowledgements"
                     return f"fq on {one.name} paces the {what} that leave there: the sender paces on {own}"
     return ""
 

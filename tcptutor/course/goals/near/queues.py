@@ -17,9 +17,9 @@ _LEAST_PACKETS = 5
 
 def _chains(attempt: Attempt) -> Iterator[tuple[str, tuple[QdiscSettings, ...]]]:
     """Of the data's way, where somebody has changed them."""
-    for one in attempt.held.state.interfaces:
-        data = is_on_path(one.name) and carries_data(one.name, attempt.held.pairs)
-        if data and one.qdiscs != chain(attempt.held.start, one.name):
+    for one in attempt.view.state.interfaces:
+        data = is_on_path(one.name) and carries_data(one.name, attempt.view.pairs)
+        if data and one.qdiscs != chain(attempt.view.start, one.name):
             yield one.name, one.qdiscs
 
 
@@ -30,7 +30,7 @@ def _shapers(attempt: Attempt) -> Iterator[tuple[str, QdiscSettings]]:
 
 
 def _frame(attempt: Attempt) -> int:
-    return attempt.held.experiment.hosts.mtu + ETHERNET_HEADER
+    return attempt.view.experiment.hosts.mtu + ETHERNET_HEADER
 
 
 def small_burst(attempt: Attempt) -> str:
@@ -86,7 +86,7 @@ def netem_inside(attempt: Attempt) -> str:
 
 def netem_limit(attempt: Attempt) -> str:
     """netem holds what is on its way, and no more than its limit of it."""
-    speed, wanted = attempt.held.experiment.path.rate, attempt.asked.asks("path.delay")
+    speed, wanted = attempt.view.experiment.path.rate, attempt.asked.asks("path.delay")
     if not speed or wanted is None:
         return ""
     for name, qdiscs in _chains(attempt):
@@ -105,7 +105,7 @@ def undone(attempt: Attempt) -> str:
     """A value that was there until another command took it away."""
     now = list(_chains(attempt))
     for quantity, each in attempt.asked.of_path():
-        if each.holds(attempt.held) or each.wanted.low <= 0:
+        if each.holds(attempt.view) or each.wanted.low <= 0:
             continue
         for before in attempt.earlier:
             for name, qdiscs in now:

@@ -7,16 +7,16 @@ from tcptutor.course.goals.near.slip import Attempt, Slip, amount
 
 def reversed_flow(attempt: Attempt) -> str:
     """iperf3 -R."""
-    run = attempt.held.run or attempt.latest
+    run = attempt.view.run or attempt.latest
     if run is None or not attempt.asked.about_run or "reverse" not in run.experiment.flows.directions:
         return ""
-    sender = attempt.held.hosts[1]
+    sender = attempt.view.hosts[1]
     return f"with -R it is {sender} that sends, over the way back: leave -R out"
 
 
 def changed_meanwhile(attempt: Attempt) -> str:
     """The path of the run was not one path."""
-    run = attempt.held.run or attempt.latest
+    run = attempt.view.run or attempt.latest
     if run is None or not attempt.asked.about_run:
         return ""
     names = [name for name, _ in attempt.asked.of_path() if name in run.changed]
@@ -28,7 +28,7 @@ def changed_meanwhile(attempt: Attempt) -> str:
 def streams(attempt: Attempt) -> str:
     """-P left out, or another number."""
     asked = attempt.asked.asks("run.streams")
-    if asked is None or attempt.latest is None or asked.holds(attempt.held._replace(run=attempt.latest)):
+    if asked is None or attempt.latest is None or asked.holds(attempt.view._replace(run=attempt.latest)):
         return ""
     found = attempt.latest.experiment.flows.streams
     return f"your run has {found} {'stream' if found == 1 else 'streams'}: -P says how many iperf3 opens at a time"
@@ -52,7 +52,7 @@ def too_short(attempt: Attempt) -> str:
 
 def unsound(attempt: Attempt) -> str:
     """A run that says nothing of the path."""
-    run = attempt.held.run or attempt.latest
+    run = attempt.view.run or attempt.latest
     if run is None or not attempt.asked.at_end or not run.ended or not run.fault:
         return ""
     return f"your run does not count: {run.fault}"
@@ -63,9 +63,9 @@ def another_value(attempt: Attempt) -> str:
     run = attempt.latest
     if run is None or not run.ended or run.run is None:
         return ""
-    held = attempt.held._replace(run=run, state=run.state)
-    for each in attempt.asked.unmet(held):
-        value = each.term.value(held) if each.term.at_end else None
+    view = attempt.view._replace(run=run, state=run.state)
+    for each in attempt.asked.unmet(view):
+        value = each.term.value(view) if each.term.at_end else None
         if value is None:
             continue
         what = each.term.name.removeprefix("run.").replace("-", " ").replace("_", " ")

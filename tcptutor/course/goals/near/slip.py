@@ -16,7 +16,7 @@ class Attempt(NamedTuple):
     """A goal that is due, and all that is known."""
 
     asked: AskedGoal
-    held: LabView
+    view: LabView
     """What it is judged by."""
     earlier: tuple[SessionState, ...] = ()
     """What the kernel held before, the latest first."""
@@ -25,7 +25,7 @@ class Attempt(NamedTuple):
 
     @property
     def unmet(self) -> tuple[Condition, ...]:
-        return self.asked.unmet(self.held)
+        return self.asked.unmet(self.view)
 
 
 class Slip(NamedTuple):

@@ -17,7 +17,7 @@ from tcptutor.ui.widgets.bench.build import flow_names, scene_of
 from tcptutor.ui.widgets.bench.cursor import Cursor
 from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, spread
 from tcptutor.ui.widgets.bench.looking import Drawn, Looking
-from tcptutor.ui.widgets.bench.readout import Told, height, readout
+from tcptutor.ui.widgets.bench.readout import InstantTold, height, readout
 from tcptutor.ui.widgets.bench.scene import WINDOW, GuideLine, Scene
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def picture(looking: Looking, cursor: Cursor, width: int, lines: int) -> list[Li
     seen = instants.at(
         cursor.t, max(span.seconds / columns, looking.round_trip(cursor) if cursor.zoomed else 0.0)
     )
-    told = Told(
+    told = InstantTold(
         instant=seen,
         insight=looking.insight,
         cursor=cursor,

@@ -33,8 +33,8 @@ Sentence = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Told:
-    """All that a readout is made of."""
+class InstantTold:
+    """What is known of the instant at the cursor: all that a readout is made of."""
 
     instant: Instant
     insight: Insight | None
@@ -74,13 +74,13 @@ class Told:
         return f"{t:.{3 if seconds < 5 else 2}f} s"
 
 
-def height(told: Told, width: int, tabled: bool) -> int:
+def height(told: InstantTold, width: int, tabled: bool) -> int:
     """Lines that a readout takes, whatever the instant: what is drawn above it stays where it is."""
     several = len(told.names) > 1
     return sum(_budgets(told, width)) + (len(told.names) + 1 if tabled and several else 0)
 
 
-def readout(told: Told, width: int, tabled: bool) -> list[Line]:
+def readout(told: InstantTold, width: int, tabled: bool) -> list[Line]:
     """Exactly `height` lines. `tabled`: with all flows in a table, else what limited the others in a sentence."""
     lines: list[Line] = []
     for sentence, budget in zip(_sentences(told), _budgets(told, width), strict=True):
@@ -90,13 +90,13 @@ def readout(told: Told, width: int, tabled: bool) -> list[Line]:
     return lines
 
 
-def _budgets(told: Told, width: int) -> tuple[int, ...]:
+def _budgets(told: InstantTold, width: int) -> tuple[int, ...]:
     """Lines of each sentence; a line more for what limited the others where there are any."""
     usual = (1, 1, 2, 2) if width >= WIDE else (2, 2, 3, 3)
     return (*usual, 1) if len(told.names) > 1 else usual
 
 
-def _sentences(told: Told) -> list[Sentence]:
+def _sentences(told: InstantTold) -> list[Sentence]:
     found = [together(told), flow(told), limit(told), event(told)]
     return [*found, ("", TEXT, "")] if len(told.names) > 1 else found
 
@@ -113,7 +113,7 @@ def _fitted(sentence: Sentence, width: int, budget: int) -> list[Line]:
     return made + [Line()] * (budget - len(made))
 
 
-def together(told: Told) -> Sentence:
+def together(told: InstantTold) -> Sentence:
     """The time, the flows' throughput, and the bottleneck."""
     about, seen = f"at {told.time(told.cursor.t)}: ", told.instant
     if told.ahead:
@@ -145,7 +145,7 @@ def _waits(seen: Instant) -> str:
     return f"{number if size.endswith(f' {unit}') else waits} of {size}"
 
 
-def flow(told: Told) -> Sentence:
+def flow(told: InstantTold) -> Sentence:
     """Window, threshold, RTT and throughput of the cursor's flow."""
     seen = told.flow
     if told.says_nothing:
@@ -166,12 +166,12 @@ def flow(told: Told) -> Sentence:
     return about, style, ", ".join(parts)
 
 
-def _style(told: Told, number: int) -> str:
+def _style(told: InstantTold, number: int) -> str:
     """As in the chart, where of a band one flow is drawn."""
     return flow_style(number if len(told.names) <= MOST_CURVES else 0)
 
 
-def limit(told: Told) -> Sentence:
+def limit(told: InstantTold) -> Sentence:
     """What limited the cursor's flow, when, and what shows it."""
     if told.says_nothing:
         return "", TEXT, ""
@@ -188,7 +188,7 @@ def limit(told: Told) -> Sentence:
     return f"limited by {CAUSES[found.limited_by][0]}", STRONG, f"{when}{why}"
 
 
-def event(told: Told) -> Sentence:
+def event(told: InstantTold) -> Sentence:
     """The loss or mark of the flow at the cursor, else the round trip in which it is."""
     cursor, seen = told.cursor, told.instant
     if told.says_nothing:
@@ -201,7 +201,7 @@ def event(told: Told) -> Sentence:
     return "", TEXT, "no loss and no mark here" if told.insight else ""
 
 
-def _loss(told: Told, there: Sequence[Loss]) -> Sentence:
+def _loss(told: InstantTold, there: Sequence[Loss]) -> Sentence:
     """The nearest of several, and what it came from."""
     cursor = told.cursor
     nearest = min(there, key=lambda each: abs(each.t - cursor.t))
@@ -213,7 +213,7 @@ def _loss(told: Told, there: Sequence[Loss]) -> Sentence:
     return about, STRONG, f"{fell}; {nearest.why}"
 
 
-def _round_trip(told: Told, found: RoundTrip, zero: float) -> Sentence:
+def _round_trip(told: InstantTold, found: RoundTrip, zero: float) -> Sentence:
     """Counted from the loss that was zoomed to."""
     where = "before" if found.number < 0 else "after"
     number = found.number if found.number < 0 else found.number + 1
@@ -226,7 +226,7 @@ def _round_trip(told: Told, found: RoundTrip, zero: float) -> Sentence:
     return about, STRONG, f"{took}; {arrived}{again}"
 
 
-def _others(told: Told) -> Sentence:
+def _others(told: InstantTold) -> Sentence:
     """What limited each flow: "limited by loss: 1, 3; bottleneck: 2"."""
     by_cause = _by_cause(told)
     if not by_cause:
@@ -237,7 +237,7 @@ def _others(told: Told) -> Sentence:
     return "each flow: ", MUTED, "; ".join(parts)
 
 
-def _by_cause(told: Told) -> dict[LimitedBy, list[str]]:
+def _by_cause(told: InstantTold) -> dict[LimitedBy, list[str]]:
     """The flows by what limited them then, the most frequent first."""
     if told.insight is None:
         return {}
@@ -247,7 +247,7 @@ def _by_cause(told: Told) -> dict[LimitedBy, list[str]]:
     return {cause: [told.names[flow] for flow in known if known[flow] == cause] for cause in ranked}
 
 
-def _table(told: Told, width: int) -> list[Line]:
+def _table(told: InstantTold, width: int) -> list[Line]:
     """All flows at the instant, a line each, after a head."""
     seen = {flow.flow: flow for flow in told.instant.flows}
     highest = max((flow.throughput_bps or 0.0 for flow in seen.values()), default=0.0)
