@@ -135,6 +135,8 @@ def _bytes(page: str, speed: int, size: tuple[int, int]) -> float:
                 app.read(1.5)
             since = len(app.output)
             app.key("x")
+            app.read(0.5)
+            app.key("y")
             app.wait_for(_POINT, 30, since)
             app.read(1)
             before = len(app.output)

@@ -30,6 +30,7 @@ class HomeScreen(TutorScreen):
 
     FOOTER = (("app.bench", "bench"), ("app.keys", "keys"), ("app.commands", "find"), ("app.quit", "quit"))
     OTHER_KEYS = (("↑ ↓", "choose a module"), ("Enter", "open it where you left it"))
+    _lab_told: Content | None = None
 
     def compose(self) -> ComposeResult:
         yield TopBar()
@@ -75,7 +76,10 @@ class HomeScreen(TutorScreen):
         state = self.tutor.bench.state
         lines = [state.headline, *([state.reason] if state.reason else [])]
         text = Content.assemble(("Lab  ", "bold"), "\n     ".join(lines))
-        self.query_one("#lab", Static).update(text)
+        # Told of each event of a run: what has not changed must not lay out the screen, also one that is covered.
+        if text != self._lab_told:
+            self._lab_told = text
+            self.query_one("#lab", Static).update(text)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         module = self._module(event.option_id)

@@ -45,7 +45,8 @@ class HostTabs(Static):
             parts.append(name.stylize("bold reverse" if host == shown else "$text-muted"))
         left = Content("").join(parts)
         gap = max(1, self.size.width - left.cell_length - len(right))
-        self.update(left + Content(" " * gap) + Content.styled(right, "$text-muted"))
+        # It stays one line high: a layout would draw the whole screen anew, at each new rate.
+        self.update(left + Content(" " * gap) + Content.styled(right, "$text-muted"), layout=False)
 
     def action_choose(self, host: str) -> None:
         self.post_message(self.HostChosen(host))
