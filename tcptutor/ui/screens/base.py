@@ -7,7 +7,9 @@ from typing import ClassVar, NamedTuple, Protocol, TypeVar, cast
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.reactive import Reactive
 from textual.screen import ModalScreen, Screen
+from textual.widget import Widget
 
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.journal import Journal
@@ -81,6 +83,9 @@ class TutorScreen(Screen[None]):
         ("Enter", "answer the question, or lock the prediction"),
     )
     """(key, what it does) for the list of keys, of those that are Textual's own."""
+
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    """As Textual has it, which draws all of the screen anew: here widgets draw themselves as they get the focus."""
 
     @property
     def tutor(self) -> Tutor:
