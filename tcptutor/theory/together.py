@@ -74,6 +74,7 @@ class _Flow:
         "given",
         "got",
         "hazard",
+        "limit",
         "limits",
         "line",
         "loss",
@@ -89,6 +90,7 @@ class _Flow:
     def __init__(self, member: Member, window: float, draws: Sequence[float], place: int) -> None:
         self.sender, self.limits, self.loss = member.sender, member.limits, member.loss
         self.base, self.most = member.limits.rtt, member.limits.most
+        self.limit = member.limits.top + 0.5
         self.window, self.mode = window, 0
         self.epoch: Epoch = member.sender.epoch(window, 0)
         self.line = min(self.most, max(self.epoch.start, window))
@@ -115,18 +117,24 @@ class _Flow:
             self.repaired = math.inf
             self.line, self.age = self.epoch.start, Age(0.0, 0.0)
         if self.repaired == math.inf:
-            after = Age(self.age.seconds + dt, self.age.rounds + dt / self.turn)
-            line = min(self.limits.top + 0.5, self.epoch.grown(self.line, self.age, after))
-            self.flight = min(self.most, max(self.epoch.start, (self.line + line) / 2 - 0.5))
+            # Comparisons in place of min and max: this is asked for each flow in each step.
+            seconds, rounds = self.age
+            after, epoch = Age(seconds + dt, rounds + dt / self.turn), self.epoch
+            line = epoch.grown(self.line, self.age, after)
+            line = line if line < self.limit else self.limit
+            flight, start = (self.line + line) / 2 - 0.5, epoch.start
+            flight = flight if flight > start else start
+            self.flight = flight if flight < self.most else self.most
             self.line, self.age = line, after
 
     def send(self, now: float, dt: float, room: float, others: float) -> None:
         """`dt` seconds from `now` on, in which the link lets the share `room` of what is sent through."""
         rounds = dt / self.turn
-        self.sent = (self.flight - self.limits.waiting(self.flight, others)) * rounds
-        self.given += self.sent
-        self.got += self.sent * room * (1 - self.loss)
-        hazard = self.sent * self.loss
+        sent = (self.flight - self.limits.waiting(self.flight, others)) * rounds
+        self.sent = sent
+        self.given += sent
+        self.got += sent * room * (1 - self.loss)
+        hazard = sent * self.loss
         if hazard < self.hazard:
             self.hazard -= hazard
             return
@@ -213,13 +221,13 @@ def _drawn(flows: Sequence[_Flow], number: int) -> _Flow:
 
 def _delay(flows: Sequence[_Flow], rate: float, before: float, longest: float) -> tuple[float, float]:
     """The queue's delay, seconds: sum of flight / (base + delay) = rate; and the share that it lets through."""
-    if sum([flow.flight / flow.base for flow in flows]) <= rate:
+    pairs = [(flow.flight, flow.base) for flow in flows]
+    if sum([flight / base for flight, base in pairs]) <= rate:
         return 0.0, 1.0
     delay = before
     for _ in range(3):
-        each = [flow.flight / (flow.base + delay) for flow in flows]
-        total = sum(each)
-        slope = sum([one / (flow.base + delay) for one, flow in zip(each, flows, strict=True)])
+        total = sum([flight / (base + delay) for flight, base in pairs])
+        slope = sum([flight / (base + delay) ** 2 for flight, base in pairs])
         delay = max(0.0, delay + (total - rate) / slope)
     if delay <= longest:
         return delay, 1.0

@@ -122,9 +122,19 @@ async def apart(
 def _import() -> None:
     import tcptutor.analysis  # noqa: F401, PLC0415
 
-    # A collection looks at every object and stops all threads meanwhile: at those of the program itself, which stay
-    # until its end, no more than once.
+    settle()
+
+
+def settle() -> None:
+    """Let later collections pass over all that is in use now, such as the program itself and the course.
+
+    A collection looks at every object and stops all threads meanwhile, for a twentieth of a second and more.
+    """
+    gc.unfreeze()
+    gc.collect()
     gc.freeze()
+    # Of the oldest generation, which holds what Textual keeps of each line that it draws, a fifth as often.
+    gc.set_threshold(700, 10, 50)
 
 
 def expected(experiment: Experiment) -> Expectation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -108,7 +109,8 @@ def window_courses(experiment: Experiment, mss: int | None = None) -> tuple[Wind
         found = _play(case, 1, case.number) * case.number
     else:
         return ()
-    return tuple(thinned(points) for points in found)
+    # Rounded once they are few, so that flows which are alike are equal.
+    return tuple(tuple((round(t, 6), round(cwnd, 3)) for t, cwnd in thinned(points)) for points in found)
 
 
 def _play(case: Case, flows: int, parts: int) -> tuple[list[tuple[float, float]], ...]:
@@ -158,10 +160,10 @@ def _most_in_flight(case: Case, rtt: float) -> float | None:
 
 def _points(trajectory: theory.Trajectory, case: Case) -> list[tuple[float, float]]:
     """Up to where a fixed amount has been sent."""
-    # Rounded, so that flows which are alike are equal.
-    pairs = [
-        (round(t, 6), round(_in_slow_start(trajectory, place), 3)) for place, t in enumerate(trajectory.t)
-    ]
+    windows: Sequence[float] = trajectory.cwnd
+    if trajectory.source.window is not None:
+        windows = [_in_slow_start(trajectory, place) for place in range(len(windows))]
+    pairs = list(zip(trajectory.t, windows, strict=True))
     size = case.experiment.flows.bytes
     if size is None:
         return pairs
@@ -180,11 +182,17 @@ def thinned(points: list[tuple[float, float]], most: int = MOST_POINTS) -> Windo
         return tuple(points)
     start, span = points[0][0], points[-1][0] - points[0][0]
     columns = (most - 2) // 2
-    by_column: dict[int, list[int]] = {}
-    for index, (t, _) in enumerate(points):
-        by_column.setdefault(min(columns - 1, int((t - start) / span * columns)), []).append(index)
+    last, scale = columns - 1, columns / span
     kept = {0, len(points) - 1}
-    for column in by_column.values():
-        kept.add(min(column, key=lambda index: points[index][1]))
-        kept.add(max(column, key=lambda index: points[index][1]))
-    return tuple(points[index] for index in sorted(kept))
+    column, lowest, highest = -1, 0, 0
+    low = high = 0.0
+    for index, (t, value) in enumerate(points):
+        here = int((t - start) * scale)
+        if here > column and column < last:
+            kept |= {lowest, highest}
+            column, lowest, highest, low, high = here, index, index, value, value
+        elif value < low:
+            lowest, low = index, value
+        elif value > high:
+            highest, high = index, value
+    return tuple(points[index] for index in sorted(kept | {lowest, highest}))

@@ -148,7 +148,7 @@ class _Link:
 
     def fits(self, flows: Sequence[_Flow]) -> bool:
         """Whether path and queue hold what all have in flight."""
-        return sum(flow.law.flight / (flow.base + self._longest) for flow in flows) <= self._rate
+        return sum([flow.law.flight / (flow.base + self._longest) for flow in flows]) <= self._rate
 
     def _delay(self, flows: Sequence[_Flow]) -> float:
         if self._alike:

@@ -19,7 +19,7 @@ from tcptutor.course.overrides import same_settings
 from tcptutor.errors import TutorError
 from tcptutor.journal.benches import Benches
 from tcptutor.run import Environment
-from tcptutor.ui import keys
+from tcptutor.ui import keys, reading
 from tcptutor.ui.forecast import forecast
 from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.live import Live
@@ -84,6 +84,7 @@ class WorkbenchScreen(LookingScreen):
             self._panel.look_ahead(None, self._own.beside, False)
         self.foresee()
         self._say_place()
+        self.call_after_refresh(reading.settle)  # a knob that is turned does not wait for the whole course
 
     def fit(self, wide: bool, tall: bool) -> None:
         super().fit(wide, tall)
