@@ -25,7 +25,7 @@ def tracing() -> Tracing:
     """One that reads what the test puts in, in place of the kernel's pipe."""
     made = Tracing.__new__(Tracing)
     made._flows = {("10.0.0.1", 40000): 3}
-    made._sequences, made._rest = {}, b""
+    made._flow_bytes, made._rest = {}, b""
     return made
 
 

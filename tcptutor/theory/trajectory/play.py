@@ -152,7 +152,8 @@ class _Link:
 
     def _delay(self, flows: Sequence[_Flow]) -> float:
         if self._alike:
-            return sum([flow.law.flight for flow in flows]) / self._rate - flows[0].base
+            # By a rounding less than nothing where the queue is only just empty.
+            return max(0.0, sum([flow.law.flight for flow in flows]) / self._rate - flows[0].base)
         # Newton from below: the sum falls and is convex, so it never steps over the root.
         delay = 0.0
         for _ in range(50):
