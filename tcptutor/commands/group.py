@@ -198,6 +198,13 @@ def doctor(as_json: bool) -> None:
     " What was run is kept and not run again.",
 )
 @click.option(
+    "--seeds",
+    type=click.IntRange(1, 20),
+    default=1,
+    metavar="N",
+    help="With --run: each claim with N seeds, where it asks for fewer, to see what one lucky draw hides.",
+)
+@click.option(
     "-j", "--jobs", type=click.IntRange(1, 256), help="Guests at a time, as many as cores if not given."
 )
 @JSON

@@ -13,10 +13,15 @@ from tcptutor.course.tried import page_trials
 
 
 def lint_course(
-    folder: Path | None, target: str | None = None, jobs: int | None = None, as_json: bool = False
+    folder: Path | None,
+    target: str | None = None,
+    jobs: int | None = None,
+    as_json: bool = False,
+    seeds: int = 1,
 ) -> int:
     """The exit code: 1 when something is wrong. `target`: the pages whose claims are run, "" for all; None for none.
 
+    seeds: of each claim, where it asks for fewer.
     Raises UsageError for a target that is not there, LabUnavailable where claims cannot be run.
     """
     root = folder or places.lessons()
@@ -27,7 +32,7 @@ def lint_course(
         return 1 if problems else 0
     if target:
         problems = [line for line in problems if _is_of(line, chosen, root)]
-    check = ClaimCheck(_judged(root, chosen), as_json)
+    check = ClaimCheck(_judged(root, chosen, seeds), as_json)
     if not as_json:
         print_lines(problems)
     stopped = check.run(jobs)
@@ -41,10 +46,10 @@ def lint_course(
     return 1 if problems or check.contradicted else 0
 
 
-def _judged(root: Path, chosen: Pages) -> list[Judged]:
+def _judged(root: Path, chosen: Pages, seeds: int) -> list[Judged]:
     """Claims and challenges of those pages, page by page."""
     order = list(chosen.files)
-    found: list[Judged] = [*page_claims(root, chosen), *page_trials(root, chosen)]
+    found: list[Judged] = [*page_claims(root, chosen, seeds), *page_trials(root, chosen, seeds)]
     return sorted(found, key=lambda each: order.index((each.module, each.step)))
 
 

@@ -129,8 +129,11 @@ def _steps(module: Module, wanted: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def page_claims(root: Path, chosen: Pages) -> Iterator[PageClaim]:
-    """Those of the pages that can be judged, in the order of the course; `lint` says what is wrong with the others."""
+def page_claims(root: Path, chosen: Pages, at_least: int = 1) -> Iterator[PageClaim]:
+    """Those of the pages that can be judged, in the order of the course; `lint` says what is wrong with the others.
+
+    at_least: so many seeds for each claim of a run, also where it asks for fewer.
+    """
     catalogue = Catalogue(root)
     for module in chosen.modules:
         for step in module.steps:
@@ -143,4 +146,6 @@ def page_claims(root: Path, chosen: Pages) -> Iterator[PageClaim]:
                     continue
                 compared = claim_run(claim, module.id, step.setup, catalogue.build)
                 where = file.relative_to(root.parent)
-                yield PageClaim(module.id, step.id, where, line, claim, tuple(seeds(claim, compared)))
+                yield PageClaim(
+                    module.id, step.id, where, line, claim, tuple(seeds(claim, compared, at_least))
+                )

@@ -31,6 +31,8 @@ class PageTrial(NamedTuple):
     challenge: ExploreActivity
     knobs: tuple[str, ...]
     """Those that are turned as in the solution: none at the start. Only all of them have to reach the targets."""
+    seeds: int = SEEDS
+    """Runs of it, each with a seed of its own."""
 
     @property
     def page(self) -> str:
@@ -50,9 +52,9 @@ class PageTrial(NamedTuple):
     @property
     def _tries(self) -> tuple[tuple[Experiment, Experiment], ...]:
         """What is run, and the start of the same seed."""
-        seeds = range(SEEDS)
         return tuple(
-            (another(self.experiment, more), another(self.challenge.experiment, more)) for more in seeds
+            (another(self.experiment, more), another(self.challenge.experiment, more))
+            for more in range(self.seeds)
         )
 
     @property
@@ -116,8 +118,8 @@ class PageTrial(NamedTuple):
         }
 
 
-def page_trials(root: Path, chosen: Pages) -> Iterator[PageTrial]:
-    """Those of the pages, in the order of the course."""
+def page_trials(root: Path, chosen: Pages, at_least: int = 1) -> Iterator[PageTrial]:
+    """Those of the pages, in the order of the course, with `at_least` so many seeds."""
     for module in chosen.modules:
         for step in module.steps:
             if step.explore is None or any(step.explore.problems()):
@@ -129,4 +131,4 @@ def page_trials(root: Path, chosen: Pages) -> Iterator[PageTrial]:
             knobs = tuple(step.explore.solution)
             alone = [(knob,) for knob in knobs] if len(knobs) > 1 else []
             for turned in ((), *alone, knobs):
-                yield PageTrial(module.id, step.id, where, line, step.explore, turned)
+                yield PageTrial(module.id, step.id, where, line, step.explore, turned, max(SEEDS, at_least))

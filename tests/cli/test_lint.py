@@ -80,6 +80,15 @@ def test_a_run_is_made_once_and_asked_by_all_claims(lessons: Path, made: list[st
     assert len(made) == 4
 
 
+def test_an_author_asks_for_more_seeds_than_a_claim_does(lessons: Path, made: list[str]) -> None:
+    here("lint", lessons, "--run", PAGE)
+    done = here("lint", lessons, "--run", PAGE, "--seeds", 5, "--json")
+    told = json.loads(done.stdout)
+    assert told["runs"] == {"needed": 5, "made": 3, "failed": []}
+    assert {len(set(each["seeds"])) for each in told["claims"] if each["seeds"]} == {5}
+    assert here("lint", lessons, "--run", PAGE, "--seeds", 0).returncode == 2
+
+
 def test_a_claim_that_does_not_hold_is_told_with_what_was_measured(lessons: Path, made: list[str]) -> None:
     page = next(lessons.glob("*/*-one-small-window.md"))
     page.write_text(

@@ -76,9 +76,9 @@ NUDGE = 0.0005
 """Relative change of the delay that makes another run of the same: less than any figure tells."""
 
 
-def seeds(claim: Claim, first: ClaimRun) -> Iterator[ClaimRun]:
-    """What is compared with each of the claim's seeds; once where nothing has to run."""
-    for more in range(claim.seeds if is_measured(claim) else 1):
+def seeds(claim: Claim, first: ClaimRun, at_least: int = 1) -> Iterator[ClaimRun]:
+    """What is compared with each of the claim's seeds, and with `at_least` so many; once where nothing has to run."""
+    for more in range(max(claim.seeds, at_least) if is_measured(claim) else 1):
         yield ClaimRun(*(each and another(each, more) for each in first))
 
 
