@@ -43,7 +43,10 @@ async def test_a_kernel_without_memory_for_the_windows_says_so(guest: GuestBacke
 async def test_a_larger_guest_fills_the_published_path(
     mark: str, snapshots: Snapshots, build: Build, tmp_path: Path
 ) -> None:
-    """It is made when it is first needed; the processor then is the limit, and the run says so."""
+    """It is made when it is first needed; the processor then is the limit, and the run says so.
+
+    Some 8.4 Gbit/s. A start in some twenty loses a segment at its end, and Reno has half of that from then on.
+    """
     larger = Snapshots(tmp_path, memory=1024)
     larger.image.folder.symlink_to(snapshots.image.folder)
     backend = GuestBackend("virtual", larger)
@@ -52,7 +55,7 @@ async def test_a_larger_guest_fills_the_published_path(
     finally:
         await backend.close()
     assert await asyncio.to_thread(leftovers.wait_until_none, mark) == []
-    assert total_bps(run) > 5e9
+    assert total_bps(run) > (3.5e9 if run.flows[0].losses else 7e9)
     assert run.fidelity.status == "suspect"
     doubt(run, "may be the bottleneck: take a lower rate")
     assert larger.size("virtual") < 130e6

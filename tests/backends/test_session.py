@@ -170,10 +170,10 @@ async def test_what_is_sent_by_hand_is_a_run_like_any_other(backend: Backend, bu
     assert too_busy(run) or len(run.samples) > 2 * 3 * 10
     assert too_busy(run) or next(iter(run.samples)).bytes_acked < 1_000_000
     assert max(sample.bytes for sample in run.queue) > 10_000
-    # Told at the start, with the server, with the flows (one may be found later), and after them. How long they have
-    # gone on is counted, and no such change.
+    # Told at the start, with the server, with the flows and after them, of which one may be seen to begin or to end
+    # before the other. How long they have gone on is counted, and no such change.
     states = [_without_counts(event) for event in lab.events if isinstance(event, SessionState)]
-    assert 3 <= len([state for state, _ in itertools.groupby(states)]) <= 5
+    assert 3 <= len([state for state, _ in itertools.groupby(states)]) <= 6
     assert {host.filtered for state in states for host in state.hosts} == {0}
 
 
