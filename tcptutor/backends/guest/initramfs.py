@@ -15,7 +15,10 @@ from typing import NamedTuple
 import tcptutor
 
 _PACKAGE = Path(tcptutor.__file__).parent
-_SOURCES = ("__init__.py", "errors.py", "files.py", "units.py", "lab/**/*.py", "run/**/*.py", "spec/**/*.py")
+_SOURCES = (
+    *("__init__.py", "errors.py", "files.py", "printable.py", "units.py"),
+    *("lab/**/*.py", "run/**/*.py", "spec/**/*.py"),
+)
 """Our own code for the guest."""
 
 _START = """
