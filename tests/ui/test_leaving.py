@@ -16,7 +16,7 @@ async def test_a_page_that_is_being_opened_is_left(make_app, turns: int) -> None
         for _ in range(turns):
             await asyncio.sleep(0)
         app.exit()
-        while app.is_running:
+        while app.is_running:  # noqa: ASYNC110  # it has no event for it
             await asyncio.sleep(0.01)
     assert app.return_code == 0
 
