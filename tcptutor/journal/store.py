@@ -16,12 +16,14 @@ from tcptutor.journal.events import StoredEvent, link
 from tcptutor.journal.fold import Folded
 from tcptutor.places import STATE_ELSEWHERE
 
-BUSY_MS = 5000
-"""How long to wait for another tcptutor that is writing."""
+PATIENCE = 5.0
+"""Seconds that a command waits for another program that is writing."""
 
 
-def open_store(path: Path) -> tuple[sqlite3.Connection, str]:
+def open_store(path: Path, patience: float = PATIENCE) -> tuple[sqlite3.Connection, str]:
     """A connection to the journal in `path`, made if it is not there, and a notice (empty if all is well).
+
+    patience: seconds that each statement waits for another program that is writing.
 
     A damaged file is moved aside and a new journal begun; the notice says so and where the old one is.
     Raises JournalError when the place cannot be written or the journal is of a newer version.
@@ -29,7 +31,7 @@ def open_store(path: Path) -> tuple[sqlite3.Connection, str]:
     with errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        return _connect(path), ""
+        return _connect(path, patience), ""
     except (
         sqlite3.OperationalError,
         OSError,
@@ -40,7 +42,7 @@ def open_store(path: Path) -> tuple[sqlite3.Connection, str]:
     with errors(path):
         aside = _move_aside(path)
         return _connect(
-            path
+            path, patience
         ), f"the journal was damaged ({reason}): it is kept as {aside}, a new one was begun"
 
 
@@ -111,11 +113,11 @@ def errors(path: Path) -> Iterator[None]:
         raise JournalError(_line(path, error)) from error
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, patience: float) -> sqlite3.Connection:
     # Autocommit: each statement is on the disk when it returns, unless BEGIN says otherwise.
-    connection = sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None)
+    connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
     try:
-        connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        connection.execute(f"PRAGMA busy_timeout = {patience * 1000:.0f}")
         # On a network file system WAL is refused; the rollback journal is slower and as safe.
         with contextlib.suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode = WAL")

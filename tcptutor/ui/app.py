@@ -36,6 +36,9 @@ from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
 from tcptutor.ui.workbench import Workbench
 
+_SAVE_AGAIN = 3.0
+"""Seconds after which what could not be saved is tried again."""
+
 
 class TutorApp(Frame):
     """tcptutor."""
@@ -112,6 +115,20 @@ class TutorApp(Frame):
         self.run_worker(self._warm(), group="lab")
         self.run_worker(axes.preload, thread=True, group="preload")
         self.run_worker(self._read_all(), group="course")
+        self.set_interval(_SAVE_AGAIN, self._save_again)
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether all that the student did is on the disk."""
+        return self.journal.lasting and not self.journal.unsaved
+
+    def _save_again(self) -> None:
+        """What could not be saved, and may be saved now."""
+        if self.journal.unsaved:
+            if self.journal.save_waiting():
+                self.notify("What could not be saved is saved now.", timeout=10)
+            for screen in self._tutor_screens():
+                screen.show_saved()
 
     async def _read_all(self) -> None:
         """Whoever opens a page or looks for one does not wait for the others to be read."""
