@@ -423,9 +423,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         self.show_saved()
 
     def show_saved(self) -> None:
-        saved = self.tutor.is_saved and not self._study.trouble
         for bar in self.query(KeyBar):
-            bar.show_right("saved" if saved else "NOT SAVED")
+            bar.show_right("saved" if self.tutor.is_saved else "NOT SAVED")
 
     def _say_place(self) -> None:
         progress = self.tutor.journal.progress(self.tutor.course)[self.module.id]
