@@ -53,10 +53,11 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         if self.kind == "changes":
             return "; ".join(_change_text(change) for change in value) or "none"
         if self.many:
-            return ", ".join(self._one_text(each) for each in value) or "none"
-        return "none" if value is None else self._one_text(value)
+            return ", ".join(self.text_of(each) for each in value) or "none"
+        return "none" if value is None else self.text_of(value)
 
-    def _one_text(self, value: Any) -> str:
+    def text_of(self, value: Any) -> str:
+        """One `value` of it, as the user writes it."""
         if isinstance(value, bool):
             return "on" if value else "off"
         return value if isinstance(value, str) else units.write(value, self.kind)
@@ -161,7 +162,7 @@ _ELSEWHERE = {
 _SYSCTL = re.compile(r"(?:net\.ipv4\.)?(tcp_[a-z0-9_]{1,60})")
 _SYSCTL_VALUE = re.compile(r"[A-Za-z0-9_.-]+(?:[ \t]+[A-Za-z0-9_.-]+){0,15}")
 _INT_MAX = (1 << 31) - 1
-_CHANGEABLE = ("rate", "delay", "jitter", "loss", "queue", "link")
+CHANGEABLE = ("rate", "delay", "jitter", "loss", "queue", "link")
 _CHANGE = re.compile(r"(?:at\s+)?(.+?)[\s:]+([a-z_]+)\s*=\s*(.+?)\s*")
 _CHANGE_EXAMPLE = "a time, what, and its new value, like '10s rate=5Mbit/s; 20s link=down; 21s link=up'"
 
@@ -251,10 +252,8 @@ def _read_changes(name: str, text: Any, bdp: float | None) -> tuple[Change, ...]
         if match is None:
             raise ParameterError(f"{name}: {part!r} is not a change: write {_CHANGE_EXAMPLE}")
         when, what, value = match.groups()
-        if what not in _CHANGEABLE:
-            raise ParameterError(
-                f"{name}: {what!r} cannot change while it runs: {', '.join(_CHANGEABLE)} can"
-            )
+        if what not in CHANGEABLE:
+            raise ParameterError(f"{name}: {what!r} cannot change while it runs: {', '.join(CHANGEABLE)} can")
         try:
             at = units.parse(when, "time")
         except UnitError as error:
