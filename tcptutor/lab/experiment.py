@@ -33,6 +33,8 @@ _ENOUGH = 0.5
 """The share of the measured time that a run must have where iperf3 ended still earlier."""
 _CONNECT_TIMEOUT = 15.0
 """Longest wait for the connections, s of the lab's clock; a lossy path may need several SYNs."""
+_LONGEST_TIMEOUT = 120.0
+"""Longest wait on a path that loses most of them, s: the kernel itself gives one up after some two minutes."""
 
 
 def chains(network: Network, experiment: Experiment) -> dict[Interface, Chain]:
@@ -148,7 +150,7 @@ class _Traffic:
         fixed = self.experiment.flows.bytes is not None
         for group in now:
             traffic.start_client(self.network, group, self.experiment)
-        deadline = time.monotonic() + _CONNECT_TIMEOUT + traffic.connect_seconds(self.experiment)
+        deadline = time.monotonic() + self._timeout + traffic.connect_seconds(self.experiment)
         while True:
             self.sampler.begin(time.monotonic())
             there = {row.flow for row in self.sampler.ask(0.0)}
@@ -163,6 +165,13 @@ class _Traffic:
             if self.sampler.began > deadline:
                 raise LabError("the flows do not connect: the path loses too much, take a smaller loss")
             self.channel.pause(self.sampler.timing.period / 5)
+
+    @property
+    def _timeout(self) -> float:
+        """How long the connections may take beside the path's own time, s: each attempt takes twice the one before."""
+        path = self.experiment.path
+        arrives = (1 - path.loss) * (1 - path.reverse_loss)
+        return min(_LONGEST_TIMEOUT, _CONNECT_TIMEOUT / arrives**2)
 
     def _check_clients(self, groups: list[traffic.Group], allowed: bool = False) -> None:
         """Raises LabError, with iperf3's reason, when a client has ended that should not have."""

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 
 from tcptutor.errors import LabError
 from tcptutor.lab.hosts import sysctl
+from tcptutor.lab.memory import BUFFER_MAX
 from tcptutor.lab.netlink import AT, Address, SockDiag, tcp_request
 from tcptutor.lab.network import Host, network_of
 
@@ -95,4 +96,5 @@ def _fix_buffer(receiver: Host, size: int) -> None:
 def bound(sender: Host, receiver: Host, window: int) -> None:
     """Let `receiver` advertise at most `window` bytes to `sender`."""
     share = advertised_share(sender, receiver)
-    _fix_buffer(receiver, round(window / share))
+    # The rest of a window that no buffer gives is missing, and told: `fidelity.Watch.window`.
+    _fix_buffer(receiver, min(BUFFER_MAX, round(window / share)))

@@ -33,7 +33,7 @@ FRAME = 1514
         ({"loss": "0.0000005 %", "loss_burst": "100"}, "^loss_burst: the kernel cannot"),
         (
             {"tcp_wmem": "4096 16384 4294967296"},
-            r"^tcp_wmem: 4294967296 is out of bounds: .* 2147483647 at most$",
+            r"^tcp_wmem: '4294967296' is out of bounds: .* 2147483647 at most$",
         ),
         ({"algorithm": "cubci"}, r"^algorithm: no congestion control 'cubci': did you mean cubic\?$"),
         ({"algorithms": "reno, zzz"}, "^algorithms: no congestion control 'zzz': there are reno, cubic, "),
