@@ -25,7 +25,7 @@ from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.tracing import Tracing
 from tcptutor.lab.udp import UdpReports
 from tcptutor.run import CapturedAt, Environment
-from tcptutor.spec import Change, Experiment
+from tcptutor.spec import HEADERS, Change, Experiment
 
 _EARLY = 0.5
 """How much before our time iperf3 may end, s: its own began before we saw its flows, on a busy machine long before."""
@@ -43,9 +43,9 @@ def chains(network: Network, experiment: Experiment) -> dict[Interface, Chain]:
     changed = {change.name for change in path.changes}
     always = bool(changed & {"delay", "jitter", "loss"})
     wanted = {
-        network.bottleneck: plan.chain(plan.forward(path), mtu, seed, always),
+        network.bottleneck: plan.chain(plan.forward(path), mtu, seed, always, experiment.packet),
         # Another seed: losses on the way back must not be those of the way there.
-        network.way_back: plan.chain(plan.backward(path), mtu, seed + (1 << 32)),
+        network.way_back: plan.chain(plan.backward(path), mtu, seed + (1 << 32), packet=HEADERS),
     }
     for pair in range(experiment.pairs):
         wanted[network.access(pair)] = plan.chain(plan.access(path, pair), mtu, seed)
@@ -74,7 +74,7 @@ def set_up(network: Network, experiment: Experiment) -> Iterator[tuple[Setup, di
         setup.start()
         if experiment.hosts.window is not None:
             for sender, receiver in _ways(network, experiment):
-                window.bound(sender, receiver, experiment.hosts.window)
+                window.bound(sender, receiver, experiment.hosts.window, experiment.hosts.mss)
         for interface, chain in wanted.items():
             shaping.apply(interface, chain)
         yield setup, wanted
@@ -210,7 +210,7 @@ class _Traffic:
         way, seed = plan.forward(self._path), self.experiment.seed
         shaping.change(
             self.network.bottleneck,
-            plan.chain(way, self.experiment.hosts.mtu, seed, self._has_netem),
+            plan.chain(way, self.experiment.hosts.mtu, seed, self._has_netem, self.experiment.packet),
         )
 
     def sample(self) -> float:

@@ -15,7 +15,7 @@ from tcptutor.spec.parts import HEADERS, Experiment, interface_names
 _CHANCES = ("loss", "loss_correlation", "duplicate", "reorder", "reverse_loss")
 _CHANCE = 1e-9
 """The smallest probability: netem keeps 32 bits of one, a firewall rule 31."""
-_ARRIVES = 0.2
+_ARRIVES = 0.24
 """The least share of packets whose answer comes back with which connections come about."""
 _DATAGRAM = 65_507
 """Bytes of payload that a UDP datagram over IPv4 holds."""

@@ -119,7 +119,7 @@ PARAMETERS: dict[str, Parameter] = {
         _bounded("warmup", "flows", "time", 0, 600, "time at the start left out of the means"),
         _bounded("starts", "flows", "time", 0, 3600, "when each pair or flow begins", many=True),
         _choice("directions", "flows", ("forward", "reverse"), "way of each pair's or flow's data", many=True),
-        _bounded("window", "hosts", "window", 4096, 512 << 20, "receiver's window, in bytes or BDP", optional=True),
+        _bounded("window", "hosts", "window", 4096, 64 << 20, "receiver's window, in bytes or BDP", optional=True),
         _bounded("send_buffer", "hosts", "window", 4608, 64 << 20, "sender's buffer, in bytes or BDP", optional=True),
         _bounded("buffer", "flows", "window", 4096, 16 << 20,
             "socket buffers that the application asks for", optional=True),

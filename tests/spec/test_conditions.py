@@ -32,7 +32,7 @@ def build(pairs: int = 1, **parameters: object) -> spec.Experiment:
         ({"reverse_delay": "10 s"}, "0 s to 2 s"),
         ({"pair_delays": "10 s"}, "0 s to 2 s"),
         ({"changes": "1s delay=3s"}, "0 s to 2 s"),
-        ({"window": "2048 bytes"}, "4 KiB to 512 MiB"),
+        ({"window": "2048 bytes"}, "4 KiB to 64 MiB"),
         ({"buffer": "17 MiB"}, "4 KiB to 16 MiB"),
         ({"send_buffer": "65 MiB"}, "64 MiB"),
         ({"loss_by": "firewall", "loss_burst": "4"}, "independently"),
