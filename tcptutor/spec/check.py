@@ -23,7 +23,7 @@ _BUCKET_SECONDS = 270.0
 """The longest time in which a bucket may be filled, s: the kernel keeps it in 32 bits of 64 ns."""
 
 _WIDEST = {
-    "rate": (0.0, 1e13),
+    "rate": (1.0, 1e13),
     "time": (0.0, 1e6),
     "ratio": (0.0, 1.0),
     "size": (0.0, 2.0**50),
@@ -32,7 +32,12 @@ _WIDEST = {
     "number": (0.0, 1e9),
 }
 """Of each kind, in base units, what a kernel somewhere may hold and a measurement somewhere may last."""
-_MANY = 1024
+_LEAST = {
+    "queue": 1.0, "reverse_queue": 1.0, "burst": 1.0, "window": 1.0, "send_buffer": 1.0, "buffer": 1.0, "length": 1.0,
+    "bytes": 1.0, "capture_size": 1.0, "snaplen": 1.0, "mtu": 68.0, "mss": 1.0, "loss_burst": 1.0, "duration": 1e-3,
+}  # fmt: skip
+"""Where 0 is nothing that can be: the least that may be."""
+_MANY = 512
 """Flows, and entries of a list, that any experiment has at most."""
 _NAME = 200
 """Characters of a name."""
@@ -81,8 +86,9 @@ def plausible(experiment: Experiment) -> None:
         if change.name not in CHANGEABLE:
             raise ParameterError(f"changes: {change.name[:40]!r} is nothing that changes while it runs")
         _within("changes", change.at, "time")
-        kind = "number" if change.name == "link" else PARAMETERS[change.name].kind
-        _within(f"changes: {change.name}", change.value, kind)
+        _within(
+            change.name, change.value, "number" if change.name == "link" else PARAMETERS[change.name].kind
+        )
     for name, setting in experiment.hosts.sysctls.items():
         if sysctl_name(name) != name:
             raise ParameterError(f"{name[:60]!r} is not a sysctl of TCP: they begin with tcp_")
@@ -96,7 +102,8 @@ def _plausible_frame(experiment: Experiment) -> None:
     _printable("scale", experiment.scale)
     for text in (experiment.title, *experiment.sources):
         _printable("title and sources", text, 4 * _NAME)
-    if max(len(experiment.path.changes), len(experiment.sources), experiment.total_streams) > _MANY:
+    flows = experiment.pairs * max(experiment.flows.streams, experiment.flows.udp_streams)
+    if max(len(experiment.path.changes), len(experiment.sources), flows) > _MANY:
         raise ParameterError(f"an experiment has {_MANY} flows, changes and sources at most")
     if not 1 <= experiment.pairs <= _MANY:
         raise ParameterError("pairs: it is out of bounds: 1 to 4")
@@ -118,8 +125,8 @@ def _values(known: Parameter, experiment: Experiment) -> Iterator[Any]:
 
 def _within(name: str, value: float, kind: str) -> None:
     low, high = _WIDEST[kind]
-    # A rate of nothing is none: None says that there is no bound.
-    if not low <= value <= high or (kind == "rate" and not value):
+    low = _LEAST.get(name, low)
+    if not low <= value <= high:
         # A whole number may have more digits than Python writes, or a float holds.
         said = units.number(value) if abs(value) < _WRITTEN else "a number beyond all measure"
         raise ParameterError(f"{name}: {said} is out of bounds: {units.number(low)} to {units.number(high)}")
