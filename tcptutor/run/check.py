@@ -34,6 +34,8 @@ _MANY = 1024
 """Flows, and entries of a list."""
 _COUNT = 1 << 53
 """A float holds each whole number up to here; a kernel that counts bytes at 100 Gbit/s comes here in eight days."""
+_LATEST_YEAR = 2200
+"""64 bits of nanoseconds since 1970 hold it, as files of packets have them."""
 _TIME, _RATE = 1e9, 1e21
 """Of a duration, s, and of a rate, bit/s; a kernel's "no limit" is 2^64 bytes/s."""
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
@@ -173,7 +175,7 @@ def _id(text: str) -> None:
 def _started(text: str) -> None:
     try:
         when = datetime.fromisoformat(text)
-        fit = when.tzinfo is not None and when.astimezone(UTC).year >= 1970
+        fit = when.tzinfo is not None and 1970 <= when.astimezone(UTC).year <= _LATEST_YEAR
     except (ValueError, OverflowError):
         fit = False
     if not fit:

@@ -141,7 +141,7 @@ def _frame(run: Run, chance: random.Random) -> None:
             lambda: setattr(run, "experiment_s", chance.choice(_FLOATS)),
             lambda: setattr(run, "wall_s", chance.choice(_FLOATS)),
             lambda: setattr(run, "flows", []),
-            lambda: setattr(run, "started", chance.choice(("1970-01-02T00:00:00Z", "9999-12-30T00:00:00Z"))),
+            lambda: setattr(run, "started", chance.choice(("1970-01-02T00:00:00Z", "2200-12-30T00:00:00Z"))),
             lambda: setattr(run, "fidelity", msgspec.structs.replace(run.fidelity, checks={})),
             lambda: setattr(
                 run, "experiment", replace(run.experiment, framing=chance.choice((0, 14, 65536)))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import gzip
 import io
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from tcptutor.lab import protocol
 from tcptutor.printable import is_printable
 from tcptutor.run import Run, load, save
 from tcptutor.runs import packets, parts
+from tcptutor.runs.part_text import PartHead
 from tcptutor.sweep import row
 from tests.fuzz.reader import Reader
 
@@ -64,7 +64,7 @@ def _parts() -> list[bytes]:
     found = [(_ROOT / "run" / "files" / "cut.tcprun.part").read_bytes()]
     for path in kept_runs()[::4]:
         run = load(path)
-        head = parts._Head(run.id, run.experiment, run.environment, run.started)
+        head = PartHead(run.id, run.experiment, run.environment, run.started)
         events: Iterator[protocol.Event] = iter(
             [
                 *list(replay._events(run))[:15],
