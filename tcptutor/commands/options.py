@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from tcptutor.errors import quoted
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 BACKEND = click.option(
@@ -49,7 +51,9 @@ def _settings(_ctx: click.Context, _option: click.Parameter, values: tuple[str, 
     for value in values:
         name, equals, text = value.partition("=")
         if not (name and equals and text):
-            raise click.BadParameter(f"{value!r} is not NAME=VALUE: write it like streams=4 or loss=0.1%")
+            raise click.BadParameter(
+                f"{quoted(value)} is not NAME=VALUE: write it like streams=4 or loss=0.1%"
+            )
         settings[name.strip()] = text.strip()
     return settings
 

@@ -47,9 +47,10 @@ def judge(run: Run) -> str:
     result = (
         f"{measured / 1e6:.2f} of {expected / 1e6:.2f} Mbit/s, ping {ping * 1e3:.2f} of {DELAY * 1e3:.0f} ms"
     )
-    if run.fidelity.status == "invalid":
+    if run.fidelity.status in ("invalid", "unchecked"):
+        why = next(iter(run.fidelity.reasons), "it did not check itself")
         raise SetupError(
-            f"the lab runs, but wrongly: {run.fidelity.reasons[0]} ({place}: {result}): run `tcptutor setup --again`"
+            f"the lab runs, but wrongly: {why} ({place}: {result}): run `tcptutor setup --again`"
         )
     if abs(measured / expected - 1) > TOLERANCE or abs(ping / DELAY - 1) > 0.5:
         raise SetupError(

@@ -76,10 +76,9 @@ def add(run: Run, event: Event) -> None:
 def cut(run: Run, why: str) -> None:
     """Mark `run`, whose end never came, as cut short: nobody has looked whether it may be believed."""
     run.note = why
-    if run.fidelity == Fidelity():
-        # "valid" is what a run has that nobody has said anything of.
+    if run.fidelity.status == "unchecked":
         measured = run.experiment_s > run.experiment.flows.warmup and (run.samples or run.udp_samples)
-        status: Status = "suspect" if measured else "invalid"
+        status: Status = "unchecked" if measured else "invalid"
         reason = f"{'cut short, so it was not checked' if measured else 'nothing was measured'}: {why}"
         run.fidelity = Fidelity(status=status, reasons=(reason,))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tcptutor.errors import ParameterError
+from tcptutor.errors import ParameterError, quoted
 from tcptutor.spec.check import check
 from tcptutor.spec.parameters import PARAMETERS, read, read_sysctl, sysctl_name
 from tcptutor.spec.parts import (
@@ -48,17 +48,17 @@ def build(
     unknown = sorted(set(table) - _KEYS)
     if unknown:
         raise ParameterError(
-            f"{unknown[0]!r} is not a key of an experiment: the keys are {', '.join(sorted(_KEYS))}"
+            f"{quoted(unknown[0])} is not a key of an experiment: the keys are {', '.join(sorted(_KEYS))}"
         )
     layers = (_parameters(table, "parameters"), _paper(name, table, scale), overrides or {})
     text = {**layers[0], **layers[1], **layers[2], **_from_the_start(layers)}
     path, hosts, flows, given = _parts(text)
     pairs = given.get("pairs", table.get("pairs", 1))
     if not isinstance(pairs, int) or not 1 <= pairs <= 4:
-        raise ParameterError(f"pairs: {pairs!r} is out of bounds: 1 to 4")
+        raise ParameterError(f"pairs: {quoted(pairs)} is out of bounds: 1 to 4")
     seed = table.get("seed", 1) if seed is None else seed
     if not isinstance(seed, int) or not 0 <= seed < 2**32:
-        raise ParameterError(f"seed: {seed!r} is out of bounds: a whole number from 0 to 4294967295")
+        raise ParameterError(f"seed: {quoted(seed)} is out of bounds: a whole number from 0 to 4294967295")
     title, sources = table.get("title", name), table.get("sources", ())
     if not isinstance(title, str) or not all(isinstance(source, str) for source in sources):
         raise ParameterError("'title' is a text, 'sources' is a list of texts")

@@ -15,6 +15,8 @@ from tcptutor.spec.parts import HEADERS, Experiment, interface_names
 _CHANCES = ("loss", "loss_correlation", "duplicate", "reorder", "reverse_loss")
 _CHANCE = 1e-9
 """The smallest probability: netem keeps 32 bits of one, a firewall rule 31."""
+_ARRIVES = 0.24
+"""The least share of packets whose answer comes back with which connections come about."""
 _DATAGRAM = 65_507
 """Bytes of payload that a UDP datagram over IPv4 holds."""
 _BUCKET_SECONDS = 270.0
@@ -194,6 +196,11 @@ def _contradictions(experiment: Experiment) -> None:
         (
             burst and path.loss >= path.loss_burst / (path.loss_burst + 1),
             "loss: too much for losses in bursts: give a smaller loss or a larger loss_burst",
+        ),
+        (
+            (1 - path.loss) * (1 - path.reverse_loss) < _ARRIVES,
+            f"loss and reverse_loss: of {units.percent(1 - _ARRIVES)} and more lost on the two ways together no"
+            " connection comes about: take less of one",
         ),
         (
             path.loss_by == "firewall" and (burst or path.loss_correlation),

@@ -125,7 +125,7 @@ def test_a_run_whose_end_had_arrived_is_whole(path: Path) -> None:
     journal = Journal.open(path)
     run = a_run()
     begin(journal, run)
-    for event in (some_samples(1), Finished((), Fidelity(), 1.0)):
+    for event in (some_samples(1), Finished((), Fidelity(status="valid"), 1.0)):
         journal.runs.take(run, event)
     journal.runs._parts[run.id]._close()  # as when it is killed
     again = Journal.open(path)

@@ -1,0 +1,72 @@
+"""What is expected of an experiment: of any that spec builds, at the ends of its bounds as well, something or nothing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tcptutor import analysis, spec
+from tcptutor.analysis.expected.expect import expect
+from tcptutor.errors import ParameterError
+from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment, Parameter
+
+_CHANGES = ("", "1s rate=1Mbit/s", "1s rate=10kbit/s; 2s rate=100Gbit/s", "0s loss=75%", "1s delay=2s; 1.5s delay=0s",
+            "1s link=down", "0s link=down; 2s link=up", "0.5s queue=3kB", "0s jitter=0s; 1s jitter=1us")  # fmt: skip
+
+
+def _values(known: Parameter) -> st.SearchStrategy[str]:
+    if known.kind == "changes":
+        return st.sampled_from(_CHANGES)
+    if known.choices:
+        each = st.sampled_from(known.choices)
+    elif known.kind == "name":
+        each = st.sampled_from(ALGORITHMS)
+    else:
+        low, high = known.low, known.high
+        ends = [low, high, low + (high - low) * 1e-6, math.sqrt(max(low, high * 1e-9) * high)]
+        whole = known.kind in ("count", "size", "window")
+        numbers = st.sampled_from(ends) | st.floats(low, high)
+        each = numbers.map(lambda value: known.text_of(float(round(value)) if whole else value))
+    if known.many:
+        return st.lists(each, min_size=1, max_size=3).map(",".join)
+    return each
+
+
+@st.composite
+def experiments(draw: st.DrawFn) -> Experiment | None:
+    """None for a combination that contradicts itself."""
+    names = draw(st.lists(st.sampled_from(sorted(PARAMETERS)), max_size=6, unique=True))
+    asked: dict[str, Any] = {"rate": "10 Mbit/s", "delay": "20 ms", "duration": "5 s"}
+    asked |= {name: draw(_values(PARAMETERS[name])) for name in names}
+    try:
+        return spec.build("m/e", {"parameters": asked})
+    except ParameterError as error:
+        assert str(error).isprintable()
+        return None
+
+
+@settings(max_examples=600)
+@given(experiments())
+def test_of_every_legal_experiment_something_or_nothing_is_expected(made: Experiment | None) -> None:
+    if made is None:
+        return
+    found = expect(made)
+    for each in found.predictions:
+        assert math.isfinite(each.throughput_bps) and each.throughput_bps >= 0, each
+        assert each.formula.isprintable()
+    spec.check(made)
+    assert all(text.isprintable() for text in spec.settings(made).values())
+
+
+@settings(max_examples=300)
+@given(experiments())
+def test_what_is_written_of_a_legal_experiment_builds_it_again(made: Experiment | None) -> None:
+    if made is None:
+        return
+    again = spec.build("m/e", {"parameters": {name: str(text) for name, text in spec.settings(made).items()}})
+    spec.check(again)
+    assert msgspec.json.decode(msgspec.json.encode(made), type=Experiment) == made
