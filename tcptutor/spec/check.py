@@ -32,6 +32,19 @@ _WIDEST = {
     "number": (0.0, 1e9),
 }
 """Of each kind, in base units, what a kernel somewhere may hold and a measurement somewhere may last."""
+_LEAST = {
+    **dict.fromkeys(("rate", "reverse_rate", "pacing", "maxrate", "udp_rate"), 1.0),
+    **dict.fromkeys(
+        ("queue", "reverse_queue", "burst", "window", "send_buffer", "buffer", "length", "bytes"), 1
+    ),
+    "mtu": 68,
+    "mss": 1,
+    "loss_burst": 1.0,
+    "duration": 1e-3,
+    "snaplen": 14,
+    "capture_size": 1,
+}
+"""What is more than nothing, by the names of parameters: a formula divides by it, and a kernel has it."""
 _MANY = 1024
 """Flows, and entries of a list, that any experiment has at most."""
 _NAME = 200
@@ -118,8 +131,8 @@ def _values(known: Parameter, experiment: Experiment) -> Iterator[Any]:
 
 def _within(name: str, value: float, kind: str) -> None:
     low, high = _WIDEST[kind]
-    # A rate of nothing is none: None says that there is no bound.
-    if not low <= value <= high or (kind == "rate" and not value):
+    low = _LEAST.get(name.removeprefix("changes: "), low)
+    if not low <= value <= high:
         # A whole number may have more digits than Python writes, or a float holds.
         said = units.number(value) if abs(value) < _WRITTEN else "a number beyond all measure"
         raise ParameterError(f"{name}: {said} is out of bounds: {units.number(low)} to {units.number(high)}")

@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcptutor import analysis, spec
+from tcptutor import spec
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.errors import ParameterError
 from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment, Parameter

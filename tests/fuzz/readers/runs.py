@@ -127,7 +127,9 @@ def _read_part(path: Path) -> None:
         shutil.copy(path, part)
         told: list[str] = []
         runs = parts.recover(folder, told.append)
-        assert not part.exists(), "the part is still there"
+        # That of a newer tcptutor is left for it.
+        newer = path.read_bytes().partition(b"\n")[0].rpartition(b"format_version")[2] not in (b'":2}', b"")
+        assert newer or not part.exists(), "the part is still there"
         for line in told:
             assert is_printable(line), f"says what is not printable: {line!r}"
         for run in runs:
