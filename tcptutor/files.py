@@ -18,10 +18,13 @@ from typing import IO, Any, BinaryIO
 import msgspec
 
 from tcptutor.errors import TutorError, refused
+from tcptutor.printable import escaped
 
 PIECE = 1 << 16
 """Bytes that are read, inflated or decoded in one call."""
 
+_SAID = 200
+"""Characters that are told of what is wrong with a file: some of it is the file's own text."""
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 
 
@@ -40,6 +43,14 @@ class FileKind(msgspec.Struct, frozen=True, kw_only=True):
     """What to do when it is something else, or damaged."""
     large: str
     """What to do when it is larger than that."""
+    plain: int = 0
+    """Bytes, unpacked, that are read of any file where `times` is given."""
+    times: int = 0
+    """How many times as large as a file itself what it holds may be, above `plain`; 0 for any times."""
+
+    def bound(self, size: int) -> int:
+        """Bytes, unpacked, that are read of a file of that size."""
+        return min(self.most, max(self.plain, self.times * size)) if self.times else self.most
 
 
 @contextlib.contextmanager
@@ -47,17 +58,19 @@ def opened(path: Path, kind: FileKind, *, cut: bool = False) -> Iterator[bytearr
     """The bytes of a regular file, unpacked if it is gzip or bzip2; with `cut` also of one whose end is missing or
     wrong, as far as it goes.
 
-    Raises TutorError, one line, when it is missing, larger than `kind.most`, cannot be read or unpacked; and when the
+    Raises TutorError, one line, when it is missing, larger than `kind.bound`, cannot be read or unpacked; and when the
     block raises ValueError, OverflowError, RecursionError or an error of msgspec, which say that it is damaged.
     """
+    most = kind.most
     try:
         with _open(path) as file:
-            data = _within(file, kind.most, cut)
+            most = kind.bound(os.fstat(file.fileno()).st_size)
+            data = _within(file, most, cut)
         yield data
     except FileNotFoundError:
         raise TutorError(f"no {kind.name} {path}: {kind.missing}") from None
     except _TooLarge:
-        raise TutorError(f"{path} is larger than {kind.most >> 20} MiB unpacked: {kind.large}") from None
+        raise TutorError(f"{path} is larger than {most >> 20} MiB unpacked: {kind.large}") from None
     except OSError as error:
         if error.errno is None:  # gzip's own
             raise _damaged(path, kind, error) from error
@@ -132,7 +145,7 @@ class _TooLarge(Exception):
 
 
 def _damaged(path: Path, kind: FileKind, error: Exception) -> TutorError:
-    said = " ".join(str(error).split())
+    said = escaped(" ".join(str(error).split()))[:_SAID]
     return TutorError(f"{path} is not a {kind.name}, or damaged ({said}): {kind.damaged}")
 
 
@@ -160,6 +173,8 @@ def _within(file: BinaryIO, most: int, cut: bool) -> bytearray:
     file.seek(0)
     data = bytearray()
     packed: Any = file
+    if not begins.startswith((_GZIP, _BZIP2)) and os.fstat(file.fileno()).st_size > most:
+        raise _TooLarge
     if begins.startswith(_GZIP):
         packed = gzip.GzipFile(fileobj=file)
     elif begins == _BZIP2:

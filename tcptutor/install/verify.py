@@ -43,7 +43,7 @@ def judge(run: Run) -> str:
     place = f"{run.environment.backend}, {run.environment.clock} clock, Linux {run.environment.kernel}"
     expected = RATE * goodput_ratio(1500)
     measured = sum(flow.throughput_bps for flow in run.flows)
-    ping = float(run.fidelity.checks.get("ping h1", 0))
+    ping = run.fidelity.number("ping h1")
     result = (
         f"{measured / 1e6:.2f} of {expected / 1e6:.2f} Mbit/s, ping {ping * 1e3:.2f} of {DELAY * 1e3:.0f} ms"
     )

@@ -129,6 +129,11 @@ class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
     checks: dict[str, float | int | str | bool] = {}
     """What was read back and measured, by name."""
 
+    def number(self, name: str) -> float:
+        """That check as a number; 0 where it is none, or is not there."""
+        value = self.checks.get(name, 0)
+        return 0.0 if isinstance(value, str) else float(value)
+
 
 class Run(msgspec.Struct, kw_only=True):
     """One run of one experiment, whole or cut short. The one mutable thing here: it grows as samples arrive."""

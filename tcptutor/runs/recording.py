@@ -5,10 +5,46 @@ from __future__ import annotations
 import secrets
 import time
 from datetime import UTC, datetime
+from typing import Any
 
 from tcptutor.lab.protocol import Event, Finished, Ready, RunFound, Samples, SessionState
-from tcptutor.run import Environment, Fidelity, Run, Status
+from tcptutor.run import (
+    AckTable,
+    Environment,
+    Fidelity,
+    QueueTable,
+    ResentTable,
+    Run,
+    SampleTable,
+    SenderTable,
+    Status,
+    Table,
+    UdpTable,
+)
 from tcptutor.spec import Experiment
+
+_ROWS = {
+    "samples": "rows",
+    "queue": "queue",
+    "senders": "senders",
+    "udp_samples": "udp",
+    "acks": "acks",
+    "resent": "resent",
+}
+"""The tables of a run, and what an event calls their rows."""
+_TABLES: dict[str, type[Table[Any]]] = {
+    "samples": SampleTable,
+    "queue": QueueTable,
+    "senders": SenderTable,
+    "udp_samples": UdpTable,
+    "acks": AckTable,
+    "resent": ResentTable,
+}
+
+
+def tables_of(event: Samples) -> dict[str, Table[Any]]:
+    """What `event` adds to each table of a run, where it adds any. Raises OverflowError for what no table holds."""
+    return {name: _TABLES[name](rows) for name, field in _ROWS.items() if (rows := getattr(event, field))}
 
 
 def add(run: Run, event: Event) -> None:
@@ -19,12 +55,8 @@ def add(run: Run, event: Event) -> None:
         case RunFound(experiment=experiment) | SessionState(experiment=experiment):
             run.experiment = experiment
         case Samples():
-            run.samples.extend(event.rows)
-            run.queue.extend(event.queue)
-            run.senders.extend(event.senders)
-            run.udp_samples.extend(event.udp)
-            run.acks.extend(event.acks)
-            run.resent.extend(event.resent)
+            for name, rows in _ROWS.items():
+                getattr(run, name).extend(getattr(event, rows))
             run.experiment_s = event.t
         case Finished():
             run.flows = list(event.flows)

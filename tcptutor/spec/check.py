@@ -23,7 +23,7 @@ _BUCKET_SECONDS = 270.0
 """The longest time in which a bucket may be filled, s: the kernel keeps it in 32 bits of 64 ns."""
 
 _WIDEST = {
-    "rate": (1.0, 1e13),
+    "rate": (0.0, 1e13),
     "time": (0.0, 1e6),
     "ratio": (0.0, 1.0),
     "size": (0.0, 2.0**50),
@@ -33,11 +33,19 @@ _WIDEST = {
 }
 """Of each kind, in base units, what a kernel somewhere may hold and a measurement somewhere may last."""
 _LEAST = {
-    "queue": 1.0, "reverse_queue": 1.0, "burst": 1.0, "window": 1.0, "send_buffer": 1.0, "buffer": 1.0, "length": 1.0,
-    "bytes": 1.0, "capture_size": 1.0, "snaplen": 1.0, "mtu": 68.0, "mss": 1.0, "loss_burst": 1.0, "duration": 1e-3,
-}  # fmt: skip
-"""Where 0 is nothing that can be: the least that may be."""
-_MANY = 512
+    **dict.fromkeys(("rate", "reverse_rate", "pacing", "maxrate", "udp_rate"), 1.0),
+    **dict.fromkeys(
+        ("queue", "reverse_queue", "burst", "window", "send_buffer", "buffer", "length", "bytes"), 1
+    ),
+    "mtu": 68,
+    "mss": 1,
+    "loss_burst": 1.0,
+    "duration": 1e-3,
+    "snaplen": 14,
+    "capture_size": 1,
+}
+"""What is more than nothing, by the names of parameters: a formula divides by it, and a kernel has it."""
+_MANY = 1024
 """Flows, and entries of a list, that any experiment has at most."""
 _NAME = 200
 """Characters of a name."""
@@ -86,9 +94,8 @@ def plausible(experiment: Experiment) -> None:
         if change.name not in CHANGEABLE:
             raise ParameterError(f"changes: {change.name[:40]!r} is nothing that changes while it runs")
         _within("changes", change.at, "time")
-        _within(
-            change.name, change.value, "number" if change.name == "link" else PARAMETERS[change.name].kind
-        )
+        kind = "number" if change.name == "link" else PARAMETERS[change.name].kind
+        _within(f"changes: {change.name}", change.value, kind)
     for name, setting in experiment.hosts.sysctls.items():
         if sysctl_name(name) != name:
             raise ParameterError(f"{name[:60]!r} is not a sysctl of TCP: they begin with tcp_")
@@ -125,7 +132,7 @@ def _values(known: Parameter, experiment: Experiment) -> Iterator[Any]:
 
 def _within(name: str, value: float, kind: str) -> None:
     low, high = _WIDEST[kind]
-    low = _LEAST.get(name, low)
+    low = _LEAST.get(name.removeprefix("changes: "), low)
     if not low <= value <= high:
         # A whole number may have more digits than Python writes, or a float holds.
         said = units.number(value) if abs(value) < _WRITTEN else "a number beyond all measure"
