@@ -66,6 +66,15 @@ def opened(path: Path, kind: FileKind, *, cut: bool = False) -> Iterator[bytearr
         raise _damaged(path, kind, error) from error
 
 
+def plain(path: Path, most: int) -> bytes:
+    """The bytes of a regular file as they stand. Raises OSError, also for one of more than `most` bytes."""
+    with _open(path) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most >> 10} KiB")
+    return data
+
+
 def beginning(path: Path, length: int = 64) -> bytes:
     """Enough of the file to tell what it is; nothing of one that cannot be read."""
     try:

@@ -160,6 +160,7 @@ _ELSEWHERE = {
 
 _SYSCTL = re.compile(r"(?:net\.ipv4\.)?(tcp_[a-z0-9_]{1,60})")
 _SYSCTL_VALUE = re.compile(r"[A-Za-z0-9_.-]+(?:[ \t]+[A-Za-z0-9_.-]+){0,15}")
+_WHOLE = re.compile(r"-?[0-9]+")
 _INT_MAX = (1 << 31) - 1
 _CHANGEABLE = ("rate", "delay", "jitter", "loss", "queue", "link")
 _CHANGE = re.compile(r"(?:at\s+)?(.+?)[\s:]+([a-z_]+)\s*=\s*(.+?)\s*")
@@ -191,10 +192,10 @@ def read_sysctl(name: str, value: str | float) -> str:
             f"{name}: {value!r} is not a sysctl's value: write numbers or words, like '4096 131072 6291456'"
         )
     words = text.split()
-    beyond = [word for word in words if word.lstrip("-").isdigit() and abs(int(word)) > _INT_MAX]
+    beyond = [word for word in words if _WHOLE.fullmatch(word) and abs(float(word)) > _INT_MAX]
     if beyond:
         raise ParameterError(
-            f"{name}: {beyond[0]} is out of bounds: the kernel keeps it in 32 bits, {_INT_MAX} at most"
+            f"{name}: {beyond[0][:40]} is out of bounds: the kernel keeps it in 32 bits, {_INT_MAX} at most"
         )
     return " ".join(words)
 
