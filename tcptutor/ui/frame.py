@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import time
+from functools import partial
 from typing import ClassVar
 
+from rich.console import RenderableType
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
+from textual.widget import Widget
 from textual.widgets import Static
 
 from tcptutor import places
@@ -29,6 +34,11 @@ KEY_NAMES = {
     "f9": "F9",
 }
 """As they stand on a keyboard, and as our sentences call them."""
+
+
+_WHOLE_WITHIN = 2.0
+"""Seconds that leaving waits at most for a screen that is not whole yet: some tenths of one on a quiet machine."""
+_LOOK_AGAIN = 0.01
 
 
 class TooSmall(ModalScreen[None]):
@@ -72,6 +82,7 @@ class Frame(App[None]):
         super().__init__()
         # A scroll that glides costs a screen of bytes for each step of the glide: nothing for SSH.
         self.animation_level = "none"
+        self._leave_by = math.inf
 
     def get_key_display(self, binding: Binding) -> str:
         return KEY_NAMES.get(binding.key) or super().get_key_display(binding)
@@ -81,7 +92,25 @@ class Frame(App[None]):
         for theme in (themes.DARK, themes.LIGHT):
             self.register_theme(theme)
         self.theme = themes.DARK.name
-        leaving.on_signals(self.exit)
+        leaving.signals.call(self.exit)
+
+    def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
+        """Leave, as soon as what is being put on the screen is whole.
+
+        Textual mounts nothing more once it has been told to exit, and widgets without their children fail.
+        """
+        if self._is_half_mounted() and time.monotonic() < self._leave_by:
+            self.set_timer(_LOOK_AGAIN, partial(self.exit, result, return_code, message))
+            return
+        super().exit(result, return_code, message)
+
+    def _is_half_mounted(self) -> bool:
+        if self._leave_by == math.inf:
+            self._leave_by = time.monotonic() + _WHOLE_WITHIN
+        shown = self.screen_stack
+        return not shown or any(
+            not each.is_mounted for each in shown[-1].walk_children(Widget, with_self=True)
+        )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """No key is ours while a terminal has all of them."""

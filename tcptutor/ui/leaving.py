@@ -24,21 +24,41 @@ def _end_now() -> None:
     os._exit(1)
 
 
-def on_signals(leave: Callable[[], object]) -> None:
-    """Call `leave` in the running loop when a signal asks us to end, and end the process if that does not.
+class EndingSignals:
+    """What asks this process to end, from before there is an app until after it.
 
-    Plain signal handlers: they run even while the loop waits in a write to a terminal that nobody reads any more.
+    Plain signal handlers: they run even while the loop waits in a write to a terminal that nobody reads any more. And
+    they are there before asyncio's own, which would cancel an app that is not whole yet.
     """
-    loop = asyncio.get_running_loop()
 
-    def handle(_number: int, _frame: object) -> None:
+    def __init__(self) -> None:
+        self._asked = False
+        self._leave: Callable[[], object] | None = None
+
+    def catch(self) -> None:
+        """From now on an ending signal asks the app to leave: as soon as there is one."""
+        self._asked, self._leave = False, None
+        for number in ENDING_SIGNALS:
+            signal.signal(number, self._handle)
+
+    def call(self, leave: Callable[[], object]) -> None:
+        """Call `leave` in the running loop when a signal asks us to end, or has; the process ends if that does not."""
+        loop = asyncio.get_running_loop()
+        self._leave = lambda: loop.call_soon_threadsafe(leave)
+        if self._asked:
+            self._leave()
+
+    def _handle(self, _number: int, _frame: object) -> None:
         watchdog = threading.Timer(_PATIENCE, _end_now)
         watchdog.daemon = True
         watchdog.start()
-        loop.call_soon_threadsafe(leave)
+        self._asked = True
+        if self._leave is not None:
+            self._leave()
 
-    for number in ENDING_SIGNALS:
-        signal.signal(number, handle)
+
+signals = EndingSignals()
+"""Those of this process."""
 
 
 def without_waiting_for_threads() -> None:

@@ -29,6 +29,7 @@ class ShowApp(Frame):
 def show_run(run: Run, file: Path) -> int:
     """Show `run`, which is in `file`, until the student leaves; the exit code."""
     app = ShowApp(run, file)
+    leaving.signals.catch()
     try:
         asyncio.run(app.run_async())
     finally:

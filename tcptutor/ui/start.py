@@ -35,6 +35,7 @@ def run_app(module: str | None = None, lab: LabLike | None = None, lessons: Path
     modules = [each.id for each in opened.course.modules]
     if module is not None and module not in modules:
         raise UsageError(unknown("module", module, modules))
+    leaving.signals.catch()
     journal = open_journal()
     try:
         return asyncio.run(_run(opened, journal, lab or _default_lab(), module))

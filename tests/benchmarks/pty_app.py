@@ -40,7 +40,7 @@ class PtyApp:
                 "COLORTERM": "truecolor",
             }
             os.execv(command[0], [*command, *arguments])
-        self._pid, self._fd = pid, fd
+        self._pid, self._fd, self._open = pid, fd, True
         fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
 
     def read(self, seconds: float) -> None:
@@ -75,15 +75,19 @@ class PtyApp:
 
     def hang_up(self) -> None:
         """Close the terminal under the app."""
+        self._open = False
         os.close(self._fd)
 
-    def reap(self, seconds: float = 10) -> None:
-        """Wait for the app to end; it is killed after that time."""
+    def reap(self, seconds: float = 10) -> int:
+        """Wait for the app to end; it is killed after that time. Its exit code, negative for a signal."""
         deadline = patience.Deadline(seconds)
-        while os.waitpid(self._pid, os.WNOHANG)[0] == 0:
+        while (ended := os.waitpid(self._pid, os.WNOHANG))[0] == 0:
             if not deadline.left:
                 os.kill(self._pid, signal.SIGKILL)
+            if self._open:
+                self.read(0.02)  # who is not read from may wait for it
             time.sleep(0.02)
+        return os.waitstatus_to_exitcode(ended[1])
 
     def close(self) -> None:
         self.signal(signal.SIGTERM)

@@ -179,7 +179,9 @@ class ActivityBox(Vertical, Generic[A]):
         how = "Enter locks it in" if self.activity.locked else self.HOW
         answer = how if self.at_hand else ""
         again = "a: once more, with other numbers" if self.final and self._again else ""
-        self.query_one(Offers).show("" if self.final else answer, "" if self.final else hint, again)
+        # A box is blurred as the app ends, too, when what is in it may be gone before it.
+        for offers in self.query(Offers):
+            offers.show("" if self.final else answer, "" if self.final else hint, again)
 
     def on_offers_chosen(self, event: Offers.Chosen) -> None:
         event.stop()

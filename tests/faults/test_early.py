@@ -1,0 +1,37 @@
+"""The app is asked to end before it is whole: it ends without a word, or says "stopped", and says nothing else."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks.pty_app import PtyApp
+
+pytestmark = pytest.mark.terminal
+
+MOMENTS = [0.02, 0.05, 0.1, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0]
+"""Seconds after its start. A quiet machine has its first frame after half of one."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_signal_in_the_first_second(
+    moment: float, number: signal.Signals, tmp_path: Path, mark: str
+) -> None:
+    app = PtyApp(tmp_path, "--module", "parallel-streams")
+    app.read(moment)
+    sent = time.monotonic()
+    app.signal(number)
+    code = app.reap()
+    app.read(0.1)
+    app.hang_up()
+    told = app.output.decode(errors="replace")
+    assert code in (0, -number, 128 + signal.SIGINT), (code, told)
+    assert "Traceback" not in told
+    assert "NoMatches" not in told
+    if code > 0:
+        assert told.strip() in ("", "tcptutor: stopped")
+    assert time.monotonic() - sent < 10
