@@ -12,6 +12,7 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -22,6 +23,7 @@ from tcptutor.errors import TutorError, refused
 PIECE = 1 << 16
 """Bytes that are read, inflated or decoded in one call."""
 
+_NUMBERS = tuple(f"-{number}" for number in range(2, 1000))
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 
 
@@ -75,6 +77,10 @@ def plain(path: Path, most: int) -> bytes:
     return data
 
 
+NOT_A_FILE = frozenset({errno.EFBIG, errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENXIO})
+"""What `plain` says of what is no file of its kind, whoever reads it: too large, a pipe, a folder, a loop, a socket."""
+
+
 def beginning(path: Path, length: int = 64) -> bytes:
     """Enough of the file to tell what it is; nothing of one that cannot be read."""
     try:
@@ -102,6 +108,23 @@ def lines(file: IO[bytes], longest: int) -> Iterator[bytes]:
         yield line
 
 
+def set_aside(path: Path, what: str = "damaged") -> Path:
+    """Rename what stands at `path`, whatever it is, so that another can take its place; gives its new name.
+
+    It is that of nothing else, such as "journal.damaged-20250131-120000.db". Raises OSError.
+    """
+    aside = beside(path, what)
+    path.rename(aside)
+    return aside
+
+
+def beside(path: Path, what: str) -> Path:
+    """A free name beside `path` that says what stands there and since when."""
+    stamp = datetime.now(UTC).astimezone().strftime("%Y%m%d-%H%M%S")
+    names = (f"{path.stem}.{what}-{stamp}{number}{path.suffix}" for number in ("", *_NUMBERS))
+    return next(free for name in names if not os.path.lexists(free := path.with_name(name)))
+
+
 @contextlib.contextmanager
 def whole(path: Path, elsewhere: str = "give another place") -> Iterator[Path]:
     """A name beside `path`, in a folder that is there, to write to: the file becomes `path` when the block ends, and
@@ -124,6 +147,10 @@ def whole(path: Path, elsewhere: str = "give another place") -> Iterator[Path]:
         with contextlib.suppress(FileNotFoundError):
             beside.chmod(stat.S_IMODE(target.stat().st_mode))
         beside.replace(target)
+    except RuntimeError as error:  # how pathlib says that a link leads to itself
+        if "loop" not in str(error):
+            raise
+        raise TutorError(f"cannot write {path}: it is a link to itself: {elsewhere}") from error
     except OSError as error:
         raise TutorError(f"cannot write {path}: {refused(error, elsewhere)}") from error
     finally:

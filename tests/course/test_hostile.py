@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -200,3 +201,23 @@ def test_a_device_or_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 def test_no_expression_costs_or_raises_more_than_a_line(text: str) -> None:
     with pytest.raises(UsageError):
         expression(text).value({"a": 1.0})
+
+
+def _string_places(text: str) -> list[int]:
+    """Where a text of TOML begins, within its quotes."""
+    return [match.end() for match in re.finditer(r'(?:= |, |\[)"(?!")', text)]
+
+
+@pytest.mark.parametrize("file", FILES.values(), ids=FILES)
+def test_no_text_of_a_file_reaches_a_terminal_with_what_it_obeys(lessons: Path, file: str) -> None:
+    path = lessons / file
+    good = path.read_text(encoding="utf-8")
+    places_of_texts = _string_places(good)
+    assert places_of_texts
+    for at in places_of_texts[:40]:
+        path.write_text(f"{good[:at]}{CLIPBOARD}{good[at:]}", encoding="utf-8")
+        course, problems = read_course(lessons)
+        (line,) = [str(each) for each in problems if str(each).startswith(f"lessons/{file}: ")]
+        assert "U+001B" in line
+        assert is_printable(line)
+        assert "\x1b" not in repr(course.modules) + repr([tuple(module.steps) for module in course.modules])
