@@ -128,7 +128,7 @@ def beside(path: Path, what: str) -> Path:
 @contextlib.contextmanager
 def whole(path: Path, elsewhere: str = "give another place") -> Iterator[Path]:
     """A name beside `path`, in a folder that is there, to write to: the file becomes `path` when the block ends, and
-    is gone when the block raises. A pipe or device is written to itself.
+    is gone when the block raises. A pipe or device is refused.
 
     `elsewhere` says in the error how the user would give another place. Raises TutorError, one line, when it cannot
     be written.
@@ -138,13 +138,13 @@ def whole(path: Path, elsewhere: str = "give another place") -> Iterator[Path]:
         if path.is_dir():
             raise _is_folder()
         if path.exists() and not path.is_file():
-            yield path
-            return
+            raise _not_regular()
         path.parent.mkdir(parents=True, exist_ok=True)
-        target = path.resolve() if path.is_symlink() else path
+        # A link that leads nowhere, to itself for one, is replaced.
+        target = Path(os.path.realpath(path)) if path.is_symlink() else path
         beside = target.with_name(f".{target.name}.{os.getpid()}")
         yield beside
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             beside.chmod(stat.S_IMODE(target.stat().st_mode))
         beside.replace(target)
     except RuntimeError as error:  # how pathlib says that a link leads to itself
@@ -179,11 +179,15 @@ def _open(path: Path) -> BinaryIO:
     if stat.S_ISREG(mode):
         return os.fdopen(fd, "rb")
     os.close(fd)
-    raise _is_folder() if stat.S_ISDIR(mode) else OSError(errno.EINVAL, "not a regular file")
+    raise _is_folder() if stat.S_ISDIR(mode) else _not_regular()
 
 
 def _is_folder() -> OSError:
     return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+
+
+def _not_regular() -> OSError:
+    return OSError(errno.EINVAL, "not a regular file")
 
 
 def _within(file: BinaryIO, most: int, cut: bool) -> bytearray:

@@ -87,7 +87,8 @@ class TutorApp(Frame):
 
     async def on_event(self, event: events.Event) -> None:
         if (
-            isinstance(event, events.Key | events.Paste)
+            not self.is_leaving
+            and isinstance(event, events.Key | events.Paste)
             # One that comes back from a widget was asked about when it came from the terminal.
             and not event.is_forwarded
             and isinstance(self.screen, TutorScreen)

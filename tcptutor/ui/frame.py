@@ -104,14 +104,24 @@ class Frame(App[None]):
 
         Textual mounts nothing more once it has been told to exit, and widgets without their children fail.
         """
+        if not self.is_leaving:
+            self._leave_by = time.monotonic() + _WHOLE_WITHIN
         if self._is_half_mounted() and time.monotonic() < self._leave_by:
             self.set_timer(_LOOK_AGAIN, partial(self.exit, result, return_code, message))
             return
         super().exit(result, return_code, message)
 
+    @property
+    def is_leaving(self) -> bool:
+        """Whether it has been told to exit."""
+        return self._leave_by < math.inf
+
+    async def on_event(self, event: events.Event) -> None:
+        # A key could open another page.
+        if not (self.is_leaving and isinstance(event, events.InputEvent)):
+            await super().on_event(event)
+
     def _is_half_mounted(self) -> bool:
-        if self._leave_by == math.inf:
-            self._leave_by = time.monotonic() + _WHOLE_WITHIN
         shown = self.screen_stack
         return not shown or any(
             not each.is_mounted for each in shown[-1].walk_children(Widget, with_self=True)
