@@ -81,11 +81,16 @@ class SetupError(TutorError):
     pass
 
 
+_LONGEST_NAME = 80
+"""Characters of a name that is refused, as it is told."""
+
+
 def near(name: str, names: Iterable[str]) -> str:
     """What `name` may have been meant for, such as "did you mean loss or loss_by?"; empty when nothing is near."""
     from difflib import SequenceMatcher  # noqa: PLC0415  # only who is refused waits for it
 
-    likeness = {each: SequenceMatcher(a=name.lower(), b=each.lower()).ratio() for each in names}
+    name = name[:_LONGEST_NAME].lower()
+    likeness = {each: SequenceMatcher(a=name, b=each.lower()).ratio() for each in names}
     nearest = sorted(likeness, key=lambda each: -likeness[each])[:3]
     # A name that is much nearer than the others is the one.
     found = [each for each in nearest if likeness[each] >= max(0.6, likeness[nearest[0]] - 0.1)]
@@ -98,9 +103,8 @@ def unknown(what: str, name: str, names: Iterable[str], otherwise: str = "") -> 
     Where nothing is near it names all `names`, or says `otherwise`, which tells how to see them.
     """
     names = tuple(names)
-    return (
-        f"no {what} {name!r}: {near(name, names) or otherwise or 'there are ' + (', '.join(names) or 'none')}"
-    )
+    shown = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
+    return f"no {what} {shown!r}: {near(name, names) or otherwise or 'there are ' + (', '.join(names) or 'none')}"
 
 
 _REMEDIES = {

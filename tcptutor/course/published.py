@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -29,8 +30,11 @@ class _Document(msgspec.Struct, frozen=True):
 
 @cache
 def _read() -> tuple[dict[str, dict[str, Any]], tuple[ContentError, ...]]:
+    return read_documents(places.assets() / "published")
+
+
+def read_documents(folder: Path) -> tuple[dict[str, dict[str, Any]], tuple[ContentError, ...]]:
     """Each document as it stands in its file, and what is wrong with those that cannot be read."""
-    folder = places.assets() / "published"
     found, wrong = {}, []
     for path in sorted(folder.glob("*.toml")):
         file = LessonFile(path, folder)

@@ -29,7 +29,7 @@ def carry_over(damaged: Path, connection: sqlite3.Connection) -> int:
     `damaged` stays as it is. Raises sqlite3.Error and OSError of the new journal alone.
     """
     events: dict[int, tuple[int, bytes, bytes]] = {}
-    with contextlib.suppress(sqlite3.Error, OSError), _copied(damaged) as copy:
+    with contextlib.suppress(sqlite3.Error, OSError, UnicodeDecodeError), _copied(damaged) as copy:
         # From both ends: each way stops at a page that cannot be read.
         for order in ("ASC", "DESC"):
             for row in _rows(copy, order):
@@ -64,7 +64,7 @@ def _copied(damaged: Path) -> Iterator[sqlite3.Connection]:
 
 def _rows(copy: sqlite3.Connection, order: str) -> Iterator[tuple[int, bytes, bytes]]:
     """Events that can be read, in that order, up to a page that cannot be."""
-    with contextlib.suppress(sqlite3.Error, OverflowError):
+    with contextlib.suppress(sqlite3.Error, OverflowError, UnicodeDecodeError):
         for serial, data, hash in copy.execute(f"{_SELECT} ORDER BY serial {order}", (_LONGEST,)):
             if not (isinstance(serial, int) and serial > 0 and isinstance(data, bytes)):
                 continue

@@ -44,7 +44,7 @@ def open_store(path: Path) -> tuple[sqlite3.Connection, str]:
             return _connect(path)
         except OSError as error:
             raise JournalError(_line(path, error)) from error
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite quotes names as they stand
             if _is_passing(error):
                 raise JournalError(_line(path, error)) from error
             reason = str(error)
@@ -68,7 +68,7 @@ _PASSING = frozenset(
 """Codes of errors that say nothing of the file: it cannot be used right now."""
 
 
-def _is_passing(error: sqlite3.Error) -> bool:
+def _is_passing(error: Exception) -> bool:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:  # Python's own
         return isinstance(error, sqlite3.OperationalError)
@@ -172,7 +172,7 @@ def errors(path: Path) -> Iterator[None]:
     """Turns what SQLite and the file system raise into JournalError."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         raise JournalError(_line(path, error)) from error
 
 

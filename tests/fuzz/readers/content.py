@@ -10,9 +10,12 @@ import tempfile
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tcptutor import places
-from tcptutor.course import lint, read_course
+from tcptutor.course import lint, published, read_course
 from tcptutor.course.activity import Activity, MarkContext
 from tcptutor.course.claimed import page_claims, pages
 from tcptutor.course.expression import expression
@@ -177,6 +180,33 @@ def _one(*parts: str) -> Callable[[], Sequence[bytes]]:
     return lambda: [places.lessons().joinpath(*parts).read_bytes()]
 
 
+def _published(path: Path) -> None:
+    """A document of published figures, with what a page asks of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        there = Path(folder, "document.toml")
+        there.write_bytes(_as_toml(path.read_bytes()))
+        found, wrong = published.read_documents(Path(folder))
+        assert all(is_printable(str(error)) for error in wrong), "a line is not printable"
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(published, "_read", lambda: (found, wrong))
+            published.documents()
+            for source in ("document", "document: a result", "document: result", *_names(found)):
+                published.unresolved(source)
+                for x, y in (("x", "y"), ("streams", "throughput_bps"), ("result", "citation")):
+                    curve = published.PublishedCurve(source=source, x=x, y=y, x_scale=1e3)
+                    list(curve.problems())
+                    curve.points()
+                    assert is_printable(curve.called, lines=True)
+
+
+def _names(found: dict[str, dict[str, Any]]) -> Sequence[str]:
+    return [f"document: {key}" for table in found.values() for key in table]
+
+
+def _documents() -> Sequence[bytes]:
+    return [path.read_bytes() for path in sorted((places.assets() / "published").glob("*.toml"))]
+
+
 READERS: tuple[Reader, ...] = (
     Reader("page", ".md", _with_json(_pages), _in_course(f"{_MODULE}/03-a-page.md")),
     Reader(
@@ -185,5 +215,6 @@ READERS: tuple[Reader, ...] = (
     Reader("module", ".toml", _with_json(_one(_MODULE, "module.toml")), _in_course(f"{_MODULE}/module.toml")),
     Reader("course", ".toml", _with_json(_one("course.toml")), _in_course("course.toml")),
     Reader("glossary", ".toml", _with_json(_one("glossary.toml")), _in_course("glossary.toml")),
+    Reader("published", ".toml", _with_json(_documents), _published),
     Reader("expression", ".txt", _EXPRESSIONS.splitlines, _expression),
 )
