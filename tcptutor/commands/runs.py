@@ -64,7 +64,7 @@ def list_runs(experiment: str | None, module: str | None, page: str | None, most
     pages, names = _pages(), _names()
     found: list[KeptRun] = []
     more = False
-    for file in exchange.kept_runs():
+    for file in exchange.kept_runs(warn):
         place = pages.get(file.stem)
         if page is not None and place not in steps:
             continue
