@@ -12,6 +12,7 @@ import msgspec
 
 from tcptutor import __version__
 from tcptutor.errors import LabError, LabUnavailable, MissingTool, TutorError
+from tcptutor.extras import DISTRIBUTED, install_command
 from tcptutor.fleet import worker
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
@@ -26,7 +27,7 @@ def _distributed() -> Any:
     try:
         import distributed  # noqa: PLC0415
     except ImportError:
-        raise MissingTool("--cluster needs Dask: run pip install 'tcptutor[cluster]'") from None
+        raise MissingTool(f"--cluster needs Dask: run {install_command(DISTRIBUTED)}") from None
     return distributed
 
 
@@ -58,7 +59,7 @@ class Cluster:
             await self._close()
             if connected:
                 raise LabUnavailable(
-                    f"the Dask scheduler at {self._address} has no worker: start one with `dask worker`"
+                    f"the Dask scheduler at {self._address} has no worker: start one with `dask worker {self._address}`"
                 ) from error
             raise LabUnavailable(
                 f"no Dask scheduler answers at {self._address}: start one with `dask scheduler`,"
@@ -105,7 +106,7 @@ class Cluster:
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError):
-        return f"a worker has no {error.name}: install tcptutor {__version__} where the workers are"
+        return f"a worker has no {error.name}: tcptutor {__version__} must be there as well, from the same repository"
     if type(error).__name__ == "KilledWorker":
         return "the worker ended while it ran this, more than once: look at its memory"
     text = str(error).strip().splitlines()
