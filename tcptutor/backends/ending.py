@@ -19,8 +19,7 @@ def kill(process: asyncio.subprocess.Process) -> None:
     asyncio, which then says so on the student's terminal.
     """
     if process.returncode is None:
-        # Under sudo the child is not ours to kill.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+        with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGKILL)
 
 

@@ -109,7 +109,8 @@ def _plausible_frame(experiment: Experiment) -> None:
     _printable("scale", experiment.scale)
     for text in (experiment.title, *experiment.sources):
         _printable("title and sources", text, 4 * _NAME)
-    if max(len(experiment.path.changes), len(experiment.sources), experiment.total_streams) > _MANY:
+    flows = experiment.pairs * max(experiment.flows.streams, experiment.flows.udp_streams)
+    if max(len(experiment.path.changes), len(experiment.sources), flows) > _MANY:
         raise ParameterError(f"an experiment has {_MANY} flows, changes and sources at most")
     if not 1 <= experiment.pairs <= _MANY:
         raise ParameterError("pairs: it is out of bounds: 1 to 4")

@@ -1,4 +1,4 @@
-"""What is expected of an experiment: of any that spec builds, at the ends of its bounds as well, something or nothing."""
+"""What is expected of any experiment that spec builds, at the ends of its bounds as well: something, or nothing."""
 
 from __future__ import annotations
 
@@ -59,6 +59,90 @@ def test_of_every_legal_experiment_something_or_nothing_is_expected(made: Experi
         assert math.isfinite(each.throughput_bps) and each.throughput_bps >= 0, each
         assert each.formula.isprintable()
     spec.check(made)
+    assert all(text.isprintable() for text in spec.settings(made).values())
+
+
+_ANY = {
+    "path": {
+        "rate": (0.0, 1.0, 5e3, 1e13),
+        "delay": (0.0, 1e-9, 300.0, 1e6),
+        "jitter": (0.0, 1e6),
+        "loss": (0.0, 1e-12, 0.99, 1.0),
+        "queue": (0, 1, 2**50),
+        "burst": (0, 1, 2**50),
+        "loss_burst": (0.0, 1.0, 1.5, 1e9),
+        "loss_correlation": (0.0, 1.0),
+        "reorder": (0.0, 1.0),
+        "duplicate": (0.0, 1.0),
+        "reverse_rate": (1.0, 1e13),
+        "reverse_delay": (0.0, 1e6),
+        "reverse_loss": (0.0, 1.0),
+        "reverse_queue": (0, 2**50),
+        "pair_delays": ((), (0.0,), (1e6, 0.0)),
+        "changes": (
+            (),
+            (spec.Change(0.0, "rate", 1.0),),
+            (spec.Change(1e6, "delay", 0.0),),
+            (spec.Change(0.0, "loss", 1.0),),
+            (spec.Change(1.0, "queue", 1.0), spec.Change(1.0, "link", 0.0)),
+        ),
+    },
+    "hosts": {
+        "window": (0, 1, 2**50),
+        "send_buffer": (0, 1, 2**50),
+        "mtu": (0, 1, 68, 65_536),
+        "mss": (0, 1, 65_536),
+        "maxrate": (1.0, 1e13),
+        "algorithm": ("", "prague"),
+        "algorithms": (("",), ("bbr", "x")),
+    },
+    "flows": {
+        "streams": (0, 1, 500),
+        "duration": (0.0, 1e-3, 0.01, 1e6),
+        "warmup": (0.0, 1e6),
+        "starts": ((), (0.0,), (1e6,)),
+        "pacing": (1.0, 1e13),
+        "buffer": (0, 2**50),
+        "length": (0, 1, 2**50),
+        "bytes": (0, 1, 2**50),
+        "udp_streams": (0, 500),
+        "udp_rate": (1.0, 1e13),
+        "directions": (("reverse",), ("forward", "reverse")),
+    },
+    "": {"pairs": (1, 4, 500), "framing": (0, 65_536)},
+}
+"""What a lab that somebody sets up by hand may hold, or another program's file may tell."""
+_EACH = [(part, name) for part, names in _ANY.items() for name in names]
+
+
+@st.composite
+def plausible(draw: st.DrawFn) -> Experiment | None:
+    """Any that may stand in a file; None where several values together are beyond it."""
+    made: Experiment = spec.build(
+        "m/e", {"parameters": {"rate": "10 Mbit/s", "delay": "20 ms", "loss": "1 %"}}
+    )
+    for part, name in draw(st.lists(st.sampled_from(_EACH), min_size=1, max_size=5, unique=True)):
+        value = {name: draw(st.sampled_from(_ANY[part][name]))}
+        if part:
+            made = msgspec.structs.replace(
+                made, **{part: msgspec.structs.replace(getattr(made, part), **value)}
+            )
+        else:
+            made = msgspec.structs.replace(made, **value)
+    try:
+        spec.plausible(made)
+    except ParameterError:
+        return None
+    return made
+
+
+@settings(max_examples=600)
+@given(plausible())
+def test_nothing_that_a_file_may_tell_breaks_what_is_expected(made: Experiment | None) -> None:
+    if made is None:
+        return
+    for each in expect(made).predictions:
+        assert math.isfinite(each.throughput_bps) and each.throughput_bps >= 0, each
     assert all(text.isprintable() for text in spec.settings(made).values())
 
 

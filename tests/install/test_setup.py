@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.backends.guest.snapshots import Snapshots
-from tests import patience
+from tests import leftovers, patience
 from tests.install.command import NOBODY, ROOT, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
 from tests.install.conftest import Cache
 
@@ -72,7 +72,7 @@ def test_half_built_is_replaced_and_a_second_setup_waits(
     (cache.guest / f".snapshot.real.{ended.pid}").write_bytes(b"half")
     (cache.guest / f"image.{ended.pid}.part").mkdir()
     first = _background([*SETUP, "--yes"])
-    _wait_for(".initrd.virtual.*", cache.guest)
+    assert leftovers.wait_for(mark, "qemu-system")
     second = _background([*SETUP, "--yes"])
     out, errors = first.communicate(timeout=patience.seconds(300))
     assert (first.returncode, errors) == (0, "")
@@ -98,7 +98,7 @@ def test_an_end_while_the_guest_boots_leaves_nothing(
     cache.fill(snapshots)
     (cache.guest / "virtual.json").unlink()
     setup = _background([*SETUP, "--yes"])
-    _wait_for(".initrd.virtual.*", cache.guest)
+    assert leftovers.wait_for(mark, "qemu-system")
     time.sleep(0.5)
     setup.send_signal(number)
     _, errors = setup.communicate(timeout=patience.seconds(20))
