@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from typing import Literal, TextIO
 import click
 
 from tcptutor.errors import TutorError, UsageError, refused
+from tcptutor.printable import escaped
 
 Tone = Literal["title", "good", "doubt", "bad", "faint"]
 _TONES: dict[Tone, dict[str, object]] = {
@@ -26,6 +28,11 @@ _TONES: dict[Tone, dict[str, object]] = {
     "bad": {"fg": "red", "bold": True},
     "faint": {"dim": True},
 }
+
+
+_ENDLESS = re.compile(r"\S{400,}")
+"""Longer than any name of a file, and shorter than a line of options."""
+_BEGINS, _ENDS = 60, 20
 
 
 def prepare() -> None:
@@ -120,8 +127,9 @@ def print_files(files: Sequence[Path], as_json: bool) -> None:
 
 
 def warn(text: str) -> None:
-    """One line on standard error, for what went wrong."""
-    remark(f"tcptutor: {text}")
+    """One line on standard error, for what went wrong; of a word that nobody would read to its end the two ends."""
+    said = _ENDLESS.sub(lambda word: f"{word[0][:_BEGINS]}…{word[0][-_ENDS:]}", text)
+    remark(f"tcptutor: {escaped(said)}")
 
 
 def remark(text: str, *, newline: bool = True) -> None:

@@ -21,7 +21,6 @@ from tcptutor.lab.iperf3 import EndOfTest, StreamInterval, StreamRow, StreamSumm
 from tcptutor.run import FlowResult, Run, Sample, UdpResult, UdpSample
 from tcptutor.spec import HEADERS, TIMESTAMP_OPTION, Flows
 
-
 _MOST = 512
 """Tests in a file, and streams of a test, that are read; iperf3 has 128 streams at most."""
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
+from tcptutor import files
 from tcptutor.errors import JournalError, refused
 from tcptutor.journal import fold, schema
 from tcptutor.journal.events import StoredEvent, link
@@ -29,7 +32,7 @@ def open_store(path: Path, patience: float = PATIENCE) -> tuple[sqlite3.Connecti
     Raises JournalError when the place cannot be written or the journal is of a newer version.
     """
     with errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        files.make_private(path.parent)
     try:
         return _connect(path, patience), ""
     except (
@@ -115,6 +118,7 @@ def errors(path: Path) -> Iterator[None]:
 
 def _connect(path: Path, patience: float) -> sqlite3.Connection:
     # Autocommit: each statement is on the disk when it returns, unless BEGIN says otherwise.
+    _make_private(path)
     connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
     try:
         connection.execute(f"PRAGMA busy_timeout = {patience * 1000:.0f}")
@@ -130,6 +134,21 @@ def _connect(path: Path, patience: float) -> sqlite3.Connection:
     return connection
 
 
+def _make_private(path: Path) -> None:
+    """What the student answered is nobody else's business, also where an earlier version let others read it.
+
+    SQLite gives its logs the mode of the file. What cannot be done here, SQLite will say.
+    """
+    with contextlib.suppress(OSError):
+        # One that is there is not opened: closing it would take SQLite's locks of this process away.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, files.PRIVATE))
+    for ending in ("", "-wal", "-shm"):
+        with contextlib.suppress(OSError):
+            file = path.with_name(path.name + ending)
+            if stat.S_ISREG(mode := file.stat().st_mode) and stat.S_IMODE(mode) & 0o077:
+                file.chmod(files.PRIVATE)
+
+
 def _check(connection: sqlite3.Connection) -> None:
     (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
@@ -140,6 +159,7 @@ def _copy(path: Path, version: int) -> None:
     """Keep a journal of an older version as it is, beside the one it becomes: what wrote it can open it again."""
     beside = _beside(path, f"version-{version}")
     half = beside.with_name(beside.name + ".part")
+    _make_private(half)
     try:
         # A connection of its own: it reads what is stored, while ours holds the lock for what comes.
         with (
