@@ -27,6 +27,9 @@ PIECE = 1 << 16
 _SAID = 200
 """Characters that are told of what is wrong with a file: some of it is the file's own text."""
 _NUMBERS = tuple(f"-{number}" for number in range(2, 1000))
+PRIVATE = 0o600
+"""The mode of a file that is its owner's alone."""
+
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 
 
@@ -139,12 +142,12 @@ def beside(path: Path, what: str) -> Path:
 
 
 @contextlib.contextmanager
-def whole(path: Path, elsewhere: str = "give another place") -> Iterator[Path]:
+def whole(path: Path, elsewhere: str = "give another place", *, private: bool = False) -> Iterator[Path]:
     """A name beside `path`, in a folder that is there, to write to: the file becomes `path` when the block ends, and
     is gone when the block raises. A pipe or device is refused.
 
-    `elsewhere` says in the error how the user would give another place. Raises TutorError, one line, when it cannot
-    be written.
+    `elsewhere` says in the error how the user would give another place. A `private` file is its owner's alone, also
+    where one that others could read is there. Raises TutorError, one line, when it cannot be written.
     """
     beside = None
     try:
@@ -152,13 +155,18 @@ def whole(path: Path, elsewhere: str = "give another place") -> Iterator[Path]:
             raise _is_folder()
         if path.exists() and not path.is_file():
             raise _not_regular()
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if private:
+            make_private(path.parent)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
         # A link that leads nowhere, to itself for one, is replaced.
         target = Path(os.path.realpath(path)) if path.is_symlink() else path
         beside = target.with_name(f".{target.name}.{os.getpid()}")
+        if private:
+            os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE))
         yield beside
         with contextlib.suppress(OSError):
-            beside.chmod(stat.S_IMODE(target.stat().st_mode))
+            beside.chmod(PRIVATE if private else stat.S_IMODE(target.stat().st_mode))
         beside.replace(target)
     except OSError as error:
         raise TutorError(f"cannot write {path}: {refused(error, elsewhere)}") from error
@@ -166,6 +174,13 @@ def whole(path: Path, elsewhere: str = "give another place") -> Iterator[Path]:
         if beside is not None:
             with contextlib.suppress(OSError):
                 beside.unlink(missing_ok=True)
+
+
+def make_private(folder: Path) -> None:
+    """Make `folder` and those above it that are missing, for their owner alone. Raises OSError."""
+    for each in (*reversed(folder.parents), folder):
+        if not os.path.isdir(each):  # noqa: PTH112  # Path raises where a name is too long
+            each.mkdir(0o700, exist_ok=True)
 
 
 class _Versioned(msgspec.Struct):

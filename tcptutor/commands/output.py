@@ -31,6 +31,11 @@ _TONES: dict[Tone, dict[str, object]] = {
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
+_ENDLESS = re.compile(r"\S{400,}")
+"""Longer than any name of a file, and shorter than a line of options."""
+_BEGINS, _ENDS = 60, 20
+
+
 def prepare() -> None:
     """Standard output and error as every command needs them: UTF-8, and waiting for a slow reader."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -139,8 +144,9 @@ def print_files(files: Sequence[Path], as_json: bool) -> None:
 
 
 def warn(text: str) -> None:
-    """One line on standard error, for what went wrong."""
-    remark(f"tcptutor: {escaped(text)}")
+    """One line on standard error, for what went wrong; of a word that nobody would read to its end the two ends."""
+    said = _ENDLESS.sub(lambda word: f"{word[0][:_BEGINS]}…{word[0][-_ENDS:]}", text)
+    remark(f"tcptutor: {escaped(said)}")
 
 
 def remark(text: str, *, newline: bool = True) -> None:

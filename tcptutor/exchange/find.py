@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -59,9 +60,10 @@ def find(name: str, tell: Callable[[str], None] = _ignore) -> Path:
     if not name:
         raise UsageError("an empty name means no run: give a file, an id as `tcptutor runs` has it, or last")
     path = Path(name)
-    if path.is_dir():
+    # Not asked of Path, which raises where a name is too long.
+    if os.path.isdir(path):  # noqa: PTH112
         raise UsageError(f"{name} is a folder: give a run file in it")
-    if path.exists():
+    if os.path.exists(path):  # noqa: PTH110
         return path
     # An id is a plain name: anything with a folder in it can only have been a file.
     kept = kept_runs(tell) if path.name == name else []

@@ -65,5 +65,5 @@ def _check_room(data: bytearray, file: Path) -> None:
 def save_run(run: Run, target: Path | None = None) -> Path:
     """Write the run to `target`, by default among the user's runs, and give its path. Raises TutorError."""
     path = target or places.runs() / f"{run.id}.tcprun"
-    save(run, path, "give another place with -o")
+    save(run, path, "give another place with -o", private=target is None)
     return path

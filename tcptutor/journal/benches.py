@@ -122,7 +122,7 @@ class Benches:
             return
         data = msgspec.json.format(msgspec.json.encode(_BenchFile(format_version=_FORMAT, benches=benches)))
         try:
-            with files.whole(self._file, places.STATE_ELSEWHERE) as beside:
+            with files.whole(self._file, places.STATE_ELSEWHERE, private=True) as beside:
                 beside.write_bytes(data + b"\n")
         except TutorError as error:
             raise JournalError(str(error)) from error

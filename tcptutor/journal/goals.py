@@ -40,7 +40,7 @@ class GoalFile:
         self._lock: IO[bytes] | None = None
         self._written: GoalBoard | None = None
         with contextlib.suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
+            files.make_private(self._file.parent)
             self._lock = _lock_of(self._file).open("a+b")
             # Shared: who asks takes it alone for a moment, and so finds out whether anybody has it.
             fcntl.flock(self._lock, fcntl.LOCK_SH)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import re
 import sqlite3
 import stat
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from tcptutor import files
 from tcptutor.errors import JournalError, refused
 from tcptutor.files import beside
 from tcptutor.journal import fold, salvage, schema
@@ -38,7 +40,7 @@ def open_store(path: Path, patience: float = PATIENCE) -> tuple[sqlite3.Connecti
     Raises JournalError when the place cannot be written or the journal is of a newer version.
     """
     with errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        files.make_private(path.parent)
         reason, found = _not_a_file(path), _identity(path)
     if not reason:
         try:
@@ -181,6 +183,7 @@ def _connect(path: Path, patience: float) -> tuple[sqlite3.Connection, str]:
     """The journal, and a notice where something of it had to be mended. Raises sqlite3.Error, OSError."""
     was_empty = path.is_file() and path.stat().st_size == 0
     # Autocommit: each statement is on the disk when it returns, unless BEGIN says otherwise.
+    _make_private(path)
     connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
     try:
         connection.execute(f"PRAGMA busy_timeout = {patience * 1000:.0f}")
@@ -204,6 +207,21 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
+def _make_private(path: Path) -> None:
+    """What the student answered is nobody else's business, also where an earlier version let others read it.
+
+    SQLite gives its logs the mode of the file. What cannot be done here, SQLite will say.
+    """
+    with contextlib.suppress(OSError):
+        # One that is there is not opened: closing it would take SQLite's locks of this process away.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, files.PRIVATE))
+    for ending in ("", "-wal", "-shm"):
+        with contextlib.suppress(OSError):
+            file = path.with_name(path.name + ending)
+            if stat.S_ISREG(mode := file.stat().st_mode) and stat.S_IMODE(mode) & 0o077:
+                file.chmod(files.PRIVATE)
+
+
 def _check(connection: sqlite3.Connection) -> None:
     (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
@@ -214,6 +232,7 @@ def _copy(path: Path, version: int) -> None:
     """Keep a journal of an older version as it is, beside the one it becomes: what wrote it can open it again."""
     copy = beside(path, f"version-{version}")
     half = copy.with_name(copy.name + ".part")
+    _make_private(half)
     try:
         # A connection of its own: it reads what is stored, while ours holds the lock for what comes.
         with (

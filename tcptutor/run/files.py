@@ -36,13 +36,13 @@ _GZIP = zlib.MAX_WBITS | 16
 """Write gzip's header and checksum, without a time: the same run gives the same bytes."""
 
 
-def save(run: Run, path: Path, elsewhere: str = "give another place") -> None:
-    """Write `run` to `path`, whole or not at all. Raises TutorError when it cannot be written.
+def save(run: Run, path: Path, elsewhere: str = "give another place", *, private: bool = False) -> None:
+    """Write `run` to `path`, whole or not at all, as a `private` file or one that others may read.
 
-    `elsewhere` says in the error how the user would give another place.
+    `elsewhere` says in the error how the user would give another place. Raises TutorError when it cannot be written.
     """
     packer = zlib.compressobj(6, zlib.DEFLATED, _GZIP)
-    with files.whole(path, elsewhere) as beside, beside.open("wb") as file:
+    with files.whole(path, elsewhere, private=private) as beside, beside.open("wb") as file:
         for piece in text.write(run):
             file.write(packer.compress(piece))
         file.write(packer.flush())

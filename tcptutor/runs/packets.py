@@ -49,7 +49,7 @@ def begin_ns(run: Run) -> int:
 
 def save(run: Run, pieces: Sequence[Captured], file: Path, elsewhere: str) -> None:
     """Write the packets in `pieces` beside the run, whose file is `file`. Raises TutorError when it cannot."""
-    with files.whole(file_of(file), elsewhere) as beside, beside.open("wb") as out:
+    with files.whole(file_of(file), elsewhere, private=True) as beside, beside.open("wb") as out:
         for block in _blocks(run, pieces):
             out.write(block)
 

@@ -19,6 +19,7 @@ from typing import IO
 
 import msgspec
 
+from tcptutor import files
 from tcptutor.errors import TutorError
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Event
@@ -46,7 +47,7 @@ class Part:
         self._length = 0
         self._full = False
         with contextlib.suppress(OSError):
-            file.parent.mkdir(parents=True, exist_ok=True)
+            files.make_private(file.parent)
             self._fd = _open_locked(self._path)
         self._write(
             msgspec.json.encode(PartHead(run.id, run.experiment, run.environment, run.started)) + b"\n"
@@ -85,7 +86,7 @@ class Part:
 
 def _open_locked(path: Path) -> int:
     while True:
-        fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, files.PRIVATE)
         # A file system without locks: nobody can lock the part then, so nobody takes it for left behind.
         with contextlib.suppress(OSError):
             fcntl.flock(fd, fcntl.LOCK_EX)
@@ -167,7 +168,7 @@ def _recover(path: Path, part: IO[bytes], tell: Callable[[str], None]) -> Run | 
             raise DamagedPart(told.damage)
         path.unlink()
         return None
-    save(told.run, file)
+    save(told.run, file, private=True)
     if told.captured:
         with contextlib.suppress(TutorError):
             packets.save(told.run, told.captured, file, STATE_ELSEWHERE)

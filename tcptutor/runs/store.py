@@ -48,7 +48,7 @@ class RunStore:
         kept = run.sampled_until > 0 or run.complete
         if kept:
             try:
-                save(run, file, STATE_ELSEWHERE)
+                save(run, file, STATE_ELSEWHERE, private=True)
             except TutorError as error:
                 raise JournalError(
                     f"the run could not be saved, {error}; what is on the screen stays"

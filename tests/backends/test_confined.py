@@ -147,12 +147,3 @@ def test_hardware_virtualisation_is_had_by_its_group(
     assert "--clear-groups" in confined.command(qemu, [], parent=1)
     words = confined.command(qemu, [], parent=1, kvm=True)
     assert ("--clear-groups" in words, f"--groups={group}" in words) == (group == 0, group != 0)
-
-
-@pytest.mark.host
-@pytest.mark.parametrize("alive", [True, False])
-def test_what_dies_with_its_parent_does_not_begin_without_it(alive: bool) -> None:
-    """Killed before setpriv has asked for the signal, a parent would leave a QEMU that nobody ends."""
-    echo = confined.Program("echo", "", False, ())
-    words = confined.command(echo, ["begun"], parent=os.getpid() if alive else os.getppid())
-    assert subprocess.run(words, capture_output=True, text=True, check=False).stdout == "begun\n" * alive

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.backends.guest import leftovers as half_built
 from tcptutor.backends.guest.snapshots import Snapshots
 from tests import leftovers, patience
 from tests.install.command import NOBODY, ROOT, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
@@ -125,6 +126,22 @@ def test_an_end_while_packages_are_fetched_leaves_nothing(
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.host
+def test_a_kill_while_packages_are_fetched_leaves_no_process_and_no_mount(mark: str, cache: Cache) -> None:
+    mounts = Path("/proc/self/mountinfo").read_text()
+    setup = _background([*SETUP, "--yes"])
+    _wait_for("image.*.part/log", cache.guest)
+    assert leftovers.wait_for(mark, "mmdebstrap")
+    assert leftovers.wait_for(mark, "apt-get")
+    setup.kill()
+    setup.communicate(timeout=patience.seconds(20))
+    assert leftovers.wait_until_none(mark) == []
+    assert Path("/proc/self/mountinfo").read_text() == mounts
+    assert [name for name in cache.unfinished() if name.endswith(".part")]
+    assert half_built.remove(cache.guest) == 1
+    assert cache.unfinished() == []
+
+
 def test_without_a_terminal_and_yes_nothing_begins(cache: Cache) -> None:
     done = run(SETUP)
     assert done.returncode == 2
@@ -173,6 +190,7 @@ def test_a_full_disk_is_said_before_anything_is_built(cache: Cache) -> None:
 FILLS_UP = """
 import sys
 from pathlib import Path
+from tcptutor.backends.guest import leftovers as half_built
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import SetupError
 from tcptutor.install import parts

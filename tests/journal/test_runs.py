@@ -162,7 +162,7 @@ def test_a_part_that_cannot_become_a_file_now_waits_for_the_next_start(
 ) -> None:
     part = _killed(path)
 
-    def full(*_: object) -> None:
+    def full(*_: object, **_how: object) -> None:
         raise JournalError("the disk is full")
 
     with monkeypatch.context() as patched:

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tcptutor.backends import tools
+from tcptutor.backends import ending, tools
 from tcptutor.errors import LabUnavailable
 
 SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
@@ -36,7 +36,6 @@ _LADDER = (
 )
 _KVM = Path("/dev/kvm")
 _FILTERS = Path("/proc/sys/kernel/seccomp/actions_avail")
-_IF_PARENT_LIVES = ("sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"')
 
 
 class Program(NamedTuple):
@@ -81,19 +80,12 @@ def _tried(path: str, setpriv: str, user: int) -> Program:
 
 
 def command(qemu: Program, arguments: list[str], *, parent: int, kvm: bool = False) -> list[str]:
-    """What starts `qemu` with `arguments`, ended by the kernel when `parent` ends.
-
-    setpriv asks for that signal last: a change of user would take it back. One that was killed before never sends it,
-    so QEMU does not begin once `parent` is dead. With `kvm` it stays in the group that may open it.
-    """
+    """What starts `qemu`, ended when `parent` ends. With `kvm` it keeps the group that may use that."""
     privileges = list(qemu.privileges)
     if kvm and _GROUPS in privileges and (group := _kvm_group()):
         privileges[privileges.index(_GROUPS)] = f"--groups={group}"
     sandbox = SANDBOX if qemu.sandboxed else ()
-    return [
-        tools.find("setpriv"), "--pdeathsig=KILL", *privileges, "--",
-        *_IF_PARENT_LIVES, str(parent), qemu.path, *sandbox, *arguments,
-    ]  # fmt: skip
+    return ending.ended_with(parent, [qemu.path, *sandbox, *arguments], privileges)
 
 
 def _kvm_group() -> int:

@@ -30,6 +30,7 @@ from tcptutor.runs.part_text import PartHead
 from tcptutor.sweep import row
 from tests.exchange.test_packets import pieces
 from tests.fuzz.reader import Reader
+from tests.ui import lives
 
 _ROOT = Path(__file__).parents[2]
 _LARGEST = 40_000
@@ -114,7 +115,19 @@ def use(run: Run, file: Path) -> None:
     for _ in replay._events(run):
         pass
     replay.provenance(run)
+    _draw(run)
     packets.begin_ns(run)
+
+
+def _draw(run: Run) -> None:
+    """The app's picture of it, and what it tells of an instant and a part of the time."""
+    live = lives.live_of(run)
+    for width, height in ((80, 24), (40, 10)):
+        lives.screen(live, width, height)
+    seen = analysis.Instants(run)
+    for t in (0.0, run.experiment.seconds / 2, run.sampled_until):
+        seen.at(t, 0.2)
+    analysis.insight(run)
 
 
 def _read_run(path: Path) -> None:
