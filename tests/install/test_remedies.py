@@ -1,4 +1,4 @@
-"""A remedy is what somebody in trouble types as it stands: each names what is there, and none what another could take."""
+"""A remedy is what somebody in trouble types: each names what is there, and none what another could take."""
 
 from __future__ import annotations
 
@@ -202,9 +202,8 @@ def test_a_kernels_package_is_named_where_apt_has_it(
         return there
 
     monkeypatch.setattr(packages, "known", known)
-    here = Environment(
-        backend="host", clock="real", kernel="6.8", qdiscs=("netem", "tbf"), algorithms=("reno", "cubic")
-    )
+    has = {"qdiscs": ("netem", "tbf"), "algorithms": ("reno", "cubic")}
+    here = Environment(backend="host", clock="real", kernel="6.8", **has)
     finding, usable = check_kernel(ubuntu, here, "")
     assert usable
     assert asked == ["linux-modules-extra-6.8.0-45-generic"]
