@@ -12,6 +12,7 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -25,6 +26,7 @@ PIECE = 1 << 16
 
 _SAID = 200
 """Characters that are told of what is wrong with a file: some of it is the file's own text."""
+_NUMBERS = tuple(f"-{number}" for number in range(2, 1000))
 PRIVATE = 0o600
 """The mode of a file that is its owner's alone."""
 
@@ -82,6 +84,19 @@ def opened(path: Path, kind: FileKind, *, cut: bool = False) -> Iterator[bytearr
         raise _damaged(path, kind, error) from error
 
 
+def plain(path: Path, most: int) -> bytes:
+    """The bytes of a regular file as they stand. Raises OSError, also for one of more than `most` bytes."""
+    with _open(path) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most >> 10} KiB")
+    return data
+
+
+NOT_A_FILE = frozenset({errno.EFBIG, errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENXIO})
+"""What `plain` says of what is no file of its kind, whoever reads it: too large, a pipe, a folder, a loop, a socket."""
+
+
 def beginning(path: Path, length: int = 64) -> bytes:
     """Enough of the file to tell what it is; nothing of one that cannot be read."""
     try:
@@ -107,6 +122,23 @@ def lines(file: IO[bytes], longest: int) -> Iterator[bytes]:
     """The whole lines of a file, with their newline, up to the first that does not end or is longer than `longest`."""
     while (line := file.readline(longest)).endswith(b"\n"):
         yield line
+
+
+def set_aside(path: Path, what: str = "damaged") -> Path:
+    """Rename what stands at `path`, whatever it is, so that another can take its place; gives its new name.
+
+    It is that of nothing else, such as "journal.damaged-20250131-120000.db". Raises OSError.
+    """
+    aside = beside(path, what)
+    path.rename(aside)
+    return aside
+
+
+def beside(path: Path, what: str) -> Path:
+    """A free name beside `path` that says what stands there and since when."""
+    stamp = datetime.now(UTC).astimezone().strftime("%Y%m%d-%H%M%S")
+    names = (f"{path.stem}.{what}-{stamp}{number}{path.suffix}" for number in ("", *_NUMBERS))
+    return next(free for name in names if not os.path.lexists(free := path.with_name(name)))
 
 
 @contextlib.contextmanager

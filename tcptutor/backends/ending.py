@@ -6,10 +6,43 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Coroutine
+import subprocess
+from collections.abc import Coroutine, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
+from tcptutor.backends import tools
+
 _T = TypeVar("_T")
+
+_IF_PARENT_LIVES = ("sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"')
+_PROCESS_IDS = ("--pid", "--fork", "--kill-child", "--mount-proc")
+
+
+def ended_with(parent: int, command: Sequence[str], privileges: Sequence[str] = ()) -> list[str]:
+    """`command`, ended by the kernel when the process `parent`, which starts it, ends in whatever way.
+
+    `privileges` is what else setpriv(1) is told. It asks for that signal last: a change of user would take it back. A
+    parent that was killed before never sends it, so nothing begins once `parent` is dead.
+    """
+    setpriv = [tools.find("setpriv"), "--pdeathsig=KILL", *privileges, "--"]
+    return [*setpriv, *_IF_PARENT_LIVES, str(parent), *command]
+
+
+@cache
+def _namespace() -> tuple[str, ...]:
+    user = () if os.geteuid() == 0 else ("--map-current-user",)
+    command = (tools.find("unshare"), *user, *_PROCESS_IDS)
+    done = subprocess.run([*command, "true"], capture_output=True, check=False, stdin=subprocess.DEVNULL)
+    return () if done.returncode else command
+
+
+def all_ended_with(parent: int, command: Sequence[str]) -> list[str]:
+    """As `ended_with`, with all that `command` starts and mounts.
+
+    Where this machine gives no process ids of their own, `command` alone is ended.
+    """
+    return ended_with(parent, [*_namespace(), *command])
 
 
 def kill(process: asyncio.subprocess.Process) -> None:
@@ -19,8 +52,7 @@ def kill(process: asyncio.subprocess.Process) -> None:
     asyncio, which then says so on the student's terminal.
     """
     if process.returncode is None:
-        # Under sudo the child is not ours to kill.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+        with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGKILL)
 
 

@@ -9,17 +9,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
-from tcptutor.backends import ending, tools
+from tcptutor.backends import ending, secluded, tools
 from tcptutor.backends.answers import failure, next_event
 from tcptutor.backends.home import Home
 from tcptutor.backends.session import Session
-from tcptutor.errors import LabUnavailable, MissingTool
+from tcptutor.errors import AgentDied, LabUnavailable, MissingTool
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Event, Failed, Finished, Hello, OpenSession, Quit, Ready, RunExperiment
 from tcptutor.run import Environment
@@ -28,24 +27,24 @@ from tcptutor.spec import Experiment
 _NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 _OPEN_TIMEOUT = 30.0
 _SILENCE = 60.0
+_SECLUDED_HOME = "/run/tcptutor"
+"""The student's `~` where root's shells are: a folder in memory, whose files are carried."""
 
 
 def privilege() -> list[str]:
-    """The command that gives the agent namespaces of its own: as root, in a user namespace, or with sudo.
+    """The command that gives the agent namespaces of its own: as root, or in a user namespace.
 
-    Raises LabUnavailable, with the reason, when none of the three works.
+    Nobody's rights are raised for it: who wants the lab to have more starts it as root. Raises LabUnavailable when
+    ordinary users get no such namespaces here.
     """
     if os.geteuid() == 0:
         return ["unshare", *_NAMESPACES]
     rootless = ["unshare", "--user", "--map-root-user", *_NAMESPACES]
-    if not refusal([*rootless, "true"]):
-        return rootless
-    sudo = ["sudo", "-n", "unshare", *_NAMESPACES]
-    if shutil.which("sudo") and not refusal([*sudo, "true"]):
-        return sudo
-    raise LabUnavailable(
-        "this machine gives ordinary users no network namespaces: use the guest (`tcptutor doctor` tells more)"
-    )
+    if refusal([*rootless, "true"]):
+        raise LabUnavailable(
+            "this machine gives ordinary users no network namespaces: use the guest (`tcptutor doctor` tells more)"
+        )
+    return rootless
 
 
 def refusal(command: list[str]) -> str:
@@ -65,14 +64,20 @@ class HostBackend:
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
         self._environment: Environment | None = None
+        """Of the agent that runs experiments."""
 
     async def open(self) -> Environment:
         if self._environment is not None:
             return self._environment
+        self._environment = await self._start(*await asyncio.to_thread(privilege))
+        return self._environment
+
+    async def _start(self, *before: str) -> Environment:
+        """Start the agent, with `before` before it. Raises LabUnavailable."""
         for tool, package in tools.missing(tools.HOST).items():
             raise MissingTool(f"{tool} is missing (Debian package {package}): run `tcptutor setup`")
         self._process = await asyncio.create_subprocess_exec(
-            "setpriv", "--pdeathsig", "KILL", "--", *await asyncio.to_thread(privilege),
+            "setpriv", "--pdeathsig", "KILL", "--", *before,
             sys.executable, "-m", "tcptutor.lab.agent", "host", "real",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -92,8 +97,22 @@ class HostBackend:
             raise LabUnavailable(
                 event.reason if isinstance(event, Failed) else "the lab's agent does not start"
             )
-        self._environment = event.environment
-        return self._environment
+        return event.environment
+
+    async def _seclude(self) -> None:
+        """An agent in place of root's, for a session: whoever types there is nobody on this machine.
+
+        Raises LabUnavailable.
+        """
+        before = [*secluded.command(_SECLUDED_HOME), "unshare", "--ipc", *_NAMESPACES]
+        await self._kill()
+        try:
+            await self._start(*before)
+        except AgentDied as error:
+            said = str(error).partition(": run")[0]
+            raise LabUnavailable(
+                f"a shell here would be root's on this machine ({said}): use --backend guest"
+            ) from error
 
     def _send(self, request: protocol.Request) -> None:
         assert self._process is not None
@@ -135,12 +154,16 @@ class HostBackend:
     async def session(self, experiment: Experiment, trap: str = "") -> AsyncIterator[Session]:
         await self.open()
         home = Home()
+        carried = os.geteuid() == 0
         session = Session(experiment, self._send, lambda: self._event(None), home)
         try:
-            # It is on this machine's own file system: nothing needs to be carried.
-            home.make()
-            self._send(OpenSession(experiment, home=str(home.folder), trap=trap))
-            await session.begin()
+            if carried:
+                await self._seclude()
+            else:
+                home.make()
+            folder = _SECLUDED_HOME if carried else str(home.folder)
+            self._send(OpenSession(experiment, home=folder, carried=carried, trap=trap))
+            await session.begin(carry=carried)
             yield session
         finally:
             # What was started there by hand, and what was changed, ends with the agent's namespaces.
@@ -151,7 +174,6 @@ class HostBackend:
         process, self._process, self._environment = self._process, None, None
         if process is None:
             return
-        # Under sudo the agent is not ours to kill: it ends with its input.
         if process.stdin is not None:
             process.stdin.close()
         ending.kill(process)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tcptutor.commands.output import print_bytes, print_files, print_lines
+from tcptutor.commands.output import print_bytes, print_files, print_lines, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.errors import UsageError
 from tcptutor.exchange import export, open_run
@@ -18,7 +18,7 @@ def export_runs(
     """The exit code; `replace` writes over files that are there. Raises TutorError, and has written nothing when it
     refuses a place.
     """
-    opened = [open_run(name) for name in names]
+    opened = [open_run(name, warn) for name in names]
     if output == "-":
         if len(opened) > 1:
             raise UsageError("standard output takes one run: give a folder with -o for several")

@@ -39,7 +39,7 @@ def plot_files(
             raise UsageError("a sequence graph has --flow and --span: leave --what, --x, --y and --group out")
         if len(names) > 1:
             raise UsageError(f"{len(names)} runs do not go into one sequence graph: give one")
-        run, path = open_run(names[0])
+        run, path = open_run(names[0], warn)
         check_targets([output], [path], replace=replace)
         plot_sequence(run, path, output, (flow or 1) - 1, None if span is None else read_span(span))
         print_files([output], as_json)
@@ -63,7 +63,7 @@ def plot_files(
                 f"{given[0]} is for the file of a sweep: say with --what which parts of a run to plot"
             )
         quantities = [name.strip() for name in what.split(",") if name.strip()]
-        opened = [open_run(name) for name in names]
+        opened = [open_run(name, warn) for name in names]
         check_targets([output], [path for _, path in opened], replace=replace)
         runs.plot([run for run, _ in opened], output, quantities)
     print_files([output], as_json)

@@ -87,7 +87,7 @@ async def _conduct(
 def open_store() -> RunStore:
     """The user's runs; what killed programs left behind is in files of its own then."""
     store = RunStore(places.runs())
-    store.recover()
+    store.recover(warn)
     return store
 
 

@@ -28,10 +28,11 @@ from tcptutor.fleet.place import Place
 from tcptutor.run import Run
 from tcptutor.sweep import page, plot
 from tcptutor.sweep.confidence import LEVEL
+from tcptutor.sweep.definition import Definition
 from tcptutor.sweep.grid import Cell, cells, parameter_name, read_axes
 from tcptutor.sweep.points import Point, points
 from tcptutor.sweep.row import Outcome, Row, failed, placed, results, row
-from tcptutor.sweep.table import SUFFIX, Definition, Store, SweepTable, define
+from tcptutor.sweep.table import SUFFIX, Store, SweepTable, define
 
 
 class SweepRequest(msgspec.Struct, frozen=True, kw_only=True):

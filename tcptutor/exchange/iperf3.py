@@ -160,14 +160,14 @@ def _run(document: _Document, file: str, path: Mapping[str, str]) -> Run:
 
 def _documents(text: str, file: str) -> list[_Document]:
     try:
-        tests = iperf3_text.parse(text)
-        if len(tests) > _MOST:
-            raise ValueError(f"{len(tests)} tests, we read {_MOST} at most")
-        return [msgspec.convert(each, _Document) for each in tests]
+        tests = [msgspec.convert(each, _Document) for each in iperf3_text.parse(text)]
     except (ValueError, msgspec.ValidationError) as error:
         raise TutorError(
             f"{file} is neither an iperf3 -J output nor a flent data file ({error}): give one of these"
         ) from error
+    if len(tests) > _MOST:
+        raise TutorError(f"{file} tells of {len(tests)} tests, we read {_MOST} at most: give some of them")
+    return tests
 
 
 def _unmeasured(document: _Document) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 
 from tcptutor.backends import tools
+from tcptutor.backends.guest import confined
 from tcptutor.backends.guest.architecture import VARIABLE, Architecture
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import ImageDamaged, LabUnavailable
+from tcptutor.errors import ImageDamaged, LabUnavailable, MissingTool
 from tcptutor.install import kvm, packages, parts
 from tcptutor.install.report import MEGABYTE, Finding, megabytes, ok, warn
 
@@ -33,19 +33,22 @@ def check(snapshots: Snapshots | None) -> tuple[list[Finding], bool]:
 
 def check_qemu(architecture: Architecture) -> Finding:
     """QEMU for `architecture` and its version."""
-    program, package = architecture.qemu, architecture.qemu_package
+    package = architecture.qemu_package
     try:
-        command = [tools.find(program), "--version"]
-        output = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout
-    except LabUnavailable:
+        qemu = confined.program(architecture.qemu)
+    except MissingTool as error:
+        program = str(error).partition(" ")[0]
         return warn(
             "qemu",
             f"{program} is missing: there is no guest ({architecture.name})",
-            f"{_SETUP} (Debian package {package})",
+            f"{_SETUP} (Debian package {tools.PACKAGES[program]})",
         )
-    except (OSError, subprocess.SubprocessError) as error:
-        return warn("qemu", f"QEMU does not start: {error}", f"install the package {package} again")
-    return ok("qemu", f"{output.splitlines()[0]}, {architecture.name} guest ({package})")
+    except LabUnavailable as error:
+        return warn("qemu", str(error).partition(": ")[0], f"install the package {package} again")
+    text = f"{qemu.version}, {architecture.name} guest ({package})"
+    if not qemu.sandboxed:
+        return warn("qemu", f"{text}: without its filter of system calls", "a QEMU built with seccomp has it")
+    return ok("qemu", f"{text}, sandboxed{', as nobody' if qemu.as_nobody else ''}")
 
 
 def check_virtualisation(snapshots: Snapshots) -> Finding:

@@ -67,13 +67,7 @@ def check_namespaces(contents: Mapping[str, str]) -> list[Finding]:
     works = bool(words) and not error
     known = [limit_finding(limit, works) for limit in limits.recognise(contents)]
     if works:
-        how = (
-            "as root"
-            if os.geteuid() == 0
-            else "through sudo"
-            if words[0] == "sudo"
-            else "as an ordinary user"
-        )
+        how = "as root" if os.geteuid() == 0 else "as an ordinary user"
         return [ok("namespaces", how), *known]
     who, *ways = ["root"] if os.geteuid() == 0 else ["this user", "run as root"]
     if known:

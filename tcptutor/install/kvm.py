@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 from pathlib import Path
 
 from tcptutor.backends import boot
-from tcptutor.backends.guest import initramfs
-from tcptutor.backends.guest.machine import Machine, Mode, kernel_command
+from tcptutor.backends.guest.machine import Machine, Mode
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import LabError, LabUnavailable
 
@@ -37,18 +35,12 @@ def works(snapshots: Snapshots, limit: float = LIMIT) -> bool | None:
 
 
 async def _boots(snapshots: Snapshots, limit: float) -> bool:
-    # Named like a build's, so that setup removes it should we be killed.
-    initrd = snapshots.folder / f".initrd.kvm.{os.getpid()}"
     machine = Machine(snapshots.architecture)
     try:
-        initrd.write_bytes(snapshots.image.base.read_bytes() + initramfs.layer())
-        words = kernel_command(snapshots.architecture).format(clock="real")
-        kernel = ["-kernel", str(snapshots.image.kernel), "-append", words]
         async with asyncio.timeout(limit):
-            await machine.start(Mode("real", kvm=True), [*kernel, "-initrd", str(initrd)])
+            await machine.boot(Mode("real", kvm=True), snapshots.image)
             return bool(await machine.readline())
     except (LabError, TimeoutError):
         return False
     finally:
         await machine.kill()
-        initrd.unlink(missing_ok=True)

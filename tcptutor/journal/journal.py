@@ -200,7 +200,11 @@ class Journal:
 
     def _recover_runs(self) -> None:
         """End the runs whose program was killed, with what had arrived of each."""
-        self.runs.recover()
+        told: list[str] = []
+        self.runs.recover(told.append)
+        if told:
+            more = f"; and {len(told) - 1} more" if len(told) > 1 else ""
+            self.notice = "; ".join(filter(None, [self.notice, told[0] + more]))
         for id, begun in self._folded.record.runs.items():
             # `tcptutor run` may have recovered the file before us, and another app's run may go on.
             if not begun.ended and not self.runs.goes_on(self._file(begun.file)):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tcptutor.errors import KernelLacks, TutorError, UsageError
 from tcptutor.lab import experiment as runner
-from tcptutor.lab import protocol
+from tcptutor.lab import protocol, trace_instances
 from tcptutor.lab.channel import Channel, to_descriptor
 from tcptutor.lab.environment import environment
 from tcptutor.lab.names import HostNames
@@ -148,6 +148,7 @@ def main() -> None:
     except TutorError as error:
         channel.send(Failed(str(error)))
         return
+    trace_instances.remove_dead()
     Agent(channel, backend, clock, names=names).serve()
 
 

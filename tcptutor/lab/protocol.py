@@ -65,7 +65,9 @@ class OpenSession(msgspec.Struct, frozen=True, tag="session"):
     experiment: Experiment
     sample_hz: float = 100.0
     home: str = ""
-    """The folder that is `~` there; empty for one of the lab's own, whose files are carried: HomeFile both ways."""
+    """The folder that is `~` there; empty for the lab's own."""
+    carried: bool = True
+    """Whether the folder's files come and go with the session: HomeFile both ways."""
     trap: str = ""
     """What is wrong with it from the beginning, by its name in `lab.traps.TRAPS`; empty for nothing."""
     version: int = VERSION

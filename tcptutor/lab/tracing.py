@@ -13,38 +13,26 @@ import os
 import re
 import socket
 import struct
-import subprocess
-from pathlib import Path
 
 from tcptutor.errors import KernelLacks
 from tcptutor.lab.netlink import Address
+from tcptutor.lab.trace_instances import TraceInstance
 from tcptutor.run import AckSample, ResentSample
 from tcptutor.run.sequence_numbers import FlowBytes
 
-_TRACEFS = Path("/sys/kernel/tracing")
 _BUFFER_KB = 4096
 _LINE = re.compile(
     rb"\s(\d+\.\d+): tcp_probe: .*?src=[\[:\]af.]*([\d.]+)\]?:(\d+) .*?snd_nxt=(?:0x)?([0-9a-f]+)"
     rb" snd_una=(?:0x)?([0-9a-f]+) snd_cwnd=(\d+) ssthresh=(\d+) snd_wnd=(\d+) srtt=(\d+)"
 )
-_RESENT = re.compile(rb"\s(\d+\.\d+): resent_\d+: .*?saddr=(\d+) sport=(\d+) seq=(\d+) end=(\d+)")
+_RESENT = re.compile(rb"\s(\d+\.\d+): resent_\w+: .*?saddr=(\d+) sport=(\d+) seq=(\d+) end=(\d+)")
 _RESENT_EVENT = (
-    "e:tcptutor/{name} tcp.tcp_retransmit_skb state=$state:s32 saddr=$saddr:u32 sport=$sport:u16"
+    "tcp.tcp_retransmit_skb state=$state:s32 saddr=$saddr:u32 sport=$sport:u16"
     " seq=+40($skbaddr):u32 end=+44($skbaddr):u32"
 )
 """An event of our own on the tracepoint, which has no sequence numbers: they begin struct tcp_skb_cb (net/tcp.h), and
 that stands 40 bytes into struct sk_buff (linux/skbuff.h: five pointers, or what is as long, come before `cb`)."""
 _ESTABLISHED = 1
-
-
-def _define(event: str) -> None:
-    """Add an event to the kernel's, or take one away, and leave the others. Raises OSError."""
-    # Python's own append mode seeks first, which the kernel refuses here.
-    events = os.open(_TRACEFS / "dynamic_events", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-    try:
-        os.write(events, event.encode())
-    finally:
-        os.close(events)
 
 
 class Tracing:
@@ -55,38 +43,30 @@ class Tracing:
         self._flows = {address[:2]: number for address, number in flows.items()}
         self._flow_bytes: dict[int, FlowBytes] = {}
         self._rest = b""
-        self._resent = f"resent_{os.getpid()}"
-        self._instance = _TRACEFS / "instances" / f"tcptutor-{os.getpid()}"
         self._pipe = -1
+        self._instance: TraceInstance | None = None
         try:
-            if not (_TRACEFS / "events").exists():
-                subprocess.run(
-                    ["mount", "-t", "tracefs", "tracefs", str(_TRACEFS)], check=False, capture_output=True
-                )
-            self._instance.mkdir(exist_ok=True)
-            self._write("trace_clock", "mono")
-            self._write("buffer_size_kb", str(_BUFFER_KB))
+            self._instance = instance = TraceInstance()
+            instance.write("trace_clock", "mono")
+            instance.write("buffer_size_kb", str(_BUFFER_KB))
             ports = [address.source_port for address in flows] or [0]
-            self._write("events/tcp/tcp_probe/filter", f"sport >= {min(ports)} && sport <= {max(ports)}")
-            self._write("events/tcp/tcp_probe/enable", "1")
-            self._trace_resent(min(ports), max(ports))
-            self._pipe = os.open(self._instance / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
+            instance.write("events/tcp/tcp_probe/filter", f"sport >= {min(ports)} && sport <= {max(ports)}")
+            instance.write("events/tcp/tcp_probe/enable", "1")
+            self._trace_resent(instance, min(ports), max(ports))
+            self._pipe = os.open(instance.folder / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             self.close()
             raise KernelLacks(
                 f"this kernel's tcp_probe cannot be traced here ({error.strerror}): take acks=off, or --backend guest"
             ) from error
 
-    def _trace_resent(self, first: int, last: int) -> None:
+    def _trace_resent(self, instance: TraceInstance, first: int, last: int) -> None:
         """From the ports `first` to `last`. A kernel without such events (CONFIG_PROBE_EVENTS) tells of none."""
         with contextlib.suppress(OSError):
-            _define(_RESENT_EVENT.format(name=self._resent))
+            instance.define(_RESENT_EVENT)
             wanted = f"state == {_ESTABLISHED} && sport >= {first} && sport <= {last}"
-            self._write(f"events/tcptutor/{self._resent}/filter", wanted)
-            self._write(f"events/tcptutor/{self._resent}/enable", "1")
-
-    def _write(self, name: str, value: str) -> None:
-        (self._instance / name).write_text(value)
+            instance.write(f"events/{instance.event}/filter", wanted)
+            instance.write(f"events/{instance.event}/enable", "1")
 
     def take(self, began: float) -> tuple[list[AckSample], list[ResentSample]]:
         """What has come since the last call; `began` is the monotonic time of the traffic's start."""
@@ -141,8 +121,10 @@ class Tracing:
     def lost(self) -> int:
         """Events that the buffer had no room for."""
         found = 0
+        if self._instance is None:
+            return found
         with contextlib.suppress(OSError):
-            for cpu in self._instance.glob("per_cpu/cpu*/stats"):
+            for cpu in self._instance.folder.glob("per_cpu/cpu*/stats"):
                 for line in cpu.read_text().splitlines():
                     if line.startswith(("overrun:", "dropped events:")):
                         found += int(line.rpartition(":")[2])
@@ -153,10 +135,5 @@ class Tracing:
         if self._pipe >= 0:
             os.close(self._pipe)
             self._pipe = -1
-        with contextlib.suppress(OSError):
-            self._write("events/tcp/tcp_probe/enable", "0")
-        with contextlib.suppress(OSError):
-            self._write(f"events/tcptutor/{self._resent}/enable", "0")
-            _define(f"-:tcptutor/{self._resent}")
-        with contextlib.suppress(OSError):
-            self._instance.rmdir()
+        if self._instance is not None:
+            self._instance.close()

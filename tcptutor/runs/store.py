@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tcptutor.errors import JournalError, TutorError
@@ -69,15 +69,15 @@ class RunStore:
             except TutorError as error:
                 raise JournalError(f"the packets could not be saved, {error}; the run is kept") from error
 
-    def recover(self) -> list[Run]:
+    def recover(self, tell: Callable[[str], None] = lambda _: None) -> list[Run]:
         """The runs of programs that were killed, now in files of their own. Call it once, at the start.
 
-        Packets whose run was removed go as well.
+        Packets whose run was removed go as well. `tell` is told what became of a damaged run, a line each.
         """
         if self.folder is None:
             return []
         packets.remove_orphans(self.folder)
-        return parts.recover(self.folder)
+        return parts.recover(self.folder, tell)
 
     def goes_on(self, file: Path) -> bool:
         """Whether a program, this one or another, still writes that run."""

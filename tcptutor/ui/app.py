@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import ClassVar
 
 from textual import events, on
@@ -106,6 +106,9 @@ class TutorApp(Frame):
     def on_mount(self) -> None:
         if self._open_at:
             self.open_module(self._open_at)
+            # The home screen, which has a line for it, is behind the page.
+            if self.journal.notice:
+                self.notify(self.journal.notice, severity="warning", timeout=30, markup=False)
         # After the first frame: nobody should wait for the lab or the plotting library to read.
         self.call_after_refresh(self._begin)
 
@@ -133,6 +136,8 @@ class TutorApp(Frame):
     async def _read_all(self) -> None:
         """Whoever opens a page or looks for one does not wait for the others to be read."""
         self.problems = tuple(map(str, await asyncio.to_thread(self._find_problems)))
+        if self._open_at and self.problems:
+            self.notify("\n".join(_few(self.problems)), severity="warning", timeout=30, markup=False)
         for screen in self._tutor_screens():
             screen.course_read()
 
@@ -251,3 +256,10 @@ class TutorApp(Frame):
 
     def _tutor_screens(self) -> Iterable[TutorScreen]:
         return (screen for screen in self.screen_stack if isinstance(screen, TutorScreen))
+
+
+def _few(problems: Sequence[str]) -> Iterable[str]:
+    """The first of what is wrong with the course, and how many there are more."""
+    yield from problems[:2]
+    if len(problems) > 2:
+        yield f"and {len(problems) - 2} more: `tcptutor lint` says them"

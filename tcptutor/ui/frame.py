@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.console import RenderableType
 from textual import events
@@ -16,6 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tcptutor import places
+from tcptutor.printable import escaped
 from tcptutor.ui import leaving, themes
 from tcptutor.ui.screens.base import TutorScreen
 
@@ -83,6 +84,10 @@ class Frame(App[None]):
         # A scroll that glides costs a screen of bytes for each step of the glide: nothing for SSH.
         self.animation_level = "none"
         self._leave_by = math.inf
+
+    def notify(self, message: str, *, markup: bool = False, **how: Any) -> None:  # noqa: ARG002
+        """As it stands, brackets too, with what is not printable as escapes: it may quote a file or its name."""
+        super().notify(escaped(message, lines=True), markup=False, **how)
 
     def get_key_display(self, binding: Binding) -> str:
         return KEY_NAMES.get(binding.key) or super().get_key_display(binding)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +32,7 @@ def all_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 COMMAND = (
-    "setpriv --pdeathsig KILL -- {qemu} -nodefaults -no-user-config -display none -no-reboot -machine {board} -smp 1 "
+    "-nodefaults -no-user-config -display none -no-reboot -machine {board} -smp 1 "
     "-m 384 {accelerator} -chardev stdio,id=console,signal=off -serial chardev:console -chardev socket,id=agent,fd=3 "
     "-device virtio-serial-pci -device virtserialport,chardev=agent,name=tcptutor -object "
     "memory-backend-file,id=output,share=on,mem-path=/proc/self/fd/5,size=16777216 -device "
@@ -48,15 +45,10 @@ VIRTUAL = (
 REAL = "-accel tcg,thread=multi,tb-size=256 -cpu {cpu}"
 
 
-@pytest.mark.parametrize(
-    ("one", "qemu", "board", "cpu"),
-    [(AMD64, "qemu-system-x86_64", "pc", "Nehalem"), (ARM64, "qemu-system-aarch64", "virt", "cortex-a57")],
-)
-def test_qemus_command_line(all_programs: None, one: Architecture, qemu: str, board: str, cpu: str) -> None:
+@pytest.mark.parametrize(("one", "board", "cpu"), [(AMD64, "pc", "Nehalem"), (ARM64, "virt", "cortex-a57")])
+def test_qemus_command_line(one: Architecture, board: str, cpu: str) -> None:
     def words(accelerator: str, exact: str = "") -> list[str]:
-        return COMMAND.format(
-            qemu=qemu, board=board, accelerator=accelerator.format(cpu=cpu, exact=exact)
-        ).split()
+        return COMMAND.format(board=board, accelerator=accelerator.format(cpu=cpu, exact=exact)).split()
 
     def told(*mode: Any) -> list[str]:
         return machine.command(one, Mode(*mode), 3, 4, 5)
@@ -155,15 +147,14 @@ async def test_hardware_virtualisation_is_not_tried_for_a_foreign_guest(
 ) -> None:
     tried = []
 
-    async def started(self: machine.Machine, clock: str, boot: list[str], kvm: bool = False) -> None:
-        tried.append((self.architecture.name, kvm))
+    async def boot(self: machine.Machine, mode: Mode, _image: image.Image) -> None:
+        tried.append((self.architecture.name, mode.kvm))
         raise SetupError("far enough")
 
     snapshots = Snapshots(tmp_path, FOREIGN)
     snapshots.image.folder.mkdir()
-    snapshots.image.base.write_bytes(b"")
     monkeypatch.setattr(snapshots.image, "check", lambda: None)
-    monkeypatch.setattr(machine.Machine, "start", started)
+    monkeypatch.setattr(machine.Machine, "boot", boot)
     monkeypatch.setattr("os.access", lambda *_: True)
     with pytest.raises(SetupError, match="far enough"):
         await snapshots.build("real", lambda _share, _text: None)
@@ -206,10 +197,3 @@ async def test_the_foreign_guest_measures_what_ours_does(foreign: Snapshots, bui
     assert total_bps(run) == pytest.approx(20e6 * theory.goodput_ratio(1500), rel=0.02)
     assert run.fidelity.checks["ping h1"] == pytest.approx(0.010, rel=0.01)
     assert run.fidelity.status == "valid", run.fidelity.reasons
-
-
-@pytest.mark.parametrize(("parent", "said"), [(os.getpid, "begun\n"), (os.getppid, "")])
-def test_what_dies_with_its_parent_does_not_begin_without_it(parent: Callable[[], int], said: str) -> None:
-    """Killed before setpriv has asked for the signal, a parent would leave a QEMU that nobody ends."""
-    one = machine.while_it_lives(parent(), ["setpriv", "--pdeathsig", "KILL", "--", "echo", "begun"])
-    assert subprocess.run(one, capture_output=True, text=True, check=False).stdout == said

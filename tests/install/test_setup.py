@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.backends.guest import leftovers as half_built
 from tcptutor.backends.guest.snapshots import Snapshots
-from tests import patience
+from tests import leftovers, patience
 from tests.install.command import NOBODY, ROOT, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
 from tests.install.conftest import Cache
 
@@ -72,7 +73,7 @@ def test_half_built_is_replaced_and_a_second_setup_waits(
     (cache.guest / f".snapshot.real.{ended.pid}").write_bytes(b"half")
     (cache.guest / f"image.{ended.pid}.part").mkdir()
     first = _background([*SETUP, "--yes"])
-    _wait_for(".initrd.virtual.*", cache.guest)
+    assert leftovers.wait_for(mark, "qemu-system")
     second = _background([*SETUP, "--yes"])
     out, errors = first.communicate(timeout=patience.seconds(300))
     assert (first.returncode, errors) == (0, "")
@@ -98,7 +99,7 @@ def test_an_end_while_the_guest_boots_leaves_nothing(
     cache.fill(snapshots)
     (cache.guest / "virtual.json").unlink()
     setup = _background([*SETUP, "--yes"])
-    _wait_for(".initrd.virtual.*", cache.guest)
+    assert leftovers.wait_for(mark, "qemu-system")
     time.sleep(0.5)
     setup.send_signal(number)
     _, errors = setup.communicate(timeout=patience.seconds(20))
@@ -123,6 +124,22 @@ def test_an_end_while_packages_are_fetched_leaves_nothing(
     assert errors.startswith("tcptutor: stopped")
     assert cache.unfinished() == []
     assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.host
+def test_a_kill_while_packages_are_fetched_leaves_no_process_and_no_mount(mark: str, cache: Cache) -> None:
+    mounts = Path("/proc/self/mountinfo").read_text()
+    setup = _background([*SETUP, "--yes"])
+    _wait_for("image.*.part/log", cache.guest)
+    assert leftovers.wait_for(mark, "mmdebstrap")
+    assert leftovers.wait_for(mark, "apt-get")
+    setup.kill()
+    setup.communicate(timeout=patience.seconds(20))
+    assert leftovers.wait_until_none(mark) == []
+    assert Path("/proc/self/mountinfo").read_text() == mounts
+    assert [name for name in cache.unfinished() if name.endswith(".part")]
+    assert half_built.remove(cache.guest) == 1
+    assert cache.unfinished() == []
 
 
 def test_without_a_terminal_and_yes_nothing_begins(cache: Cache) -> None:
@@ -173,6 +190,7 @@ def test_a_full_disk_is_said_before_anything_is_built(cache: Cache) -> None:
 FILLS_UP = """
 import sys
 from pathlib import Path
+from tcptutor.backends.guest import leftovers as half_built
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import SetupError
 from tcptutor.install import parts

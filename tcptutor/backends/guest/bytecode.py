@@ -7,7 +7,9 @@ does not run, being another architecture's, the guest compiles for itself: once,
 
 from __future__ import annotations
 
+import ctypes
 import errno
+import signal
 import subprocess
 import tarfile
 from collections.abc import Iterator
@@ -15,6 +17,13 @@ from pathlib import Path
 
 _PACKAGES = ("mininet", "msgspec", "packaging", "pyroute2", "pr2modules")
 _LOADERS = "usr/lib/*-linux-gnu/ld-linux-*.so.*"
+_PR_SET_PDEATHSIG = 1
+"""sys/prctl.h"""
+_libc = ctypes.CDLL(None)
+
+
+def _end_with_parent() -> None:
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 class Bytecode:
@@ -57,6 +66,7 @@ class Bytecode:
                 env={"PYTHONHOME": str(usr), "PYTHONDONTWRITEBYTECODE": "1"},
                 capture_output=True,
                 check=False,
+                preexec_fn=_end_with_parent,
             )  # fmt: skip
         except OSError as error:
             if error.errno == errno.ENOEXEC:

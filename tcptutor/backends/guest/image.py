@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tcptutor.backends import locks, tools
+from tcptutor.backends import ending, locks, tools
 from tcptutor.backends.guest import initramfs
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.bytecode import Bytecode
@@ -231,10 +231,12 @@ class _Build:
             # It takes 430 MB on its way: /tmp, often memory, may be too small for that.
             there = {**os.environ, "TMPDIR": str(self.folder.absolute())}
             source = subprocess.Popen(
-                fetch, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL, env=there,
-                start_new_session=True,
+                ending.all_ended_with(os.getpid(), fetch), stdout=subprocess.PIPE, stderr=errors,
+                stdin=subprocess.DEVNULL, env=there, start_new_session=True,
             )  # fmt: skip
-            sink = subprocess.Popen(pack, stdin=subprocess.PIPE, stdout=errors, stderr=errors)
+            sink = subprocess.Popen(
+                ending.ended_with(os.getpid(), pack), stdin=subprocess.PIPE, stdout=errors, stderr=errors
+            )
             try:
                 assert source.stdout is not None
                 assert sink.stdin is not None

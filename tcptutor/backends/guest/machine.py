@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 from qemu.qmp import ExecuteError, QMPClient, QMPError
 
-from tcptutor.backends import ending, tools
-from tcptutor.backends.guest import packing, sizes
+from tcptutor.backends import ending
+from tcptutor.backends.guest import confined, initramfs, packing, sizes
 from tcptutor.backends.guest.architecture import Architecture
+from tcptutor.backends.guest.image import Image
 from tcptutor.backends.guest.shared_memory import SharedMemory
 from tcptutor.errors import AgentDied, LabError
 from tcptutor.lab.protocol import PORT_NAME
@@ -65,7 +66,7 @@ class Mode(NamedTuple):
 def command(
     architecture: Architecture, mode: Mode, agent_fd: int, monitor_fd: int, memory_fd: int
 ) -> list[str]:
-    """The machine, without what starts it (a kernel, or a snapshot)."""
+    """QEMU's arguments for the machine, without what starts it (a kernel, or a snapshot)."""
     if mode.clock == "virtual":
         # The guest's time is counted in instructions: it can never be late, and idle time costs nothing.
         accelerator = ["-accel", "tcg,thread=single,tb-size=256"]
@@ -76,8 +77,7 @@ def command(
     else:
         accelerator = ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", architecture.cpu]
     return [
-        tools.find("setpriv"), "--pdeathsig", "KILL", "--",
-        tools.find(architecture.qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+        "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
         "-machine", architecture.board, "-smp", "1", "-m", str(mode.memory), *accelerator,
         "-chardev", "stdio,id=console,signal=off",
         "-serial", "chardev:console",
@@ -89,15 +89,6 @@ def command(
         "-chardev", f"socket,id=monitor,fd={monitor_fd}",
         "-mon", "chardev=monitor,mode=control",
     ]  # fmt: skip
-
-
-_IF_PARENT_LIVES = ("sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"')
-
-
-def while_it_lives(parent: int, arguments: list[str]) -> list[str]:
-    """Do not begin once `parent` is dead: one that was killed before setpriv asked for the signal never sends it."""
-    end = arguments.index("--") + 1
-    return [*arguments[:end], *_IF_PARENT_LIVES, str(parent), *arguments[end:]]
 
 
 class Machine:
@@ -124,9 +115,9 @@ class Machine:
             arguments = command(
                 self.architecture, mode, agent_there.fileno(), monitor_there.fileno(), self._memory.fd
             )
+            qemu = await asyncio.to_thread(confined.program, self.architecture.qemu)
             self._process = await asyncio.create_subprocess_exec(
-                *while_it_lives(os.getpid(), arguments),
-                *boot,
+                *confined.command(qemu, [*arguments, *boot], parent=os.getpid(), kvm=mode.kvm),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
@@ -141,6 +132,16 @@ class Machine:
             raise LabError(_BUSY) from error
         except (QMPError, OSError) as error:
             raise LabError(f"QEMU does not start: {self.last_words() or error}") from error
+
+    async def boot(self, mode: Mode, image: Image) -> None:
+        """Start it from the beginning, with our own code laid behind the image's. Raises LabError and OSError."""
+        words = kernel_command(self.architecture).format(clock=mode.clock)
+        with (
+            confined.handed(image.kernel) as kernel,
+            confined.handed(image.base, initramfs.layer()) as initrd,
+        ):
+            files = ["-kernel", f"/proc/self/fd/{kernel}", "-initrd", f"/proc/self/fd/{initrd}"]
+            await self.start(mode, [*files, "-append", words], [kernel, initrd])
 
     async def _read_console(self) -> None:
         assert self._process is not None

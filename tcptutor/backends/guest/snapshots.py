@@ -9,20 +9,18 @@ import asyncio
 import contextlib
 import hashlib
 import os
-import subprocess
 from contextlib import AsyncExitStack
-from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from tcptutor import places
-from tcptutor.backends import locks, tools
-from tcptutor.backends.guest import initramfs, leftovers, sizes
+from tcptutor.backends import locks
+from tcptutor.backends.guest import confined, initramfs, leftovers, sizes
 from tcptutor.backends.guest.architecture import Architecture, chosen
 from tcptutor.backends.guest.image import ELSEWHERE, WAITING, Image, Progress
 from tcptutor.backends.guest.machine import Machine, Mode, command, kernel_command
-from tcptutor.errors import AgentDied, ImageDamaged, LabError, LabUnavailable, SetupError, refused
+from tcptutor.errors import AgentDied, ImageDamaged, LabError, SetupError, refused
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Failed, Finished, Ready, RunExperiment, event_decoder
 from tcptutor.run import Environment
@@ -42,18 +40,6 @@ _TRIAL = Experiment(
 )
 _EXACT_TIMEOUT = 60.0
 """An exact run of half a second takes two; longer, and QEMU is taken to stand still."""
-
-
-@cache
-def _qemu_version(program: str) -> str:
-    try:
-        output = subprocess.run(
-            [tools.find(program), "--version"], capture_output=True, text=True, check=True
-        )
-    except subprocess.CalledProcessError as error:
-        said = (error.stderr.strip().splitlines() or [str(error)])[-1]
-        raise LabUnavailable(f"QEMU does not start ({said}): install it again, or try again") from error
-    return output.stdout.splitlines()[0]
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -111,7 +97,7 @@ class Snapshots:
         parts = [
             self.image.key(),
             initramfs.layer_key(),
-            _qemu_version(self.architecture.qemu),
+            confined.program(self.architecture.qemu).version,
             kernel_command(self.architecture),
             " ".join(command(self.architecture, self.mode(clock, kvm, exact=True), 0, 0, 0)),
         ]
@@ -184,15 +170,11 @@ class Snapshots:
         return await self._build(clock, progress, kvm=False, timeout=_BOOT_TIMEOUT)
 
     async def _build(self, clock: str, progress: Progress, kvm: bool, timeout: float) -> Manifest:
-        initrd = self.folder / f".initrd.{clock}.{os.getpid()}"
         beside = self.folder / f".snapshot.{clock}.{os.getpid()}"
         machine = Machine(self.architecture)
         try:
-            initrd.write_bytes(self.image.base.read_bytes() + initramfs.layer())
-            words = kernel_command(self.architecture).format(clock=clock)
-            boot = ["-kernel", str(self.image.kernel), "-initrd", str(initrd), "-append", words]
             progress(0.05, "booting the guest")
-            await machine.start(self.mode(clock, kvm), boot)
+            await machine.boot(self.mode(clock, kvm), self.image)
             environment = await _ready(machine, timeout)
             progress(0.9, "writing the snapshot")
             try:
@@ -218,8 +200,7 @@ class Snapshots:
             raise SetupError(f"the guest does not start: {error}") from error
         finally:
             await machine.kill()
-            for path in (initrd, beside):
-                path.unlink(missing_ok=True)
+            beside.unlink(missing_ok=True)
 
     async def _try(self, snapshot: Path, mode: Mode, timeout: float) -> bool:
         """Whether runs from it are exact. Raises LabError where they do not come to their end at all."""

@@ -151,7 +151,7 @@ class SessionServer:
         if self._run is not None:
             self._finish(complete=False)
         self._close_terminals()  # a shell writes its history when it ends
-        if not self._request.home:
+        if self._request.carried:
             for piece in home.pieces(self._home):
                 self._channel.send(piece)
         self._channel.send(Failed(overrun) if overrun else SessionEnded())
@@ -200,7 +200,7 @@ class SessionServer:
                     self._channel.send(Wrote(number, f"{error}\r\n".encode()))
                     self._channel.send(Wrote(number, b""))
             case HomeFile() as piece:
-                if not self._request.home:
+                if self._request.carried:
                     home.put(self._home, piece)
             case Typed(terminal=number, data=data) if number in self._terminals:
                 self._terminals[number].write(data)

@@ -28,7 +28,9 @@ from tcptutor.run import Run, load, save
 from tcptutor.runs import packets, parts
 from tcptutor.runs.part_text import PartHead
 from tcptutor.sweep import row
+from tests.exchange.test_packets import pieces
 from tests.fuzz.reader import Reader
+from tests.ui import lives
 
 _ROOT = Path(__file__).parents[2]
 _LARGEST = 40_000
@@ -113,7 +115,19 @@ def use(run: Run, file: Path) -> None:
     for _ in replay._events(run):
         pass
     replay.provenance(run)
+    _draw(run)
     packets.begin_ns(run)
+
+
+def _draw(run: Run) -> None:
+    """The app's picture of it, and what it tells of an instant and a part of the time."""
+    live = lives.live_of(run)
+    for width, height in ((80, 24), (40, 10)):
+        lives.screen(live, width, height)
+    seen = analysis.Instants(run)
+    for t in (0.0, run.experiment.seconds / 2, run.sampled_until):
+        seen.at(t, 0.2)
+    analysis.insight(run)
 
 
 def _read_run(path: Path) -> None:
@@ -146,10 +160,37 @@ def _read_import(path: Path) -> None:
             use(load(kept), kept)
 
 
+def _captures() -> list[bytes]:
+    """The packets of a run of one flow, at both of its ends."""
+    with tempfile.TemporaryDirectory(prefix="tcptutor-fuzz-packets-") as name:
+        file = Path(name, "x.tcprun")
+        packets.save(_captured_run(), [pieces("h2-eth0"), pieces("h1-eth0")], file, "")
+        return [packets.file_of(file).read_bytes()]
+
+
+@cache
+def _captured_run() -> Run:
+    run = load(_ROOT / "analysis" / "runs" / "slow-start.tcprun")
+    flows = msgspec.structs.replace(run.experiment.flows, capture=True)
+    run.experiment = msgspec.structs.replace(run.experiment, flows=flows)
+    return run
+
+
+def _read_capture(path: Path) -> None:
+    run, file = _captured_run(), path.with_name("x.tcprun")
+    path.rename(packets.file_of(file))
+    for name in packets.interfaces(file):
+        for _ in packets.of_interface(run, file, name):
+            pass
+    export.targets(run, file, "pcapng", None)
+    analysis.sequence_of_packets(run, 0, packets.load(run, file))
+
+
 READERS: tuple[Reader, ...] = (
     Reader("run files", ".tcprun", _runs, _read_run),
     Reader("run files as text", ".tcprun", _plain_runs, _read_run),
     Reader("parts", ".part", _parts, _read_part),
+    Reader("captures", ".pcapng", _captures, _read_capture),
     Reader("iperf3", ".json", lambda: _imports("iperf3-*.json", "iperf3-*.jsonl"), _read_import),
     Reader("flent", ".flent.gz", lambda: _imports("flent-*"), _read_import),
 )
