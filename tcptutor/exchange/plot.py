@@ -16,7 +16,7 @@ from tcptutor import files, units
 from tcptutor.analysis import explain, together
 from tcptutor.errors import TutorError, UsageError, unknown
 from tcptutor.exchange.curves import FEW, QUANTITIES, Curve
-from tcptutor.extras import MATPLOTLIB, install_command
+from tcptutor.exchange.drawing import install_command
 from tcptutor.run import Run
 from tcptutor.spec import settings
 
@@ -107,7 +107,7 @@ def check_target(target: Path) -> None:
     try:
         import matplotlib  # noqa: F401, PLC0415
     except ImportError:
-        raise TutorError(f"a plot needs matplotlib: run {install_command(MATPLOTLIB)}") from None
+        raise TutorError(f"a plot needs matplotlib: run {install_command()}") from None
 
 
 def save(figure: Figure, target: Path, elsewhere: str = "give another place with -o") -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from tcptutor.extras import MATPLOTLIB, can_draw, install_command
+from tcptutor.exchange.drawing import can_draw, install_command
 from tcptutor.install import packages
 from tcptutor.install.report import Finding, ok, warn
 
@@ -17,9 +17,7 @@ def check_extras() -> list[Finding]:
 def _plots() -> Finding:
     if can_draw():
         return ok("plots", "matplotlib is there")
-    return warn(
-        "plots", "`tcptutor plot` and --plot cannot draw: there is no matplotlib", install_command(MATPLOTLIB)
-    )
+    return warn("plots", "`tcptutor plot` and --plot cannot draw: there is no matplotlib", install_command())
 
 
 def _tmux() -> Finding:

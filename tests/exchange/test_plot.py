@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tcptutor.errors import TutorError, UsageError
 from tcptutor.exchange import curves
 from tcptutor.exchange import plot as plots
-from tcptutor.extras import MATPLOTLIB
+from tcptutor.exchange.drawing import MATPLOTLIB
 from tcptutor.run import QueueSample, QueueTable, Run, SampleTable, load
 
 from .places import FILES, ROOT, RUNS, import_run

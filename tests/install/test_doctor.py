@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from tcptutor.backends import tools
 from tcptutor.backends.guest import architecture
 from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.exchange import drawing
 from tcptutor.install import check_extras, check_guest, kvm, parts, system
 from tests.install.command import NOBODY, ROOT, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
 from tests.install.conftest import Cache
@@ -299,6 +301,11 @@ def test_what_the_readme_shows_and_is_missing_has_a_remedy(monkeypatch: pytest.M
     assert (plots.status, tmux.status) == ("warn", "warn")
     assert plots.remedy.endswith("-m pip install 'matplotlib>=3.8,<4'")
     assert "tmux" in tmux.remedy
+
+
+def test_matplotlib_is_asked_for_as_the_package_does() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert project["project"]["optional-dependencies"]["plot"] == [drawing.MATPLOTLIB]
 
 
 def test_a_pipe_is_no_terminal() -> None:
