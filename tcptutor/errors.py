@@ -85,11 +85,22 @@ def near(name: str, names: Iterable[str]) -> str:
     """What `name` may have been meant for, such as "did you mean loss or loss_by?"; empty when nothing is near."""
     from difflib import SequenceMatcher  # noqa: PLC0415  # only who is refused waits for it
 
+    name = name[:_QUOTED]
     likeness = {each: SequenceMatcher(a=name.lower(), b=each.lower()).ratio() for each in names}
     nearest = sorted(likeness, key=lambda each: -likeness[each])[:3]
     # A name that is much nearer than the others is the one.
     found = [each for each in nearest if likeness[each] >= max(0.6, likeness[nearest[0]] - 0.1)]
     return f"did you mean {' or '.join(found)}?" if found else ""
+
+
+_QUOTED = 60
+"""Characters of what somebody wrote that a message repeats."""
+
+
+def quoted(text: object) -> str:
+    """What somebody wrote, in quotes, on one line and not too long of it."""
+    said = str(text)
+    return repr(said if len(said) <= _QUOTED else f"{said[: _QUOTED - 3]}...")
 
 
 def unknown(what: str, name: str, names: Iterable[str], otherwise: str = "") -> str:
@@ -98,9 +109,7 @@ def unknown(what: str, name: str, names: Iterable[str], otherwise: str = "") -> 
     Where nothing is near it names all `names`, or says `otherwise`, which tells how to see them.
     """
     names = tuple(names)
-    return (
-        f"no {what} {name!r}: {near(name, names) or otherwise or 'there are ' + (', '.join(names) or 'none')}"
-    )
+    return f"no {what} {quoted(name)}: {near(name, names) or otherwise or 'there are ' + (', '.join(names) or 'none')}"
 
 
 _REMEDIES = {

@@ -12,15 +12,23 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 import msgspec
 
 from tcptutor.errors import TutorError, refused
+from tcptutor.printable import escaped
 
 PIECE = 1 << 16
 """Bytes that are read, inflated or decoded in one call."""
+
+_SAID = 200
+"""Characters that are told of what is wrong with a file: some of it is the file's own text."""
+_NUMBERS = tuple(f"-{number}" for number in range(2, 1000))
+PRIVATE = 0o600
+"""The mode of a file that is its owner's alone."""
 
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 
@@ -40,6 +48,14 @@ class FileKind(msgspec.Struct, frozen=True, kw_only=True):
     """What to do when it is something else, or damaged."""
     large: str
     """What to do when it is larger than that."""
+    plain: int = 0
+    """Bytes, unpacked, that are read of any file where `times` is given."""
+    times: int = 0
+    """How many times as large as a file itself what it holds may be, above `plain`; 0 for any times."""
+
+    def bound(self, size: int) -> int:
+        """Bytes, unpacked, that are read of a file of that size."""
+        return min(self.most, max(self.plain, self.times * size)) if self.times else self.most
 
 
 @contextlib.contextmanager
@@ -47,23 +63,38 @@ def opened(path: Path, kind: FileKind, *, cut: bool = False) -> Iterator[bytearr
     """The bytes of a regular file, unpacked if it is gzip or bzip2; with `cut` also of one whose end is missing or
     wrong, as far as it goes.
 
-    Raises TutorError, one line, when it is missing, larger than `kind.most`, cannot be read or unpacked; and when the
+    Raises TutorError, one line, when it is missing, larger than `kind.bound`, cannot be read or unpacked; and when the
     block raises ValueError, OverflowError, RecursionError or an error of msgspec, which say that it is damaged.
     """
+    most = kind.most
     try:
         with _open(path) as file:
-            data = _within(file, kind.most, cut)
+            most = kind.bound(os.fstat(file.fileno()).st_size)
+            data = _within(file, most, cut)
         yield data
     except FileNotFoundError:
         raise TutorError(f"no {kind.name} {path}: {kind.missing}") from None
     except _TooLarge:
-        raise TutorError(f"{path} is larger than {kind.most >> 20} MiB unpacked: {kind.large}") from None
+        raise TutorError(f"{path} is larger than {most >> 20} MiB unpacked: {kind.large}") from None
     except OSError as error:
         if error.errno is None:  # gzip's own
             raise _damaged(path, kind, error) from error
         raise TutorError(f"cannot read {path}: {error.strerror}: {kind.unreadable}") from error
     except (EOFError, zlib.error, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
         raise _damaged(path, kind, error) from error
+
+
+def plain(path: Path, most: int) -> bytes:
+    """The bytes of a regular file as they stand. Raises OSError, also for one of more than `most` bytes."""
+    with _open(path) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most >> 10} KiB")
+    return data
+
+
+NOT_A_FILE = frozenset({errno.EFBIG, errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENXIO})
+"""What `plain` says of what is no file of its kind, whoever reads it: too large, a pipe, a folder, a loop, a socket."""
 
 
 def beginning(path: Path, length: int = 64) -> bytes:
@@ -93,27 +124,49 @@ def lines(file: IO[bytes], longest: int) -> Iterator[bytes]:
         yield line
 
 
-@contextlib.contextmanager
-def whole(path: Path, elsewhere: str = "give another place") -> Iterator[Path]:
-    """A name beside `path`, in a folder that is there, to write to: the file becomes `path` when the block ends, and
-    is gone when the block raises. A pipe or device is written to itself.
+def set_aside(path: Path, what: str = "damaged") -> Path:
+    """Rename what stands at `path`, whatever it is, so that another can take its place; gives its new name.
 
-    `elsewhere` says in the error how the user would give another place. Raises TutorError, one line, when it cannot
-    be written.
+    It is that of nothing else, such as "journal.damaged-20250131-120000.db". Raises OSError.
+    """
+    aside = beside(path, what)
+    path.rename(aside)
+    return aside
+
+
+def beside(path: Path, what: str) -> Path:
+    """A free name beside `path` that says what stands there and since when."""
+    stamp = datetime.now(UTC).astimezone().strftime("%Y%m%d-%H%M%S")
+    names = (f"{path.stem}.{what}-{stamp}{number}{path.suffix}" for number in ("", *_NUMBERS))
+    return next(free for name in names if not os.path.lexists(free := path.with_name(name)))
+
+
+@contextlib.contextmanager
+def whole(path: Path, elsewhere: str = "give another place", *, private: bool = False) -> Iterator[Path]:
+    """A name beside `path`, in a folder that is there, to write to: the file becomes `path` when the block ends, and
+    is gone when the block raises. A pipe or device is refused.
+
+    `elsewhere` says in the error how the user would give another place. A `private` file is its owner's alone, also
+    where one that others could read is there. Raises TutorError, one line, when it cannot be written.
     """
     beside = None
     try:
         if path.is_dir():
             raise _is_folder()
         if path.exists() and not path.is_file():
-            yield path
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        target = path.resolve() if path.is_symlink() else path
+            raise _not_regular()
+        if private:
+            make_private(path.parent)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        # A link that leads nowhere, to itself for one, is replaced.
+        target = Path(os.path.realpath(path)) if path.is_symlink() else path
         beside = target.with_name(f".{target.name}.{os.getpid()}")
+        if private:
+            os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE))
         yield beside
-        with contextlib.suppress(FileNotFoundError):
-            beside.chmod(stat.S_IMODE(target.stat().st_mode))
+        with contextlib.suppress(OSError):
+            beside.chmod(PRIVATE if private else stat.S_IMODE(target.stat().st_mode))
         beside.replace(target)
     except OSError as error:
         raise TutorError(f"cannot write {path}: {refused(error, elsewhere)}") from error
@@ -121,6 +174,13 @@ def whole(path: Path, elsewhere: str = "give another place") -> Iterator[Path]:
         if beside is not None:
             with contextlib.suppress(OSError):
                 beside.unlink(missing_ok=True)
+
+
+def make_private(folder: Path) -> None:
+    """Make `folder` and those above it that are missing, for their owner alone. Raises OSError."""
+    for each in (*reversed(folder.parents), folder):
+        if not os.path.isdir(each):  # noqa: PTH112  # Path raises where a name is too long
+            each.mkdir(0o700, exist_ok=True)
 
 
 class _Versioned(msgspec.Struct):
@@ -132,7 +192,7 @@ class _TooLarge(Exception):
 
 
 def _damaged(path: Path, kind: FileKind, error: Exception) -> TutorError:
-    said = " ".join(str(error).split())
+    said = escaped(" ".join(str(error).split()))[:_SAID]
     return TutorError(f"{path} is not a {kind.name}, or damaged ({said}): {kind.damaged}")
 
 
@@ -143,11 +203,15 @@ def _open(path: Path) -> BinaryIO:
     if stat.S_ISREG(mode):
         return os.fdopen(fd, "rb")
     os.close(fd)
-    raise _is_folder() if stat.S_ISDIR(mode) else OSError(errno.EINVAL, "not a regular file")
+    raise _is_folder() if stat.S_ISDIR(mode) else _not_regular()
 
 
 def _is_folder() -> OSError:
     return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+
+
+def _not_regular() -> OSError:
+    return OSError(errno.EINVAL, "not a regular file")
 
 
 def _within(file: BinaryIO, most: int, cut: bool) -> bytearray:
@@ -156,6 +220,8 @@ def _within(file: BinaryIO, most: int, cut: bool) -> bytearray:
     file.seek(0)
     data = bytearray()
     packed: Any = file
+    if not begins.startswith((_GZIP, _BZIP2)) and os.fstat(file.fileno()).st_size > most:
+        raise _TooLarge
     if begins.startswith(_GZIP):
         packed = gzip.GzipFile(fileobj=file)
     elif begins == _BZIP2:

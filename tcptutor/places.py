@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
@@ -12,6 +15,10 @@ _PACKAGE = Path(__file__).parent
 
 STATE_ELSEWHERE = "set XDG_DATA_HOME to a folder that can be written"
 """How a user gives the journal and the run files another place; for error messages."""
+
+
+_NOWHERE = Path("/proc/no-home")
+"""Stands for the home of who has none. Nobody can make a folder there, so whoever writes says what to set."""
 
 
 def _content(name: str) -> Path:
@@ -34,12 +41,20 @@ def assets() -> Path:
 
 def cache() -> Path:
     """The user's cache, not yet created: guest image and snapshots, which `tcptutor setup` can build again."""
-    return platformdirs.user_cache_path("tcptutor")
+    return _of_user(platformdirs.user_cache_path, "XDG_CACHE_HOME")
 
 
 def state() -> Path:
     """The user's data, not yet created: the journal and the run files."""
-    return platformdirs.user_data_path("tcptutor")
+    return _of_user(platformdirs.user_data_path, "XDG_DATA_HOME")
+
+
+def _of_user(folder: Callable[[str], Path], variable: str) -> Path:
+    """That of the user, unless it is below a home that is empty, relative, or that the system does not know."""
+    if Path(os.environ.get(variable, "")).is_absolute() or Path(os.environ.get("HOME", "/")).is_absolute():
+        with contextlib.suppress(RuntimeError):
+            return folder("tcptutor")
+    return _NOWHERE / "tcptutor"
 
 
 def runs() -> Path:

@@ -7,6 +7,7 @@ make a text read as something else. Neither ever leaves a reader.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _OBEYED = (
     "\x00-\x1f\x7f-\x9f"  # C0, DEL, C1
@@ -38,3 +39,14 @@ def escaped(text: str, *, lines: bool = False) -> str:
     return (_BUT_LINES if lines else _ANY).sub(
         lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text
     )
+
+
+def tree(value: Any) -> Any:
+    """Lists and tables with all their texts escaped, keys too, but for newlines and tabs."""
+    if isinstance(value, str):
+        return escaped(value, lines=True)
+    if isinstance(value, dict):
+        return {tree(key): tree(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [tree(each) for each in value]
+    return value

@@ -70,7 +70,7 @@ def split(text: str, kind: str = "rate") -> tuple[float, str]:
     match = _QUANTITY.fullmatch(text.translate(_TYPED))
     digits = _decimal(text, match["digits"]) if match else None
     if match is None or digits is None:
-        raise UnitError(f"{_quoted(text)} is not a number with a unit: write it like {EXAMPLES[kind]!r}")
+        raise UnitError(f"{quoted(text)} is not a number with a unit: write it like {EXAMPLES[kind]!r}")
     return _finite(float(f"{match['sign']}{digits}{match['power'] or ''}"), text), "".join(
         (match["unit"] or "").split()
     )
@@ -85,11 +85,11 @@ def parse(text: str, kind: str, plain: str = "") -> float:
     number, unit = split(text, kind)
     if kind == "count":
         if unit or number != int(number):
-            raise UnitError(f"{_quoted(text)} is not a whole number: write it like {EXAMPLES[kind]!r}")
+            raise UnitError(f"{quoted(text)} is not a whole number: write it like {EXAMPLES[kind]!r}")
         return number
     if kind == "number":
         if unit:
-            raise UnitError(f"{_quoted(text)} has a unit: write a number like {EXAMPLES[kind]!r}")
+            raise UnitError(f"{quoted(text)} has a unit: write a number like {EXAMPLES[kind]!r}")
         return number
     unit = unit or plain
     if number == 0 and not unit:
@@ -107,7 +107,7 @@ def parse_size(text: str, bdp_bytes: float | None = None) -> float:
         return parse(text, "size")
     if bdp_bytes is None:
         raise UnitError(
-            f"{_quoted(text)}: this path has no rate or no delay, so no BDP: give bytes, like '64 KiB'"
+            f"{quoted(text)}: this path has no rate or no delay, so no BDP: give bytes, like '64 KiB'"
         )
     return _finite(number * bdp_bytes, text)
 
@@ -122,7 +122,7 @@ def _decimal(text: str, digits: str) -> str | None:
     if _TWO_WAYS.fullmatch(digits):
         whole = digits.replace(",", "")
         raise UnitError(
-            f"{_quoted(text)} may be {digits.replace(',', '.')} or {whole}: write one of these, without a comma"
+            f"{quoted(text)} may be {digits.replace(',', '.')} or {whole}: write one of these, without a comma"
         )
     if _PLAIN.fullmatch(digits):
         return digits.replace(",", ".")
@@ -132,7 +132,7 @@ def _decimal(text: str, digits: str) -> str | None:
 
 def _finite(value: float, text: str) -> float:
     if not math.isfinite(value):
-        raise UnitError(f"{_quoted(text)} is too large")
+        raise UnitError(f"{quoted(text)} is too large")
     return value
 
 
@@ -154,8 +154,8 @@ def _scale(text: str, number: float, unit: str, kind: str) -> float:
                 read = _rate_scale if kind == "rate" else _size_scale
                 scale = read(text, number, amount["prefix"], amount["what"] or "", amount["per"] or "")
     if scale is None:
-        what = f"has the unit {_quoted(unit)}" if unit else "has no unit"
-        raise UnitError(f"{_quoted(text)} {what}, a {kind} is written like {EXAMPLES[kind]!r}")
+        what = f"has the unit {quoted(unit)}" if unit else "has no unit"
+        raise UnitError(f"{quoted(text)} {what}, a {kind} is written like {EXAMPLES[kind]!r}")
     return scale
 
 
@@ -194,10 +194,11 @@ def _symbol(prefix: str) -> str:
 
 
 def _two_meanings(text: str, *readings: str) -> UnitError:
-    return UnitError(f"{_quoted(text)} may be {' or '.join(readings)}: write which")
+    return UnitError(f"{quoted(text)} may be {' or '.join(readings)}: write which")
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """What was typed, in quotes, and no more of it than a line has room for."""
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 

@@ -21,6 +21,8 @@ MIN_RTO = 0.2
 
 ENOUGH_LOSSES = 20
 """Loss events below which a comparison with a loss model says nothing."""
+_NEARLY_ALL = 0.999
+"""The largest loss that models are asked about."""
 
 FULL = 0.95
 """Share of its goodput from which a link is full, queue or not."""
@@ -262,7 +264,8 @@ class Case:
     @property
     def loss(self) -> float:
         """Chance that a segment of this way is lost."""
-        return self.path.reverse_loss if self.backward else self.path.loss
+        # A path that somebody cut lets nothing through, and no law speaks of that.
+        return min(_NEARLY_ALL, self.path.reverse_loss if self.backward else self.path.loss)
 
     @property
     def loss_rate(self) -> float:
@@ -272,7 +275,7 @@ class Case:
     @property
     def ack_loss(self) -> float:
         """Chance that an acknowledgement is lost."""
-        return self.path.loss if self.backward else self.path.reverse_loss
+        return min(_NEARLY_ALL, self.path.loss if self.backward else self.path.reverse_loss)
 
     @property
     def algorithms(self) -> frozenset[str]:

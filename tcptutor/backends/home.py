@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tcptutor import places
+from tcptutor import files, places
 from tcptutor.lab.protocol import HomeFile, HomeFiles
 from tcptutor.lab.session.home import DEEPEST, MOST, TOTAL, pieces
 
@@ -36,7 +36,8 @@ class Home:
     def make(self) -> Path | None:
         """The folder, made if it is not there; None where it cannot be."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            files.make_private(self.folder.parent)
+            self.folder.mkdir(exist_ok=True)
         except OSError:
             return None
         return self.folder

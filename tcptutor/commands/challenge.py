@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import msgspec
 
+from tcptutor.commands.journal import opened_journal
 from tcptutor.commands.output import print_json, print_lines, toned
 from tcptutor.commands.words import count
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.model import Module, Step
-from tcptutor.journal import Journal
 
 
 def check_challenge(module: Module, step: Step, challenge: ExploreActivity, as_json: bool) -> int:
     """The exit code: 0 when it is reached. By what the journal has of the student's runs; raises JournalError."""
-    journal = Journal.open()
-    try:
+    with opened_journal() as journal:
         record = journal.page(module.id, step.id).activity(challenge.id)
-    finally:
-        journal.close()
     reached, standing = record.right is not None, challenge.standing(record)
     knobs = challenge.knobs_of(record.latest.given) if record.latest else None
     if as_json:

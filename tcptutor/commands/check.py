@@ -6,10 +6,10 @@ import msgspec
 
 from tcptutor.commands.challenge import check_challenge
 from tcptutor.commands.goals import ShellPage, board_lines, page_of, shell_page
+from tcptutor.commands.journal import opened_journal
 from tcptutor.commands.output import print_json, print_lines
 from tcptutor.course.goals.board import GoalBoard, GoalState
 from tcptutor.errors import UsageError
-from tcptutor.journal import Journal
 from tcptutor.journal.goals import OpenPage, open_pages
 
 
@@ -45,11 +45,8 @@ def check_goals(name: str | None, as_json: bool) -> int:
 
 def _was_done(page: ShellPage) -> bool:
     """Whether all goals were reached together, now or earlier. Raises JournalError."""
-    journal = Journal.open()
-    try:
+    with opened_journal() as journal:
         return page.shell.is_done(journal.page(page.module.id, page.step.id))
-    finally:
-        journal.close()
 
 
 def _not_open(page: ShellPage, done: bool) -> GoalBoard:

@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, ParamSpec
 
 import click
 
 from tcptutor.commands.output import colours, give_up_output, prepare, warn
-from tcptutor.errors import TutorError, unknown
+from tcptutor.errors import TutorError, refused, unknown
 
 _P = ParamSpec("_P")
 
@@ -51,25 +52,12 @@ class CommandGroup(click.Group):
         return super().main(*given, **named)
 
     def make_context(self, *given: Any, **named: Any) -> click.Context:
-        try:
+        with _in_one_line():  # --help and --version print here
             return super().make_context(*given, **named)
-        except click.UsageError as error:
-            _refuse(error)
 
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _in_one_line():
             return super().invoke(ctx)
-        except click.UsageError as error:
-            _refuse(error)
-        except TutorError as error:
-            warn(str(error))
-            ctx.exit(error.exit_code)
-        except BrokenPipeError:
-            give_up_output()
-            ctx.exit(_SIGNALLED + signal.SIGPIPE)
-        except KeyboardInterrupt:
-            warn("stopped")
-            ctx.exit(_SIGNALLED + signal.SIGINT)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -77,6 +65,33 @@ class CommandGroup(click.Group):
         if args and not args[0].startswith("-") and args[0] not in self.commands:
             raise click.UsageError(unknown("command", args[0], self.commands), ctx)
         return super().resolve_command(ctx, args)
+
+
+@contextlib.contextmanager
+def _in_one_line() -> Iterator[None]:
+    """Says what the block raises in one line, and ends with its exit code."""
+    try:
+        yield
+    except click.UsageError as error:
+        _refuse(error)
+    except TutorError as error:
+        warn(str(error))
+        code = error.exit_code
+    except BrokenPipeError:
+        give_up_output()
+        code = _SIGNALLED + signal.SIGPIPE
+    except KeyboardInterrupt:
+        warn("stopped")
+        code = _SIGNALLED + signal.SIGINT
+    except OSError as error:
+        # Who knows what was being done has said so. This is help for a full disk, a name too long to be asked for ...
+        give_up_output()
+        what = "" if error.filename is None else f"cannot use {error.filename}: "
+        warn(f"{what}{refused(error)}")
+        code = TutorError.exit_code
+    else:
+        return
+    raise click.exceptions.Exit(code)
 
 
 def _refuse(error: click.UsageError) -> NoReturn:

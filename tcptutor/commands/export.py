@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tcptutor.commands.output import print_bytes, print_files, print_lines
+from tcptutor.commands.output import print_bytes, print_files, print_lines, warn
+from tcptutor.commands.targets import check_targets
 from tcptutor.errors import UsageError
 from tcptutor.exchange import export, open_run
 from tcptutor.runs import packets
 
 
-def export_runs(names: Sequence[str], kind: str, output: str | None, as_json: bool) -> int:
-    """The exit code. Raises TutorError."""
-    opened = [open_run(name) for name in names]
+def export_runs(
+    names: Sequence[str], kind: str, output: str | None, as_json: bool, replace: bool = False
+) -> int:
+    """The exit code; `replace` writes over files that are there. Raises TutorError, and has written nothing when it
+    refuses a place.
+    """
+    opened = [open_run(name, warn) for name in names]
     if output == "-":
         if len(opened) > 1:
             raise UsageError("standard output takes one run: give a folder with -o for several")
@@ -33,9 +38,16 @@ def export_runs(names: Sequence[str], kind: str, output: str | None, as_json: bo
     into = target is not None and (target.is_dir() or len(opened) > 1)
     if into and target is not None and target.is_file():
         raise UsageError(f"{target} is a file: give a folder with -o for several runs")
+    places = [target / f"{path.stem}.{kind}" if into and target else target for _, path in opened]
+    wanted = [
+        each
+        for (run, path), place in zip(opened, places, strict=True)
+        for each in export.targets(run, path, kind, place)
+    ]
+    read = [each for _, path in opened for each in (path, packets.file_of(path))]
+    check_targets(wanted, read, replace=replace)
     files = []
-    for run, path in opened:
-        place = target / f"{path.stem}.{kind}" if into and target else target
+    for (run, path), place in zip(opened, places, strict=True):
         files += export.write(run, path, kind, place)
     print_files(files, as_json)
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
+from contextlib import closing
 
 from tcptutor import places
 from tcptutor.commands.output import toned, width
@@ -85,11 +86,9 @@ class PageRecorder:
     def __call__(self, shell: ShellActivity, given: Given) -> None:
         module, step = self._page.module.id, self._page.step.id
         try:
-            journal = Journal.open()
-            try:
+            with closing(Journal.open()) as journal:
                 journal.visit(module, step)
                 journal.respond(module, step, shell.id, Response(given, shell.mark(given).correct))
-            finally:
-                journal.close()
+                self.trouble = self.trouble or journal.notice
         except JournalError as error:
             self.trouble = str(error)

@@ -11,7 +11,19 @@ import click
 
 from tcptutor import __version__
 from tcptutor.commands.exits import CommandGroup, end
-from tcptutor.commands.options import BACKEND, CLOCK, FLOWS, GROUP, JSON, SCALE, SEED, X, Y, set_option
+from tcptutor.commands.options import (
+    BACKEND,
+    CLOCK,
+    FLOWS,
+    GROUP,
+    JSON,
+    REPLACE,
+    SCALE,
+    SEED,
+    X,
+    Y,
+    set_option,
+)
 
 
 @click.group(
@@ -127,6 +139,7 @@ def check(**given: Any) -> None:
 @click.option(
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw into this .svg, .pdf or .png."
 )
+@REPLACE
 @X
 @Y
 @GROUP
@@ -270,6 +283,7 @@ def show(**given: Any) -> None:
     metavar="PATH",
     help="A file, a folder for several runs, or - for standard output. Default: beside each run file.",
 )
+@REPLACE
 @JSON
 def export(pcap: bool, kind: str, **given: Any) -> None:
     """Write stored runs as CSV or JSON, or the packets that they kept.
@@ -291,6 +305,7 @@ def export(pcap: bool, kind: str, **given: Any) -> None:
     metavar="PATH",
     help="What to write; it ends in .svg, .pdf or .png.",
 )
+@REPLACE
 @click.option(
     "--what",
     metavar="NAMES",
@@ -326,6 +341,7 @@ def plot(**given: Any) -> None:
     metavar="PATH",
     help="The run file to write. Default: among your runs.",
 )
+@REPLACE
 @set_option(
     "path",
     "What the file does not tell of its path, such as rate=1Gbit/s or delay=20ms, so that models can be asked.",

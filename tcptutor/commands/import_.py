@@ -8,17 +8,24 @@ from pathlib import Path
 from tcptutor import exchange
 from tcptutor.analysis import document
 from tcptutor.commands.output import print_json, print_lines, warn
+from tcptutor.commands.targets import check_targets
 
 
-def import_file(file: Path, output: Path | None, path: Mapping[str, str], as_json: bool) -> int:
-    """The exit code. A file with several tests makes as many runs, in JSON a list. Raises TutorError."""
+def import_file(
+    file: Path, output: Path | None, path: Mapping[str, str], as_json: bool, replace: bool = False
+) -> int:
+    """The exit code. A file with several tests makes as many runs, in JSON a list; `replace` writes over a run file
+    that is there. Raises TutorError.
+    """
     runs = exchange.import_runs(file, path)
+    targets: list[Path | None] = [output] * len(runs)
+    if output is not None:
+        if len(runs) > 1:
+            targets = [output.with_stem(f"{output.stem}-{number}") for number in range(1, len(runs) + 1)]
+        check_targets([each for each in targets if each], [file], replace=replace)
     documents = []
-    for number, run in enumerate(runs, 1):
-        several = output is not None and len(runs) > 1
-        kept = exchange.save_run(
-            run, output.with_stem(f"{output.stem}-{number}") if several and output else output
-        )
+    for run, target in zip(runs, targets, strict=True):
+        kept = exchange.save_run(run, target)
         if as_json:
             documents.append(document(run, str(kept)))
             continue

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from tcptutor.errors import quoted
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 BACKEND = click.option(
@@ -24,6 +26,9 @@ CLOCK = click.option(
     help="virtual: the guest's time is counted in instructions, so a slow machine is never late.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+REPLACE = click.option(
+    "--replace", is_flag=True, help="Write over what is there already; else it is refused."
+)
 SEED = click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of the random loss.")
 FLOWS = click.option(
     "--flows", "all_flows", is_flag=True, help="A line for every flow, however many there are."
@@ -49,7 +54,9 @@ def _settings(_ctx: click.Context, _option: click.Parameter, values: tuple[str, 
     for value in values:
         name, equals, text = value.partition("=")
         if not (name and equals and text):
-            raise click.BadParameter(f"{value!r} is not NAME=VALUE: write it like streams=4 or loss=0.1%")
+            raise click.BadParameter(
+                f"{quoted(value)} is not NAME=VALUE: write it like streams=4 or loss=0.1%"
+            )
         settings[name.strip()] = text.strip()
     return settings
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from typing import Literal, TextIO
 import click
 
 from tcptutor.errors import TutorError, UsageError, refused
+from tcptutor.printable import escaped
 
 Tone = Literal["title", "good", "doubt", "bad", "faint"]
 _TONES: dict[Tone, dict[str, object]] = {
@@ -26,6 +28,12 @@ _TONES: dict[Tone, dict[str, object]] = {
     "bad": {"fg": "red", "bold": True},
     "faint": {"dim": True},
 }
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+_ENDLESS = re.compile(r"\S{400,}")
+"""Longer than any name of a file, and shorter than a line of options."""
+_BEGINS, _ENDS = 60, 20
 
 
 def prepare() -> None:
@@ -81,16 +89,28 @@ def toned(text: str, tone: Tone) -> str:
     return click.style(text, **_TONES[tone])  # type: ignore[arg-type]
 
 
-def print_lines(lines: Iterable[str]) -> None:
-    """Each on a line of its own. Raises TutorError when standard output cannot be written, a full disk for one."""
+def print_lines(lines: Iterable[str], *, exact: bool = False) -> None:
+    """Each on a line of its own, with what a terminal would obey as escapes unless it is to be `exact`.
+
+    Raises TutorError when standard output cannot be written, a full disk for one.
+    """
     try:
         for line in lines:
-            click.echo(line)
+            click.echo(line if exact else _shown(line))
     except BrokenPipeError:
         raise
     except OSError as error:
         give_up_output()
         raise TutorError(f"cannot write standard output: {refused(error)}") from error
+
+
+def _shown(line: str) -> str:
+    """`line` as a terminal may have it: whatever came into it from a file, nothing is obeyed but our own colours."""
+    parts = _COLOUR.split(line)
+    if len(parts) == 1:
+        return escaped(line, lines=True)
+    colours = [*_COLOUR.findall(line), ""]
+    return "".join(escaped(part, lines=True) + colour for part, colour in zip(parts, colours, strict=True))
 
 
 def print_bytes(pieces: Iterable[bytes]) -> None:
@@ -111,17 +131,22 @@ def print_bytes(pieces: Iterable[bytes]) -> None:
 
 def print_json(document: object) -> None:
     """One line of JSON."""
-    print_lines([json.dumps(document, allow_nan=False)])
+    print_lines([json.dumps(document, allow_nan=False).replace("\x7f", "\\u007f")])
 
 
 def print_files(files: Sequence[Path], as_json: bool) -> None:
     """The names of the files that a command has written."""
-    print_json({"files": [str(file) for file in files]}) if as_json else print_lines(map(str, files))
+    if as_json:
+        print_json({"files": [str(file) for file in files]})
+    else:
+        # A script takes a name as it is, a person sees what is in it.
+        print_lines(map(str, files), exact=not sys.stdout.isatty())
 
 
 def warn(text: str) -> None:
-    """One line on standard error, for what went wrong."""
-    remark(f"tcptutor: {text}")
+    """One line on standard error, for what went wrong; of a word that nobody would read to its end the two ends."""
+    said = _ENDLESS.sub(lambda word: f"{word[0][:_BEGINS]}…{word[0][-_ENDS:]}", text)
+    remark(f"tcptutor: {escaped(said)}")
 
 
 def remark(text: str, *, newline: bool = True) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tcptutor.commands.output import print_files, warn
+from tcptutor.commands.targets import check_targets
 from tcptutor.commands.words import count
 from tcptutor.errors import UsageError
 from tcptutor.exchange import open_run
@@ -26,8 +27,10 @@ def plot_files(
     kind: str = "course",
     flow: int | None = None,
     span: str | None = None,
+    replace: bool = False,
 ) -> int:
-    """The exit code. `what` is for runs; `x`, `y` and `group` are for a sweep. Raises TutorError.
+    """The exit code. `what` is for runs; `x`, `y` and `group` are for a sweep; `replace` writes over a file that is
+    there. Raises TutorError.
 
     `flow` (from 1) and `span` are for the sequence graph of one run, which is a `kind` of its own.
     """
@@ -36,7 +39,8 @@ def plot_files(
             raise UsageError("a sequence graph has --flow and --span: leave --what, --x, --y and --group out")
         if len(names) > 1:
             raise UsageError(f"{len(names)} runs do not go into one sequence graph: give one")
-        run, path = open_run(names[0])
+        run, path = open_run(names[0], warn)
+        check_targets([output], [path], replace=replace)
         plot_sequence(run, path, output, (flow or 1) - 1, None if span is None else read_span(span))
         print_files([output], as_json)
         return 0
@@ -50,6 +54,7 @@ def plot_files(
             raise UsageError(f"{len(files)} sweeps do not go into one plot: give one")
         if what:
             raise UsageError("--what is for runs: say with --y what a sweep's plot shows")
+        check_targets([output], [Path(files[0])], replace=replace)
         _plot_sweep(Path(files[0]), output, x, y, group)
     else:
         across = {"--x": x, "--y": y, "--group": group}
@@ -58,7 +63,9 @@ def plot_files(
                 f"{given[0]} is for the file of a sweep: say with --what which parts of a run to plot"
             )
         quantities = [name.strip() for name in what.split(",") if name.strip()]
-        runs.plot([open_run(name)[0] for name in names], output, quantities)
+        opened = [open_run(name, warn) for name in names]
+        check_targets([output], [path for _, path in opened], replace=replace)
+        runs.plot([run for run, _ in opened], output, quantities)
     print_files([output], as_json)
     return 0
 

@@ -58,9 +58,10 @@ def repeat_experiment(
     if repeats.rows:
         repeats.tell()
     if problem is not None:
-        warn(f"{problem}; {len(repeats.rows)} of {count(repeat, 'run')} are finished and kept")
+        kept = " and kept" if repeats.all_kept else ""
+        warn(f"{problem}; {len(repeats.rows)} of {count(repeat, 'run')} are finished{kept}")
         return problem.exit_code
-    return 0
+    return 0 if repeats.all_kept else 1
 
 
 class _Repeats:
@@ -70,6 +71,8 @@ class _Repeats:
         self._experiments, self._as_json, self._store = experiments, as_json, store
         self._documents: dict[int, dict[str, object]] = {}
         self.rows: dict[int, Row] = {}
+        self.all_kept = True
+        """Whether each could be kept."""
 
     async def run(self, where: Place) -> TutorError | None:
         """Run all of them; gives the first thing that went wrong."""
@@ -93,6 +96,7 @@ class _Repeats:
         """Keep and tell it; gives what makes it no result."""
         file, unsaved, _ = await asyncio.to_thread(finish, run, self._store)
         warn_if_unsaved(unsaved)
+        self.all_kept = self.all_kept and not unsaved
         try:
             made = self.rows[number] = row(Cell(number, {}, run.experiment), run)
         except LabError as error:

@@ -21,7 +21,7 @@ _MANY = 8
 """Flows of which each has a line; of more, the fastest and the slowest have."""
 _EXTREMES = 3
 """So many of the fastest and of the slowest."""
-FIDELITY: dict[str, Tone] = {"valid": "good", "suspect": "doubt", "invalid": "bad"}
+FIDELITY: dict[str, Tone] = {"valid": "good", "suspect": "doubt", "invalid": "bad", "unchecked": "doubt"}
 
 Row = tuple[str, ...]
 

@@ -87,7 +87,7 @@ async def _conduct(
 def open_store() -> RunStore:
     """The user's runs; what killed programs left behind is in files of its own then."""
     store = RunStore(places.runs())
-    store.recover()
+    store.recover(warn)
     return store
 
 
@@ -101,7 +101,7 @@ def run_experiment(
     as_json: bool,
     all_flows: bool,
 ) -> int:
-    """The exit code, 1 when nothing was measured. Raises TutorError before anything has run."""
+    """The exit code, 1 when nothing was measured or not all was kept. Raises TutorError before anything has run."""
     wanted = course.experiment(experiment, settings, seed, scale=scale)
     if expected := capture_size(wanted):
         remark(expected.sentence)
@@ -121,7 +121,7 @@ def run_experiment(
     if problem is not None:
         warn(f"{problem}{kept}")
         return problem.exit_code
-    return 0
+    return 1 if conducted.unsaved or conducted.packets_unsaved else 0
 
 
 def warn_if_unsaved(why: str) -> None:

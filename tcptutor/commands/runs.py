@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -12,13 +12,13 @@ import msgspec
 from tcptutor import course, exchange, places, units
 from tcptutor.analysis import report
 from tcptutor.columns import length, table
+from tcptutor.commands.journal import opened_journal
 from tcptutor.commands.output import print_json, print_lines, toned, warn, width
 from tcptutor.commands.report import FIDELITY
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.names import short_name
 from tcptutor.course.overrides import overrides_of
 from tcptutor.errors import JournalError, TutorError, UsageError, unknown
-from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches
 from tcptutor.run import Run, load
 from tcptutor.runs import packets
@@ -64,7 +64,7 @@ def list_runs(experiment: str | None, module: str | None, page: str | None, most
     pages, names = _pages(), _names()
     found: list[KeptRun] = []
     more = False
-    for file in exchange.kept_runs():
+    for file in exchange.kept_runs(warn):
         place = pages.get(file.stem)
         if page is not None and place not in steps:
             continue
@@ -107,10 +107,10 @@ def _steps(module: str | None, page: str | None) -> set[_PLACE]:
 
 def _pages() -> Mapping[str, _PLACE]:
     """Where each run was made, by its id; nothing for those of the command line."""
-    if not (places.state() / "journal.db").exists():
+    if not os.path.lexists(places.state() / "journal.db"):
         return {}
     try:
-        with closing(Journal.open()) as journal:
+        with opened_journal() as journal:
             # A run of the bench is on no page.
             return {run: page for run, page in journal.pages_of_runs().items() if page[1]}
     except JournalError as error:

@@ -77,7 +77,10 @@ def open_shell(
                 print_lines(opened.lines)
             if opened.record.trouble:
                 warn(opened.record.trouble)
-    return 0
+    unkept = any(run.unsaved or run.packets_unsaved for run in runs) or (
+        opened is not None and opened.record.trouble
+    )
+    return 1 if unkept else 0
 
 
 class _OpenedPage:
@@ -118,6 +121,8 @@ def _tell(runs: Sequence[GrowingRun], of_path: bool) -> None:
     """What came of a session's runs, on standard output; `of_path`: with what the path was."""
     for ended in runs:
         warn_if_unsaved(ended.unsaved)
+        if ended.packets_unsaved:
+            warn(ended.packets_unsaved)
         if ended.file is not None:
             print_report(ended.run, report(ended.run), ended.file, of_path=of_path)
 

@@ -16,6 +16,7 @@ from tcptutor.backends.ending import run_until_signal
 from tcptutor.columns import table
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_json, print_lines, remark, warn, width
+from tcptutor.commands.targets import check_targets
 from tcptutor.commands.words import count, difference, duration, not_valid, rate_with_interval
 from tcptutor.course import read_course
 from tcptutor.course.activities.sweep import SweepActivity
@@ -27,10 +28,11 @@ from tcptutor.fleet.place import Place
 from tcptutor.run import Run
 from tcptutor.sweep import page, plot
 from tcptutor.sweep.confidence import LEVEL
+from tcptutor.sweep.definition import Definition
 from tcptutor.sweep.grid import Cell, cells, parameter_name, read_axes
 from tcptutor.sweep.points import Point, points
 from tcptutor.sweep.row import Outcome, Row, failed, placed, results, row
-from tcptutor.sweep.table import SUFFIX, Definition, Store, SweepTable, define
+from tcptutor.sweep.table import SUFFIX, Store, SweepTable, define
 
 
 class SweepRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +49,8 @@ class SweepRequest(msgspec.Struct, frozen=True, kw_only=True):
     jobs: int | None = None
     cluster: str | None = None
     plot: Path | None = None
+    replace: bool = False
+    """A plot that is there may be written over."""
     x: str | None = None
     y: str | None = None
     group: str | None = None
@@ -65,8 +69,12 @@ def run_sweep(request: SweepRequest) -> int:
     else:
         swept = _of_page(request)
         axes, settings, whole = page.axes(swept), swept.settings, page.cells(swept)
+    path = request.output or Path(request.experiment.replace("/", "-") + SUFFIX)
     if request.plot is not None:
         plot.check(axes, request.x, request.y or plot.USUAL, request.group, request.plot)
+        # Of a sweep that goes on it is the plot of before.
+        again = request.replace or path.is_file()
+        check_targets([request.plot], [path], replace=again, elsewhere="give another --plot")
     if request.cluster is None:
         experiments = [cell.experiment for cell in whole]
         where = asyncio.run(place.find(experiments, request.backend, request.clock, request.jobs))
@@ -78,7 +86,6 @@ def run_sweep(request: SweepRequest) -> int:
     if request.dry_run:
         _announce(request, whole, where)
         return 0
-    path = request.output or Path(request.experiment.replace("/", "-") + SUFFIX)
     with Store(path, definition) as store:
         return _fill(request, store, whole, where)
 

@@ -23,9 +23,11 @@ from tcptutor.course.claims import (
     seeds,
 )
 from tcptutor.course.experiments import Catalogue, files_by_step, module_folders
+from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Module, Step
 from tcptutor.course.texts import all_texts
+from tcptutor.course.toml import PAGE
 from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import Experiment
 
@@ -138,7 +140,7 @@ def page_claims(root: Path, chosen: Pages, at_least: int = 1) -> Iterator[PageCl
     for module in chosen.modules:
         for step in module.steps:
             file = chosen.files[module.id, step.id]
-            lines = file.read_text(encoding="utf-8").split("\n")
+            lines = LessonFile(file, root).text(PAGE).split("\n")
             heads = [number for number, line in enumerate(lines, 1) if _HEAD.fullmatch(line)]
             texts = all_texts(step)
             for line, claim in zip(heads, step.claims, strict=False):

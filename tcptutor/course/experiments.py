@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tcptutor import places, spec
-from tcptutor.course.files import ExperimentFile, LessonFile, numbered
+from tcptutor.course.files import ExperimentFile, is_slug, numbered
+from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.names import short_name
 from tcptutor.errors import ContentError, ParameterError, UsageError, unknown
 
@@ -44,10 +45,16 @@ class Catalogue:
     """Every experiment file below `root`, each read once, when it is first asked for."""
 
     def __init__(self, root: Path) -> None:
-        self._files = {
+        files = {
             f"{module}/{path.stem}": LessonFile(path, root)
             for module, folder in module_folders(root).items()
             for path in sorted((folder / "experiments").glob("*.toml"))
+        }
+        self._files = {name: file for name, file in files.items() if is_slug(file.path.stem)}
+        self._misnamed = {
+            name: file.problem("an experiment's file is named like random-loss.toml: rename it")
+            for name, file in files.items()
+            if name not in self._files
         }
         self._read: dict[str, _ExperimentTable | ContentError] = {}
 
@@ -60,7 +67,9 @@ class Catalogue:
     def damaged(self) -> dict[str, ContentError]:
         """Why a file could not be read, by the experiment's full name. Reads them all."""
         found = {name: self._entry(name) for name in self._files}
-        return {name: entry for name, entry in found.items() if isinstance(entry, ContentError)}
+        return self._misnamed | {
+            name: entry for name, entry in found.items() if isinstance(entry, ContentError)
+        }
 
     @property
     def rows(self) -> dict[str, tuple[str, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
@@ -29,6 +30,11 @@ FUNCTIONS: Mapping[str, Callable[..., float]] = {
 }
 _LONGEST = 200
 """Characters. Deep nesting could exhaust the parser, and nobody would read it."""
+
+_WRITTEN = re.compile(r"[\w\s.+\-*/(),]*")
+"""All that arithmetic is written with: no quotes, and nothing that Python would warn of."""
+_RUN_TOGETHER = re.compile(r"(?<![\w.])(?:[0-9]+\.?[0-9]*+|\.[0-9]+)(?:[eE][+-]?[0-9]++)?+(?=[^\W0-9])")
+"""A number that a letter follows: Python warns of some, and takes others for numbers to another base."""
 
 
 class Expression:
@@ -72,11 +78,14 @@ def expression(text: str) -> Expression:
 def _parsed(text: str) -> ast.expr:
     if len(text) > _LONGEST:
         raise UsageError(f"an expression of {len(text)} characters, at most {_LONGEST}: make it simpler")
+    example = "'window * 8 / rtt'"
+    unreadable = UsageError(f"{text!r} is no expression: write arithmetic like {example}")
+    if not _WRITTEN.fullmatch(text) or _RUN_TOGETHER.search(text):
+        raise unreadable
     try:
         root = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        example = "'window * 8 / rtt'"
-        raise UsageError(f"{text!r} is no expression: write arithmetic like {example}") from None
+        raise unreadable from None
     _check(root, text)
     return root
 

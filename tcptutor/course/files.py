@@ -6,24 +6,22 @@ A step is TOML front matter between two `+++` lines, then Markdown; everything e
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from tcptutor.course.activities import front_matter
 from tcptutor.course.activity import ActivityTable, Setting
 from tcptutor.course.claims import Claim
-from tcptutor.course.explain import explain
-from tcptutor.errors import ContentError
+from tcptutor.course.lesson_file import LessonFile
+from tcptutor.course.toml import PAGE
 
 FORMAT_VERSION = 1
 _FENCE = "+++"
-_ENTRY = re.compile(r"(\d\d)-([a-z0-9]+(?:-[a-z0-9]+)*)")
-T = TypeVar("T")
+_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_ENTRY = re.compile(rf"([0-9][0-9])-({_SLUG.pattern})")
 
 
 class CourseFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,55 +85,24 @@ def numbered(name: str) -> tuple[int, str] | None:
     return (int(match[1]), match[2]) if match else None
 
 
-@dataclass(frozen=True)
-class LessonFile:
-    """A file of the course, and how it is called in messages."""
+def is_slug(name: str) -> bool:
+    """Whether `name` is small letters, digits and hyphens between them."""
+    return _SLUG.fullmatch(name) is not None
 
-    path: Path
-    root: Path
-    """The folder of all lessons."""
 
-    def problem(self, reason: str, key: str = "") -> ContentError:
-        """The error to raise: one line, whatever `reason` holds."""
-        name = f"{self.root.name}/{self.path.relative_to(self.root).as_posix()}"
-        return ContentError(": ".join(part for part in (name, key, " ".join(reason.split())) if part))
-
-    def text(self) -> str:
-        try:
-            return self.path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise self.problem("the file is missing") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise self.problem(f"cannot be read: {error}") from None
-
-    def read(self, kind: type[T]) -> T:
-        """A TOML file as `kind`. Raises ContentError."""
-        return self._convert(self._toml(self.text()), kind)
-
-    def read_step(self) -> StepText:
-        """Front matter and Markdown of a step. Raises ContentError."""
-        lines = self.text().split("\n")
-        if lines[0].rstrip() != _FENCE:
-            raise self.problem(f"the first line must be {_FENCE}: the front matter begins there")
-        end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
-        if end is None:
-            raise self.problem(f"the second {_FENCE} line is missing: the front matter must end there")
-        # An empty line in the fence's place keeps the parser's line numbers those of the file.
-        front: Any = self._convert(self._toml("\n".join(["", *lines[1:end]])), StepFile)
-        prose = "\n".join(lines[end + 1 :]).strip()
-        return StepText(front.title, front.after.strip(), front.claim, prose, tuple(_tables(front)))
-
-    def _toml(self, text: str) -> dict[str, Any]:
-        try:
-            return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise self.problem(f"not valid TOML: {error}") from None
-
-    def _convert(self, table: dict[str, Any], kind: type[T]) -> T:
-        try:
-            return msgspec.convert(table, kind)
-        except msgspec.ValidationError as error:
-            raise self.problem(*reversed(explain(str(error), table, kind))) from None
+def read_step(file: LessonFile) -> StepText:
+    """Front matter and Markdown of a step. Raises ContentError."""
+    lines = file.text(PAGE).split("\n")
+    if lines[0].rstrip() != _FENCE:
+        raise file.problem(f"the first line must be {_FENCE}: the front matter begins there")
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
+    if end is None:
+        raise file.problem(f"the second {_FENCE} line is missing: the front matter must end there")
+    # An empty line in the fence's place keeps the parser's line numbers those of the file.
+    front: Any = file.convert("\n".join(["", *lines[1:end]]), StepFile, PAGE)
+    prose = "\n".join(lines[end + 1 :]).strip()
+    file.check_text(prose, "prose")
+    return StepText(front.title, front.after.strip(), front.claim, prose, tuple(_tables(front)))
 
 
 def _tables(front: Any) -> Iterator[tuple[str, ActivityTable]]:

@@ -6,6 +6,7 @@ that).
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor.course.files import LessonFile
+from tcptutor.course.lesson_file import LessonFile
+from tcptutor.course.toml import COLLECTION
 from tcptutor.errors import ContentError
 
 NAME = "glossary.toml"
@@ -57,7 +59,7 @@ def glossary(root: Path) -> tuple[Term, ...]:
     Raises ContentError for a file that cannot be read. Read once.
     """
     path = root / NAME
-    return LessonFile(path, root).read(GlossaryFile).terms if path.is_file() else ()
+    return LessonFile(path, root).read(GlossaryFile, COLLECTION).terms if os.path.lexists(path) else ()
 
 
 def readable_glossary(root: Path | None) -> tuple[Term, ...]:

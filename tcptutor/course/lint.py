@@ -17,10 +17,10 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activity import Question
 from tcptutor.course.experiments import Catalogue, files_by_step, module_folders, step_files
-from tcptutor.course.files import LessonFile
+from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Course, Module, Step
-from tcptutor.course.published import unresolved
+from tcptutor.course.published import damaged, unresolved
 from tcptutor.course.spoilers import spoilers
 from tcptutor.course.texts import all_texts, texts_after, where
 from tcptutor.course.wording import wording
@@ -32,7 +32,7 @@ def lint(folder: Path | None = None) -> list[str]:
     """Every problem of the course in `folder` (default: where it is installed), one line each."""
     root = folder or places.lessons()
     course, damage = read_course(root)
-    problems = [str(error) for error in damage]
+    problems = [str(error) for error in (*damage, *damaged())]
     say = _speaker(LessonFile(root / "course.toml", root))
     if not damage and not course.modules:
         problems.append(say("the course has none", "modules"))
@@ -49,7 +49,7 @@ def lint(folder: Path | None = None) -> list[str]:
         problems += _module(module, folders[module.id], root, catalogue)
         problems += _experiments(module, used, folders[module.id], root)
     problems += wording(course, root, _files(course, folders))
-    return problems
+    return list(dict.fromkeys(problems))
 
 
 Say = Callable[..., str]

@@ -15,8 +15,10 @@ from tcptutor.course.activities.sweep import SweepFrontMatter
 from tcptutor.course.activity import Activity, Setting, Stage
 from tcptutor.course.claims import PageSetup
 from tcptutor.course.experiments import Catalogue, module_folders, step_files
-from tcptutor.course.files import FORMAT_VERSION, CourseFile, LessonFile, ModuleFile, StepText, numbered
+from tcptutor.course.files import FORMAT_VERSION, CourseFile, ModuleFile, StepText, numbered, read_step
+from tcptutor.course.glossary import glossary
 from tcptutor.course.later import LaterExperiments, LaterSteps
+from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.names import qualified_name
 from tcptutor.errors import ContentError, ParameterError, UsageError
@@ -57,8 +59,11 @@ class OpenedCourse:
         """What is wrong with any file of the course. Reads all that has not been read."""
         for module in self.course.modules:
             len(module.steps)
+        of_glossary: list[ContentError] = []
+        with _kept(of_glossary):
+            glossary(self._root)
         damaged = self._catalogue.damaged.values()
-        return (*self._of_list, *damaged, *chain.from_iterable(self._of_modules.values()))
+        return (*self._of_list, *damaged, *chain.from_iterable(self._of_modules.values()), *of_glossary)
 
     def _course(self) -> Course:
         file = LessonFile(self._root / "course.toml", self._root)
@@ -108,7 +113,7 @@ class OpenedCourse:
         entry = numbered(file.path.stem)
         if entry is None:
             raise file.problem("a step's file is named like 02-one-lossy-flow.md: rename it")
-        text = file.read_step()
+        text = read_step(file)
         activities = tuple(self._activities(module, file, text))
         return Step(
             id=entry[1],

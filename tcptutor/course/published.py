@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from tcptutor import places
+from tcptutor.course.lesson_file import LessonFile
+from tcptutor.course.toml import COLLECTION
+from tcptutor.errors import ContentError
+
+
+class _Result(msgspec.Struct, frozen=True):
+    """`[[result]]`, with keys of the document's own."""
+
+    name: str = ""
+
+
+class _Document(msgspec.Struct, frozen=True):
+    """What has a form in a document; everything else is the document's own."""
+
+    citation: str = ""
+    result: tuple[_Result, ...] = ()
 
 
 @cache
+def _read() -> tuple[dict[str, dict[str, Any]], tuple[ContentError, ...]]:
+    return read_documents(places.assets() / "published")
+
+
+def read_documents(folder: Path) -> tuple[dict[str, dict[str, Any]], tuple[ContentError, ...]]:
+    """Each document as it stands in its file, and what is wrong with those that cannot be read."""
+    found, wrong = {}, []
+    for path in sorted(folder.glob("*.toml")):
+        file = LessonFile(path, folder)
+        try:
+            file.read(_Document, COLLECTION)
+            found[path.stem] = file.tables(COLLECTION)
+        except ContentError as error:
+            wrong.append(error)
+    return found, tuple(wrong)
+
+
 def _documents() -> dict[str, dict[str, Any]]:
-    """Each document as it stands in its file."""
-    return {
-        path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
-        for path in sorted((places.assets() / "published").glob("*.toml"))
-    }
+    return _read()[0]
+
+
+def damaged() -> tuple[ContentError, ...]:
+    """Why documents cannot be read."""
+    return _read()[1]
 
 
 def documents() -> dict[str, frozenset[str]]:

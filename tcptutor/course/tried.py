@@ -11,6 +11,8 @@ from tcptutor import spec
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.claimed import Pages
 from tcptutor.course.claims import FindRun, Judgement, another
+from tcptutor.course.lesson_file import LessonFile
+from tcptutor.course.toml import PAGE
 from tcptutor.errors import UsageError
 from tcptutor.spec import Experiment
 
@@ -125,7 +127,7 @@ def page_trials(root: Path, chosen: Pages, at_least: int = 1) -> Iterator[PageTr
             if step.explore is None or any(step.explore.problems()):
                 continue
             file = chosen.files[module.id, step.id]
-            lines = file.read_text(encoding="utf-8").split("\n")
+            lines = LessonFile(file, root).text(PAGE).split("\n")
             line = next((number for number, each in enumerate(lines, 1) if _HEAD.fullmatch(each)), 1)
             where = file.relative_to(root.parent)
             knobs = tuple(step.explore.solution)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tcptutor.course import prose
-from tcptutor.course.files import LessonFile
 from tcptutor.course.glossary import NAME, Term, bold, glossary
+from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.model import Course, Step
 from tcptutor.course.texts import texts_by_key
 from tcptutor.errors import ContentError

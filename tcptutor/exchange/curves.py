@@ -18,6 +18,10 @@ FEW = 4
 Point = tuple[float, float]
 
 
+_STEPS = 20_000
+"""Of a mean, at most."""
+
+
 @dataclass(frozen=True)
 class Curve:
     """(s, value) in base units."""
@@ -179,7 +183,11 @@ def _summed(pairs: dict[int, list[Point]]) -> list[Point]:
 
 
 def mean(flows: Sequence[Sequence[Point]], step: float = 0.05) -> list[Point]:
-    """The mean over the flows in each `step` seconds; a flow keeps its value until it is read again."""
+    """The mean over the flows in each `step` seconds; a flow keeps its value until it is read again.
+
+    Of a long run in `_STEPS` longer ones.
+    """
+    step = max(step, max((points[-1][0] for points in flows), default=0.0) / _STEPS)
     sums: dict[int, tuple[float, int]] = {}
     for points in flows:
         for (t, value), (after, _) in pairwise([*points, points[-1]]):

@@ -109,28 +109,32 @@ def as_json(run: Run, file: str | None) -> str:
     return json.dumps(whole, allow_nan=False)
 
 
-def write(run: Run, source: Path, kind: str, target: Path | None) -> list[Path]:
-    """The files written: `target`, by default beside `source`; as CSV the queue and ACKs in others beside it, and as
-    pcapng the packets of each of several interfaces.
-
-    Raises TutorError when one cannot be written.
+def targets(run: Run, source: Path, kind: str, target: Path | None) -> list[Path]:
+    """The files that `write` writes: `target`, by default beside `source`; as CSV the queue and ACKs in others beside
+    it, and as pcapng the packets of each of several interfaces. Raises TutorError where there are no packets.
     """
     target = target or source.with_suffix(f".{kind}")
     if kind == "pcapng":
         names = interfaces_of(source)
-        return [
-            _write(
-                target if len(names) == 1 else target.with_stem(f"{target.stem}-{name}"),
-                packets.of_interface(run, source, name),
-            )
-            for name in names
-        ]
+        return [target if len(names) == 1 else target.with_stem(f"{target.stem}-{name}") for name in names]
     if kind == "json":
-        return [_write(target, as_json(run, str(source)))]
+        return [target]
     return [
-        _write(target if name == "samples" else target.with_stem(f"{target.stem}-{name}"), as_csv(table))
-        for name, table in tables(run).items()
+        target if name == "samples" else target.with_stem(f"{target.stem}-{name}") for name in tables(run)
     ]
+
+
+def write(run: Run, source: Path, kind: str, target: Path | None) -> list[Path]:
+    """Write the files of `targets`, and give them. Raises TutorError when one cannot be written."""
+    places = targets(run, source, kind, target)
+    contents: Iterable[str | Iterable[bytes]]
+    if kind == "pcapng":
+        contents = (packets.of_interface(run, source, name) for name in interfaces_of(source))
+    elif kind == "json":
+        contents = [as_json(run, str(source))]
+    else:
+        contents = map(as_csv, tables(run).values())
+    return [_write(place, whole) for place, whole in zip(places, contents, strict=True)]
 
 
 def interfaces_of(source: Path) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from tcptutor import files, places
@@ -16,9 +18,16 @@ SWEEP_BEGINS = b'{"type":"tcpsweep"'
 """How `tcptutor sweep` begins its file."""
 
 
-def open_run(name: str) -> tuple[Run, Path]:
-    """The run that `name` means, and its file. Raises UsageError for no or several, TutorError for a damaged one."""
-    path = find(name)
+def _ignore(_: str) -> None:
+    pass
+
+
+def open_run(name: str, tell: Callable[[str], None] = _ignore) -> tuple[Run, Path]:
+    """The run that `name` means, and its file. Raises UsageError for no or several, TutorError for a damaged one.
+
+    `tell` is told what became of damaged runs of killed programs, a line each.
+    """
+    path = find(name, tell)
     begins = files.beginning(path)
     if begins.startswith(SWEEP_BEGINS):
         raise UsageError(
@@ -29,9 +38,12 @@ def open_run(name: str) -> tuple[Run, Path]:
     return load(path), path
 
 
-def kept_runs() -> list[Path]:
-    """The files of the user's runs, newest first; what a killed program was running is among them."""
-    recover(places.runs())
+def kept_runs(tell: Callable[[str], None] = _ignore) -> list[Path]:
+    """The files of the user's runs, newest first; what a killed program was running is among them.
+
+    `tell` is told what became of a damaged one of these, a line each.
+    """
+    recover(places.runs(), tell)
     return sorted(places.runs().glob("*.tcprun"), reverse=True)
 
 
@@ -40,7 +52,7 @@ def short_id(file: Path) -> str:
     return file.stem.split("-")[-1] if file.stem.count("-") > 1 else file.stem
 
 
-def find(name: str) -> Path:
+def find(name: str, tell: Callable[[str], None] = _ignore) -> Path:
     """A file, or the one kept run that `name` means. Raises UsageError.
 
     That is the run whose id or short id begins so; `last` is the newest, `last-1` the one before it and so on.
@@ -48,12 +60,13 @@ def find(name: str) -> Path:
     if not name:
         raise UsageError("an empty name means no run: give a file, an id as `tcptutor runs` has it, or last")
     path = Path(name)
-    if path.is_dir():
+    # Not asked of Path, which raises where a name is too long.
+    if os.path.isdir(path):  # noqa: PTH112
         raise UsageError(f"{name} is a folder: give a run file in it")
-    if path.exists():
+    if os.path.exists(path):  # noqa: PTH110
         return path
     # An id is a plain name: anything with a folder in it can only have been a file.
-    kept = kept_runs() if path.name == name else []
+    kept = kept_runs(tell) if path.name == name else []
     if latest := _LATEST.fullmatch(name):
         return _back(kept, int(latest[1] or 0))
     found = [file for file in kept if file.stem == name] or [

@@ -117,6 +117,8 @@ def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
         )
     zero = min(_first(data), *(flow.begin for flow in flows))
     last = max(point.t for flow in flows for point in flow.points) - zero
+    if not 0 < last < math.inf:
+        raise ValueError("its times are none of a test")
     directions = tuple("reverse" if flow.reverse else "forward" for flow in flows)
     version = metadata.flent_version or metadata.netperf_wrapper_version or ""
     algorithms = {flow.meta.cong_control for flow in flows if flow.meta.cong_control}
@@ -151,7 +153,7 @@ def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
 
 def _file(text: str, file: str) -> _File:
     try:
-        raw = json.loads(text)
+        raw = json.loads(text, parse_constant=lambda _: None)
         data = msgspec.convert(raw, _File)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise TutorError(f"{file} is a flent data file, but damaged ({error}): fetch it again") from error
@@ -279,7 +281,7 @@ def _count(text: float | str | None) -> int:
     """netperf's own number as a text; 0 where it says -1 or nothing."""
     try:
         return max(0, int(float(text or 0)))
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from tcptutor.errors import ParameterError
+from tcptutor.printable import escaped
 from tcptutor.run import SSTHRESH_INFINITE, Environment, Fidelity, Run, Sample
 from tcptutor.spec import PARAMETERS, Experiment, Flows, build
 from tcptutor.theory import WIRE_FRAMING
@@ -33,19 +34,24 @@ def start(
     told = next((name for name in path if name in PARAMETERS and PARAMETERS[name].part == "flows"), None)
     if told is not None:
         raise ParameterError(f"{told}: the file tells it: leave it out")
-    experiment: Experiment = build(f"{BACKEND}/{file}", {"title": title}, path)
-    origin = f"imported from {program}"
+    experiment: Experiment = build(f"{BACKEND}/{shown(file)}", {"title": shown(title)}, path)
+    origin, algorithm = f"imported from {shown(program)}", shown(algorithm)
     # Not through the parameters: their bounds are those of our lab.
     hosts = msgspec.structs.replace(experiment.hosts, algorithm=algorithm or experiment.hosts.algorithm)
     assumed = f"; its link is taken as Ethernet, {WIRE_FRAMING} bytes a frame beside the IP packet"
     return Run(
         id=f"{when:%Y%m%d-%H%M%S}",
         experiment=msgspec.structs.replace(experiment, flows=flows, hosts=hosts, framing=WIRE_FRAMING),
-        environment=Environment(backend=BACKEND, clock="real", kernel=kernel, reason=origin),
+        environment=Environment(backend=BACKEND, clock="real", kernel=shown(kernel), reason=origin),
         started=when.isoformat(timespec="seconds"),
         fidelity=Fidelity(status="suspect", reasons=(f"{origin}: this lab did not check it",)),
         note=origin + (assumed if experiment.path.rate else ""),
     )
+
+
+def shown(text: str, most: int = 160) -> str:
+    """What a file says of itself, as it may be shown."""
+    return escaped(" ".join(text.split()))[:most]
 
 
 def moment(seconds: float) -> datetime:

@@ -7,19 +7,27 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tcptutor import files, places
-from tcptutor.errors import UsageError
+from tcptutor.errors import TutorError, UsageError
 from tcptutor.exchange import flent, iperf3
 from tcptutor.run import Run, save
+from tcptutor.run.check import TEXT, check
 
 _FOREIGN = files.FileKind(
     name="result of iperf3 or flent",
-    # 64 streams, an interval a second, are 90 MB an hour. As Python's objects it is many times as large.
     most=1 << 28,
+    plain=1 << 24,
+    times=20,
     missing="give an iperf3 -J output or a flent data file",
     unreadable="give another file",
     damaged="fetch it again",
     large="import a shorter test",
 )
+
+
+_ROOM = 250 << 20
+"""Bytes that a file may take as Python's objects: 40 streams of iperf3 an hour, an interval a second."""
+_OBJECT, _VALUE = 300, 30
+"""Bytes of an object or array, with the struct that is made of it, and of a number or text in one."""
 
 
 def import_runs(file: Path, path: Mapping[str, str] | None = None) -> list[Run]:
@@ -32,18 +40,30 @@ def import_runs(file: Path, path: Mapping[str, str] | None = None) -> list[Run]:
     if not file.is_file():
         raise UsageError(f"no file {file}: {_FOREIGN.missing}")
     with files.opened(file, _FOREIGN, cut=True) as data:
+        _check_room(data, file)
         digest = hashlib.sha256(data).hexdigest()[:6]
         text = data.decode(errors="replace")
         data.clear()
-    runs = (flent.read if flent.is_flent(text) else iperf3.read)(text, file.name, path or {})
-    for number, run in enumerate(runs):
-        # Two tests may have begun in one second.
-        run.id = f"{run.id}-{digest if not number else hashlib.sha256(f'{digest}{number}'.encode()).hexdigest()[:6]}"
+        runs = (flent.read if flent.is_flent(text) else iperf3.read)(text, file.name, path or {})
+        for number, run in enumerate(runs):
+            # Two tests may have begun in one second.
+            own = hashlib.sha256(f"{digest}{number}".encode()).hexdigest()[:6] if number else digest
+            run.id = f"{run.id}-{own}"
+            run.note = run.note[:TEXT]
+            check(run)
     return runs
+
+
+def _check_room(data: bytearray, file: Path) -> None:
+    """Raise TutorError for what would take too much memory as Python's objects, which is told before any is made."""
+    text = len(data) if data.isascii() else 4 * len(data)
+    objects = data.count(b"{") + data.count(b"[")
+    if text + _OBJECT * objects + _VALUE * data.count(b",") > _ROOM:
+        raise TutorError(f"{file} tells of more than we read at once: {_FOREIGN.large}")
 
 
 def save_run(run: Run, target: Path | None = None) -> Path:
     """Write the run to `target`, by default among the user's runs, and give its path. Raises TutorError."""
     path = target or places.runs() / f"{run.id}.tcprun"
-    save(run, path, "give another place with -o")
+    save(run, path, "give another place with -o", private=target is None)
     return path

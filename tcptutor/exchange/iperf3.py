@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePath
 
 import msgspec
@@ -19,6 +20,9 @@ from tcptutor.exchange import imported, iperf3_text
 from tcptutor.lab.iperf3 import EndOfTest, StreamInterval, StreamRow, StreamSummary, udp_sample
 from tcptutor.run import FlowResult, Run, Sample, UdpResult, UdpSample
 from tcptutor.spec import HEADERS, TIMESTAMP_OPTION, Flows
+
+_MOST = 512
+"""Tests in a file, and streams of a test, that are read; iperf3 has 128 streams at most."""
 
 
 class _Connected(msgspec.Struct, frozen=True):
@@ -54,7 +58,7 @@ class _Start(msgspec.Struct, frozen=True):
     test_start: _Test = _Test()
 
 
-class _Document(msgspec.Struct, frozen=True):
+class _Document(msgspec.Struct, frozen=True, dict=True):
     start: _Start = _Start()
     intervals: list[StreamInterval] = []
     end: EndOfTest = EndOfTest()
@@ -70,8 +74,16 @@ class _Document(msgspec.Struct, frozen=True):
         """Whether who wrote this file sends that stream."""
         return (self.start.test_start.reverse == 1) == self.at_server if row.sender is None else row.sender
 
+    @cached_property
+    def _by_socket(self) -> dict[int, list[StreamRow]]:
+        found: dict[int, list[StreamRow]] = {}
+        for interval in self.intervals:
+            for row in interval.streams:
+                found.setdefault(row.socket, []).append(row)
+        return found
+
     def rows(self, socket: int) -> list[StreamRow]:
-        return [row for interval in self.intervals for row in interval.streams if row.socket == socket]
+        return self._by_socket.get(socket, [])
 
 
 @dataclass(frozen=True)
@@ -148,18 +160,25 @@ def _run(document: _Document, file: str, path: Mapping[str, str]) -> Run:
 
 def _documents(text: str, file: str) -> list[_Document]:
     try:
-        return [msgspec.convert(each, _Document) for each in iperf3_text.parse(text)]
+        tests = [msgspec.convert(each, _Document) for each in iperf3_text.parse(text)]
     except (ValueError, msgspec.ValidationError) as error:
         raise TutorError(
             f"{file} is neither an iperf3 -J output nor a flent data file ({error}): give one of these"
         ) from error
+    if len(tests) > _MOST:
+        raise TutorError(f"{file} tells of {len(tests)} tests, we read {_MOST} at most: give some of them")
+    return tests
 
 
 def _unmeasured(document: _Document) -> str:
     """Why the document measured nothing; empty when it did."""
     ended = document.end.streams
     if not any(interval.streams for interval in document.intervals) and not ended:
-        return f"iperf3 says {document.error!r}" if document.error else "the file has no interval"
+        return (
+            f"iperf3 says {imported.shown(document.error)!r}"
+            if document.error
+            else "the file has no interval"
+        )
     if ended and all(_arrived(each, document) == 0 for each in ended):
         sent = math.fsum(each.sender.bytes for each in ended if each.sender)
         return f"the receiver counted 0 of {sent:.0f} bytes"
@@ -183,7 +202,10 @@ def _streams(document: _Document) -> list[_Stream]:
     ended = [each.sender.socket for each in document.end.streams if each.sender]
     summaries = {each.sender.socket: each for each in document.end.streams if each.sender}
     streams = []
-    for socket in dict.fromkeys([*known, *seen, *ended]):
+    sockets = dict.fromkeys([*known, *seen, *ended])
+    if len(sockets) > _MOST:
+        raise ValueError(f"{len(sockets)} streams, we read {_MOST} at most")
+    for socket in sockets:
         rows, summary = document.rows(socket), summaries.get(socket, StreamSummary())
         first = rows[0] if rows else summary.sender
         if first is None:
@@ -269,6 +291,8 @@ def _result(flow: int, stream: _Stream, algorithm: str) -> FlowResult:
 
 def _udp(document: _Document) -> Iterator[tuple[UdpResult, list[UdpSample]]]:
     """Each UDP flow, and what its receiver told over time where that is in the file."""
+    if len(document.end.streams) > _MOST:
+        raise ValueError(f"{len(document.end.streams)} streams, we read {_MOST} at most")
     for flow, row in enumerate(each.udp for each in document.end.streams if each.udp):
         mine = [one for one in document.rows(row.socket) if not one.omitted]
         sends = document.sends(mine[0] if mine else row)
@@ -321,7 +345,7 @@ def _kernel(system: str) -> str:
 def _note(run: Run, document: _Document, streams: Sequence[_Stream]) -> str:
     """What to know of it: where it was cut, or what the file cannot tell."""
     if document.error:
-        return f"{run.note}; iperf3 says {document.error!r}"
+        return f"{run.note}; iperf3 says {imported.shown(document.error)!r}"
     if not run.complete:
         return f"{run.note}; the file ends before the test did"
     if streams and not any(row.snd_cwnd for stream in streams for row in stream.rows):

@@ -43,13 +43,14 @@ def judge(run: Run) -> str:
     place = f"{run.environment.backend}, {run.environment.clock} clock, Linux {run.environment.kernel}"
     expected = RATE * goodput_ratio(1500)
     measured = sum(flow.throughput_bps for flow in run.flows)
-    ping = float(run.fidelity.checks.get("ping h1", 0))
+    ping = run.fidelity.number("ping h1")
     result = (
         f"{measured / 1e6:.2f} of {expected / 1e6:.2f} Mbit/s, ping {ping * 1e3:.2f} of {DELAY * 1e3:.0f} ms"
     )
-    if run.fidelity.status == "invalid":
+    if run.fidelity.status in ("invalid", "unchecked"):
+        why = next(iter(run.fidelity.reasons), "it did not check itself")
         raise SetupError(
-            f"the lab runs, but wrongly: {run.fidelity.reasons[0]} ({place}: {result}): run `tcptutor setup --again`"
+            f"the lab runs, but wrongly: {why} ({place}: {result}): run `tcptutor setup --again`"
         )
     if abs(measured / expected - 1) > TOLERANCE or abs(ping / DELAY - 1) > 0.5:
         raise SetupError(

@@ -15,6 +15,7 @@ import msgspec
 
 from tcptutor.course.record import Response
 from tcptutor.errors import JournalError
+from tcptutor.printable import tree
 
 START = bytes(32)
 """What stands for the hash before the first event."""
@@ -102,11 +103,21 @@ def encode(event: JournalEvent) -> bytes:
 
 
 def decode(data: bytes) -> JournalEvent | None:
-    """The event in `data`; None for what this version cannot read, such as a kind that a newer one writes."""
+    """The event in `data`; None for what this version cannot read, such as a kind that a newer one writes.
+
+    What is not printable in its texts is written as escapes: whoever typed it, it is shown later.
+    """
     try:
-        return _decoder.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        event = _decoder.decode(data)
+        if data.isascii() and b"\\" not in data and b"\x7f" not in data:
+            return event
+        return msgspec.convert(tree(msgspec.to_builtins(event)), type(event))
+    except UNREADABLE:
         return None
+
+
+UNREADABLE = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
+"""What msgspec raises for bytes that are not of a kind, or are made to cost something."""
 
 
 class StoredEvent(NamedTuple):
@@ -178,7 +189,7 @@ def _is_end(line: bytes, last: StoredEvent) -> bool:
     """Whether the line is the end of a record whose last event is that one."""
     try:
         end = msgspec.json.decode(line, type=_End)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except UNREADABLE:
         return False
     if end != _End(last.serial, last.hash.hex()):
         raise JournalError(f"the record ends after event {last.serial}, and says that it has {end.events}")
@@ -189,7 +200,7 @@ def _next(line: bytes, last: StoredEvent) -> StoredEvent:
     changed = f"event {last.serial + 1} is not as it was written, or one before it is missing"
     try:
         found = msgspec.json.decode(line, type=_Line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise JournalError(f"{changed} ({error})") from error
     data = bytes(found.event)
     stored = StoredEvent(last.serial + 1, data, link(last.hash, data))

@@ -14,8 +14,10 @@ from typing import IO
 
 import msgspec
 
-from tcptutor import places
+from tcptutor import files, places, printable
 from tcptutor.course.goals.board import GoalBoard
+
+_MOST_BYTES = 1 << 20
 
 
 class OpenPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +40,7 @@ class GoalFile:
         self._lock: IO[bytes] | None = None
         self._written: GoalBoard | None = None
         with contextlib.suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
+            files.make_private(self._file.parent)
             self._lock = _lock_of(self._file).open("a+b")
             # Shared: who asks takes it alone for a moment, and so finds out whether anybody has it.
             fcntl.flock(self._lock, fcntl.LOCK_SH)
@@ -64,11 +66,17 @@ class GoalFile:
 def open_pages() -> Iterator[OpenPage]:
     """Those on which somebody works now, the one with the latest change first."""
     with contextlib.suppress(OSError):
-        files = sorted(_folder().glob("*.json"), key=_changed, reverse=True)
-        for file in files:
+        boards = sorted(_folder().glob("*.json"), key=_changed, reverse=True)
+        for file in boards:
             if _is_held(_lock_of(file)):
-                with contextlib.suppress(OSError, msgspec.MsgspecError):
-                    yield msgspec.json.decode(file.read_bytes(), type=OpenPage)
+                with contextlib.suppress(OSError, msgspec.MsgspecError, ValueError, RecursionError):
+                    # A board that is damaged tells nothing: the next change of it is written anew.
+                    yield _printable(msgspec.json.decode(files.plain(file, _MOST_BYTES), type=OpenPage))
+
+
+def _printable(page: OpenPage) -> OpenPage:
+    """With what somebody else may have put into its texts as escapes."""
+    return msgspec.convert(printable.tree(msgspec.to_builtins(page)), OpenPage)
 
 
 def _folder() -> Path:
@@ -88,10 +96,15 @@ def _changed(file: Path) -> float:
 
 def _is_held(lock: Path) -> bool:
     try:
-        with lock.open("rb") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would wait for its writer
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except OSError:
         return False
+    finally:
+        os.close(handle)
     return False

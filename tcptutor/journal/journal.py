@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from tcptutor.journal.events import (
 )
 from tcptutor.journal.fold import Calibration, JournalRecord, Progress
 from tcptutor.journal.schema import transaction
+from tcptutor.journal.waiting import WaitingSaves
 from tcptutor.run import Run
 from tcptutor.runs.parts import ENDED
 from tcptutor.runs.store import RunStore, first_readable
@@ -38,7 +39,10 @@ KEEP_EVERY = 1000
 
 
 class Journal:
-    """Records what the student does. What is written is on the disk when a call returns, or JournalError."""
+    """Records what the student does. What is written is on the disk when a call returns, or JournalError.
+
+    What raised it waits: it is tried again before whatever is recorded next, by `save_waiting`, and at the end.
+    """
 
     def __init__(
         self, connection: sqlite3.Connection, path: Path, folder: Path | None, notice: str = ""
@@ -50,17 +54,19 @@ class Journal:
         with store.errors(path):
             self._folded = store.kept_fold(connection)
         self._kept = self._folded.serial
+        self._waiting = WaitingSaves()
         self.notice = notice
         """One line to show at the start: a damaged journal was moved aside, or nothing is stored."""
 
     @classmethod
-    def open(cls, path: Path | None = None) -> Journal:
+    def open(cls, path: Path | None = None, *, patience: float = store.PATIENCE) -> Journal:
         """The journal in `path`, by default the user's own; the run files stand in `runs/` beside it.
 
+        patience: seconds to wait for another program that is writing.
         A damaged file is moved aside and said in `notice`. Raises JournalError.
         """
         path = path or places.state() / "journal.db"
-        connection, notice = store.open_store(path)
+        connection, notice = store.open_store(path, patience)
         journal = cls(connection, path, path.parent / "runs", notice)
         journal._catch_up()
         if broken := journal._folded.broken:
@@ -83,8 +89,22 @@ class Journal:
         """Whether what is recorded outlives the program."""
         return self.runs.folder is not None
 
+    @property
+    def unsaved(self) -> str:
+        """Why something that was recorded is not on the disk yet, one line; empty when all is."""
+        return self._waiting.problem
+
+    def save_waiting(self) -> bool:
+        """Try once more what could not be saved; whether all is saved now. Never raises."""
+        return self._waiting.try_again()
+
+    def save_later(self, save: Callable[[], object], problem: str) -> None:
+        """Call `save` when things can be saved again: it raises JournalError until then. `problem` is one line."""
+        self._waiting.add(save, problem)
+
     def close(self) -> None:
-        """Never raises: all that was recorded is on the disk already."""
+        """Save what still waits, if that can be done. Never raises."""
+        self._waiting.try_again()
         with contextlib.suppress(JournalError, sqlite3.Error):
             # Another program that is writing has caught up with us, and keeps the fold in its turn.
             self._connection.execute("PRAGMA busy_timeout = 0")
@@ -165,9 +185,26 @@ class Journal:
         """The run has ended, whole or cut short (`complete`, `note`). `file` is None where nothing had arrived."""
         self._append(RunEnded(_now(), run.id, run.complete, run.note, file.name if file else ""))
 
+    def finish_run_later(self, run: Run, problem: str, saved: Callable[[], object]) -> None:
+        """Write the file of a run that has ended once it can be written, enter its end, and call `saved`.
+
+        problem: why it could not be, one line.
+        """
+
+        def save() -> None:
+            name = self.runs.finish(run)
+            self._write(RunEnded(_now(), run.id, run.complete, run.note, Path(name).name if name else ""))
+            saved()
+
+        self.save_later(save, problem)
+
     def _recover_runs(self) -> None:
         """End the runs whose program was killed, with what had arrived of each."""
-        self.runs.recover()
+        told: list[str] = []
+        self.runs.recover(told.append)
+        if told:
+            more = f"; and {len(told) - 1} more" if len(told) > 1 else ""
+            self.notice = "; ".join(filter(None, [self.notice, told[0] + more]))
         for id, begun in self._folded.record.runs.items():
             # `tcptutor run` may have recovered the file before us, and another app's run may go on.
             if not begun.ended and not self.runs.goes_on(self._file(begun.file)):
@@ -233,6 +270,17 @@ class Journal:
                 self._folded = self._folded.take(stored)
 
     def _append(self, event: JournalEvent) -> None:
+        """Record it after what waits, or have it wait, and raise JournalError."""
+        if not self._waiting.try_again():
+            self._waiting.add(lambda: self._write(event), self._waiting.problem)
+            raise JournalError(self._waiting.problem)
+        try:
+            self._write(event)
+        except JournalError as error:
+            self._waiting.add(lambda: self._write(event), str(error))
+            raise
+
+    def _write(self, event: JournalEvent) -> None:
         with store.errors(self._path):
             with transaction(self._connection):
                 self._catch_up()

@@ -116,6 +116,10 @@ def _instant(at: str) -> float:
 
 _Statement = str | Callable[[sqlite3.Connection], None]
 
+_MAKE_KEPT = """CREATE TABLE folded (
+            one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, data BLOB NOT NULL,
+            seal BLOB NOT NULL) STRICT"""
+
 MIGRATIONS: tuple[tuple[_Statement, ...], ...] = (
     (
         # One locked prediction a step; value is NULL for a student who ran without one.
@@ -146,9 +150,7 @@ MIGRATIONS: tuple[tuple[_Statement, ...], ...] = (
         "CREATE TABLE events (serial INTEGER PRIMARY KEY, data BLOB NOT NULL, hash BLOB NOT NULL) STRICT",
         # One row: what the events came to when it was last written, so that not all of them are read at the start.
         # seal is events.link of the hash of its last event and data.
-        """CREATE TABLE folded (
-            one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, data BLOB NOT NULL,
-            seal BLOB NOT NULL) STRICT""",
+        _MAKE_KEPT,
         _events_of_version_1,
         *(f"DROP TABLE {table}" for table in ("predictions", "answers", "hints", "runs", "visits")),
     ),
@@ -156,16 +158,18 @@ MIGRATIONS: tuple[tuple[_Statement, ...], ...] = (
 VERSION = len(MIGRATIONS)
 
 
-def migrate(connection: sqlite3.Connection, keep_copy: Callable[[int], None]) -> None:
-    """Bring the tables to VERSION, whole or not at all.
+def migrate(connection: sqlite3.Connection, keep_copy: Callable[[int], None]) -> bool:
+    """Bring the tables to VERSION, whole or not at all; whether they were made here, of nothing.
 
     `keep_copy` is given the version of a journal that is about to be changed. Raises JournalError for a journal that
     a newer tcptutor wrote.
     """
+    made = False
     if _version(connection) < VERSION:
         with transaction(connection):
             # A second look, with the lock: another tcptutor may have migrated the same file just now.
             version = _version(connection)
+            made = version == 0
             if 0 < version < VERSION:
                 keep_copy(version)
             for statements in MIGRATIONS[version:]:
@@ -180,6 +184,46 @@ def migrate(connection: sqlite3.Connection, keep_copy: Callable[[int], None]) ->
             f"the journal was written by a newer tcptutor (version {version}, this one knows {VERSION}): "
             "update tcptutor to open it"
         )
+    return made
+
+
+def mend(connection: sqlite3.Connection) -> str:
+    """Check that the tables are as `migrate` makes them, and give what was mended, in a line; empty for nothing.
+
+    Raises sqlite3.DatabaseError for what cannot be mended here.
+    """
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as ours:
+        for statements in MIGRATIONS:
+            for statement in statements:
+                if isinstance(statement, str):
+                    ours.execute(statement)
+        wanted, there = _shape(ours), _shape(connection)
+    if strange := [name for name, (kind, _) in there.items() if kind in ("view", "trigger")]:
+        raise sqlite3.DatabaseError(f"there is no {strange[0]} in a journal")
+    other = [name for name in wanted if there.get(name) != wanted[name]]
+    if not other:
+        return ""
+    if other != [_KEPT] or there.get(_KEPT, _TABLE)[0] != _TABLE[0]:
+        raise sqlite3.DatabaseError(f"the table {other[0]} is missing, or another one")
+    with transaction(connection):
+        connection.execute(f"DROP TABLE IF EXISTS {_KEPT}")
+        connection.execute(_MAKE_KEPT)
+    return f"the journal's table {_KEPT} was missing, or another one: it was made again of the events"
+
+
+_KEPT = "folded"
+_TABLE: tuple[str, tuple[object, ...]] = ("table", ())
+
+
+def _shape(connection: sqlite3.Connection) -> dict[str, tuple[str, tuple[object, ...]]]:
+    """Tables with their columns, views and triggers, by their names."""
+    found = {}
+    for kind, name in connection.execute(
+        "SELECT type, name FROM sqlite_master WHERE type != 'index'"
+    ).fetchall():
+        columns = connection.execute("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()
+        found[name] = (kind, tuple(columns) if kind == "table" else ())
+    return found
 
 
 @contextlib.contextmanager

@@ -3,45 +3,105 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
+import re
 import sqlite3
+import stat
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
+from tcptutor import files
 from tcptutor.errors import JournalError, refused
-from tcptutor.journal import fold, schema
-from tcptutor.journal.events import StoredEvent, link
+from tcptutor.files import beside
+from tcptutor.journal import fold, salvage, schema
+from tcptutor.journal.events import UNREADABLE, StoredEvent, link
 from tcptutor.journal.fold import Folded
 from tcptutor.places import STATE_ELSEWHERE
+from tcptutor.printable import escaped, is_printable
 
-BUSY_MS = 5000
-"""How long to wait for another tcptutor that is writing."""
+PATIENCE = 5.0
+"""Seconds that a command waits for another program that is writing."""
+MOST_BYTES = 1 << 20
+"""Of one event; a longer one is none of ours, and is passed over."""
+_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*\\(?:u|b|f|r)")
+"""In JSON, of a character that is not printable; printable ones, tabs and newlines msgspec does not write so."""
+_MOST_FOLDED = 64 << 20
+"""Bytes of the events' fold."""
 
 
-def open_store(path: Path) -> tuple[sqlite3.Connection, str]:
+def open_store(path: Path, patience: float = PATIENCE) -> tuple[sqlite3.Connection, str]:
     """A connection to the journal in `path`, made if it is not there, and a notice (empty if all is well).
 
-    A damaged file is moved aside and a new journal begun; the notice says so and where the old one is.
+    A damaged file is moved aside and a new journal begun with what can be read of it; the notice says so and where the
+    old one is. `patience`: seconds that each statement waits for another program that is writing.
     Raises JournalError when the place cannot be written or the journal is of a newer version.
     """
     with errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        return _connect(path), ""
-    except (
-        sqlite3.OperationalError,
-        OSError,
-    ) as error:  # cannot right now; a DatabaseError else says "damaged"
-        raise JournalError(_line(path, error)) from error
-    except sqlite3.DatabaseError as error:
-        reason = str(error)
+        files.make_private(path.parent)
+        reason, found = _not_a_file(path), _identity(path)
+    if not reason:
+        try:
+            return _connect(path, patience)
+        except OSError as error:
+            raise JournalError(_line(path, error)) from error
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite quotes names as they stand
+            if _is_passing(error):
+                raise JournalError(_line(path, error)) from error
+            reason = str(error)
     with errors(path):
+        if _identity(path) != found:  # another program has done it meanwhile
+            return _connect(path, patience)
         aside = _move_aside(path)
-        return _connect(
-            path
-        ), f"the journal was damaged ({reason}): it is kept as {aside}, a new one was begun"
+        connection, _ = _connect(path, patience)
+        carried = salvage.carry_over(aside, connection)
+    told = f"{carried} of its events were carried over to a new one" if carried else "a new one was begun"
+    return connection, f"the journal was damaged ({escaped(reason)[:200]}): it is kept as {aside}, {told}"
+
+
+_PASSING = frozenset(
+    {
+        sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS,
+    }
+)  # fmt: skip
+"""Codes of errors that say nothing of the file: it cannot be used right now."""
+
+
+def _is_passing(error: Exception) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:  # Python's own
+        return isinstance(error, sqlite3.OperationalError)
+    return code & 0xFF in _PASSING and code != sqlite3.SQLITE_IOERR_SHORT_READ
+
+
+def _not_a_file(path: Path) -> str:
+    """Why SQLite cannot be given what stands there; empty when it can. Raises OSError."""
+    for ending in ("", *_BESIDE):
+        each = path.with_name(path.name + ending)
+        try:
+            mode = each.stat().st_mode
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            return f"{each.name} leads to itself"
+        if not stat.S_ISREG(mode):
+            return f"{each.name} is not a regular file"
+    return ""
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells the file from another one that takes its name; None for none."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def open_memory() -> sqlite3.Connection:
@@ -54,7 +114,9 @@ def open_memory() -> sqlite3.Connection:
 def events_after(connection: sqlite3.Connection, serial: int) -> Iterator[StoredEvent]:
     """The events after that one, in their order."""
     rows = connection.execute(
-        "SELECT serial, data, hash FROM events WHERE serial > ? ORDER BY serial", (serial,)
+        "SELECT serial, CASE WHEN length(data) <= ? THEN data ELSE x'' END, hash FROM events"
+        " WHERE serial > ? ORDER BY serial",
+        (MOST_BYTES, serial),
     )
     return map(StoredEvent._make, rows)
 
@@ -65,7 +127,8 @@ def runs_back(connection: sqlite3.Connection) -> list[bytes]:
     All of it at once: while a statement is open, nothing can be written after what another program has written.
     """
     rows = connection.execute(
-        "SELECT data FROM events WHERE substr(data, 1, 12) = ? ORDER BY serial DESC", (b'{"kind":"run',)
+        "SELECT data FROM events WHERE substr(data, 1, 12) = ? AND length(data) <= ? ORDER BY serial DESC",
+        (b'{"kind":"run', MOST_BYTES),
     )
     return [data for (data,) in rows]
 
@@ -82,13 +145,18 @@ def add_event(connection: sqlite3.Connection, stored: StoredEvent) -> None:
 
 def kept_fold(connection: sqlite3.Connection) -> Folded:
     """What was kept of the events' fold; that of none where nothing was, or where it is not theirs."""
-    row = connection.execute("SELECT data, seal FROM folded WHERE version = ?", (fold.VERSION,)).fetchone()
+    row = connection.execute(
+        "SELECT data, seal FROM folded WHERE version = ? AND length(data) <= ?", (fold.VERSION, _MOST_FOLDED)
+    ).fetchone()
     if row is None:
         return Folded()
     data, seal = row
     try:
         kept = msgspec.json.decode(data, type=Folded)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except UNREADABLE:
+        return Folded()
+    # Ours has escapes in the place of what is not printable, as events have once they are read.
+    if not is_printable(bytes(data).decode("utf-8", "replace"), lines=True) or _ESCAPE.search(data):
         return Folded()
     last = connection.execute("SELECT hash FROM events WHERE serial = ?", (kept.serial,)).fetchone()
     return kept if last == (kept.hash,) and seal == link(kept.hash, data) else Folded()
@@ -107,25 +175,51 @@ def errors(path: Path) -> Iterator[None]:
     """Turns what SQLite and the file system raise into JournalError."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         raise JournalError(_line(path, error)) from error
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, patience: float) -> tuple[sqlite3.Connection, str]:
+    """The journal, and a notice where something of it had to be mended. Raises sqlite3.Error, OSError."""
+    was_empty = path.is_file() and path.stat().st_size == 0
     # Autocommit: each statement is on the disk when it returns, unless BEGIN says otherwise.
-    connection = sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None)
+    _make_private(path)
+    connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
     try:
-        connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        connection.execute(f"PRAGMA busy_timeout = {patience * 1000:.0f}")
         # On a network file system WAL is refused; the rollback journal is slower and as safe.
         with contextlib.suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
+        connection.text_factory = _text
         _check(connection)
-        schema.migrate(connection, lambda version: _copy(path, version))
+        made = schema.migrate(connection, lambda version: _copy(path, version))
+        mended = schema.mend(connection)
     except BaseException:
         connection.close()
         raise
-    return connection
+    notice = f"the journal {path} was empty: a new one was begun" if was_empty and made else mended
+    return connection, notice
+
+
+def _text(data: bytes) -> str:
+    """A letter that the disk has changed is no reason to lose the others."""
+    return data.decode("utf-8", "replace")
+
+
+def _make_private(path: Path) -> None:
+    """What the student answered is nobody else's business, also where an earlier version let others read it.
+
+    SQLite gives its logs the mode of the file. What cannot be done here, SQLite will say.
+    """
+    with contextlib.suppress(OSError):
+        # One that is there is not opened: closing it would take SQLite's locks of this process away.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, files.PRIVATE))
+    for ending in ("", "-wal", "-shm"):
+        with contextlib.suppress(OSError):
+            file = path.with_name(path.name + ending)
+            if stat.S_ISREG(mode := file.stat().st_mode) and stat.S_IMODE(mode) & 0o077:
+                file.chmod(files.PRIVATE)
 
 
 def _check(connection: sqlite3.Connection) -> None:
@@ -136,8 +230,9 @@ def _check(connection: sqlite3.Connection) -> None:
 
 def _copy(path: Path, version: int) -> None:
     """Keep a journal of an older version as it is, beside the one it becomes: what wrote it can open it again."""
-    beside = _beside(path, f"version-{version}")
-    half = beside.with_name(beside.name + ".part")
+    copy = beside(path, f"version-{version}")
+    half = copy.with_name(copy.name + ".part")
+    _make_private(half)
     try:
         # A connection of its own: it reads what is stored, while ours holds the lock for what comes.
         with (
@@ -145,24 +240,23 @@ def _copy(path: Path, version: int) -> None:
             contextlib.closing(sqlite3.connect(half)) as new,
         ):
             old.backup(new)
-        half.replace(beside)
+        half.replace(copy)
     except BaseException:
         half.unlink(missing_ok=True)
         raise
 
 
+_BESIDE = ("-wal", "-shm", "-journal")
+"""Ends of the names of what SQLite keeps beside its file."""
+
+
 def _move_aside(path: Path) -> Path:
-    aside = _beside(path, "damaged")
+    aside = beside(path, "damaged")
     # The write-ahead log belongs to the damaged file: it may hold what can still be rescued.
-    for ending in ("", "-wal", "-shm"):
+    for ending in ("", *_BESIDE):
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + ending).rename(aside.with_name(aside.name + ending))
     return aside
-
-
-def _beside(path: Path, what: str) -> Path:
-    stamp = datetime.now(UTC).astimezone().strftime("%Y%m%d-%H%M%S")
-    return path.with_name(f"{path.stem}.{what}-{stamp}{path.suffix}")
 
 
 def _line(path: Path, error: Exception) -> str:

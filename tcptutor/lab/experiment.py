@@ -25,7 +25,7 @@ from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.tracing import Tracing
 from tcptutor.lab.udp import UdpReports
 from tcptutor.run import CapturedAt, Environment
-from tcptutor.spec import Change, Experiment
+from tcptutor.spec import HEADERS, Change, Experiment
 
 _EARLY = 0.5
 """How much before our time iperf3 may end, s: its own began before we saw its flows, on a busy machine long before."""
@@ -33,6 +33,8 @@ _ENOUGH = 0.5
 """The share of the measured time that a run must have where iperf3 ended still earlier."""
 _CONNECT_TIMEOUT = 15.0
 """Longest wait for the connections, s of the lab's clock; a lossy path may need several SYNs."""
+_LONGEST_TIMEOUT = 120.0
+"""Longest wait on a path that loses most of them, s: the kernel itself gives one up after some two minutes."""
 
 
 def chains(network: Network, experiment: Experiment) -> dict[Interface, Chain]:
@@ -41,9 +43,9 @@ def chains(network: Network, experiment: Experiment) -> dict[Interface, Chain]:
     changed = {change.name for change in path.changes}
     always = bool(changed & {"delay", "jitter", "loss"})
     wanted = {
-        network.bottleneck: plan.chain(plan.forward(path), mtu, seed, always),
+        network.bottleneck: plan.chain(plan.forward(path), mtu, seed, always, experiment.packet),
         # Another seed: losses on the way back must not be those of the way there.
-        network.way_back: plan.chain(plan.backward(path), mtu, seed + (1 << 32)),
+        network.way_back: plan.chain(plan.backward(path), mtu, seed + (1 << 32), packet=HEADERS),
     }
     for pair in range(experiment.pairs):
         wanted[network.access(pair)] = plan.chain(plan.access(path, pair), mtu, seed)
@@ -72,7 +74,7 @@ def set_up(network: Network, experiment: Experiment) -> Iterator[tuple[Setup, di
         setup.start()
         if experiment.hosts.window is not None:
             for sender, receiver in _ways(network, experiment):
-                window.bound(sender, receiver, experiment.hosts.window)
+                window.bound(sender, receiver, experiment.hosts.window, experiment.hosts.mss)
         for interface, chain in wanted.items():
             shaping.apply(interface, chain)
         yield setup, wanted
@@ -148,7 +150,7 @@ class _Traffic:
         fixed = self.experiment.flows.bytes is not None
         for group in now:
             traffic.start_client(self.network, group, self.experiment)
-        deadline = time.monotonic() + _CONNECT_TIMEOUT + traffic.connect_seconds(self.experiment)
+        deadline = time.monotonic() + self._timeout + traffic.connect_seconds(self.experiment)
         while True:
             self.sampler.begin(time.monotonic())
             there = {row.flow for row in self.sampler.ask(0.0)}
@@ -163,6 +165,13 @@ class _Traffic:
             if self.sampler.began > deadline:
                 raise LabError("the flows do not connect: the path loses too much, take a smaller loss")
             self.channel.pause(self.sampler.timing.period / 5)
+
+    @property
+    def _timeout(self) -> float:
+        """How long the connections may take beside the path's own time, s: each attempt takes twice the one before."""
+        path = self.experiment.path
+        arrives = (1 - path.loss) * (1 - path.reverse_loss)
+        return min(_LONGEST_TIMEOUT, _CONNECT_TIMEOUT / arrives**2)
 
     def _check_clients(self, groups: list[traffic.Group], allowed: bool = False) -> None:
         """Raises LabError, with iperf3's reason, when a client has ended that should not have."""
@@ -201,7 +210,7 @@ class _Traffic:
         way, seed = plan.forward(self._path), self.experiment.seed
         shaping.change(
             self.network.bottleneck,
-            plan.chain(way, self.experiment.hosts.mtu, seed, self._has_netem),
+            plan.chain(way, self.experiment.hosts.mtu, seed, self._has_netem, self.experiment.packet),
         )
 
     def sample(self) -> float:

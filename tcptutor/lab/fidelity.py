@@ -10,16 +10,16 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 
-from tcptutor.lab import counters, hosts, ping, shaping
+from tcptutor.lab import carried, counters, hosts, ping, shaping
+from tcptutor.lab.carried import FlowSpan
 from tcptutor.lab.load import Busy
 from tcptutor.lab.netlink import QdiscState
 from tcptutor.lab.network import Interface, Network
 from tcptutor.lab.plan import Chain
 from tcptutor.lab.sampler import LATE, Timing
-from tcptutor.run import Fidelity, FlowResult, QueueSample, SampleTable, Status
+from tcptutor.run import Fidelity, FlowResult, QueueSample, SampleTable, Status, UdpResult
 from tcptutor.spec import ETHERNET_HEADER, Experiment
 
 _RTT_SLACK = 0.001
@@ -28,8 +28,10 @@ _ENOUGH_LOSSES = 10
 """Loss events below which a loss model says little: the window's mean is uncertain by a fifth and more."""
 _ROUND_TRIPS = 10
 """Round trips below which a measurement is mostly a connection's start."""
-_RATE_SLACK = 0.03
-"""How far the rate of a full bottleneck may be from the one asked for, relative."""
+_SAMPLES = 3
+"""Samples below which a transfer's time is mostly the distance between two of them."""
+_SEGMENTS = 30
+"""Segments below which one more or less is a twentieth of the mean, and a start's few round trips are most of it."""
 _UNPUNCTUAL = 0.1
 """The share of samples that may be late, or missing."""
 Counted = dict[Interface, tuple[QdiscState, ...]]
@@ -169,6 +171,9 @@ class Watch:
             self.invalid.append(
                 f"netem dropped {random} packets, {expected:.0f} were planned: its queue is too short"
             )
+        # Correlated draws are seldom extreme: small losses become rarer than they are asked for.
+        if random < expected - 6 * spread - 5 and not path.loss_correlation:
+            self.invalid.append(f"netem dropped only {random} packets, {expected:.0f} were planned")
 
     def kernel(self, moved: dict[str, dict[str, int]]) -> None:
         """Did a host's kernel throw away or hold back, for want of room, what the path had carried?"""
@@ -183,8 +188,6 @@ class Watch:
         """Was every flow seen in the measured time, and for more than its start?"""
         experiment = self.experiment
         missing = experiment.total_streams - len(flows)
-        if flows and not any(flow.throughput_bps for flow in flows):
-            self.invalid.append("nothing arrived in the measured time: take a longer duration or warmup")
         if missing:
             why = "they were over too soon: let them send more bytes, or take a shorter warmup"
             if experiment.flows.bytes is None:
@@ -197,6 +200,7 @@ class Watch:
 
     def ended_early(self, missing: float) -> None:
         """Did the traffic last as long as it should, but for `missing` seconds?"""
+        self.checks["traffic missing"] = round(missing, 2)
         if missing:
             self.suspect.append(f"the traffic ended {missing:.1f} s before its time: the machine is too busy")
 
@@ -210,47 +214,57 @@ class Watch:
         else:
             self.invalid.append("nothing was measured: it was cut short before the measured time")
 
-    def bucket(self, queue: Sequence[QueueSample]) -> None:
-        """Did the bottleneck carry no more than its rate in the measured time? What its bucket holds comes on top."""
-        path = self.experiment.path
-        rows = [row for row in queue if row.t >= self.experiment.flows.warmup]
-        if len(rows) < 2 or path.rate is None or self._rate_changes:
-            return
-        seconds, sent = rows[-1].t - rows[0].t, rows[-1].sent - rows[0].sent
-        # Frames leave whole: one may leave at each end.
-        if 8 * (sent - 2 * self._frame) > path.rate * seconds * (1 + _RATE_SLACK):
+    def nothing(self, flows: Sequence[FlowResult], udp: Sequence[UdpResult]) -> None:
+        """Did anything arrive at all?"""
+        delivered = any(flow.throughput_bps for flow in flows) or any(flow.received_bps for flow in udp)
+        if not delivered and not self.invalid:
             self.invalid.append(
-                f"the bottleneck carried {8 * sent / seconds / 1e6:.3g} Mbit/s, more than its {path.rate / 1e6:.3g}:"
-                " its bucket lets too much go at once, take a smaller burst or a longer run"
+                "nothing was measured: nothing arrived in the measured time, take a longer duration"
             )
 
-    @property
-    def _rate_changes(self) -> bool:
-        return any(change.name in ("rate", "link") for change in self.experiment.path.changes)
+    def excess(
+        self, queue: Sequence[QueueSample], flows: Sequence[FlowSpan], udp: Sequence[UdpResult]
+    ) -> None:
+        """Did the path carry no more than its rate in the measured time?"""
+        path = self.experiment.path
+        if too_much := carried.by_queue(self.experiment, queue):
+            remedy = "its bucket lets too much go at once, take a smaller burst or a longer run"
+            self.invalid.append(f"{too_much}: {remedy}")
+        elif too_much := carried.by_flows(self.experiment, flows, udp):
+            remedy = "so short a run is done with what the bucket holds, take a longer one"
+            if path.reorder:
+                remedy = "what overtakes passes by the bottleneck's queue, take less reorder"
+            self.invalid.append(f"{too_much}: {remedy}")
+
+    def enough_time(self, flows: Sequence[FlowSpan], udp: Sequence[UdpResult]) -> None:
+        """Did enough arrive, over samples enough, for a mean to say something?"""
+        fixed = self.experiment.flows.bytes is not None
+        short = min((flow.samples for flow in flows), default=_SAMPLES)
+        if fixed and short < _SAMPLES:
+            self.suspect.append(
+                f"a transfer was over within {short} samples: its time is known to a hundredth of a second, "
+                "let the flows send more bytes"
+            )
+        segments = sum(flow.arrived for flow in flows) / self.experiment.segment
+        segments += sum(flow.datagrams - flow.lost for flow in udp)
+        if not fixed and segments < _SEGMENTS:
+            self.suspect.append(
+                f"only {segments:.0f} segments arrived in the measured time: take a longer duration"
+            )
 
     def rate(self, queue: Sequence[QueueSample]) -> None:
         """While the bottleneck's queue was never empty, did it send at its rate?"""
         path = self.experiment.path
-        if path.rate is None or self._rate_changes:
+        if path.rate is None or any(change.name in ("rate", "link") for change in path.changes):
             return
-        self.bucket(queue)
-        seconds = sent = 0.0
-        stretches = 0
-        last: QueueSample | None = None
-        for before, now in pairwise(queue):
-            # Two full frames wait: one alone may be waiting for the next.
-            if min(before.packets, now.packets) > 2:
-                stretches += last is not before
-                last = now
-                seconds += now.t - before.t
-                sent += now.sent - before.sent
+        seconds, sent, stretches = carried.full_stretches(queue)
         if seconds < 1:
             return
         rate = 8 * sent / seconds
         self.checks["rate of the full bottleneck"] = round(rate)
         # Frames leave whole: a stretch may have one more than its share, and the next one less.
         whole = 8 * math.sqrt(stretches) * self._frame / seconds
-        if abs(rate - path.rate) > _RATE_SLACK * path.rate + whole:
+        if abs(rate - path.rate) > carried.SLACK * path.rate + whole:
             self.suspect.append(
                 f"the full bottleneck sent {rate / 1e6:.3g} Mbit/s, not {path.rate / 1e6:.3g}:"
                 f" {'burst is too small, or ' if path.burst else ''}the machine is too slow"
@@ -328,7 +342,10 @@ class Watch:
             self.suspect.append(f"the trace lost {lost} ACKs: take fewer flows or a lower rate")
 
     def verdict(self) -> Fidelity:
-        status: Status = "invalid" if self.invalid else "suspect" if self.suspect else "valid"
+        """The sum of it: valid only where something was looked at."""
+        status: Status = "valid" if self.checks else "unchecked"
+        if self.suspect or self.invalid:
+            status = "invalid" if self.invalid else "suspect"
         return Fidelity(status=status, reasons=(*self.invalid, *self.suspect), checks=self.checks)
 
 

@@ -26,6 +26,9 @@ class Qdisc:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
+_LEAST_FRAME = 60
+"""Bytes of the smallest frame of Ethernet."""
+
 Chain = tuple[Qdisc, ...]
 """From the root down: each is in the one before it."""
 
@@ -47,12 +50,16 @@ def access(path: Path, pair: int) -> Path:
     return Path(delay=path.pair_delays[pair % len(path.pair_delays)] if path.pair_delays else 0.0)
 
 
-def chain(way: Path, mtu: int, seed: int, always_netem: bool = False) -> Chain:
-    """The queue disciplines that do it, in one direction."""
+def chain(way: Path, mtu: int, seed: int, always_netem: bool = False, packet: int | None = None) -> Chain:
+    """The queue disciplines that do it, in one direction.
+
+    `packet`: bytes of the smallest IP packets that come all the time, where these are not of `mtu` bytes.
+    """
     frame = mtu + ETHERNET_HEADER
+    smallest = frame if packet is None else min(frame, max(packet + ETHERNET_HEADER, _LEAST_FRAME))
     found = []
     if always_netem or way.delay or way.jitter or way.loss or way.duplicate or way.reorder:
-        found.append(Qdisc("netem", _netem(way, frame, seed)))
+        found.append(Qdisc("netem", _netem(way, smallest, seed)))
     if way.rate is not None:
         found.append(Qdisc("tbf", _tbf(way, frame)))
         if way.qdisc != "fifo":

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
+from tcptutor.lab.carried import FlowSpan
 from tcptutor.lab.fidelity import Watch, largest_window
 from tcptutor.lab.protocol import Finished
 from tcptutor.lab.sampler import SampledFlow, Sampler
@@ -59,7 +60,7 @@ class _FlowSamples:
         return None if told is None else self.throughput(self.bytes_received, first, told)
 
 
-def _result(flow: SampledFlow, samples: _FlowSamples, experiment: Experiment) -> FlowResult | None:
+def _result(flow: SampledFlow, samples: _FlowSamples, experiment: Experiment) -> FlowSpan | None:
     """The figures of one flow; None with fewer than two samples after the warm-up and before it had sent all."""
     first = bisect_left(samples.t, experiment.flows.warmup)
     end = len(samples.t)
@@ -75,7 +76,9 @@ def _result(flow: SampledFlow, samples: _FlowSamples, experiment: Experiment) ->
         return None
     last = end - 1
     losses, mark_cuts = samples.cuts(first, last)
-    return FlowResult(
+    # Before a first measurement the kernel has 0.
+    rtts = [rtt for rtt in samples.rtt[first:end] if rtt > 0]
+    result = FlowResult(
         flow=flow.number,
         pair=flow.pair,
         throughput_bps=samples.throughput(samples.arrived, first, last),
@@ -83,17 +86,18 @@ def _result(flow: SampledFlow, samples: _FlowSamples, experiment: Experiment) ->
         losses=losses,
         mark_cuts=mark_cuts,
         segments=samples.segs_out[last] - samples.segs_out[first],
-        mean_rtt_s=sum(samples.rtt[first:end]) / (end - first),
+        mean_rtt_s=sum(rtts) / len(rtts) if rtts else 0.0,
         mean_cwnd_segments=sum(samples.cwnd[first:end]) / (end - first),
         mss=samples.mss[last],
         algorithm=experiment.algorithm(flow.number),
         receiver_bps=samples.received(first, last),
         completion_s=completion,
     )
+    return FlowSpan(result, samples.t[first], samples.t[last], end - first)
 
 
-def flow_results(flows: list[SampledFlow], samples: SampleTable, experiment: Experiment) -> list[FlowResult]:
-    """The figures of every flow that was measured, in order.
+def flow_spans(flows: list[SampledFlow], samples: SampleTable, experiment: Experiment) -> list[FlowSpan]:
+    """The figures of every flow that was measured, in order, and the time that they are from.
 
     By columns: making rows of a long run again would take an emulated guest seconds.
     """
@@ -121,12 +125,16 @@ def finished(
     samples, seconds = sampler.samples, round(seconds, 6)
     if samples and samples[-1].t > seconds:
         samples = SampleTable([row for row in samples if row.t <= seconds])
-    flows = flow_results(sampler.flows, samples, watch.experiment)
+    spans = flow_spans(sampler.flows, samples, watch.experiment)
+    flows = [span.result for span in spans]
     if complete and planned:
         watch.measured(flows)
+        watch.enough_time(spans, udp)
+    watch.nothing(flows, udp)
     if complete:
         watch.enough_losses(flows)
     watch.super_packets(flows)
+    watch.excess(sampler.queue, spans, udp)
     watch.rate(sampler.queue)
     if flows and planned:
         watch.window(largest_window(samples), flows[0].mss)

@@ -99,7 +99,8 @@ def groups(network: Network, experiment: Experiment, first_port: int) -> list[Gr
     for (pair, backward, algorithm, start, _), flows in members.items():
         hosts = network.senders[pair], network.receivers[pair]
         sender, receiver = reversed(hosts) if backward else hosts
-        port = first_port + flows[0]
+        # Flows of one client need not have numbers in a row, and their ports are.
+        port = first_port + sum(len(group.flows) for group in found)
         found.append(
             Group(len(found), pair, sender, receiver, tuple(flows), algorithm, start, port, remedy=remedy)
         )

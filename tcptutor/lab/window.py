@@ -15,6 +15,7 @@ from contextlib import ExitStack
 
 from tcptutor.errors import LabError
 from tcptutor.lab.hosts import sysctl
+from tcptutor.lab.memory import BUFFER_MAX
 from tcptutor.lab.netlink import AT, Address, SockDiag, tcp_request
 from tcptutor.lab.network import Host, network_of
 
@@ -35,8 +36,10 @@ def _drain(listener: socket.socket, done: threading.Event, found: list[int]) -> 
                 pass
 
 
-def advertised_share(sender: Host, receiver: Host) -> float:
+def advertised_share(sender: Host, receiver: Host, mss: int | None = None) -> float:
     """The advertised window over the receive buffer, once the window has settled; between 0 and 1.
+
+    `mss` bounds the segments that it is measured with, bytes: the smaller they are, the less of a buffer is payload.
 
     Raises LabError when the transfer does not work.
     """
@@ -52,6 +55,8 @@ def advertised_share(sender: Host, receiver: Host) -> float:
             client.settimeout(_TIMEOUT)
             # Closed by a reset, so that no port waits in TIME_WAIT.
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            if mss is not None:
+                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
             drain = threading.Thread(target=_drain, args=(listener, done, found))
             drain.start()
             try:
@@ -92,7 +97,8 @@ def _fix_buffer(receiver: Host, size: int) -> None:
     sysctl(receiver, "net.ipv4.tcp_rmem", f"4096 {size} {max(size, 6 << 20)}")
 
 
-def bound(sender: Host, receiver: Host, window: int) -> None:
+def bound(sender: Host, receiver: Host, window: int, mss: int | None = None) -> None:
     """Let `receiver` advertise at most `window` bytes to `sender`."""
-    share = advertised_share(sender, receiver)
-    _fix_buffer(receiver, round(window / share))
+    share = advertised_share(sender, receiver, mss)
+    # The rest of a window that no buffer gives is missing, and told: `fidelity.Watch.window`.
+    _fix_buffer(receiver, min(BUFFER_MAX, round(window / share)))

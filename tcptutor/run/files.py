@@ -11,14 +11,22 @@ from pathlib import Path
 
 from tcptutor import files
 from tcptutor.run import text
+from tcptutor.run.check import check
 from tcptutor.run.record import FORMAT_VERSION, Run
 
 LARGEST = 1 << 30
 """Bytes of a run's text that are read: an hour of 13 flows, or 15 minutes of 50, a hundred samples a second."""
+_ANY, _TIMES = 96 << 20, 24
+"""Bytes of text that any file may hold, an hour of one flow, and how many times as large as itself that of a larger
+one may be: runs are packed to an eighth on average, and a small file never takes much memory."""
+_NUMBERS = 12_000_000
+"""Numbers of tables that go with `_ANY` bytes: a row of a flow is 30 of them, and takes 8 bytes for each."""
 
 _RUN = files.FileKind(
     name="run file",
     most=LARGEST,
+    plain=_ANY,
+    times=_TIMES,
     missing="`tcptutor list` names the experiments you can run",
     unreadable="give a run file that you may read",
     damaged="run the experiment again",
@@ -28,13 +36,13 @@ _GZIP = zlib.MAX_WBITS | 16
 """Write gzip's header and checksum, without a time: the same run gives the same bytes."""
 
 
-def save(run: Run, path: Path, elsewhere: str = "give another place") -> None:
-    """Write `run` to `path`, whole or not at all. Raises TutorError when it cannot be written.
+def save(run: Run, path: Path, elsewhere: str = "give another place", *, private: bool = False) -> None:
+    """Write `run` to `path`, whole or not at all, as a `private` file or one that others may read.
 
-    `elsewhere` says in the error how the user would give another place.
+    `elsewhere` says in the error how the user would give another place. Raises TutorError when it cannot be written.
     """
     packer = zlib.compressobj(6, zlib.DEFLATED, _GZIP)
-    with files.whole(path, elsewhere) as beside, beside.open("wb") as file:
+    with files.whole(path, elsewhere, private=private) as beside, beside.open("wb") as file:
         for piece in text.write(run):
             file.write(packer.compress(piece))
         file.write(packer.flush())
@@ -45,6 +53,7 @@ def load(path: Path) -> Run:
     with files.opened(path, _RUN) as data:
         found = text.RunText(data)
         files.check_version(found.rest, FORMAT_VERSION, path)
-        run = found.read()
+        run = found.read(_NUMBERS + max(0, len(data) - _ANY) // 3)
+        check(run)
     run.format_version = FORMAT_VERSION
     return run

@@ -13,7 +13,8 @@ from tcptutor.spec import Experiment
 
 FORMAT_VERSION = 2
 
-Status = Literal["valid", "suspect", "invalid"]
+Status = Literal["valid", "suspect", "invalid", "unchecked"]
+"""What the lab says of a run; `unchecked` when it ended before anybody had looked."""
 
 
 SNAPSHOT = "snapshot"
@@ -122,11 +123,16 @@ class CapturedAt(msgspec.Struct, frozen=True, kw_only=True):
 class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the lab believes its own result."""
 
-    status: Status = "valid"
+    status: Status = "unchecked"
     reasons: tuple[str, ...] = ()
-    """One sentence for each thing that makes it suspect or invalid."""
+    """One sentence for each thing that makes it suspect or invalid, or why it was not checked."""
     checks: dict[str, float | int | str | bool] = {}
     """What was read back and measured, by name."""
+
+    def number(self, name: str) -> float:
+        """That check as a number; 0 where it is none, or is not there."""
+        value = self.checks.get(name, 0)
+        return 0.0 if isinstance(value, str) else float(value)
 
 
 class Run(msgspec.Struct, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar, get_type_hints, overload
 
 import msgspec
@@ -27,6 +28,12 @@ def _or_nan(numbers: Iterable[float | None]) -> Iterable[float]:
     return (math.nan if number is None else number for number in numbers)
 
 
+@cache
+def _types(row: type[msgspec.Struct]) -> list[Any]:
+    hints = get_type_hints(row)
+    return [hints[name] for name in row.__struct_fields__]
+
+
 class Table(Sequence[Row], Generic[Row]):
     """Reads like a list of rows; `column` gives the numbers of one field without making any row.
 
@@ -36,8 +43,7 @@ class Table(Sequence[Row], Generic[Row]):
     row: ClassVar[type[msgspec.Struct]]
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
-        hints = get_type_hints(self.row)
-        self._types = [hints[name] for name in self.row.__struct_fields__]
+        self._types = _types(self.row)
         self._columns: list[array[Any]] = [array(_CODES[kind]) for kind in self._types]
         self._made = [_or_none if kind not in _KINDS else kind for kind in self._types]
         """What makes a row's value of a column's."""

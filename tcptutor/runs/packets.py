@@ -14,6 +14,7 @@ from tcptutor import files
 from tcptutor.lab import frames
 from tcptutor.lab.protocol import Captured
 from tcptutor.run import Run
+from tcptutor.run.check import LONGEST, check_interface
 from tcptutor.runs import pcapng
 from tcptutor.runs.pcapng import CapturedInterface, CapturedPacket
 
@@ -24,6 +25,8 @@ LARGEST = 1 << 29
 _CAPTURE = files.FileKind(
     name="capture",
     most=LARGEST,
+    plain=1 << 24,
+    times=1,  # we pack none
     missing="run the experiment again with --set capture=on",
     unreadable="give a run whose packets you may read",
     damaged="run the experiment again with --set capture=on",
@@ -46,7 +49,7 @@ def begin_ns(run: Run) -> int:
 
 def save(run: Run, pieces: Sequence[Captured], file: Path, elsewhere: str) -> None:
     """Write the packets in `pieces` beside the run, whose file is `file`. Raises TutorError when it cannot."""
-    with files.whole(file_of(file), elsewhere) as beside, beside.open("wb") as out:
+    with files.whole(file_of(file), elsewhere, private=True) as beside, beside.open("wb") as out:
         for block in _blocks(run, pieces):
             out.write(block)
 
@@ -80,16 +83,28 @@ def load(run: Run, run_file: Path) -> Iterator[tuple[float, str, CapturedPacket]
     Raises TutorError when none are kept, or the file is damaged.
     """
     with files.opened(file_of(run_file), _CAPTURE) as data:
-        names, packets = pcapng.read(data)
+        names, packets = _read(data)
         start = begin_ns(run)
         found = [((packet.ns - start) / 1e9, names[packet.interface], packet) for packet in packets]
+        if any(abs(t) > LONGEST for t, _, _ in found):
+            raise ValueError("packets of another time than the run's")
     return iter(found)
 
 
 def interfaces(run_file: Path) -> list[str]:
     """Those whose packets the run in `run_file` kept. Raises TutorError when none are kept, or the file is damaged."""
     with files.opened(file_of(run_file), _CAPTURE) as data:
-        return pcapng.read(data)[0]
+        return _read(data)[0]
+
+
+def _read(data: bytearray) -> tuple[list[str], Iterator[CapturedPacket]]:
+    """Raises ValueError for names that no interface has: files are named by them."""
+    names, packets = pcapng.read(data)
+    for name in names:
+        check_interface(name)
+    if len(set(names)) < len(names):
+        raise ValueError("two interfaces of one name")
+    return names, packets
 
 
 def of_interface(run: Run, run_file: Path, name: str) -> Iterator[bytes]:

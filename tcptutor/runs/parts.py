@@ -8,10 +8,12 @@ file of it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
+import glob
 import os
-from collections.abc import Iterable
-from datetime import UTC, datetime
+import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -20,28 +22,17 @@ import msgspec
 from tcptutor import files
 from tcptutor.errors import TutorError
 from tcptutor.lab import protocol
-from tcptutor.lab.protocol import Captured, Event
+from tcptutor.lab.protocol import Event
 from tcptutor.places import STATE_ELSEWHERE
-from tcptutor.run import FORMAT_VERSION, Environment, Run, save
+from tcptutor.printable import escaped
+from tcptutor.run import Run, save
 from tcptutor.runs import packets
-from tcptutor.runs.recording import add, cut
-from tcptutor.spec import Experiment
+from tcptutor.runs.part_text import ENDED, DamagedPart, PartHead, read_part
 
-ENDED = "tcptutor ended during it"
-"""The note of a run that was cut short by the end of its program."""
+__all__ = ["DAMAGED", "ENDED", "SUFFIX", "Part", "recover"]
+
 SUFFIX = ".part"
-LONGEST = 1 << 26
-"""Bytes of a line that is read. An event tells of a fifth of a second: of 256 flows about a megabyte."""
-
-
-class _Head(msgspec.Struct):
-    """The first line: a run without anything that came out of it."""
-
-    id: str
-    experiment: Experiment
-    environment: Environment
-    started: str
-    format_version: int = FORMAT_VERSION
+DAMAGED = ".damaged"
 
 
 class Part:
@@ -56,9 +47,11 @@ class Part:
         self._length = 0
         self._full = False
         with contextlib.suppress(OSError):
-            file.parent.mkdir(parents=True, exist_ok=True)
+            files.make_private(file.parent)
             self._fd = _open_locked(self._path)
-        self._write(msgspec.json.encode(_Head(run.id, run.experiment, run.environment, run.started)) + b"\n")
+        self._write(
+            msgspec.json.encode(PartHead(run.id, run.experiment, run.environment, run.started)) + b"\n"
+        )
 
     def take(self, event: Event) -> None:
         """Add what has arrived."""
@@ -93,7 +86,7 @@ class Part:
 
 def _open_locked(path: Path) -> int:
     while True:
-        fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, files.PRIVATE)
         # A file system without locks: nobody can lock the part then, so nobody takes it for left behind.
         with contextlib.suppress(OSError):
             fcntl.flock(fd, fcntl.LOCK_EX)
@@ -102,65 +95,85 @@ def _open_locked(path: Path) -> int:
         os.close(fd)  # another start found it empty and unlocked, just before
 
 
-def recover(folder: Path) -> list[Run]:
+def _ignore(_: str) -> None:
+    pass
+
+
+def recover(folder: Path, tell: Callable[[str], None] = _ignore) -> list[Run]:
     """Make run files of the parts in `folder` whose writer is gone, and give those runs. Never raises.
 
     A run whose end had arrived is whole, any other is marked as cut short. What cannot be written now stays for
-    the next start; the part of a run that goes on in another program is left alone.
+    the next start; the part of a run that goes on in another program is left alone. A damaged part is set aside as
+    `NAME.part.damaged`: of its run there is what was before the damage. `tell` is told so in one line, once.
     """
     runs = []
-    for path in sorted(folder.glob(f"*{SUFFIX}")):
-        with contextlib.suppress(OSError, TutorError), path.open("r+b") as part:
-            fcntl.flock(part, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(part.fileno()).st_nlink and (run := _recover(path, part)):
-                runs.append(run)
+    with contextlib.suppress(OSError):
+        for path in sorted(folder.glob(f"*{SUFFIX}")):
+            try:
+                with contextlib.suppress(BlockingIOError), _locked(path) as part:
+                    if os.fstat(part.fileno()).st_nlink and (run := _recover(path, part, tell)):
+                        runs.append(run)
+            except DamagedPart as error:
+                _set_aside(path, str(error), tell)
+            except (OSError, TutorError):
+                continue  # it cannot be written now
     return runs
 
 
-def _recover(path: Path, part: IO[bytes]) -> Run | None:
-    """The run of a part that is ours now; None when nothing had arrived, or all of it was in place already."""
-    file = path.with_name(path.name.removesuffix(SUFFIX))
-    for half in path.parent.glob(f".{file.name}.*"):
-        half.unlink(missing_ok=True)
-    captured = list[Captured]()
-    run = None if file.exists() else _read(path, part, captured)
-    if run is not None and (run.sampled_until > 0 or run.complete):
-        save(run, file)
-        if captured:
-            with contextlib.suppress(TutorError):
-                packets.save(run, captured, file, STATE_ELSEWHERE)
-    else:
-        run = None
-    path.unlink()
-    return run
-
-
-def _read(path: Path, part: IO[bytes], captured: list[Captured]) -> Run | None:
-    """What the part tells, up to a last line that was not finished; its packets go to `captured`.
-
-    Raises TutorError for one of a newer format."""
-    lines = files.lines(part, LONGEST)
-    first = next(lines, b"")
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[IO[bytes]]:
+    """The part, which is ours alone then. Raises BlockingIOError while its writer lives, DamagedPart for no part."""
     try:
-        files.check_version(first, FORMAT_VERSION, path)
-        head = msgspec.json.decode(first, type=_Head)
-    except msgspec.MsgspecError:
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would wait for its writer
+    except PermissionError:
+        raise DamagedPart("it may not be read") from None
+    except OSError as error:
+        if error.errno not in (errno.EISDIR, errno.ENXIO, errno.ELOOP):
+            raise
+        raise DamagedPart("it is no file") from None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise DamagedPart("it is no file")
+    with os.fdopen(fd, "r+b") as part:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield part
+
+
+def _set_aside(path: Path, why: str, tell: Callable[[str], None]) -> None:
+    """Give a damaged part another name, beside others that were damaged."""
+    names = (f"{path.name}{DAMAGED}{number or ''}" for number in range(1000))
+    aside = next((each for each in map(path.with_name, names) if not os.path.lexists(each)), None)
+    if aside is not None:
+        with contextlib.suppress(OSError):
+            path.rename(aside)
+            tell(
+                escaped(
+                    f"{path.name}, what a killed program had kept of a run, is damaged ({why}): it is {aside} now"
+                )
+            )
+
+
+def _recover(path: Path, part: IO[bytes], tell: Callable[[str], None]) -> Run | None:
+    """The run of a part that is ours now; None when nothing had arrived, or all of it was in place already.
+
+    Raises DamagedPart when nothing can be recovered, TutorError when it cannot be written.
+    """
+    file = path.with_name(path.name.removesuffix(SUFFIX))
+    for half in path.parent.glob(f".{glob.escape(file.name)}.*"):
+        with contextlib.suppress(OSError):
+            half.unlink(missing_ok=True)
+    told = None if file.exists() else read_part(part, path)
+    if told is None or not (told.run.sampled_until > 0 or told.run.complete):
+        if told is not None and told.damage:
+            raise DamagedPart(told.damage)
+        path.unlink()
         return None
-    run = Run(id=head.id, experiment=head.experiment, environment=head.environment, started=head.started)
-    _replay(run, lines, captured)
-    if not run.complete:
-        cut(run, run.note or ENDED)
-    # Lines are written as they arrive, so the last one tells how long it took.
-    with contextlib.suppress(ValueError):
-        last = datetime.fromtimestamp(os.fstat(part.fileno()).st_mtime, UTC)
-        run.wall_s = max(0.0, (last - datetime.fromisoformat(head.started)).total_seconds())
-    return run
-
-
-def _replay(run: Run, lines: Iterable[bytes], captured: list[Captured]) -> None:
-    with contextlib.suppress(msgspec.MsgspecError):
-        for line in lines:
-            event = protocol.event_decoder.decode(line)
-            add(run, event)
-            if isinstance(event, Captured):
-                captured.append(event)
+    save(told.run, file, private=True)
+    if told.captured:
+        with contextlib.suppress(TutorError):
+            packets.save(told.run, told.captured, file, STATE_ELSEWHERE)
+    if told.damage:
+        _set_aside(path, f"{told.damage}; the run up to there is kept", tell)
+    else:
+        path.unlink()
+    return told.run

@@ -5,10 +5,46 @@ from __future__ import annotations
 import secrets
 import time
 from datetime import UTC, datetime
+from typing import Any
 
 from tcptutor.lab.protocol import Event, Finished, Ready, RunFound, Samples, SessionState
-from tcptutor.run import Environment, Fidelity, Run, Status
+from tcptutor.run import (
+    AckTable,
+    Environment,
+    Fidelity,
+    QueueTable,
+    ResentTable,
+    Run,
+    SampleTable,
+    SenderTable,
+    Status,
+    Table,
+    UdpTable,
+)
 from tcptutor.spec import Experiment
+
+_ROWS = {
+    "samples": "rows",
+    "queue": "queue",
+    "senders": "senders",
+    "udp_samples": "udp",
+    "acks": "acks",
+    "resent": "resent",
+}
+"""The tables of a run, and what an event calls their rows."""
+_TABLES: dict[str, type[Table[Any]]] = {
+    "samples": SampleTable,
+    "queue": QueueTable,
+    "senders": SenderTable,
+    "udp_samples": UdpTable,
+    "acks": AckTable,
+    "resent": ResentTable,
+}
+
+
+def tables_of(event: Samples) -> dict[str, Table[Any]]:
+    """What `event` adds to each table of a run, where it adds any. Raises OverflowError for what no table holds."""
+    return {name: _TABLES[name](rows) for name, field in _ROWS.items() if (rows := getattr(event, field))}
 
 
 def add(run: Run, event: Event) -> None:
@@ -19,12 +55,8 @@ def add(run: Run, event: Event) -> None:
         case RunFound(experiment=experiment) | SessionState(experiment=experiment):
             run.experiment = experiment
         case Samples():
-            run.samples.extend(event.rows)
-            run.queue.extend(event.queue)
-            run.senders.extend(event.senders)
-            run.udp_samples.extend(event.udp)
-            run.acks.extend(event.acks)
-            run.resent.extend(event.resent)
+            for name, rows in _ROWS.items():
+                getattr(run, name).extend(getattr(event, rows))
             run.experiment_s = event.t
         case Finished():
             run.flows = list(event.flows)
@@ -44,10 +76,9 @@ def add(run: Run, event: Event) -> None:
 def cut(run: Run, why: str) -> None:
     """Mark `run`, whose end never came, as cut short: nobody has looked whether it may be believed."""
     run.note = why
-    if run.fidelity == Fidelity():
-        # "valid" is what a run has that nobody has said anything of.
+    if run.fidelity.status == "unchecked":
         measured = run.experiment_s > run.experiment.flows.warmup and (run.samples or run.udp_samples)
-        status: Status = "suspect" if measured else "invalid"
+        status: Status = "unchecked" if measured else "invalid"
         reason = f"{'cut short, so it was not checked' if measured else 'nothing was measured'}: {why}"
         run.fidelity = Fidelity(status=status, reasons=(reason,))
 

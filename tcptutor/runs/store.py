@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tcptutor.errors import JournalError, TutorError
@@ -48,7 +48,7 @@ class RunStore:
         kept = run.sampled_until > 0 or run.complete
         if kept:
             try:
-                save(run, file, STATE_ELSEWHERE)
+                save(run, file, STATE_ELSEWHERE, private=True)
             except TutorError as error:
                 raise JournalError(
                     f"the run could not be saved, {error}; what is on the screen stays"
@@ -69,15 +69,15 @@ class RunStore:
             except TutorError as error:
                 raise JournalError(f"the packets could not be saved, {error}; the run is kept") from error
 
-    def recover(self) -> list[Run]:
+    def recover(self, tell: Callable[[str], None] = lambda _: None) -> list[Run]:
         """The runs of programs that were killed, now in files of their own. Call it once, at the start.
 
-        Packets whose run was removed go as well.
+        Packets whose run was removed go as well. `tell` is told what became of a damaged run, a line each.
         """
         if self.folder is None:
             return []
         packets.remove_orphans(self.folder)
-        return parts.recover(self.folder)
+        return parts.recover(self.folder, tell)
 
     def goes_on(self, file: Path) -> bool:
         """Whether a program, this one or another, still writes that run."""

@@ -5,6 +5,7 @@ gives the `Experiment` in base units, with what follows from the parameters (que
 """
 
 from tcptutor.spec.build import SCALES, build
+from tcptutor.spec.check import check, plausible
 from tcptutor.spec.parameters import ALGORITHMS, PARAMETERS, Parameter, parameter, read, settings
 from tcptutor.spec.parts import (
     ALL_HEADERS,
@@ -39,9 +40,11 @@ __all__ = [
     "Path",
     "bdp",
     "build",
+    "check",
     "host_names",
     "interface_names",
     "parameter",
+    "plausible",
     "read",
     "settings",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tcptutor import units
-from tcptutor.errors import ParameterError, UnitError, near, unknown
+from tcptutor.errors import ParameterError, UnitError, near, quoted, unknown
 from tcptutor.spec.parts import Change, Experiment, interface_names
 
 
@@ -53,10 +53,11 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         if self.kind == "changes":
             return "; ".join(_change_text(change) for change in value) or "none"
         if self.many:
-            return ", ".join(self._one_text(each) for each in value) or "none"
-        return "none" if value is None else self._one_text(value)
+            return ", ".join(self.text_of(each) for each in value) or "none"
+        return "none" if value is None else self.text_of(value)
 
-    def _one_text(self, value: Any) -> str:
+    def text_of(self, value: Any) -> str:
+        """One `value` of it, as the user writes it."""
         if isinstance(value, bool):
             return "on" if value else "off"
         return value if isinstance(value, str) else units.write(value, self.kind)
@@ -90,10 +91,10 @@ PARAMETERS: dict[str, Parameter] = {
     parameter.name: parameter
     for parameter in (
         _bounded("rate", "path", "rate", 1e4, 1e11, "rate of the bottleneck", optional=True),
-        _bounded("delay", "path", "time", 0, 10, "delay added to the data direction, so to the RTT"),
-        _bounded("jitter", "path", "time", 0, 10, "spread of the delay"),
+        _bounded("delay", "path", "time", 0, 2, "delay added to the data direction, so to the RTT"),
+        _bounded("jitter", "path", "time", 0, 2, "spread of the delay"),
         _choice("jitter_shape", "path", _JITTER_SHAPES, "distribution of the delay"),
-        _bounded("loss", "path", "ratio", 0, 0.9, "probability that a data segment is lost at random"),
+        _bounded("loss", "path", "ratio", 0, 0.75, "probability that a data segment is lost at random"),
         _bounded("loss_burst", "path", "number", 1, 1000, "mean number of segments lost in a row"),
         _bounded("loss_correlation", "path", "ratio", 0, 0.99, "how much one random draw depends on the last"),
         _choice("loss_by", "path", ("netem", "firewall"), "what drops: the path, or the receiver's firewall"),
@@ -104,10 +105,10 @@ PARAMETERS: dict[str, Parameter] = {
         _choice("qdisc", "path", _QDISCS, "queue discipline of the bottleneck"),
         _choice("ecn", "path", _SWITCH, "mark instead of drop, with ECN at the hosts"),
         _bounded("reverse_rate", "path", "rate", 1e4, 1e11, "rate of the way back", optional=True),
-        _bounded("reverse_delay", "path", "time", 0, 10, "delay added to the way back"),
-        _bounded("reverse_loss", "path", "ratio", 0, 0.9, "probability that a packet of the way back is lost"),
+        _bounded("reverse_delay", "path", "time", 0, 2, "delay added to the way back"),
+        _bounded("reverse_loss", "path", "ratio", 0, 0.75, "probability that a packet of the way back is lost"),
         _bounded("reverse_queue", "path", "window", 3000, 1 << 30, "buffer of the way back, in bytes or BDP"),
-        _bounded("pair_delays", "path", "time", 0, 10, "delay of each pair's own access link", many=True),
+        _bounded("pair_delays", "path", "time", 0, 2, "delay of each pair's own access link", many=True),
         Parameter(name="changes", part="path", kind="changes", many=True, help="what changes while it runs"),
         Parameter(name="algorithm", part="hosts", kind="name", help="congestion control of the senders"),
         Parameter(name="algorithms", part="hosts", kind="name", many=True,
@@ -118,9 +119,9 @@ PARAMETERS: dict[str, Parameter] = {
         _bounded("warmup", "flows", "time", 0, 600, "time at the start left out of the means"),
         _bounded("starts", "flows", "time", 0, 3600, "when each pair or flow begins", many=True),
         _choice("directions", "flows", ("forward", "reverse"), "way of each pair's or flow's data", many=True),
-        _bounded("window", "hosts", "window", 2048, 1 << 30, "receiver's window, in bytes or BDP", optional=True),
-        _bounded("send_buffer", "hosts", "window", 4608, 1 << 30, "sender's buffer, in bytes or BDP", optional=True),
-        _bounded("buffer", "flows", "window", 4096, 1 << 30,
+        _bounded("window", "hosts", "window", 4096, 64 << 20, "receiver's window, in bytes or BDP", optional=True),
+        _bounded("send_buffer", "hosts", "window", 4608, 64 << 20, "sender's buffer, in bytes or BDP", optional=True),
+        _bounded("buffer", "flows", "window", 4096, 16 << 20,
             "socket buffers that the application asks for", optional=True),
         _bounded("length", "flows", "size", 1, 1 << 20, "bytes written and read at once", optional=True),
         _bounded("bytes", "flows", "size", 1000, 1 << 40, "payload of each flow, which then ends", optional=True),
@@ -161,7 +162,7 @@ _ELSEWHERE = {
 _SYSCTL = re.compile(r"(?:net\.ipv4\.)?(tcp_[a-z0-9_]{1,60})")
 _SYSCTL_VALUE = re.compile(r"[A-Za-z0-9_.-]+(?:[ \t]+[A-Za-z0-9_.-]+){0,15}")
 _INT_MAX = (1 << 31) - 1
-_CHANGEABLE = ("rate", "delay", "jitter", "loss", "queue", "link")
+CHANGEABLE = ("rate", "delay", "jitter", "loss", "queue", "link")
 _CHANGE = re.compile(r"(?:at\s+)?(.+?)[\s:]+([a-z_]+)\s*=\s*(.+?)\s*")
 _CHANGE_EXAMPLE = "a time, what, and its new value, like '10s rate=5Mbit/s; 20s link=down; 21s link=up'"
 
@@ -171,7 +172,7 @@ def parameter(name: str) -> Parameter:
     if name in PARAMETERS:
         return PARAMETERS[name]
     if here := _ELSEWHERE.get(name.lower()):
-        raise ParameterError(f"no parameter {name!r}: did you mean {here}?")
+        raise ParameterError(f"no parameter {quoted(name)}: did you mean {here}?")
     names = f"the parameters are {', '.join(PARAMETERS)}, and sysctls like tcp_sack"
     raise ParameterError(unknown("parameter", name, PARAMETERS, names))
 
@@ -188,13 +189,15 @@ def read_sysctl(name: str, value: str | float) -> str:
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", str(value).strip())
     if not _SYSCTL_VALUE.fullmatch(text):
         raise ParameterError(
-            f"{name}: {value!r} is not a sysctl's value: write numbers or words, like '4096 131072 6291456'"
+            f"{name}: {quoted(value)} is not a sysctl's value: write numbers or words, like '4096 131072 6291456'"
         )
     words = text.split()
-    beyond = [word for word in words if word.lstrip("-").isdigit() and abs(int(word)) > _INT_MAX]
+    # Of more digits Python makes no number.
+    numbers = [word for word in words if word.lstrip("-").isdigit()]
+    beyond = [word for word in numbers if len(word.lstrip("-0")) > 10 or abs(int(word)) > _INT_MAX]
     if beyond:
         raise ParameterError(
-            f"{name}: {beyond[0]} is out of bounds: the kernel keeps it in 32 bits, {_INT_MAX} at most"
+            f"{name}: {quoted(beyond[0])} is out of bounds: the kernel keeps it in 32 bits, {_INT_MAX} at most"
         )
     return " ".join(words)
 
@@ -226,7 +229,7 @@ def _read_one(known: Parameter, text: str, bdp: float | None) -> Any:
     if known.choices:
         if text not in known.choices:
             meant = f": {near(text, known.choices)}".rstrip(": ")
-            raise ParameterError(f"{name}: {text!r} is not one of {', '.join(known.choices)}{meant}")
+            raise ParameterError(f"{name}: {quoted(text)} is not one of {', '.join(known.choices)}{meant}")
         return text == "on" if known.choices == _SWITCH else text
     if known.kind == "name":
         if text not in ALGORITHMS:
@@ -237,7 +240,7 @@ def _read_one(known: Parameter, text: str, bdp: float | None) -> Any:
     except UnitError as error:
         raise ParameterError(f"{name}: {error}") from None
     if not known.low <= value <= known.high:
-        raise ParameterError(f"{name}: {text!r} is out of bounds: {known.bounds}")
+        raise ParameterError(f"{name}: {quoted(text)} is out of bounds: {known.bounds}")
     return round(value) if known.kind in ("count", "window", "size") else value
 
 
@@ -249,11 +252,11 @@ def _read_changes(name: str, text: Any, bdp: float | None) -> tuple[Change, ...]
             continue
         match = _CHANGE.fullmatch(part)
         if match is None:
-            raise ParameterError(f"{name}: {part!r} is not a change: write {_CHANGE_EXAMPLE}")
+            raise ParameterError(f"{name}: {quoted(part)} is not a change: write {_CHANGE_EXAMPLE}")
         when, what, value = match.groups()
-        if what not in _CHANGEABLE:
+        if what not in CHANGEABLE:
             raise ParameterError(
-                f"{name}: {what!r} cannot change while it runs: {', '.join(_CHANGEABLE)} can"
+                f"{name}: {quoted(what)} cannot change while it runs: {', '.join(CHANGEABLE)} can"
             )
         try:
             at = units.parse(when, "time")
@@ -261,12 +264,12 @@ def _read_changes(name: str, text: Any, bdp: float | None) -> tuple[Change, ...]
             raise ParameterError(f"{name}: {error}") from None
         if what == "link":
             if value not in ("up", "down"):
-                raise ParameterError(f"{name}: link is 'up' or 'down', not {value!r}")
+                raise ParameterError(f"{name}: link is 'up' or 'down', not {quoted(value)}")
             changes.append(Change(at, what, float(value == "up")))
             continue
         new = _read_one(PARAMETERS[what], value, bdp)
         if new is None or at < 0:
-            raise ParameterError(f"{name}: {part!r}: a change needs a time of 0 s or more and a value")
+            raise ParameterError(f"{name}: {quoted(part)}: a change needs a time of 0 s or more and a value")
         changes.append(Change(at, what, float(new)))
     return tuple(sorted(changes, key=lambda change: change.at))
 

@@ -20,6 +20,8 @@ LENGTH = 131_072
 ALL_HEADERS = 94
 """Bytes of an Ethernet frame that hold all headers of TCP over IPv4, with as many options as there can be."""
 
+_UDP_HEADERS = 28
+"""Bytes of IPv4 and UDP."""
 _WRITES = 4
 """Writes that fit into a send buffer of a given size."""
 
@@ -195,6 +197,16 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         if self.hosts.mss is not None:
             largest = min(largest, self.hosts.mss)
         return max(1, largest - (self.headers - HEADERS))
+
+    @property
+    def packet(self) -> int:
+        """The smallest IP packet that its data may come in all the time, bytes."""
+        found = self.segment + self.headers
+        length = self.flows.length
+        if length is not None:
+            found = min(found, length + (self.headers if not self.flows.udp_streams else _UDP_HEADERS))
+        # Acknowledgements of what comes the other way are headers alone.
+        return self.headers if "reverse" in self.flows.directions else found
 
     @property
     def write(self) -> int | None:

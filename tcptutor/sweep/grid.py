@@ -21,11 +21,14 @@ from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import read_sysctl, sysctl_name
 
 MAX_CELLS = 10_000
+_SEED_DIGITS = 10
 SEED = "seed"
 _ALIASES = {"rtt": "delay"}
 _WHOLE = "count"
 _EXAMPLE = "write it like loss=0.01%,0.1%,1% or rtt=10ms..100ms/10 or loss=0.01%..1%/x5"
-_RANGE = re.compile(r"(.+?)\.\.(.+?)/\s*(x?)\s*(\d+)")
+_RANGE = re.compile(r"(.+?)\.\.(.+?)/\s*(x?)\s*([0-9]+)")
+_LONGEST = 200_000
+"""Characters of one axis: MAX_CELLS values, each of some length."""
 _NUMBER = re.compile(r"\s*[+-]?[\d.]+(?:[eE][+-]?\d+)?\s*")
 
 
@@ -63,10 +66,12 @@ def parameter_name(name: str) -> str:
 
 def read_axis(text: str) -> Axis:
     """One `--grid`. Raises UsageError (ParameterError for a value) in one line."""
+    if len(text) > _LONGEST:
+        raise UsageError(f"--grid {units.quoted(text)} has {len(text)} characters: give fewer values")
     given, equals, values = text.partition("=")
     name = parameter_name(given.strip())
     if not (name and equals and values.strip()):
-        raise UsageError(f"--grid {text!r} is not NAME=VALUES: {_EXAMPLE}")
+        raise UsageError(f"--grid {units.quoted(text)} is not NAME=VALUES: {_EXAMPLE}")
     kind = _kind(name)
     if ".." in values:
         texts = _range(text, values, kind)
@@ -75,13 +80,13 @@ def read_axis(text: str) -> Axis:
         separator = "|" if "|" in values or own_commas else ","
         texts = tuple(value.strip() for value in values.split(separator))
     if "" in texts:
-        raise UsageError(f"--grid {text!r} has an empty value: {_EXAMPLE}")
+        raise UsageError(f"--grid {units.quoted(text)} has an empty value: {_EXAMPLE}")
     seen: dict[object, str] = {}
     for value in texts:
         read = _read(name, value)
         if read in seen:
             raise UsageError(
-                f"--grid {text!r} has {value!r} and {seen[read]!r}, which are the same: leave one out"
+                f"--grid {units.quoted(text)} has {value!r} and {seen[read]!r}, which are the same: leave one out"
             )
         seen[read] = value
     return Axis(name, texts)
@@ -154,8 +159,10 @@ def _read(name: str, value: str) -> object:
 
 
 def _read_seed(value: str) -> int:
-    if not (value.isascii() and value.isdigit() and int(value) < 2**32):
-        raise ParameterError(f"seed: {value!r} is out of bounds: a whole number from 0 to 4294967295")
+    if not (value.isascii() and value.isdigit() and len(value) <= _SEED_DIGITS and int(value) < 2**32):
+        raise ParameterError(
+            f"seed: {units.quoted(value)} is out of bounds: a whole number from 0 to 4294967295"
+        )
     return int(value)
 
 
@@ -163,20 +170,22 @@ def _range(text: str, values: str, kind: str) -> tuple[str, ...]:
     """The values between two ends."""
     match = _RANGE.fullmatch(values.strip())
     if match is None or not kind:
-        raise UsageError(f"--grid {text!r} is not a range: {_EXAMPLE}")
-    count = int(match[4])
+        raise UsageError(f"--grid {units.quoted(text)} is not a range: {_EXAMPLE}")
+    count = int(match[4]) if len(match[4]) <= len(str(MAX_CELLS)) else MAX_CELLS + 1
     if not 2 <= count <= MAX_CELLS:
-        raise UsageError(f"--grid {text!r}: a range has 2 to {MAX_CELLS} values")
+        raise UsageError(f"--grid {units.quoted(text)}: a range has 2 to {MAX_CELLS} values")
     try:
         low, high, unit = _ends(match[1].strip(), match[2].strip(), kind)
     except UnitError as error:
-        raise UsageError(f"--grid {text!r}: {error}") from None
+        raise UsageError(f"--grid {units.quoted(text)}: {error}") from None
     if match[3]:
         if low <= 0 or high <= 0:
-            raise UsageError(f"--grid {text!r}: equal ratios need two ends above 0")
+            raise UsageError(f"--grid {units.quoted(text)}: equal ratios need two ends above 0")
         between = [low * (high / low) ** (step / (count - 1)) for step in range(count)]
     else:
         between = [low + (high - low) * step / (count - 1) for step in range(count)]
+    if not all(map(math.isfinite, between)):
+        raise UsageError(f"--grid {units.quoted(text)}: the ends are too far from each other: {_EXAMPLE}")
     if kind == _WHOLE:
         return tuple(str(round(value)) for value in between)
     return tuple(f"{value:.6g}{unit}" for value in between)

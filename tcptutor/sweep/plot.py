@@ -78,7 +78,7 @@ def draw(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: st
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     # SVG ids that do not change from one drawing to the next, and text that stays text.
-    with mpl.rc_context({"svg.hashsalt": "tcptutor", "svg.fonttype": "none"}):
+    with mpl.rc_context({"svg.hashsalt": "tcptutor", "svg.fonttype": "none", "text.parse_math": False}):
         figure = Figure(figsize=(7.0, 4.5), layout="constrained")
         plot = figure.subplots()
         across = _Across(found, x)

@@ -18,36 +18,13 @@ import msgspec
 from tcptutor import __version__, files
 from tcptutor.errors import TutorError, UsageError, refused
 from tcptutor.exchange.find import SWEEP_BEGINS
+from tcptutor.sweep.definition import Definition
 from tcptutor.sweep.grid import Axis, Cell
 from tcptutor.sweep.row import CellFailure, Outcome, Row
+from tcptutor.sweep.sound import check_definition, check_outcome
 
 FORMAT_VERSION = 1
 SUFFIX = ".tcpsweep"
-
-
-class Definition(msgspec.Struct, frozen=True, kw_only=True):
-    """What a sweep is; two with the same definition are the same sweep."""
-
-    experiment: str
-    scale: str
-    settings: dict[str, str]
-    axes: tuple[Axis, ...]
-    seed: int | None
-    backend: str
-    clock: str
-    cells: int
-    digest: str
-    """Of all the cells' experiments: it differs when the experiment's file has changed."""
-
-    def difference(self, other: Definition) -> str:
-        """The first thing in which `other` differs, as text; empty when nothing does."""
-        for name in self.__struct_fields__:
-            mine, its = getattr(self, name), getattr(other, name)
-            if mine != its:
-                if name == "digest":
-                    return "the experiment has changed since"
-                return f"its {'grid' if name == 'axes' else name} is {_text(mine)}, not {_text(its)}"
-        return ""
 
 
 class SweepHeader(msgspec.Struct, frozen=True, kw_only=True, tag="tcpsweep"):
@@ -87,7 +64,7 @@ _header = msgspec.json.Decoder(SweepHeader)
 
 _SWEEP = files.FileKind(
     name="sweep file",
-    most=1 << 30,
+    most=64 << 20,
     missing="`tcptutor sweep` makes one",
     unreadable="give the file of a sweep",
     damaged="give one that `tcptutor sweep` has written",
@@ -150,15 +127,18 @@ def _parse(data: bytes, path: Path, otherwise: str) -> SweepTable | None:
     try:
         files.check_version(first, FORMAT_VERSION, path)
         table = SweepTable(_header.decode(first).definition)
-    except msgspec.MsgspecError as error:
+        check_definition(table.definition)
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
         raise TutorError(
             f"{path} is damaged in its first line ({error}): run the sweep into another file"
         ) from None
     for line in rest.split(b"\n"):
         try:
             if line:
-                table.take(_outcome.decode(line))
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+                outcome = _outcome.decode(line)
+                check_outcome(outcome, table.definition)
+                table.take(outcome)
+        except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
             table.damaged += 1
     return table
 
@@ -236,11 +216,3 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _text(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key}={each}" for key, each in value.items()) or "none"
-    if isinstance(value, tuple):
-        return " ".join(map(str, value)) or "none"
-    return str(value)

@@ -164,6 +164,10 @@ class _Flow:
         self.repaired = now + self.turn
 
 
+_MOST_DROPS = 1000
+"""Segments that are drawn of those dropped in a round trip: of more no other flow is told."""
+
+
 def shared_link(members: Sequence[Member], rate: float, queue: float) -> SharedLink:
     """The means of the flows that share a link.
 
@@ -196,6 +200,7 @@ def shared_link(members: Sequence[Member], rate: float, queue: float) -> SharedL
             flow.send(now, dt, room, total - flow.flight)
         # What is more than fits is dropped, of each flow by its share.
         excess = excess + sum([flow.sent for flow in flows]) * (1 - room) if room < 1 else 0.0
+        excess = min(excess, _MOST_DROPS)
         while excess >= 1:
             excess, dropped = excess - 1, dropped + 1
             _drawn(flows, dropped).lose(now + dt / 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import ClassVar
 
 from textual import events, on
@@ -35,6 +35,9 @@ from tcptutor.ui.messages import (
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
 from tcptutor.ui.workbench import Workbench
+
+_SAVE_AGAIN = 3.0
+"""Seconds after which what could not be saved is tried again."""
 
 
 class TutorApp(Frame):
@@ -87,7 +90,8 @@ class TutorApp(Frame):
 
     async def on_event(self, event: events.Event) -> None:
         if (
-            isinstance(event, events.Key | events.Paste)
+            not self.is_leaving
+            and isinstance(event, events.Key | events.Paste)
             # One that comes back from a widget was asked about when it came from the terminal.
             and not event.is_forwarded
             and isinstance(self.screen, TutorScreen)
@@ -102,6 +106,9 @@ class TutorApp(Frame):
     def on_mount(self) -> None:
         if self._open_at:
             self.open_module(self._open_at)
+            # The home screen, which has a line for it, is behind the page.
+            if self.journal.notice:
+                self.notify(self.journal.notice, severity="warning", timeout=30, markup=False)
         # After the first frame: nobody should wait for the lab or the plotting library to read.
         self.call_after_refresh(self._begin)
 
@@ -111,10 +118,26 @@ class TutorApp(Frame):
         self.run_worker(self._warm(), group="lab")
         self.run_worker(axes.preload, thread=True, group="preload")
         self.run_worker(self._read_all(), group="course")
+        self.set_interval(_SAVE_AGAIN, self._save_again)
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether all that the student did is on the disk."""
+        return self.journal.lasting and not self.journal.unsaved
+
+    def _save_again(self) -> None:
+        """What could not be saved, and may be saved now."""
+        if self.journal.unsaved:
+            if self.journal.save_waiting():
+                self.notify("What could not be saved is saved now.", timeout=10)
+            for screen in self._tutor_screens():
+                screen.show_saved()
 
     async def _read_all(self) -> None:
         """Whoever opens a page or looks for one does not wait for the others to be read."""
         self.problems = tuple(map(str, await asyncio.to_thread(self._find_problems)))
+        if self._open_at and self.problems:
+            self.notify("\n".join(_few(self.problems)), severity="warning", timeout=30, markup=False)
         for screen in self._tutor_screens():
             screen.course_read()
 
@@ -233,3 +256,10 @@ class TutorApp(Frame):
 
     def _tutor_screens(self) -> Iterable[TutorScreen]:
         return (screen for screen in self.screen_stack if isinstance(screen, TutorScreen))
+
+
+def _few(problems: Sequence[str]) -> Iterable[str]:
+    """The first of what is wrong with the course, and how many there are more."""
+    yield from problems[:2]
+    if len(problems) > 2:
+        yield f"and {len(problems) - 2} more: `tcptutor lint` says them"

@@ -211,14 +211,22 @@ class Bench:
     async def _finish(self, live: Live, conducted: ConductedRun) -> None:
         began = live.state == "running"
         live.state, live.phase = "ended", ""
-        # One that could not be saved has no end yet: the next start makes its file of the part, and ends it.
-        if began and not conducted.unsaved:
+        if began and conducted.unsaved:
+            # If it can be saved until the app ends; else the next start makes its file of the part.
+            self._journal.finish_run_later(live.run, conducted.unsaved, lambda: self._saved(live))
+        elif began:
             with _unsaved(live):
                 self._journal.finish_run(live.run, conducted.file)
         with contextlib.suppress(asyncio.CancelledError):  # the app is closing: the report can be made again
             live.report = await reading.report(live.run)
             self.history.add(live)
         self._post(LiveEnded(live))
+
+    def _saved(self, live: Live) -> None:
+        """It was written at last."""
+        live.unsaved = ""
+        if live is self.live:
+            self._post(RunMoved(live))
 
     def _tell(self, state: LabState) -> None:
         if state != self.state or state.stage == "starting":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.console import RenderableType
 from textual import events
@@ -16,6 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tcptutor import places
+from tcptutor.printable import escaped
 from tcptutor.ui import leaving, themes
 from tcptutor.ui.screens.base import TutorScreen
 
@@ -84,6 +85,10 @@ class Frame(App[None]):
         self.animation_level = "none"
         self._leave_by = math.inf
 
+    def notify(self, message: str, *, markup: bool = False, **how: Any) -> None:  # noqa: ARG002
+        """As it stands, brackets too, with what is not printable as escapes: it may quote a file or its name."""
+        super().notify(escaped(message, lines=True), markup=False, **how)
+
     def get_key_display(self, binding: Binding) -> str:
         return KEY_NAMES.get(binding.key) or super().get_key_display(binding)
 
@@ -99,14 +104,24 @@ class Frame(App[None]):
 
         Textual mounts nothing more once it has been told to exit, and widgets without their children fail.
         """
+        if not self.is_leaving:
+            self._leave_by = time.monotonic() + _WHOLE_WITHIN
         if self._is_half_mounted() and time.monotonic() < self._leave_by:
             self.set_timer(_LOOK_AGAIN, partial(self.exit, result, return_code, message))
             return
         super().exit(result, return_code, message)
 
+    @property
+    def is_leaving(self) -> bool:
+        """Whether it has been told to exit."""
+        return self._leave_by < math.inf
+
+    async def on_event(self, event: events.Event) -> None:
+        # A key could open another page.
+        if not (self.is_leaving and isinstance(event, events.InputEvent)):
+            await super().on_event(event)
+
     def _is_half_mounted(self) -> bool:
-        if self._leave_by == math.inf:
-            self._leave_by = time.monotonic() + _WHOLE_WITHIN
         shown = self.screen_stack
         return not shown or any(
             not each.is_mounted for each in shown[-1].walk_children(Widget, with_self=True)

@@ -21,7 +21,7 @@ from tcptutor.lab.protocol import Event, SessionState
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment, host_names
 from tcptutor.ui.found_run import FoundRun
-from tcptutor.ui.messages import GoalsMoved, SessionMoved, ShellMoved
+from tcptutor.ui.messages import GoalsMoved, RunMoved, SessionMoved, ShellMoved
 from tcptutor.ui.shell import Shell
 
 if TYPE_CHECKING:
@@ -236,7 +236,16 @@ class LabSession:
         if conducted.growing is not None and self._run is not None:
             self._run.take(event)
 
+    def _save(self, found: FoundRun) -> None:
+        """Write the file of a run that could not be written when it ended. Raises JournalError."""
+        self._journal.runs.finish(found.growing.run)
+        found.live.unsaved = ""
+        self._post(RunMoved(found.live))
+
     async def _settle(self, conducted: ConductedSession) -> None:
         """What has ended is explained."""
         if self._run is not None and self._run.live.going_on and self._run.growing in conducted.ended:
-            await self._run.end()
+            found = self._run
+            await found.end()
+            if problem := found.growing.unsaved:
+                self._journal.save_later(lambda: self._save(found), problem)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tcptutor.conduct import LabLike
-from tcptutor.errors import JournalError, UsageError, unknown
+from tcptutor.errors import JournalError, TutorError, UsageError, unknown
 from tcptutor.ui import leaving
 
 if TYPE_CHECKING:
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 _ESCAPE_MS = "25"
 """Milliseconds within which a terminal sends the rest of a key that begins with Esc."""
+_PATIENCE = 0.1
+"""Seconds that the app waits for another program that writes into the journal: what cannot be saved is saved later."""
 
 
 def run_app(module: str | None = None, lab: LabLike | None = None, lessons: Path | None = None) -> int:
     """Run the app until the student leaves it; the exit code.
 
     `module` opens that module where the student left it; `lab` defaults to what this machine can do;
-    `lessons` is a course folder, by default ours. Raises UsageError for a module that does not exist.
+    `lessons` is a course folder, by default ours. Raises UsageError for a module that does not exist, and TutorError
+    when not all could be saved.
     """
     # Textual reads it at its import. A character that comes sooner after Esc is taken for Alt with it, and its Esc is
     # lost where it is no letter: in a terminal of the lab somebody types Esc : into vi.
@@ -38,10 +41,13 @@ def run_app(module: str | None = None, lab: LabLike | None = None, lessons: Path
     leaving.signals.catch()
     journal = open_journal()
     try:
-        return asyncio.run(_run(opened, journal, lab or _default_lab(), module))
+        code = asyncio.run(_run(opened, journal, lab or _default_lab(), module))
     finally:
         journal.close()
         leaving.without_waiting_for_threads()
+    if journal.unsaved:
+        raise TutorError(f"not all of what you did could be saved: {journal.unsaved}")
+    return code
 
 
 def open_journal() -> Journal:
@@ -49,7 +55,7 @@ def open_journal() -> Journal:
     from tcptutor.journal import Journal  # noqa: PLC0415
 
     try:
-        return Journal.open()
+        return Journal.open(patience=_PATIENCE)
     except JournalError as error:
         return Journal.in_memory(f"nothing will be saved: {error}")
 

@@ -321,5 +321,6 @@ class Study:
         except JournalError as error:
             self.trouble = str(error)
             return None
-        self.trouble = ""
+        # What could not be stored before may still wait.
+        self.trouble = self._journal.unsaved
         return result

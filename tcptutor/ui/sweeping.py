@@ -86,7 +86,9 @@ class Sweeping:
             self._first.set()
             live.working.discard(at)
             live.unsaved = live.unsaved or conducted.unsaved
-            if began and not conducted.unsaved:
+            if began and conducted.unsaved:
+                self._journal.finish_run_later(conducted.run, conducted.unsaved, self._saved)
+            elif began:
                 with self._unsaved():
                     self._journal.finish_run(conducted.run, conducted.file)
         live.environment = conducted.run.environment
@@ -101,6 +103,11 @@ class Sweeping:
             live.problem = live.problem or f"at {value} (seed {experiment.seed}): {result}"
         elif result.complete:
             await take(live, at, result)
+        self._moved()
+
+    def _saved(self) -> None:
+        """A run was written at last; those after it are told by themselves."""
+        self._live.unsaved = ""
         self._moved()
 
     @contextmanager

@@ -187,7 +187,7 @@ def _made(draw: Draw) -> Run:
             run = replace(run, experiment=replace(made, flows=replace(made.flows, streams=0, udp_streams=1)))
             run.samples, run.flows = SampleTable(), []
     if draw.random() < 0.3:
-        run.fidelity = Fidelity(checks={"busiest processor": draw.choice([0.3, 0.95])})
+        run.fidelity = Fidelity(status="valid", checks={"busiest processor": draw.choice([0.3, 0.95])})
     return run
 
 

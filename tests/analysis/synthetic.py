@@ -7,7 +7,16 @@ from collections.abc import Callable, Mapping
 from msgspec import structs
 
 from tcptutor.analysis import Evidence, Verdict
-from tcptutor.run import SSTHRESH_INFINITE, Environment, QueueSample, QueueTable, Run, Sample, SampleTable
+from tcptutor.run import (
+    SSTHRESH_INFINITE,
+    Environment,
+    Fidelity,
+    QueueSample,
+    QueueTable,
+    Run,
+    Sample,
+    SampleTable,
+)
 from tcptutor.spec import Experiment, build
 
 HZ = 20
@@ -71,6 +80,7 @@ def empty(made: Experiment, complete: bool = False) -> Run:
         environment=Environment(backend="guest", clock="virtual", kernel="6.12.0"),
         started="2024-01-01T00:00:00+00:00",
         complete=complete,
+        fidelity=Fidelity(status="valid"),
     )
 
 

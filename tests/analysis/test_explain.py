@@ -256,7 +256,7 @@ def test_the_link_is_used_until_the_last_byte_has_arrived() -> None:
 def test_a_path_without_a_rate_is_limited_by_the_computer() -> None:
     run = run_of(experiment(rate="none", delay="0"), 5e9, rtt=2e-4, min_rtt=5e-5)
     assert explain(run).limited_by == "unexplained"
-    run.fidelity = Fidelity(checks={"busiest processor": 0.97})
+    run.fidelity = Fidelity(status="valid", checks={"busiest processor": 0.97})
     verdict = explain(run)
     assert verdict.limited_by == "bottleneck"
     assert "computer" in verdict.sentence

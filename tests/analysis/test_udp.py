@@ -40,7 +40,7 @@ def run(
         )
     ]  # fmt: skip
     made.queue = QueueTable([QueueSample(0.0, 0, 0, 0, 0), QueueSample(10.0, 0, 0, queue, 0)])
-    made.fidelity = Fidelity(checks={"random drops": path, "firewall drops": firewall})
+    made.fidelity = Fidelity(status="valid", checks={"random drops": path, "firewall drops": firewall})
     return made
 
 

@@ -67,7 +67,9 @@ async def test_a_slow_link_carries_its_rate_and_no_more(
     guest: GuestBackend, build: Build, rate: float
 ) -> None:
     run = await play(guest, build(**SLOW, rate=f"{rate:g} bit/s"))
-    assert (run.fidelity.status, run.fidelity.reasons) == ("valid", ())
+    # At the slowest a frame takes 0.6 s: there are too few of them for a mean.
+    few = [reason for reason in run.fidelity.reasons if "segments arrived in the measured time" in reason]
+    assert (len(few), len(run.fidelity.reasons)) == ((1, 1) if rate < 50e3 else (0, 0))
     # Beside its rate: the one frame that its bucket holds at the start.
     assert 8 * (run.queue[-1].sent - 2 * 1514) <= rate * run.queue[-1].t
     assert 8 * (run.queue[-1].sent + 2 * 1514) >= 0.9 * rate * run.queue[-1].t

@@ -32,7 +32,7 @@ def kept(without_state: Path) -> Path:
     """Three runs: of the course, of the course with other settings and on a page, of no experiment of the course."""
     folder = without_state / "tcptutor" / "runs"
     own = course.experiment("random-loss")
-    keep(folder, FOUR, "20260101-100000-aaa111", experiment=own)
+    keep(folder, RUNS / "cubic-loss.tcprun", "20260101-100000-aaa111", experiment=own)
     changed = course.experiment("random-loss", {"streams": "4", "rate": "60Mbit/s"}, seed=9)
     run = keep(folder, FOUR, "20260102-110000-aab222", experiment=changed)
     by_hand = msgspec.structs.replace(load(RUNS / "pacing.tcprun").experiment, name="by-hand")

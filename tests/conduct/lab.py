@@ -12,7 +12,7 @@ from tcptutor.spec import Experiment
 EXPERIMENT = Experiment(name="m/e")
 HERE = Environment(backend="guest", clock="virtual", kernel="6.12")
 READY = Ready(VERSION, HERE)
-WHOLE = Finished((), Fidelity(), 3.0)
+WHOLE = Finished((), Fidelity(status="valid"), 3.0)
 _ZEROS = dict.fromkeys(Sample.__struct_fields__, 0)
 
 

@@ -202,9 +202,24 @@ async def test_a_run_whose_end_had_arrived_is_whole_whatever_follows(store: RunS
 
 
 async def test_a_run_that_the_lab_itself_cut_short_says_so(store: RunStore) -> None:
-    conducted = conducted_by(store, READY, samples(1.0), Finished((), Fidelity(), 1.0, complete=False))
+    conducted = conducted_by(
+        store, READY, samples(1.0), Finished((), Fidelity(status="valid"), 1.0, complete=False)
+    )
     await show(conducted)
     assert (conducted.run.complete, conducted.run.note) == (False, "stopped")
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(3.0, "unchecked"), (0.5, "invalid")])
+async def test_a_run_that_ended_before_it_was_checked_is_not_called_valid(
+    store: RunStore, seconds: float, status: str
+) -> None:
+    conducted = conducted_by(store, READY, samples(seconds), LabError("the guest was killed"))
+    with pytest.raises(LabError):
+        await show(conducted)
+    assert conducted.file is not None
+    kept = load(conducted.file).fidelity
+    assert kept.status == status
+    assert "the guest was killed" in kept.reasons[0]
 
 
 async def test_two_runs_one_after_the_other(store: RunStore) -> None:

@@ -17,7 +17,7 @@ from tcptutor.spec import Experiment
 from tests.conduct.lab import EXPERIMENT, HERE, WHOLE, play, samples
 
 FIRST, SECOND = Experiment(name="by-hand", title="first"), Experiment(name="by-hand", title="second")
-CUT = Finished((), Fidelity(), 2.0, complete=False)
+CUT = Finished((), Fidelity(status="valid"), 2.0, complete=False)
 
 
 @pytest.fixture

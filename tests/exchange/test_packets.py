@@ -16,7 +16,7 @@ from tcptutor.exchange import export
 from tcptutor.exchange import sequence as plots
 from tcptutor.lab import frames
 from tcptutor.lab.protocol import Captured, Samples
-from tcptutor.run import AckSample, AckTable, CapturedAt, Run, load, save
+from tcptutor.run import AckSample, AckTable, CapturedAt, Run, SampleTable, load, save
 from tcptutor.runs import packets, pcapng
 from tcptutor.runs.pcapng import CapturedInterface, CapturedPacket
 from tcptutor.runs.store import RunStore
@@ -77,6 +77,7 @@ def pieces(interface: str, talk: list[tuple[float, bytes]] = TALK, began: int = 
 def run(build: Build) -> Run:
     run = load(RUNS / "four-lossy-streams.tcprun")
     run.experiment = build(capture="on", duration="2 s")
+    run.flows, run.samples = run.flows[:1], SampleTable(row for row in run.samples if row.flow == 0)
     run.captured = [
         CapturedAt(interface="h1-eth0", packets=8, left_out=3),
         CapturedAt(interface="h2-eth0", packets=8),

@@ -241,5 +241,5 @@ def _changed(value: Any, chance: random.Random) -> Any:
             return value[:at] + [value[at]] * chance.choice((2, 1000)) + value[at:]
         return [*value[:at], _changed(value[at], chance), *value[at + 1 :]]
     if isinstance(value, int | float) and not isinstance(value, bool) and chance.random() < 0.3:
-        return chance.choice((-value, value * 1000003, value / 7, value + 1, value * 10**15))
+        return chance.choice((-value, value * 1000003, value // 7, value + 1, value * 10**15))
     return chance.choice(_VALUES)

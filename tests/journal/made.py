@@ -20,10 +20,11 @@ from tcptutor.journal.events import (
     Visited,
     chain,
 )
+from tcptutor.printable import escaped
 
 MODULES, STEPS, ACTIVITIES, RUNS = ("m", "n"), ("a", "b"), (PREDICT, "q"), ("r1", "r2", "r3", "r4")
 TIMES = st.integers(0, 59).map("2026-01-01T00:00:{:02}.000+00:00".format)
-TEXTS = st.text(st.characters(codec="utf-8"), max_size=8)
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=8).map(escaped)
 GIVEN = TEXTS | st.lists(st.integers(0, 9), max_size=3).map(tuple)
 RESPONSES = st.builds(
     Response,

@@ -29,6 +29,7 @@ from tcptutor.journal.events import (
     read_events,
 )
 from tcptutor.journal.fold import Folded, folded
+from tcptutor.printable import escaped
 
 from .conftest import happened, latest_run
 
@@ -183,7 +184,9 @@ _AT = st.builds(
 )  # fmt: skip
 _STARTED = st.builds("2026-01-01T{:02}:00:0{}+00:00".format, st.integers(0, 23), st.integers(0, 9))
 _PAGE = st.tuples(st.sampled_from("mn"), st.sampled_from("ab"))
-_ANSWER = st.lists(st.integers(0, 9), max_size=3) | st.text(st.characters(codec="utf-8"), max_size=5)
+_ANSWER = st.lists(st.integers(0, 9), max_size=3) | st.text(st.characters(codec="utf-8"), max_size=5).map(
+    escaped
+)
 _ROWS = st.fixed_dictionaries(
     {
         "visits": st.dictionaries(_PAGE, _AT, max_size=4),

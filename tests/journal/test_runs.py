@@ -125,7 +125,7 @@ def test_a_run_whose_end_had_arrived_is_whole(path: Path) -> None:
     journal = Journal.open(path)
     run = a_run()
     begin(journal, run)
-    for event in (some_samples(1), Finished((), Fidelity(), 1.0)):
+    for event in (some_samples(1), Finished((), Fidelity(status="valid"), 1.0)):
         journal.runs.take(run, event)
     journal.runs._parts[run.id]._close()  # as when it is killed
     again = Journal.open(path)
@@ -162,7 +162,7 @@ def test_a_part_that_cannot_become_a_file_now_waits_for_the_next_start(
 ) -> None:
     part = _killed(path)
 
-    def full(*_: object) -> None:
+    def full(*_: object, **_how: object) -> None:
         raise JournalError("the disk is full")
 
     with monkeypatch.context() as patched:

@@ -13,8 +13,9 @@ import pytest
 
 from tcptutor.course.record import PREDICT, Response
 from tcptutor.errors import JournalError
-from tcptutor.journal import Journal, schema, store
-from tcptutor.journal.events import Responded, export_events, read_events
+from tcptutor.journal import Journal, schema
+from tcptutor.journal.events import Responded, Visited, export_events, read_events
+from tcptutor.run import load
 
 from .conftest import a_run, answers, begin, finish, happened, predict, some_samples
 
@@ -63,7 +64,15 @@ def test_a_journal_damaged_in_the_middle_is_noticed_at_the_start(path: Path) -> 
         file.write(b"\xff" * 8192)
     again = Journal.open(path)
     assert "damaged" in again.notice
-    assert answers(again, "m", "s") == []
+    left = [given[0] for _, given, _ in answers(again, "m", "s") if isinstance(given, tuple)]
+    assert len(left) > 400, "what can be read is carried over"
+    assert f"{len(left)} of its events were carried over" in again.notice
+    assert left == sorted(left)
+    again.respond("m", "s", "q", Response((0,), True))
+    again.close()
+    again = Journal.open(path)
+    assert "is not as it was written, or one before it is missing" in again.notice
+    assert len(answers(again, "m", "s")) == len(left) + 1
     again.close()
 
 
@@ -122,11 +131,8 @@ def _given(path: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("trouble", ["in use by another program", "cannot be written"])
-def test_what_cannot_be_written_now_is_one_clear_line_and_changes_nothing(
-    path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
-) -> None:
-    monkeypatch.setattr(store, "BUSY_MS", 50)
-    journal = Journal.open(path)
+def test_what_cannot_be_written_now_is_one_clear_line_and_changes_nothing(path: Path, trouble: str) -> None:
+    journal = Journal.open(path, patience=0.05)
     journal.visit("m", "s")
     before = journal.record
     other = sqlite3.connect(path, isolation_level=None)
@@ -138,11 +144,54 @@ def test_what_cannot_be_written_now_is_one_clear_line_and_changes_nothing(
         journal.visit("m", "other")
     assert "\n" not in str(caught.value)
     assert journal.record == before
+    assert journal.unsaved == str(caught.value)
+    with pytest.raises(JournalError, match=trouble):
+        journal.visit("m", "third")
+    assert not journal.save_waiting()
     other.close()
     journal._connection.execute("PRAGMA query_only = OFF")
-    journal.visit("m", "other")
-    assert [event.serial for event in read_events(export_events(journal.events()))] == [1, 2]
+    journal.visit("m", "fourth")
+    assert journal.unsaved == ""
+    # What could not be written then is written now, in its order.
+    events = [event for event in happened(journal) if isinstance(event, Visited)]
+    assert [event.step for event in events] == ["s", "other", "third", "fourth"]
+    assert [event.serial for event in read_events(export_events(journal.events()))] == [1, 2, 3, 4]
     journal.close()
+
+
+def test_what_waits_is_saved_at_the_end(path: Path) -> None:
+    journal = Journal.open(path, patience=0.05)
+    journal.visit("m", "s")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(JournalError):
+        journal.respond("m", "s", "q", Response((1,), True))
+    other.execute("ROLLBACK")
+    other.close()
+    journal.close()
+    again = Journal.open(path)
+    assert answers(again, "m", "s") == [("q", (1,), True)]
+    again.close()
+
+
+def test_a_run_whose_file_cannot_be_written_has_one_later(journal: Journal, path: Path) -> None:
+    runs = path.parent / "runs"
+    runs.write_text("a file where the folder should be")
+    run = a_run()
+    run.complete = True
+    begin(journal, run)
+    with pytest.raises(JournalError) as caught:
+        journal.runs.finish(run)
+    saved = list[bool]()
+    journal.finish_run_later(run, str(caught.value), lambda: saved.append(True))
+    assert journal.unsaved
+    assert not journal.save_waiting()
+    assert saved == []
+    runs.unlink()
+    assert journal.save_waiting()
+    assert saved == [True]
+    assert load(runs / f"{run.id}.tcprun").id == run.id
+    assert journal.record.runs[run.id].ended
 
 
 def test_a_disk_that_is_full_for_run_files_is_one_clear_line(journal: Journal, path: Path) -> None:

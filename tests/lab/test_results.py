@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tcptutor.lab.netlink import Address
-from tcptutor.lab.results import flow_results
+from tcptutor.lab.results import flow_spans
 from tcptutor.lab.sampler import SampledFlow
 from tcptutor.run import FlowResult, Run, Sample, arrived_bytes, cuts_at, load
 
@@ -40,6 +40,7 @@ def _by_hand(number: int, run: Run) -> FlowResult | None:
     told = [sample for sample in measured[1:] if sample.bytes_received]
     received = told[-1].bytes_received - first.bytes_received if told else 0
     arrived = arrived_bytes(*([getattr(sample, name) for sample in mine] for name in ARRIVED))
+    rtts = [sample.rtt for sample in measured if sample.rtt > 0]
     at, until = mine.index(first), mine.index(last)
     return FlowResult(
         flow=number,
@@ -49,7 +50,7 @@ def _by_hand(number: int, run: Run) -> FlowResult | None:
         losses=sum(first.t < mine[at].t <= last.t for at in losses),
         mark_cuts=sum(first.t < mine[at].t <= last.t for at in marks),
         segments=last.segs_out - first.segs_out,
-        mean_rtt_s=sum(sample.rtt for sample in measured) / len(measured),
+        mean_rtt_s=sum(rtts) / len(rtts) if rtts else 0.0,
         mean_cwnd_segments=sum(sample.cwnd for sample in measured) / len(measured),
         mss=last.mss,
         algorithm=experiment.algorithm(number),
@@ -66,10 +67,11 @@ def test_the_figures_of_a_recorded_run(path: Path, amount: int | None, warmup: f
     run.experiment = replace(run.experiment, flows=replace(run.experiment.flows, bytes=amount, warmup=warmup))
     flows = _flows(run)
     expected = [_by_hand(flow.number, run) for flow in flows]
-    assert flow_results(flows, run.samples, run.experiment) == [one for one in expected if one]
+    found = flow_spans(flows, run.samples, run.experiment)
+    assert [span.result for span in found] == [one for one in expected if one]
 
 
 def test_a_flow_without_samples_has_no_figures() -> None:
     run = load(next(path for path in RUNS if path.stem == "four-lossy-streams"))
     run.samples = type(run.samples)(sample for sample in run.samples if sample.flow != 2 or sample.t == 0)
-    assert [one.flow for one in flow_results(_flows(run), run.samples, run.experiment)] == [0, 1, 3]
+    assert [one.result.flow for one in flow_spans(_flows(run), run.samples, run.experiment)] == [0, 1, 3]

@@ -112,20 +112,23 @@ def test_a_file_becomes_what_it_was_to_be_or_stays(tmp_path: Path) -> None:
     assert [path.name for path in target.parent.iterdir()] == ["x"]
 
 
-def test_a_link_goes_on_pointing_and_a_pipe_is_written_to(tmp_path: Path) -> None:
+def test_a_link_goes_on_pointing_and_a_pipe_is_refused(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     with files.whole(tmp_path / "link") as beside:
         beside.write_text("new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "new"
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    with files.whole(tmp_path / "circle") as beside:
+        beside.write_text("a file now")
+    assert (tmp_path / "circle").read_text() == "a file now"
     os.mkfifo(tmp_path / "pipe")
-    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
-    with files.whole(tmp_path / "pipe") as beside:
-        beside.write_text("through it")
-    assert os.read(reader, 100) == b"through it"
-    os.close(reader)
-    assert (tmp_path / "pipe").is_fifo()
+    for place in (tmp_path / "pipe", Path("/dev/full")):
+        before = place.stat()
+        with pytest.raises(TutorError, match="not a regular file: give another place"), files.whole(place):
+            raise AssertionError("there is nothing to write to")
+        assert place.stat().st_mode == before.st_mode
 
 
 def test_lines_end_with_the_first_that_is_torn_or_too_long(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def _sample(flow: int, t: float, cwnd: int) -> run.Sample:
 def made() -> run.Run:
     return run.Run(
         id="x",
-        experiment=spec.build("m/e", {"parameters": {"rate": "10 Mbit/s"}}),
+        experiment=spec.build("m/e", {"parameters": {"rate": "10 Mbit/s", "streams": 2}}),
         environment=run.Environment(backend="host", clock="real", kernel="6.1"),
         started="2026-01-01T00:00:00+00:00",
         samples=run.SampleTable([_sample(0, 0.0, 10), _sample(1, 0.0, 11), _sample(0, 0.05, 12)]),

@@ -44,7 +44,7 @@ def test_a_queue_in_bdp_follows_the_rate_and_delay_that_apply() -> None:
 
 
 @pytest.mark.parametrize("mtu", [1500, 9000])
-@pytest.mark.parametrize("buffer", ["4608 bytes", "10 kB", "64 KiB", "1 MiB", "1 GiB"])
+@pytest.mark.parametrize("buffer", ["4608 bytes", "10 kB", "64 KiB", "1 MiB", "64 MiB"])
 def test_what_is_written_into_a_small_send_buffer_is_whole_segments(buffer: str, mtu: int) -> None:
     built = spec.build("n", TABLE, {"send_buffer": buffer, "mtu": str(mtu)})
     assert built.segment == mtu - 52

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from tcptutor.errors import UsageError
+from tcptutor.printable import is_printable
 from tcptutor.sweep import grid
 from tests.command import here as tcptutor
 from tests.sweep.made import NAME, cells_of
@@ -122,3 +124,25 @@ def test_a_sweep_keeps_no_packets() -> None:
     made = tcptutor("sweep", "random-loss", "--grid", "loss=1%,2%", "--set", "capture=on", "-o", "/nowhere/x")
     assert made.returncode == 2
     assert "a sweep keeps no packets: leave capture out" in made.stderr
+
+
+NINES = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"loss=1%..2%/{NINES}", f"loss=1%..2%/x{NINES}", f"seed={NINES}", f"seed=1,{NINES}", f"tcp_sack={NINES}",
+        "seed=1..1e308/9", "streams=1..1e308/5", "tcp_sack=0..1e308/5", "queue=1BDP..1e308BDP/9", "loss=1%..nan%/3",
+        "loss=1%..inf%/3", f"delay={'1' * 300_000}..2ms/3", f"{'x' * 100_000}=1", "loss=\x1b]52;c;eA==\x07",
+        "\x1b]52;c;eA==\x07=1", "loss=1%..1%/5", "seed=²",
+    ],
+)  # fmt: skip
+def test_no_axis_costs_or_raises_more_than_a_line(text: str) -> None:
+    began = time.monotonic()
+    done = tcptutor("sweep", NAME, "--grid", text, "--dry-run")
+    assert time.monotonic() - began < 5
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert is_printable(line)
+    assert len(line) < 1000

@@ -12,6 +12,7 @@ import pytest
 
 from tcptutor.commands.sweep import lines
 from tcptutor.errors import TutorError, UsageError
+from tcptutor.printable import is_printable
 from tcptutor.sweep.row import CellFailure
 from tcptutor.sweep.table import Store, load
 from tests.sweep.made import cells_of, definition_of, row_of, table_of
@@ -196,3 +197,43 @@ def test_a_compressed_file_is_read_and_never_written(file: Path) -> None:
     with pytest.raises(UsageError, match="is compressed: unpack it first"), Store(file, definition_of(AXIS)):
         pass
     assert file.read_bytes() == packed
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"throughput_bps":1000000.0', '"throughput_bps":1e300'),
+        ('"throughput_bps":1000000.0', '"throughput_bps":-1.0'),
+        ('"losses":2', f'"losses":{"9" * 5000}'),
+        ('"limited_by":"random-loss"', r'"limited_by":"\u001b]52;c;eA==\u0007"'),
+        ('"kernel":"6.1"', '"kernel":' + "[" * 5000),
+        ('"cell":1', '"cell":-1'),
+        ('"point":{"loss":"1%"}', '"point":{"streams":"1%"}'),
+    ],
+)
+def test_a_row_that_no_sweep_wrote_is_left_out_and_its_cell_runs_again(
+    file: Path, old: str, new: str
+) -> None:
+    first, *rows = file.read_text().splitlines(keepends=True)
+    assert old in rows[1]
+    file.write_text("".join([first, rows[0], rows[1].replace(old, new, 1)]))
+    table = load(file)
+    assert (sorted(table.rows), table.damaged) == ([0], 1)
+    assert len(lines(table)) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"cells":3', '"cells":1000000000'),
+        ('"name":"loss"', r'"name":"\u001b]52;c;eA==\u0007"'),
+        ('"settings":{}', '"settings":' + "[" * 5000),
+    ],
+)
+def test_a_definition_that_no_sweep_wrote_is_one_printable_line(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+    with pytest.raises(TutorError) as caught:
+        load(file)
+    assert is_printable(str(caught.value))

@@ -70,7 +70,7 @@ class FakeLab:
         """Lab seconds at which to wait until `go_on` is set."""
         self.go_on = asyncio.Event()
         self.environment: Environment | None = None
-        self.fidelity = Fidelity()
+        self.fidelity = Fidelity(status="valid")
         self.runs = self.stopped = 0
         self.closed = False
         self.no_session = ""

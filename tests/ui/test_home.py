@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 from tcptutor.course import OpenedCourse
-from tcptutor.course.files import LessonFile
 from tcptutor.course.record import PREDICT
 from tcptutor.journal import Journal
 from tests.journal.conftest import predict
@@ -132,8 +134,9 @@ async def test_the_first_screen_reads_no_page_and_a_module_its_own(
     from tcptutor.ui.app import TutorApp
 
     read = []
+    load = import_module("tcptutor.course.load")  # `course.load` is its function
     monkeypatch.setattr(
-        LessonFile, "read_step", lambda file, by=LessonFile.read_step: read.append(file.path.name) or by(file)
+        load, "read_step", lambda file, by=load.read_step: read.append(file.path.name) or by(file)
     )
     app = TutorApp(OpenedCourse(COURSE).course, journal, lab)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -156,3 +159,33 @@ async def test_a_page_that_cannot_be_read_is_told_of_and_no_longer_counted(
     async with app.run_test(size=(100, 30)) as pilot:
         await until_text(pilot, "the first line must be +++")
         await until_text(pilot, "□ 0/1")
+
+
+@pytest.mark.parametrize("module", [None, "one-flow"])
+async def test_a_damaged_journal_is_told_of_wherever_the_app_begins(
+    course, lab, tmp_path: Path, module: str | None
+) -> None:
+    from tcptutor.ui.app import TutorApp
+
+    (tmp_path / "journal.db").write_text("no database [/b] " * 100)
+    journal = Journal.open(tmp_path / "journal.db")
+    app = TutorApp(course, journal, lab, module=module)
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await until_text(pilot, "the journal was damaged")
+    journal.close()
+
+
+@pytest.mark.parametrize("module", [None, "one-flow"])
+async def test_a_hostile_page_is_told_of_in_printable_characters_wherever_the_app_begins(
+    journal: Journal, lab, tmp_path: Path, module: str | None
+) -> None:
+    from tcptutor.ui.app import TutorApp
+
+    folder = shutil.copytree(COURSE, tmp_path / "lessons")
+    page = next(folder.glob("01-*/02-*.md"))
+    page.write_text(page.read_text().replace("\n+++\n", "\n+++\n\x1b]52;c;c3RvbGVu\x07[/b]\n", 1))
+    opened = OpenedCourse(folder)
+    app = TutorApp(opened.course, journal, lab, problems=opened.problems, module=module)
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await until_text(pilot, "U+001B")
+        assert "\x1b" not in text(app)

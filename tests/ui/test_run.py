@@ -190,8 +190,7 @@ async def test_a_journal_that_cannot_write_is_said_and_the_run_stays(make_app, j
         raise JournalError("the disk is full: free some space")
 
     async with opened(make_app) as pilot:
-        monkeypatch.setattr(journal, "finish_run", full)
-        monkeypatch.setattr(journal, "respond", full)
+        monkeypatch.setattr(journal, "_write", full)
         await pilot.press("x", "y", "2", "enter")
         await until_text(pilot, "✓ Right.")
         await until_text(pilot, "NOT SAVED")

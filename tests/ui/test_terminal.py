@@ -145,7 +145,7 @@ async def test_what_is_sent_is_drawn_and_explained_and_is_no_run_of_the_page(
         await until_text(pilot, "▶ 12 s")
         whole = replace(run.experiment, flows=replace(flows, duration=12.0))
         hands.tell(SessionState(whole))
-        hands.tell(Finished(tuple(run.flows), Fidelity(), 12.0))
+        hands.tell(Finished(tuple(run.flows), Fidelity(status="valid"), 12.0))
         await until_text(pilot, "why: ")
         await until_text(pilot, "measured 22.1 Mbit/s")
         live = pilot.app.bench.session.live

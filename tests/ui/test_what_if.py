@@ -246,7 +246,7 @@ async def test_of_a_run_by_hand_the_terminal_is_ended_and_it_is_run_once_more_fi
         await until_text(pilot, "h1:~#")
         run = recorded(lab.asked[0])
         await lab.hands.plays(run, 22.0)
-        lab.hands.tell(Finished(tuple(run.flows), Fidelity(), 22.0))
+        lab.hands.tell(Finished(tuple(run.flows), Fidelity(status="valid"), 22.0))
         await until_text(pilot, "why: random loss")
         await pilot.press("f6", "w")
         await until_text(pilot, "Your run was made by hand: it is run once more first")

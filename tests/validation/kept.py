@@ -13,9 +13,10 @@ import msgspec
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.sweep import table
+from tcptutor.sweep.definition import Definition
 from tcptutor.sweep.grid import Cell
 from tcptutor.sweep.row import Row, row
-from tcptutor.sweep.table import Definition, Store
+from tcptutor.sweep.table import Store
 from tests.validation.plan import Study, studies
 
 RESULTS = Path(__file__).parent / "results"

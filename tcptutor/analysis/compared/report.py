@@ -133,8 +133,9 @@ def judged(it: Difference) -> Judgement:
 def _speaks_for(it: Difference) -> bool:
     """Whether a run inside its tolerance speaks for this prediction.
 
-    Not for a loss model in a run that the lab calls suspect, as it does where losses are too few. Chance is the same
-    for all models of one limit: it is no reason to believe in one that says clearly something else than what binds.
+    Not for a loss model in a run that the lab calls suspect, as it does where losses are too few, or did not
+    check. Chance is the same for all models of one limit: it is no reason to believe in one that says clearly
+    something else than what binds.
     """
     prediction, binding = it.prediction, it.expectation.binding
     if prediction.limited_by == "random-loss" and it.measured.run.fidelity.status != "valid":
@@ -157,7 +158,7 @@ def _comparable(measured: Measured) -> bool:
 def _note(run: Run, expectation: Expectation, compared: list[Compared], why: Verdict) -> str:
     """One sentence: first what makes the measurement doubtful, then what the model did not know."""
     fidelity = run.fidelity
-    if fidelity.status != "valid":
+    if fidelity.status in ("suspect", "invalid"):
         return fidelity.reasons[0] if fidelity.reasons else f"the lab calls this run {fidelity.status}"
     if not run.complete:
         return "cut short: the figures are for the part that ran"

@@ -86,7 +86,7 @@ class RunFindings:
             evidence,
             losses,
             events=kinds,
-            processor=float(self.run.fidelity.checks.get("busiest processor", 0) or 0),
+            processor=self.run.fidelity.number("busiest processor"),
             known=path_known(self.run),
         )
 

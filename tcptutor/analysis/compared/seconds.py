@@ -125,8 +125,9 @@ def _cut(trace: Trace, warmup: float, until: float) -> list[Interval]:
     times = times[: bisect_right(times, until + _SLACK)]
     if len(times) < 2 or times[-1] - times[0] < _LEAST:
         return []
-    whole = range(math.floor(times[0]) + 1, math.ceil(times[-1]))
-    edges = sorted({*map(float, whole), warmup})
+    # Of the whole seconds between two samples any one will do: a file may leave out a day.
+    whole = {float(math.floor(t + slack) + 1) for t in times for slack in (0.0, _SLACK)}
+    edges = sorted({*whole, warmup})
     edges = [edge for edge in edges if times[0] + _LEAST <= edge <= times[-1] - _LEAST]
     kept: list[float] = []
     for edge in edges:

@@ -64,7 +64,7 @@ def udp_losses(measured: Measured) -> UdpLosses | None:
     run, flows = measured.run, measured.udp
     if not flows:
         return None
-    drops, checks = run.queue.column("drops"), run.fidelity.checks
+    drops, fidelity = run.queue.column("drops"), run.fidelity
     latest = {row.host: row.drops for row in run.senders}
     return UdpLosses(
         flows=sum(each.flows for each in flows),
@@ -73,8 +73,8 @@ def udp_losses(measured: Measured) -> UdpLosses | None:
         datagrams=sum(each.datagrams for each in flows),
         lost=sum(each.lost for each in flows),
         in_queue=drops[-1] - drops[0] if drops else 0,
-        on_path=max(0, int(checks.get("random drops", 0))),
-        at_firewall=int(checks.get("firewall drops", 0)),
+        on_path=max(0, int(fidelity.number("random drops"))),
+        at_firewall=int(fidelity.number("firewall drops")),
         in_socket=sum(each.overruns or 0 for each in flows),
         at_sender=sum(latest.values()),
     )

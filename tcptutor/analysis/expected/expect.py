@@ -115,7 +115,7 @@ def _sure(case: Case, binding: Candidate, believed: Sequence[Candidate]) -> dict
     sure = _settling(case, binding)
     windows = [one for one in believed if one.model is ThroughputModel.WINDOW and one is not binding]
     lowest = min((one.throughput * (1 - one.tolerance) for one in windows), default=math.inf)
-    below = 1 - lowest / binding.throughput
+    below = 1 - lowest / binding.throughput if binding.throughput > 0 else 0.0
     return {**sure, "a window near": below} if below > binding.tolerance else sure
 
 

@@ -51,7 +51,7 @@ class Direction:
     def used(self, start: float, end: float) -> float | None:
         """Share of its rate that all traffic took, UDP and acknowledgements included; None where it is not known."""
         rate, first, last = self.rate(start, end), self._at(start), self._at(end)
-        if not rate or last <= first:
+        if not rate or last <= first or self._t[last] <= self._t[first]:
             return None
         sent = self._sent[last] - self._sent[first]
         return float(max(0.0, 8 * sent / (self._t[last] - self._t[first]) / rate))

@@ -49,6 +49,10 @@ class Tutor(Protocol):
     problems: tuple[str, ...]
     """What is wrong with lesson files, a line each; none until all of them have been read."""
 
+    @property
+    def is_saved(self) -> bool:
+        """Whether all that the student did is on the disk."""
+
     def open_module(self, module: str) -> None:
         """Where the student left it."""
 
@@ -114,6 +118,9 @@ class TutorScreen(Screen[None]):
         """Draw the footer anew; a screen that is being closed has none."""
         for bar in self.query(KeyBar):
             bar.show_keys(self.footer_keys())
+
+    def show_saved(self) -> None:
+        """What was done may be on the disk now, or not any more."""
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
         """What the footer offers now."""

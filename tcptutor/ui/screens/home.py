@@ -61,8 +61,11 @@ class HomeScreen(TutorScreen):
 
     def show_keys(self) -> None:
         super().show_keys()
+        self.show_saved()
+
+    def show_saved(self) -> None:
         for bar in self.query(KeyBar):
-            bar.show_right("saved" if self.tutor.journal.lasting else "NOT SAVED")
+            bar.show_right("saved" if self.tutor.is_saved else "NOT SAVED")
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
         return (

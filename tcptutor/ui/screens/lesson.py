@@ -65,6 +65,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
     def compose(self) -> ComposeResult:
         activities = self.step.activities
         self._study = Study(self.module, self.step, self.tutor.journal, self.sitting)
+        self._told_trouble = ""
         asked = [self._study.posed(each) for each in activities if type(each) in BOXES]
         boxes = [BOXES[type(each)](each) for each in asked]
         for number, box in enumerate(boxes, start=1):
@@ -416,13 +417,14 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         self.call_after_refresh(self.show_keys)
         self._say_beside()
         self._say_place()
-        journal, footer = self.tutor.journal, self.query_one(KeyBar)
-        if self._study.trouble or not journal.lasting:
-            footer.show_right("NOT SAVED")
-            if self._study.trouble:
-                self.notify(self._study.trouble, severity="error", timeout=15)
-            return
-        footer.show_right("saved")
+        if self._study.trouble not in ("", self._told_trouble):
+            self.notify(self._study.trouble, severity="error", timeout=15, markup=False)
+        self._told_trouble = self._study.trouble
+        self.show_saved()
+
+    def show_saved(self) -> None:
+        for bar in self.query(KeyBar):
+            bar.show_right("saved" if self.tutor.is_saved else "NOT SAVED")
 
     def _say_place(self) -> None:
         progress = self.tutor.journal.progress(self.tutor.course)[self.module.id]

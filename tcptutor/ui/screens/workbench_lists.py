@@ -62,7 +62,8 @@ class BesideList:
         """The names under which runs are kept."""
         try:
             return {each.run: each.name for each in self._benches.all()}
-        except JournalError:
+        except JournalError as error:
+            self._screen.notify(str(error), severity="warning", timeout=10, markup=False)
             return {}
 
     def _told(self, run: Run, names: dict[str, str]) -> str:

@@ -19,7 +19,7 @@ from .made import INVALID, asked, carried, netem, reno_on, state, tbf, whole
 NOTHING = state()
 DELAYED = state({"delay": 0.02}, {"s1-eth2": (netem(delay=0.02),)})
 SHAPED = state({"delay": 0.02, "rate": 10e6, "queue": 60_000}, {"s1-eth2": (netem(delay=0.02), tbf(10e6))})
-END = Finished((), Fidelity(), 3.0)
+END = Finished((), Fidelity(status="valid"), 3.0)
 
 
 def watching(*goals: Any, in_order: bool = False) -> GoalWatch:

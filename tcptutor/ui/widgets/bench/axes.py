@@ -71,7 +71,7 @@ def _figure(width: int, height: int, ruled: bool) -> Any:
 
 def ticks(upper: float, number: int) -> list[float]:
     """Round positions from 0 to about `upper`, at most `number` steps."""
-    candidates = [mantissa * 10**power for power in range(-4, 8) for mantissa in (1, 2, 2.5, 5)]
+    candidates = [mantissa * 10**power for power in range(-4, 24) for mantissa in (1, 2, 2.5, 5)]
     step = next(step for step in candidates if upper / step <= max(number, 1))
     return [step * index for index in range(int(upper / step + 1e-9) + 1)]
 

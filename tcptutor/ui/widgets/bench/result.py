@@ -74,7 +74,8 @@ def why(live: Live, width: int) -> list[Line]:
     if live.unsaved:
         lines += paragraph("⚠ not saved: ", BAD, live.unsaved, width)
     fidelity = live.run.fidelity
-    if fidelity.status != "valid":
+    # Nobody has looked at one that goes on.
+    if fidelity.status != "valid" and not (live.going_on and fidelity.status == "unchecked"):
         reasons = "; ".join(fidelity.reasons) or "no reason given"
         style = BAD if fidelity.status == "invalid" else WARN
         lines += paragraph(f"⚠ this run is {fidelity.status}: ", style, reasons, width)

@@ -1,0 +1,131 @@
+"""The TOML of a course, read within bounds: whoever wrote a file, reading it costs little and what comes out is tame.
+
+Tame is: tables, lists, texts that a terminal may be shown, numbers that can be calculated with, and not too many of
+them. What is refused is an Untame, which says where and why.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any, NamedTuple
+
+from tcptutor.printable import obeyed
+
+LONGEST_TEXT = 8000
+"""Characters of one text."""
+MOST_LINES = 300
+"""Lines of one text: a screen lays each of them out."""
+MOST_CELLS = 400
+"""Bars in one text: a table of Markdown is a widget for each of its cells."""
+DEEPEST = 12
+"""Tables and lists in each other; pages have seven at most."""
+LARGEST = 10**18
+"""Of numbers."""
+_KEY_PARTS = 16
+_LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{_KEY_PARTS}}}""")
+"""a.b.c and so on: what they cost grows with the square of their number."""
+_ONE_LINE = frozenset({"title", "id", "word", "short", "also", "name", "read", "beside"})
+"""Keys of texts that stand within a line."""
+
+
+class FileBounds(NamedTuple):
+    """How much may be in a file."""
+
+    size: int
+    """Bytes."""
+    entries: int
+    """In one list or table."""
+    values: int
+    """In all."""
+
+
+PAGE = FileBounds(128 << 10, 100, 4000)
+SMALL = FileBounds(64 << 10, 200, 1000)
+"""course.toml, module.toml, an experiment."""
+COLLECTION = FileBounds(256 << 10, 1000, 20_000)
+"""The glossary, and published figures."""
+
+
+class Untame(Exception):
+    """What cannot be used: the key where it stands, empty for the whole, and why, with what to do."""
+
+    def __init__(self, reason: str, key: str = "") -> None:
+        super().__init__(reason)
+        self.key, self.reason = key, reason
+
+
+def parsed(text: str, bounds: FileBounds) -> dict[str, Any]:
+    """The tables of `text`. Raises Untame."""
+    if _LONG_KEY.search(text):
+        raise Untame(f"a key of more than {_KEY_PARTS} parts: make it simpler")
+    try:
+        table = tomllib.loads(text)
+    except RecursionError:
+        raise Untame(
+            f"lists or tables nested in each other, at most {DEEPEST} deep: make it simpler"
+        ) from None
+    except (
+        ValueError,
+        OverflowError,
+    ) as error:  # tomllib's own is a ValueError, and so is that of 5,000 digits
+        raise Untame(f"not valid TOML: {error}") from None
+    _Check(bounds).value(table, "", 0)
+    return table
+
+
+def check_text(text: str, key: str = "") -> None:
+    """Raise Untame for a text that cannot be shown: too long, or with what a terminal would obey."""
+    if len(text) > LONGEST_TEXT:
+        raise Untame(f"has {len(text)} characters, at most {LONGEST_TEXT}: make it shorter", key)
+    if (count := text.count("\n")) > MOST_LINES:
+        raise Untame(f"has {count} lines, at most {MOST_LINES}: make it shorter", key)
+    if (count := text.count("|")) > MOST_CELLS:
+        raise Untame(f"has {count} of |, at most {MOST_CELLS}: make its table smaller", key)
+    if found := obeyed(text, lines=True):
+        line = text.count("\n", 0, found.start()) + 1
+        where = f"line {line}, " if "\n" in text else ""
+        column = found.start() - text.rfind("\n", 0, found.start())
+        raise Untame(
+            f"{where}character {column} is U+{ord(found[0]):04X}, which is not printable: leave it out", key
+        )
+
+
+class _Check:
+    """Goes through all of a file once."""
+
+    def __init__(self, bounds: FileBounds) -> None:
+        self._bounds, self._seen = bounds, 0
+
+    def value(self, value: object, key: str, depth: int) -> None:
+        """Raises Untame."""
+        self._seen += 1
+        if self._seen > self._bounds.values:
+            raise Untame(f"has more than {self._bounds.values} values: make it shorter")
+        match value:
+            case dict() | list():
+                self._several(value, key, depth)
+            case str():
+                check_text(value, key)
+                if "\n" in value and key.rpartition(".")[2].partition("[")[0] in _ONE_LINE:
+                    raise Untame("has several lines: write it on one", key)
+            case bool():
+                pass
+            case int() | float():
+                if not abs(value) <= LARGEST:  # nor is what is not a number
+                    raise Untame("is too large a number, or none", key)
+            case _:
+                raise Untame("is a date or a time: put it in quotes", key)
+
+    def _several(self, value: dict[str, Any] | list[Any], key: str, depth: int) -> None:
+        if depth >= DEEPEST:
+            raise Untame(f"is nested more than {DEEPEST} deep: make it simpler", key)
+        if len(value) > self._bounds.entries:
+            raise Untame(f"has {len(value)} entries, at most {self._bounds.entries}: leave some out", key)
+        if isinstance(value, dict):
+            for name, each in value.items():
+                check_text(name, f"{key}.(a key)".lstrip("."))
+                self.value(each, f"{key}.{name}".lstrip("."), depth + 1)
+        else:
+            for number, each in enumerate(value, 1):
+                self.value(each, f"{key}[{number}]" if len(value) > 1 else key, depth + 1)

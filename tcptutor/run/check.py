@@ -1,0 +1,229 @@
+"""What may be a run at all, wherever it comes from: nothing behind `check` needs to be afraid of its numbers.
+
+A run file, a recording, a part, a kept cell of a sweep and what was imported all pass it. Numbers are finite and within
+what a kernel counts, times rise, columns agree, and texts can be shown by a terminal.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from operator import gt
+from typing import Any
+
+import msgspec
+
+from tcptutor import spec
+from tcptutor.errors import ParameterError
+from tcptutor.printable import is_printable
+from tcptutor.run.record import CapturedAt, FlowResult, Run, UdpResult
+from tcptutor.run.tables import Table
+
+LONGEST = 1e5
+"""Seconds from the start of the traffic in which anything is sampled: a day and a bit."""
+FLOW_SECONDS = 4e6
+"""Flows times seconds of a run at most: who looks at each second of each flow comes to an end."""
+TEXT = 2000
+"""Characters of a sentence about a run, such as its note."""
+_NAME = 200
+"""Characters of a name, such as that of a kernel."""
+_MANY = 1024
+"""Flows, and entries of a list."""
+_COUNT = 1 << 53
+"""A float holds each whole number up to here; a kernel that counts bytes at 100 Gbit/s comes here in eight days."""
+_LATEST_YEAR = 2200
+"""64 bits of nanoseconds since 1970 hold it, as files of packets have them."""
+_TIME, _RATE = 1e9, 1e21
+"""Of a duration, s, and of a rate, bit/s; a kernel's "no limit" is 2^64 bytes/s."""
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
+_MAY_BE_NEGATIVE = {"acked", "sent", "window", "first", "last"}
+"""Places among a flow's bytes, which may be told of before its first, and -1 where they were not traced."""
+_RATES = {"delivery_rate", "pacing_rate"}
+_NUMBERED = {"flow", "host"}
+"""Columns that say whose a row is."""
+
+
+def tables(run: Run) -> dict[str, Table[Any]]:
+    """All tables of `run` by their names in it."""
+    values = {name: getattr(run, name) for name in run.__struct_fields__}
+    return {name: value for name, value in values.items() if isinstance(value, Table)}
+
+
+def check(run: Run) -> None:
+    """Raise ValueError, in a few words, for what cannot be a run."""
+    check_frame(run)
+    rows = RowsCheck(run.experiment)
+    for name, table in tables(run).items():
+        rows.check(name, table)
+
+
+def check_frame(run: Run) -> None:
+    """As `check`, of all but the tables."""
+    try:
+        spec.plausible(run.experiment)
+    except ParameterError as error:
+        raise ValueError(str(error)) from None
+    _id(run.id)
+    _started(run.started)
+    _within("time of the experiment", run.experiment.seconds, 0.0, LONGEST)
+    _flow_seconds(run.experiment.total_streams, run.experiment.seconds)
+    where = run.environment
+    for what, text in (("backend", where.backend), ("clock", where.clock), ("kernel", where.kernel)):
+        _text(what, text, _NAME)
+    _texts("environment", (*where.algorithms, *where.qdiscs, *where.versions, *where.versions.values()))
+    _within("hz", where.hz, 0, _COUNT)
+    _texts("sentences", (where.reason, run.note, *run.fidelity.reasons))
+    _checks(run.fidelity.checks)
+    _within("wall_s", run.wall_s, 0.0, _TIME)
+    _within("experiment_s", run.experiment_s, 0.0, _TIME)
+    _flows(run.flows, run.experiment.total_streams)
+    _udp(run.udp)
+    _captured(run.captured)
+
+
+class RowsCheck:
+    """Checks the tables of one run, each in one piece or in several in the order of their times."""
+
+    def __init__(self, experiment: spec.Experiment) -> None:
+        self._streams = experiment.total_streams
+        self._latest: dict[tuple[str, int], float] = {}
+
+    def check(self, name: str, table: Table[Any]) -> None:
+        """Raise ValueError when the rows, which are the next of the table of that name, cannot be of this run."""
+        if not len(table):
+            return
+        fields = table.row.__struct_fields__
+        for field in fields:
+            _column(f"{name}: {field}", field, table)
+        owners = next((table.column(field) for field in fields if field in _NUMBERED), None)
+        most = self._streams if name in ("samples", "acks", "resent") else _MANY
+        if owners is not None and max(owners) >= most:
+            raise ValueError(f"{name}: a row of flow {max(owners)}, of {most}")
+        latest = _rising(name, table.column("t"), owners, self._latest)
+        _flow_seconds(len(latest), max(latest.values()))
+        self._latest.update({(name, owner): t for owner, t in latest.items()})
+
+
+def _column(what: str, field: str, table: Table[Any]) -> None:
+    column = table.column(field)
+    if column.typecode == "d":
+        # A NaN stands for None, and compares with nothing.
+        known = [x for x in column if x == x] if table.may_lack(field) else column  # noqa: PLR0124
+        if math.isnan(math.fsum(known)):
+            raise ValueError(f"{what} is not a number")
+        high = LONGEST if field == "t" else _RATE if field in _RATES else _TIME
+        _extremes(what, known, 0.0, high)
+    elif column.typecode == "q":
+        _extremes(what, column, -_COUNT if field in _MAY_BE_NEGATIVE else 0, _COUNT)
+
+
+def _extremes(what: str, column: array[Any] | list[float], low: float, high: float) -> None:
+    if len(column):
+        _within(what, min(column), low, high)
+        _within(what, max(column), low, high)
+
+
+def _rising(
+    name: str, times: array[float], owners: array[int] | None, before: Mapping[tuple[str, int], float]
+) -> dict[int, float]:
+    """The last time of each whose rows these are. Raises ValueError where one of them goes back."""
+    latest = {owner: t for (table, owner), t in before.items() if table == name}
+    if owners is None:
+        if any(map(gt, times, times[1:])) or times[0] < latest.get(0, 0.0):
+            raise ValueError(f"{name}: its times do not rise")
+        return {0: times[-1]}
+    for owner, t in zip(owners, times, strict=True):
+        if t < latest.get(owner, 0.0):
+            raise ValueError(f"{name}: the times of {owner} do not rise")
+        latest[owner] = t
+    return latest
+
+
+def _flow_seconds(flows: int, seconds: float) -> None:
+    if flows * seconds > FLOW_SECONDS:
+        raise ValueError(f"{flows} flows over {seconds:g} s are more than we read")
+
+
+def _within(what: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:  # neither is NaN
+        raise ValueError(f"{what} is out of bounds")
+
+
+def _text(what: str, text: str, most: int = TEXT) -> None:
+    if len(text) > most:
+        raise ValueError(f"{what}: a text of {len(text)} characters, {most} at most")
+    if not is_printable(text):
+        raise ValueError(f"{what}: control characters")
+
+
+def _texts(what: str, texts: tuple[str, ...]) -> None:
+    if len(texts) > _MANY:
+        raise ValueError(f"{what}: {len(texts)} texts, {_MANY} at most")
+    for text in texts:
+        _text(what, text)
+
+
+def _id(text: str) -> None:
+    if not _ID.fullmatch(text):
+        raise ValueError("its id is not a plain name")
+
+
+def _started(text: str) -> None:
+    try:
+        when = datetime.fromisoformat(text)
+        fit = when.tzinfo is not None and 1970 <= when.astimezone(UTC).year <= _LATEST_YEAR
+    except (ValueError, OverflowError):
+        fit = False
+    if not fit:
+        raise ValueError("started: not a date with a time and a zone")
+
+
+def _checks(checks: Mapping[str, float | int | str | bool]) -> None:
+    _texts("checks", (*checks, *(each for each in checks.values() if isinstance(each, str))))
+    for name, value in checks.items():
+        if not isinstance(value, str):
+            _within(f"checks: {name}", value, -_RATE, _RATE)
+
+
+def _numbers(what: str, result: msgspec.Struct) -> None:
+    """No number of a result is negative, or beyond all measure."""
+    for name in result.__struct_fields__:
+        value = getattr(result, name)
+        if isinstance(value, str):
+            _text(f"{what}: {name}", value, _NAME)
+        elif value is not None:
+            most = _COUNT if isinstance(value, int) else _RATE if name.endswith("_bps") else _TIME
+            _within(f"{what}: {name}", value, 0, most)
+
+
+def _flows(flows: Iterable[FlowResult], streams: int) -> None:
+    seen = []
+    for flow in flows:
+        _numbers("flows", flow)
+        seen.append(flow.flow)
+    if len(set(seen)) < len(seen) or max(seen, default=-1) >= streams:
+        raise ValueError(f"flows: results of other flows than the {streams} of the experiment")
+
+
+def _udp(flows: Iterable[UdpResult]) -> None:
+    count = 0
+    for count, flow in enumerate(flows, 1):  # noqa: B007
+        _numbers("udp", flow)
+    if count > _MANY:
+        raise ValueError(f"udp: {count} flows, {_MANY} at most")
+
+
+def _captured(captured: Iterable[CapturedAt]) -> None:
+    for each in captured:
+        _numbers("captured", each)
+        check_interface(each.interface)
+
+
+def check_interface(name: str) -> None:
+    """Raise ValueError for what is no name of an interface: a part of a file's name is made of it."""
+    if not _INTERFACE.fullmatch(name):
+        raise ValueError("captured: not the name of an interface")
