@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,6 +57,17 @@ def _of_user(folder: Callable[[str], Path], variable: str) -> Path:
         with contextlib.suppress(RuntimeError):
             return folder("tcptutor")
     return _NOWHERE / "tcptutor"
+
+
+def pip_install(requirement: str) -> str:
+    """What to type, in this folder, so that the Python that runs us has `requirement`.
+
+    Never an extra of ours by our own name: on PyPI that name belongs to whoever takes it.
+    """
+    python = Path(sys.executable)
+    with contextlib.suppress(ValueError, OSError):  # a folder that is gone has no name
+        python = python.relative_to(Path.cwd())
+    return shlex.join([str(python), "-m", "pip", "install", requirement])
 
 
 def runs() -> Path:

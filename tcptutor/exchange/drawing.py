@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
-import shlex
-import sys
-from pathlib import Path
+
+from tcptutor.places import pip_install
 
 MATPLOTLIB = "matplotlib>=3.8,<4"
 """As the extra `plot` of pyproject.toml asks for it."""
@@ -22,7 +20,4 @@ def can_draw() -> bool:
 
 def install_command() -> str:
     """What to type, in this folder, so that there is one."""
-    python = Path(sys.executable)
-    with contextlib.suppress(ValueError):
-        python = python.relative_to(Path.cwd())
-    return shlex.join([str(python), "-m", "pip", "install", MATPLOTLIB])
+    return pip_install(MATPLOTLIB)

@@ -13,11 +13,14 @@ import msgspec
 from tcptutor import __version__
 from tcptutor.errors import LabError, LabUnavailable, MissingTool, TutorError
 from tcptutor.fleet import worker
+from tcptutor.places import pip_install
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
 _T = TypeVar("_T")
 
+DISTRIBUTED = "distributed>=2024.1"
+"""As the extra `cluster` of pyproject.toml asks for it."""
 TIMEOUT = 10.0
 """Seconds in which a scheduler must answer, and have a worker."""
 
@@ -26,7 +29,7 @@ def _distributed() -> Any:
     try:
         import distributed  # noqa: PLC0415
     except ImportError:
-        raise MissingTool("--cluster needs Dask: run pip install 'tcptutor[cluster]'") from None
+        raise MissingTool(f"--cluster needs Dask: run {pip_install(DISTRIBUTED)}") from None
     return distributed
 
 

@@ -104,6 +104,9 @@ def _part(snapshots: Snapshots, part: str) -> Finding:
 
 def check_disk(snapshots: Snapshots) -> Finding:
     """Room for what setup still has to build, and for runs."""
+    if why := parts.unwritable(snapshots.folder):
+        remedy = "set XDG_CACHE_HOME to a folder that can be written"
+        return warn("disk", f"{snapshots.folder} cannot be written: {why}", remedy)
     free = parts.free(snapshots.folder)
     needed = parts.room_needed(parts.missing(snapshots, whole=False)) + 100 * MEGABYTE
     text = f"{megabytes(free)} free for {snapshots.folder}"

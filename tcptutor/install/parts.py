@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import shutil
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -93,9 +95,25 @@ def expected_seconds(parts: list[str]) -> int:
 
 def free(folder: Path) -> int:
     """Bytes that an ordinary user can still write in `folder`, or in the nearest one above it that exists."""
-    while not folder.exists():
+    return shutil.disk_usage(_nearest(folder)).free
+
+
+def unwritable(folder: Path) -> str:
+    """Why nothing can be written in `folder`, there already or to be made, in the system's words; empty if it can."""
+    try:
+        folder.stat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        return error.strerror or str(error)
+    return "" if os.access(_nearest(folder), os.W_OK | os.X_OK) else os.strerror(errno.EACCES)
+
+
+def _nearest(folder: Path) -> Path:
+    """`folder`, or the first of its parents that exists."""
+    while not os.path.exists(folder):  # noqa: PTH110  # Path raises where it may not look
         folder = folder.parent
-    return shutil.disk_usage(folder).free
+    return folder
 
 
 def room_needed(parts: Collection[str]) -> int:

@@ -177,5 +177,5 @@ def test_without_dask_one_line_names_the_extra(tmp_path: Path) -> None:
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
     )
     assert done.returncode == 3
-    assert "pip install 'tcptutor[cluster]'" in done.stderr
+    assert "-m pip install 'distributed>=2024.1'" in done.stderr
     assert done.stderr.count("\n") == 1
