@@ -28,7 +28,9 @@ def _content(name: str) -> Path:
     for folder in (_PACKAGE / "_content" / name, _PACKAGE.parent / name):
         if folder.is_dir():
             return folder
-    raise TutorError(f"the folder {name!r} is missing from this installation: install tcptutor again")
+    raise TutorError(
+        f"the folder {name!r} is missing from this installation: run sh tcptutor/start in its repository"
+    )
 
 
 def lessons() -> Path:

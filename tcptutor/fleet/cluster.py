@@ -61,7 +61,7 @@ class Cluster:
             await self._close()
             if connected:
                 raise LabUnavailable(
-                    f"the Dask scheduler at {self._address} has no worker: start one with `dask worker`"
+                    f"the Dask scheduler at {self._address} has no worker: start one with `dask worker {self._address}`"
                 ) from error
             raise LabUnavailable(
                 f"no Dask scheduler answers at {self._address}: start one with `dask scheduler`,"
@@ -108,7 +108,7 @@ class Cluster:
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError):
-        return f"a worker has no {error.name}: install tcptutor {__version__} where the workers are"
+        return f"a worker has no {error.name}: tcptutor {__version__} must be there as well, from the same repository"
     if type(error).__name__ == "KilledWorker":
         return "the worker ended while it ran this, more than once: look at its memory"
     text = str(error).strip().splitlines()

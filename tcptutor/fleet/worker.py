@@ -53,7 +53,9 @@ def run_experiment(experiment: bytes, of: str, clock: str, version: str) -> byte
 
     where = f"on {socket.gethostname()}: "
     if version != __version__:
-        reason = f"tcptutor {__version__} is there, not {version}: install the same everywhere"
+        reason = (
+            f"tcptutor {__version__} is there, not {version}: all must be of one version of the repository"
+        )
         return msgspec.json.encode(WorkerAnswer(problem=where + reason, exit_code=TutorError.exit_code))
     module, _, name = of.partition(":")
     function = getattr(importlib.import_module(module), name)

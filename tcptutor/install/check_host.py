@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from tcptutor.backends import choice, host
 from tcptutor.errors import LabUnavailable
-from tcptutor.install import limits
+from tcptutor.install import limits, packages
 from tcptutor.install.limits import Limit
 from tcptutor.install.packages import MissingPackage
 from tcptutor.install.report import Finding, ok, warn
@@ -114,6 +114,8 @@ def check_kernel(system: System, here: Environment | None, why: str) -> tuple[Fi
         return ok("host kernel", text), True
     usable = not set(lacking) & set(_NEEDED)
     remedy = "experiments that need them run in the guest" if usable else "the experiments run in the guest"
-    if "ubuntu" in system.family and not system.wsl:
-        remedy += f"; or install them: sudo apt-get install linux-modules-extra-{system.kernel}"
+    more = f"linux-modules-extra-{system.kernel}"
+    # A container on another system's kernel, or a kernel that was built by hand, has none.
+    if "ubuntu" in system.family and packages.known(more):
+        remedy += f"; or install them: sudo apt-get install {more}"
     return warn("host kernel", f"{text}; no {', '.join(lacking)}", remedy), usable

@@ -96,6 +96,15 @@ def installable() -> bool:
     return _privilege() is not None and shutil.which("apt-get") is not None and system.here().debian
 
 
+def known(package: str) -> bool:
+    """Whether apt can install the package here."""
+    try:
+        done = subprocess.run(["apt-cache", "show", package], capture_output=True, check=False)
+    except OSError:
+        return False
+    return done.returncode == 0
+
+
 def install_command(packages: Sequence[str]) -> str:
     """The line to type as root."""
     return f"apt-get update; {' '.join([*_INSTALL, *packages])}"

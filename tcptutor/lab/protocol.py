@@ -359,5 +359,5 @@ def _check(version: int, theirs: str, ours: str) -> None:
     if version != VERSION:
         raise ProtocolError(
             f"{theirs} speaks version {version or 'unknown'} of the lab's protocol and {ours} version {VERSION}:"
-            " install tcptutor again, then run `tcptutor setup --again`"
+            " run sh tcptutor/start in its repository, then `tcptutor setup --again`"
         )

@@ -29,7 +29,7 @@ from tcptutor.run import Environment
 from tests.backends.play import play
 from tests.conftest import Build
 
-AGAIN = "install tcptutor again, then run `tcptutor setup --again`"
+AGAIN = "run sh tcptutor/start in its repository, then `tcptutor setup --again`"
 
 
 @pytest.fixture
@@ -89,7 +89,8 @@ async def test_the_client_takes_no_agent_of_another_version() -> None:
     ask = partial(next_event, readline, 5, "the guest", silent)
     assert await ask() == Ready(protocol.VERSION, here)
     with pytest.raises(
-        ProtocolError, match=r"the lab's agent speaks version 2 .* and this tcptutor version 4: install"
+        ProtocolError,
+        match=r"the lab's agent speaks version 2 .* and this tcptutor version 4: run sh tcptutor/start",
     ):
         await ask()
     with pytest.raises(AgentDied, match="run the experiment again"):

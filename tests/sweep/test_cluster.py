@@ -105,7 +105,7 @@ def test_a_worker_without_tcptutor_says_so(mark: str, tmp_path: Path) -> None:
         process.stdin.close()
         process.wait(timeout=patience.seconds(30))
     assert done.returncode == 1
-    assert "a worker has no tcptutor.fleet: install tcptutor" in done.stderr
+    assert "a worker has no tcptutor.fleet: tcptutor" in done.stderr
 
 
 @pytest.mark.guest
@@ -161,7 +161,7 @@ def test_a_scheduler_without_workers(mark: str, tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_without_dask_one_line_names_the_extra(tmp_path: Path) -> None:
+def test_without_dask_one_line_says_what_to_install(tmp_path: Path) -> None:
     code = "import sys; sys.modules['distributed'] = None; from tcptutor.commands import main; main()"
     arguments = [
         "sweep",
