@@ -8,9 +8,13 @@ from typing import TypeVar
 
 import msgspec
 
-from tcptutor import places
+from tcptutor import files, places
+from tcptutor.errors import TutorError
 
 _T = TypeVar("_T")
+_KIND = files.FileKind(
+    name="answer about this machine", most=1 << 18, missing="", unreadable="", damaged="", large=""
+)
 
 
 class _Answer(msgspec.Struct):
@@ -26,15 +30,17 @@ def _this_boot() -> str:
 def recall(name: str, kind: type[_T]) -> _T | None:
     """The answer kept as `name` since the last boot; None when there is none, or a damaged one."""
     try:
-        known = msgspec.json.decode((places.cache() / name).read_bytes(), type=_Answer)
-        return msgspec.json.decode(known.answer, type=kind) if known.boot == _this_boot() else None
-    except (OSError, msgspec.MsgspecError):
+        with files.opened(places.cache() / name, _KIND) as text:
+            known = msgspec.json.decode(text, type=_Answer)
+            return msgspec.json.decode(known.answer, type=kind) if known.boot == _this_boot() else None
+    except TutorError:
         return None
 
 
 def remember(name: str, answer: object) -> None:
     """Keep `answer` as `name`. Where that cannot be written, the question is asked again."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, TutorError):
         known = _Answer(_this_boot(), msgspec.Raw(msgspec.json.encode(answer)))
         places.cache().mkdir(parents=True, exist_ok=True)
-        (places.cache() / name).write_bytes(msgspec.json.encode(known))
+        with files.whole(places.cache() / name) as beside:
+            beside.write_bytes(msgspec.json.encode(known))

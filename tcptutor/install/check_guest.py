@@ -91,8 +91,8 @@ def _part(snapshots: Snapshots, part: str) -> Finding:
     note = ""
     try:
         if part == parts.IMAGE:
-            snapshots.image.check()
-        elif not (snapshots.manifest(part).exact or part == "real"):
+            snapshots.image.check(whole=True)
+        elif not (snapshots.manifest(part, whole=True).exact or part == "real"):
             note = "; with this QEMU equal runs may differ by microseconds"
     except ImageDamaged as error:
         text, _, remedy = str(error).partition(": ")
@@ -108,7 +108,7 @@ def check_disk(snapshots: Snapshots) -> Finding:
         remedy = "set XDG_CACHE_HOME to a folder that can be written"
         return warn("disk", f"{snapshots.folder} cannot be written: {why}", remedy)
     free = parts.free(snapshots.folder)
-    needed = parts.room_needed(parts.missing(snapshots)) + 100 * MEGABYTE
+    needed = parts.room_needed(parts.missing(snapshots, whole=False)) + 100 * MEGABYTE
     text = f"{megabytes(free)} free for {snapshots.folder}"
     if free < needed:
         return warn(

@@ -51,18 +51,21 @@ def snapshots_here() -> Snapshots | None:
     return Snapshots() if architecture.possible() else None
 
 
-def missing(snapshots: Snapshots, again: bool = False) -> list[str]:
-    """The parts that have to be built; all of them `again`. Without an image no snapshot is valid."""
-    return [part for part in TITLES if again or not _valid(snapshots, part)]
+def missing(snapshots: Snapshots, again: bool = False, *, whole: bool = True) -> list[str]:
+    """The parts that have to be built; all of them `again`. Without an image no snapshot is valid.
+
+    Damage is looked for in a few places of each, or in the `whole`, which takes a second.
+    """
+    return [part for part in TITLES if again or not _valid(snapshots, part, whole)]
 
 
-def _valid(snapshots: Snapshots, part: str) -> bool:
-    """Whether `part` is whole and of this version."""
+def _valid(snapshots: Snapshots, part: str, whole: bool) -> bool:
+    """Whether `part` is undamaged and of this version."""
     try:
         if part == IMAGE:
-            snapshots.image.check()
+            snapshots.image.check(whole=whole)
         else:
-            snapshots.manifest(part)
+            snapshots.manifest(part, whole=whole)
     except LabUnavailable:
         return False
     return True

@@ -25,9 +25,12 @@ class Plan(NamedTuple):
         return [package.name for package in self.packages]
 
 
-def make(snapshots: Snapshots | None, again: bool) -> Plan:
-    """What is missing here, of the guest only if there can be `snapshots`; `again`, all parts of it."""
-    return Plan(packages.missing(), parts.missing(snapshots, again) if snapshots else [])
+def make(snapshots: Snapshots | None, again: bool, *, whole: bool = True) -> Plan:
+    """What is missing here, of the guest only if there can be `snapshots`; `again`, all parts of it.
+
+    `whole`: its files are read, for what is damaged in them; else a few places of each are.
+    """
+    return Plan(packages.missing(), parts.missing(snapshots, again, whole=whole) if snapshots else [])
 
 
 def already_there(plan: Plan, snapshots: Snapshots | None) -> Iterator[str]:

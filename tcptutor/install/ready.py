@@ -9,7 +9,7 @@ from tcptutor.install import parts, plan
 
 def ready() -> bool:
     """Whether all packages and all parts of the guest are there."""
-    return not any(plan.make(parts.snapshots_here(), again=False))
+    return not any(plan.make(parts.snapshots_here(), again=False, whole=False))
 
 
 if __name__ == "__main__":

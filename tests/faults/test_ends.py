@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tcptutor import places
-from tests.command import COMMAND, here
+from tcptutor.journal import Journal
+from tests import patience
+from tests.command import COMMAND, here, process
 from tests.faults.ends import (
     COMMANDS,
     CONDITIONS,
@@ -84,3 +89,28 @@ def test_help_for_a_full_disk_is_one_line() -> None:
         )
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["runs"], ["show", "last"], ["run", "slow-start", "--backend", "replay"]])
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_a_journal_that_is_held_costs_a_command_some_seconds_at_most(
+    words: list[str], mode: str, without_state: Path
+) -> None:
+    Journal.open().close()
+    path = places.state() / "journal.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute(f"PRAGMA journal_mode = {mode}")
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        other.execute("CREATE TABLE held (x)")
+        began = time.monotonic()
+        done = process(*words)
+        assert time.monotonic() - began < patience.seconds(12)
+    assert "Traceback" not in done.stderr
+    # What does not need it does not speak of it.
+    assert done.returncode == (2 if words[0] == "show" else 0), done.stderr
+    assert done.stderr.count("\n") == (words[0] != "run")
+    if words == ["runs"]:
+        assert done.stderr == (
+            f"tcptutor: {path} is in use by another program: close the other tcptutor and try again\n"
+        )

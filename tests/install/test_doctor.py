@@ -121,7 +121,7 @@ def test_damage_is_told_from_what_is_missing_or_old(snapshots: Snapshots, cache:
     assert "tcptutor setup" in real.remedy
 
     manifest = cache.guest / "image" / "image.json"
-    manifest.write_text(manifest.read_text().replace('"recipe": "', '"recipe": "0'))
+    manifest.write_text(manifest.read_text().replace('"recipe":"', '"recipe":"0'))
     parts, guest = check_guest.check_parts(Snapshots())
     assert not guest
     assert parts[0].text == "the guest image is of another version"

@@ -19,13 +19,18 @@ import subprocess
 import tarfile
 import time
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+import msgspec
+
+from tcptutor import files
 from tcptutor.backends import ending, locks, tools
-from tcptutor.backends.guest import initramfs
+from tcptutor.backends.guest import digests, initramfs
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.bytecode import Bytecode
-from tcptutor.errors import ImageDamaged, SetupError, refused
+from tcptutor.backends.guest.digests import FileDigest
+from tcptutor.errors import ImageDamaged, SetupError, TutorError, refused
 
 SUITE = "trixie"
 PACKAGES = (
@@ -101,6 +106,17 @@ def recipe(architecture: Architecture) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+class _Manifest(msgspec.Struct, frozen=True):
+    """What is known of an image."""
+
+    recipe: str
+    kernel: str
+    """Its release."""
+    files: dict[str, FileDigest]
+    built: float
+    """Seconds since 1970: no two images are equal."""
+
+
 class Image:
     """The image in its folder: `vmlinuz`, `base.cpio` and `image.json`, which is written last."""
 
@@ -111,29 +127,48 @@ class Image:
         self.lock = folder.with_name(f"{folder.name}.lock")
         self._manifest = folder / "image.json"
 
-    def check(self) -> None:
-        """Raises ImageDamaged unless the image is whole and of this recipe."""
+    def check(self, *, whole: bool = False) -> None:
+        """Raises ImageDamaged unless the image is of this recipe and, by a few places or as a `whole`, undamaged."""
+        again = "run `tcptutor setup` to build it again"
         try:
-            manifest = json.loads(self._manifest.read_text())
-            sizes = {path.name: path.stat().st_size for path in (self.kernel, self.base)}
+            with self._described() as text:
+                manifest = msgspec.json.decode(text, type=_Manifest)
+            sound = all(
+                path.name in manifest.files and manifest.files[path.name].fits(path, whole=whole)
+                for path in self._files
+            )
         except FileNotFoundError:
             raise ImageDamaged("the guest image is not built yet: run `tcptutor setup`") from None
-        except (OSError, ValueError):
-            raise ImageDamaged("the guest image is damaged: run `tcptutor setup` to build it again") from None
-        if manifest.get("recipe") != recipe(self.architecture):
-            raise ImageDamaged(
-                "the guest image is of another version: run `tcptutor setup` to build it again"
-            )
-        if manifest.get("sizes") != sizes:
-            raise ImageDamaged("the guest image is damaged: run `tcptutor setup` to build it again")
+        except TutorError:
+            raise ImageDamaged(f"the guest image is damaged: {again}") from None
+        if manifest.recipe != recipe(self.architecture):
+            raise ImageDamaged(f"the guest image is of another version: {again}")
+        if not sound:
+            raise ImageDamaged(f"the guest image is damaged: {again}")
+
+    @property
+    def _files(self) -> tuple[Path, Path]:
+        return self.kernel, self.base
+
+    def _described(self) -> AbstractContextManager[bytearray]:
+        if not os.path.lexists(self._manifest):
+            raise FileNotFoundError(self._manifest)
+        return files.opened(self._manifest, digests.KIND)
+
+    def describe(self, version: str) -> None:
+        """Write down what its files are; `version` is the kernel's release. Raises OSError."""
+        contents = {path.name: FileDigest.of(path) for path in self._files}
+        manifest = _Manifest(recipe(self.architecture), version, contents, time.time())
+        self._manifest.write_bytes(msgspec.json.encode(manifest))
 
     def key(self) -> str:
-        """A key of this very image."""
-        return hashlib.sha256(self._manifest.read_bytes()).hexdigest()[:16]
+        """A key of this very image. Raises TutorError when it cannot be read."""
+        with self._described() as text:
+            return hashlib.sha256(text).hexdigest()[:16]
 
     def size(self) -> int:
         """Bytes on disk."""
-        return sum(path.stat().st_size for path in (self.kernel, self.base, self._manifest) if path.exists())
+        return sum(path.stat().st_size for path in (*self._files, self._manifest) if path.is_file())
 
     def build(self, progress: Progress) -> None:
         """Build it beside its place and move it there whole. Raises SetupError.
@@ -163,12 +198,8 @@ class Image:
         try:
             beside.mkdir(parents=True)
             version = _Build(beside, self.architecture, progress).run()
-            made = Image(beside, self.architecture)
-            sizes = {path.name: path.stat().st_size for path in (made.kernel, made.base)}
-            key = recipe(self.architecture)
-            built = {"recipe": key, "kernel": version, "sizes": sizes, "built": time.time()}
-            made._manifest.write_text(json.dumps(built))
-            shutil.rmtree(self.folder, ignore_errors=True)
+            Image(beside, self.architecture).describe(version)
+            digests.clear(self.folder)
             beside.rename(self.folder)
         finally:
             shutil.rmtree(beside, ignore_errors=True)

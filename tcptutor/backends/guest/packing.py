@@ -40,17 +40,29 @@ async def _through(*arguments: str, into: bool) -> AsyncIterator[int]:
             )
         finally:
             os.close(given)
+        # Fed with half of its state QEMU may stand still for good: nobody waits for it once zstd has failed.
+        failed = asyncio.timeout(None)
+        watching = asyncio.create_task(_watch(process, failed))
         try:
-            yield ours
+            async with failed:
+                yield ours
         except BaseException as error:
+            watching.cancel()
             ending.kill(process)
             reason = await _last_words(process)
-            if isinstance(error, LabError) and reason:
-                raise LabError(reason) from error
+            if failed.expired() or (isinstance(error, LabError) and reason):
+                raise LabError(reason or f"zstd ended with status {process.returncode}") from None
             raise
+        watching.cancel()
     reason = await _last_words(process)
     if process.returncode != 0:
         raise LabError(reason or f"zstd ended with status {process.returncode}")
+
+
+async def _watch(process: asyncio.subprocess.Process, failed: asyncio.Timeout) -> None:
+    """Let `failed` expire when zstd fails."""
+    if await process.wait() != 0:
+        failed.reschedule(asyncio.get_running_loop().time())
 
 
 async def _last_words(process: asyncio.subprocess.Process) -> str:

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor import places
+from tcptutor import files, places
 from tcptutor.backends import locks
-from tcptutor.backends.guest import confined, initramfs, leftovers, sizes
+from tcptutor.backends.guest import confined, digests, initramfs, leftovers, sizes
 from tcptutor.backends.guest.architecture import Architecture, chosen
+from tcptutor.backends.guest.digests import FileDigest
 from tcptutor.backends.guest.image import ELSEWHERE, WAITING, Image, Progress
 from tcptutor.backends.guest.machine import Machine, Mode, command, kernel_command
-from tcptutor.errors import AgentDied, ImageDamaged, LabError, SetupError, refused
+from tcptutor.errors import AgentDied, ImageDamaged, LabError, SetupError, TutorError, refused
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Failed, Finished, Ready, RunExperiment, event_decoder
 from tcptutor.run import Environment
@@ -47,8 +48,8 @@ class Manifest(msgspec.Struct, frozen=True):
 
     key: str
     """Of all that it was made from: another key needs another snapshot."""
-    size: int
-    """Bytes of the snapshot's file."""
+    file: FileDigest
+    """What the snapshot's file was when it was written."""
     kvm: bool
     """Whether the guest ran with hardware virtualisation."""
     environment: Environment
@@ -58,7 +59,7 @@ class Manifest(msgspec.Struct, frozen=True):
     @property
     def id(self) -> str:
         """Tells it from other snapshots, also from one that is made of the same once more: no two starts are equal."""
-        return f"{self.key}-{self.size:x}"
+        return f"{self.key}-{self.file.size:x}"
 
 
 class Snapshots:
@@ -111,21 +112,29 @@ class Snapshots:
         self.image.check()
         return self._key("virtual", kvm=False)
 
-    def manifest(self, clock: str) -> Manifest:
-        """What is known of the snapshot for `clock`. Raises ImageDamaged when it is missing, damaged or out of date."""
-        self.image.check()
+    def manifest(self, clock: str, *, whole: bool = False) -> Manifest:
+        """What is known of the snapshot for `clock`, when its file is sound by a few places or as a `whole`.
+
+        Raises ImageDamaged when it is missing, damaged or out of date.
+        """
+        self.image.check(whole=whole)
         again = "run `tcptutor setup` to build it again"
+        damaged = ImageDamaged(f"the snapshot for the {clock} clock is damaged: {again}")
+        missing = ImageDamaged(f"there is no snapshot for the {clock} clock: run `tcptutor setup`")
+        if not os.path.lexists(self._manifest_file(clock)):
+            raise missing
         try:
-            manifest = msgspec.json.decode(self._manifest_file(clock).read_bytes(), type=Manifest)
-            size = self.file(clock).stat().st_size
-        except FileNotFoundError:
-            raise ImageDamaged(f"there is no snapshot for the {clock} clock: run `tcptutor setup`") from None
-        except (OSError, msgspec.MsgspecError):
-            raise ImageDamaged(f"the snapshot for the {clock} clock is damaged: {again}") from None
-        if size != manifest.size:
-            raise ImageDamaged(f"the snapshot for the {clock} clock is damaged: {again}")
+            with files.opened(self._manifest_file(clock), digests.KIND) as text:
+                manifest = msgspec.json.decode(text, type=Manifest)
+        except TutorError:
+            raise damaged from None
         if manifest.key != self._key(clock, manifest.kvm):
             raise ImageDamaged(f"the snapshot for the {clock} clock is of another version: {again}")
+        try:
+            if not manifest.file.fits(self.file(clock), whole=whole):
+                raise damaged
+        except FileNotFoundError:
+            raise missing from None
         return manifest
 
     def size(self, clock: str) -> int:
@@ -161,7 +170,7 @@ class Snapshots:
         return SetupError(f"the snapshot cannot be written in {self.folder}: {refused(error, ELSEWHERE)}")
 
     async def _build_once(self, clock: str, progress: Progress) -> Manifest:
-        self.image.check()
+        self.image.check(whole=True)
         leftovers.remove(self.folder)
         if clock == "real" and self.architecture.native and os.access("/dev/kvm", os.R_OK | os.W_OK):
             progress(0.0, "trying hardware virtualisation")
@@ -188,8 +197,9 @@ class Snapshots:
                 raise self._unwritable(OSError(str(error))) from error
             await machine.kill()  # before another one starts, so that there is memory for it
             exact = await self._try(beside, self.mode(clock, kvm), timeout)
-            manifest = Manifest(self._key(clock, kvm), beside.stat().st_size, kvm, environment, exact)
-            self._manifest_file(clock).unlink(missing_ok=True)
+            manifest = Manifest(self._key(clock, kvm), FileDigest.of(beside), kvm, environment, exact)
+            for path in (self._manifest_file(clock), self.file(clock)):
+                digests.clear(path)
             beside.replace(self.file(clock))
             self._manifest_file(clock).write_bytes(msgspec.json.encode(manifest))
             progress(1.0, _BUILT)
