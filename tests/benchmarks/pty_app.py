@@ -11,6 +11,7 @@ import signal
 import struct
 import termios
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests import patience
@@ -28,7 +29,9 @@ class PtyApp:
         *arguments: str,
         command: tuple[str, ...] = (TCPTUTOR,),
         size: tuple[int, int] = (120, 36),
+        environment: Mapping[str, str | None] | None = None,
     ) -> None:
+        """environment: what is otherwise than usual; None takes a name away."""
         self.started = time.monotonic()
         self.output = bytearray()
         pid, fd = pty.fork()
@@ -39,6 +42,10 @@ class PtyApp:
                 "LC_ALL": "C.UTF-8",
                 "COLORTERM": "truecolor",
             }
+            for name, value in (environment or {}).items():
+                os.environ.pop(name, None)
+                if value is not None:
+                    os.environ[name] = value
             os.execv(command[0], [*command, *arguments])
         self._pid, self._fd, self._open = pid, fd, True
         fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
