@@ -27,6 +27,8 @@ PIECE = 1 << 16
 _SAID = 200
 """Characters that are told of what is wrong with a file: some of it is the file's own text."""
 _NUMBERS = tuple(f"-{number}" for number in range(2, 1000))
+_PREFIX = 60
+"""Characters of a file's name that are in the name of what becomes it: the longest name leaves room for no more."""
 PRIVATE = 0o600
 """The mode of a file that is its owner's alone."""
 
@@ -161,9 +163,7 @@ def whole(path: Path, elsewhere: str = "give another place", *, private: bool = 
             path.parent.mkdir(parents=True, exist_ok=True)
         # A link that leads nowhere, to itself for one, is replaced.
         target = Path(os.path.realpath(path)) if path.is_symlink() else path
-        beside = target.with_name(f".{target.name}.{os.getpid()}")
-        if private:
-            os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE))
+        beside = _made_beside(target, PRIVATE if private else 0o666)
         yield beside
         with contextlib.suppress(OSError):
             beside.chmod(PRIVATE if private else stat.S_IMODE(target.stat().st_mode))
@@ -181,6 +181,20 @@ def make_private(folder: Path) -> None:
     for each in (*reversed(folder.parents), folder):
         if not os.path.isdir(each):  # noqa: PTH112  # Path raises where a name is too long
             each.mkdir(0o700, exist_ok=True)
+
+
+def _made_beside(target: Path, mode: int) -> Path:
+    """An empty file of that mode, less the umask, beside `target`. Raises OSError.
+
+    It is made by us and nobody else: where others can write as well, a link could stand under a name that they guess.
+    """
+    start = target.with_name(f".{target.name[:_PREFIX]}.{os.getpid()}")
+    for number in ("", *_NUMBERS):
+        free = start.with_name(start.name + number)
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(free, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
+            return free
+    raise OSError(errno.EBUSY, "too many unfinished files are beside it")
 
 
 class _Versioned(msgspec.Struct):

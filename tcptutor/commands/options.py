@@ -27,7 +27,9 @@ CLOCK = click.option(
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 REPLACE = click.option(
-    "--replace", is_flag=True, help="Write over what is there already; else it is refused."
+    "--replace",
+    is_flag=True,
+    help="Write over what is there already; else it is refused.",
 )
 SEED = click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of the random loss.")
 FLOWS = click.option(

@@ -16,7 +16,7 @@ from tcptutor.backends.ending import run_until_signal
 from tcptutor.columns import table
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_json, print_lines, remark, warn, width
-from tcptutor.commands.targets import check_targets
+from tcptutor.commands.targets import check_regular, check_targets
 from tcptutor.commands.words import count, difference, duration, not_valid, rate_with_interval
 from tcptutor.course import read_course
 from tcptutor.course.activities.sweep import SweepActivity
@@ -32,7 +32,7 @@ from tcptutor.sweep.definition import Definition
 from tcptutor.sweep.grid import Cell, cells, parameter_name, read_axes
 from tcptutor.sweep.points import Point, points
 from tcptutor.sweep.row import Outcome, Row, failed, placed, results, row
-from tcptutor.sweep.table import SUFFIX, Store, SweepTable, define
+from tcptutor.sweep.table import SUFFIX, Store, SweepTable, define, load
 
 
 class SweepRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,11 +70,11 @@ def run_sweep(request: SweepRequest) -> int:
         swept = _of_page(request)
         axes, settings, whole = page.axes(swept), swept.settings, page.cells(swept)
     path = request.output or Path(request.experiment.replace("/", "-") + SUFFIX)
+    check_regular(path)
     if request.plot is not None:
         plot.check(axes, request.x, request.y or plot.USUAL, request.group, request.plot)
-        # Of a sweep that goes on it is the plot of before.
-        again = request.replace or path.is_file()
-        check_targets([request.plot], [path], replace=again, elsewhere="give another --plot")
+        replace = request.replace or _is_plot_of_before(request, path)
+        check_targets([request.plot], [path], replace=replace, elsewhere="give another --plot")
     if request.cluster is None:
         experiments = [cell.experiment for cell in whole]
         where = asyncio.run(place.find(experiments, request.backend, request.clock, request.jobs))
@@ -88,6 +88,17 @@ def run_sweep(request: SweepRequest) -> int:
         return 0
     with Store(path, definition) as store:
         return _fill(request, store, whole, where)
+
+
+def _is_plot_of_before(request: SweepRequest, path: Path) -> bool:
+    """Whether what is in the plot's place is what this sweep drew when it ended last: the same command goes on."""
+    if request.plot is None or not (request.plot.is_file() and path.is_file()):
+        return False
+    try:
+        done = load(path)
+    except TutorError:
+        return False
+    return plot.is_drawn(done, request.x, request.plot, request.y or plot.USUAL, request.group)
 
 
 def _of_page(request: SweepRequest) -> SweepActivity:

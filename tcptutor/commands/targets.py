@@ -28,12 +28,17 @@ def check_targets(
         for read in inputs:
             if place == _place(read) or _same(target, read):
                 raise UsageError(f"{target} is what is read: {elsewhere}")
-        if target.is_dir():
-            raise UsageError(f"{target} is a folder: give the name of a file in it")
-        if target.exists() and not target.is_file():
-            raise UsageError(f"{target} is a device or a pipe, not a file: {elsewhere}")
+        check_regular(target, elsewhere)
         if target.is_file() and not replace:
             raise UsageError(f"{target} is there already: {elsewhere}, or --replace to write over it")
+
+
+def check_regular(target: Path, elsewhere: str = ELSEWHERE) -> None:
+    """Raise UsageError, one line, for a place with something that is no file, and without opening it."""
+    if target.is_dir():
+        raise UsageError(f"{target} is a folder: give the name of a file in it")
+    if target.exists() and not target.is_file():
+        raise UsageError(f"{target} is a device or a pipe, not a file: {elsewhere}")
 
 
 def _place(path: Path) -> Path:

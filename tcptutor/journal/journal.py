@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from tcptutor.journal.events import (
 )
 from tcptutor.journal.fold import Calibration, JournalRecord, Progress
 from tcptutor.journal.schema import transaction
-from tcptutor.journal.waiting import WaitingSaves
+from tcptutor.journal.waiting import LaterFile, WaitingSaves
 from tcptutor.run import Run
 from tcptutor.runs.parts import ENDED
 from tcptutor.runs.store import RunStore, first_readable
@@ -55,6 +55,7 @@ class Journal:
             self._folded = store.kept_fold(connection)
         self._kept = self._folded.serial
         self._waiting = WaitingSaves()
+        self._later: LaterFile | None = None
         self.notice = notice
         """One line to show at the start: a damaged journal was moved aside, or nothing is stored."""
 
@@ -84,19 +85,32 @@ class Journal:
         """A journal that is gone when the program ends, for when no file can be written."""
         return cls(store.open_memory(), Path(":memory:"), None, notice)
 
+    @classmethod
+    def in_memory_until(cls, path: Path, problem: str, *, patience: float = store.PATIENCE) -> Journal:
+        """One in memory that moves to the journal in `path` once it can be opened; runs are kept there at once.
+
+        problem: why it cannot be opened now, one line.
+        """
+        journal = cls(store.open_memory(), Path(":memory:"), path.parent / "runs", problem)
+        journal._later = LaterFile(path, patience, problem)
+        return journal
+
     @property
     def lasting(self) -> bool:
         """Whether what is recorded outlives the program."""
-        return self.runs.folder is not None
+        return self.runs.folder is not None and self._later is None
 
     @property
     def unsaved(self) -> str:
         """Why something that was recorded is not on the disk yet, one line; empty when all is."""
-        return self._waiting.problem
+        return self._later.problem if self._later else self._waiting.problem
 
-    def save_waiting(self) -> bool:
-        """Try once more what could not be saved; whether all is saved now. Never raises."""
-        return self._waiting.try_again()
+    def save_waiting(self, *, at_once: bool = False) -> bool:
+        """Try once more what could not be saved; whether all is saved now. Never raises.
+
+        at_once: also when the last try was a moment ago and took long.
+        """
+        return self._move() and self._waiting.try_again(at_once=at_once)
 
     def save_later(self, save: Callable[[], object], problem: str) -> None:
         """Call `save` when things can be saved again: it raises JournalError until then. `problem` is one line."""
@@ -104,7 +118,9 @@ class Journal:
 
     def close(self) -> None:
         """Save what still waits, if that can be done. Never raises."""
-        self._waiting.try_again()
+        self.save_waiting(at_once=True)
+        if self._later and not self._folded.serial:
+            self._later = None  # nothing was done that could be lost
         with contextlib.suppress(JournalError, sqlite3.Error):
             # Another program that is writing has caught up with us, and keeps the fold in its turn.
             self._connection.execute("PRAGMA busy_timeout = 0")
@@ -269,6 +285,26 @@ class Journal:
             for stored in store.events_after(self._connection, self._folded.serial):
                 self._folded = self._folded.take(stored)
 
+    def _move(self) -> bool:
+        """From memory to the file, if that can be opened now; whether we are there. Never raises."""
+        if self._later is None:
+            return True
+        done = [decode(stored.data) for stored in self.events()]
+        try:
+            there = Journal.open(self._later.path, patience=self._later.patience)
+            try:
+                there._record([event for event in done if event is not None])
+            except JournalError:
+                there.close()
+                raise
+        except JournalError as error:
+            self._later = self._later._replace(problem=str(error))
+            return False
+        self._connection.close()
+        self._connection, self._path, self._later = there._connection, there._path, None
+        self._folded, self._kept, self.notice = there._folded, there._kept, there.notice
+        return True
+
     def _append(self, event: JournalEvent) -> None:
         """Record it after what waits, or have it wait, and raise JournalError."""
         if not self._waiting.try_again():
@@ -281,12 +317,18 @@ class Journal:
             raise
 
     def _write(self, event: JournalEvent) -> None:
+        self._record([event])
+
+    def _record(self, events: Sequence[JournalEvent]) -> None:
+        """All of them, or none and JournalError."""
         with store.errors(self._path):
             with transaction(self._connection):
                 self._catch_up()
-                (stored,) = chain([event], self._folded.serial, self._folded.hash)
-                store.add_event(self._connection, stored)
-            self._folded = self._folded.take(stored)
+                added = list(chain(events, self._folded.serial, self._folded.hash))
+                for stored in added:
+                    store.add_event(self._connection, stored)
+            for stored in added:
+                self._folded = self._folded.take(stored)
         with contextlib.suppress(JournalError):  # the event is stored, and the fold can wait
             self._keep_fold(KEEP_EVERY)
 

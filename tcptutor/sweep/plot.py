@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import filecmp
 import itertools
 import math
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -86,6 +88,17 @@ def draw(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: st
         _draw_axes(plot, found, across, y)
         plot.set_title(_title(table), fontsize="medium")
         save(figure, path, "give another place")
+
+
+def is_drawn(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> bool:
+    """Whether the file `path` is what `draw` makes of these, to the byte: nobody has changed it since."""
+    with tempfile.TemporaryDirectory() as folder:
+        again = Path(folder, f"plot{path.suffix}")
+        try:
+            draw(table, x, again, y, group)
+            return filecmp.cmp(again, path, shallow=False)
+        except (OSError, TutorError):
+            return False
 
 
 class _Across:

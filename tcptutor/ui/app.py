@@ -128,8 +128,11 @@ class TutorApp(Frame):
     def _save_again(self) -> None:
         """What could not be saved, and may be saved now."""
         if self.journal.unsaved:
+            lasting = self.journal.lasting
             if self.journal.save_waiting():
                 self.notify("What could not be saved is saved now.", timeout=10)
+            if self.journal.lasting and not lasting and self.journal.notice:
+                self.notify(self.journal.notice, severity="warning", timeout=30, markup=False)
             for screen in self._tutor_screens():
                 screen.show_saved()
 

@@ -51,13 +51,15 @@ def run_app(module: str | None = None, lab: LabLike | None = None, lessons: Path
 
 
 def open_journal() -> Journal:
-    """The student's journal, or one in memory that says why nothing will be stored."""
+    """The student's journal, or one in memory until that can be opened, which says why it cannot be."""
+    from tcptutor import places  # noqa: PLC0415
     from tcptutor.journal import Journal  # noqa: PLC0415
 
+    path = places.state() / "journal.db"
     try:
-        return Journal.open(patience=_PATIENCE)
+        return Journal.open(path, patience=_PATIENCE)
     except JournalError as error:
-        return Journal.in_memory(f"nothing will be saved: {error}")
+        return Journal.in_memory_until(path, f"nothing is saved so far: {error}", patience=_PATIENCE)
 
 
 async def _run(opened: OpenedCourse, journal: Journal, lab: LabLike, module: str | None) -> int:

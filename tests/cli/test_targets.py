@@ -12,8 +12,11 @@ from click.testing import CliRunner, Result
 
 from tcptutor.commands.group import main
 from tcptutor.run import load
+from tcptutor.sweep.table import Store
+from tcptutor.sweep.table import load as load_sweep
 from tests.cli.places import FOUR
 from tests.exchange.places import FILES, ROOT
+from tests.sweep.made import table_of
 
 QUEUED = ROOT / "assets/recorded/parallel-streams/eight-flows-one-link.tcprun"
 
@@ -141,3 +144,91 @@ def test_an_export_beside_its_run_replaces_nothing_unasked(here: Path) -> None:
     assert not (here / "a.csv").exists()
     assert run("export", f"{here}/a.tcprun", "--replace").exit_code == 0
     assert load(here / "a.tcprun").complete
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe", "folder", "nothing"])
+def test_a_sweep_is_kept_in_a_file_and_nowhere_else(kind: str, here: Path) -> None:
+    """It would be opened for reading and writing, which some devices take for a beginning."""
+    target = here / "special.tcpsweep"
+    if kind == "device":
+        target.symlink_to("/dev/full")
+    elif kind == "pipe":
+        os.mkfifo(target)
+    elif kind == "folder":
+        target.mkdir()
+    else:
+        target = Path()
+    words = ["sweep", "random-loss", "--grid", "loss=0.1%,1%", "--backend", "replay", "-o", str(target)]
+    before = target.stat()
+    done = run(*words)
+    assert (done.exit_code, done.stderr.count("\n"), done.stdout) == (2, 1, ""), done.output
+    assert (before.st_mode, before.st_ino) == (target.stat().st_mode, target.stat().st_ino)
+
+
+@pytest.mark.parametrize("says", ["precious", '{"type":"tcpsweep"\n', "\x1f\x8b", "{}\n"])
+def test_a_sweep_adds_to_nothing_but_a_sweep(says: str, here: Path) -> None:
+    target = here / "there.tcpsweep"
+    target.write_text(says)
+    done = run(*"sweep random-loss --grid loss=0.1%,1% --backend replay -o".split(), str(target))
+    assert done.exit_code in (1, 2)
+    assert done.stderr.count("\n") == 1
+    assert target.read_text() == says
+
+
+def test_a_sweep_that_goes_on_draws_over_its_own_plot_alone(here: Path) -> None:
+    """Its cells are all there, so that nothing runs."""
+    file, drawn = here / "x.tcpsweep", here / "x.svg"
+    words = [
+        *"sweep parallel-streams/random-loss --set rate=20Mbit/s --grid loss=0.1%,1% --backend replay".split(),
+        *("-o", str(file), "--plot", str(drawn)),
+    ]
+    assert run(*words[:-2]).exit_code == 3  # no recording has these: the file is made, with nothing in it
+    table = load_sweep(file)
+    cells = table_of(["loss=0.1%,1%"]).in_order()
+    with Store(file, table.definition) as store:
+        for each in cells:
+            store.add(each)
+    assert run(*words).exit_code == 0
+    first = drawn.read_bytes()
+    assert run(*words).exit_code == 0
+    assert drawn.read_bytes() == first
+    drawn.write_bytes(first.replace(b"</svg>", b"<!-- mine --></svg>"))
+    refused(words, f"{drawn} is there already: give another --plot, or --replace to write over it")
+    assert b"mine" in drawn.read_bytes()
+    assert run(*words, "--replace").exit_code == 0
+    assert drawn.read_bytes() == first
+
+
+def test_an_import_replaces_no_other_run_of_the_users(here: Path, without_state: Path) -> None:
+    """The same file gives the same id, whatever is said of its path."""
+    words = ["import", f"{here}/a.json"]
+    assert run(*words, "--set", "delay=20ms").exit_code == 0
+    (kept,) = without_state.rglob("*.tcprun")
+    before = kept.read_bytes()
+    assert run(*words, "--set", "delay=20ms").exit_code == 0
+    refused(words, f"{kept} is there already, with another path or damaged: give another place with -o")
+    assert kept.read_bytes() == before
+    assert run(*words, "--replace").exit_code == 0
+    assert kept.read_bytes() != before
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "sweep --plot"])
+def test_a_link_under_the_name_of_what_is_unfinished_is_not_followed(name: str, here: Path) -> None:
+    """In a folder where others can write, somebody may guess it."""
+    (here / "victim").write_text("precious")
+    target = here / "new.svg"
+    guessed = here / f".new.svg.{os.getpid()}"
+    guessed.symlink_to(here / "victim")
+    assert run(*COMMANDS[name](here, target)).exit_code == 0
+    assert (here / "victim").read_text() == "precious"
+    assert guessed.is_symlink()
+    assert target.is_file()
+    assert not target.is_symlink()
+
+
+@pytest.mark.parametrize("length", [200, 251])
+def test_a_name_as_long_as_a_name_may_be(length: int, here: Path) -> None:
+    target = here / f"{'ü' * (length // 2 - 1)}{'x' * (length % 2 + 2)}.svg"
+    done = run(*COMMANDS["plot"](here, target))
+    assert done.exit_code == 0, done.output
+    assert target.is_file()

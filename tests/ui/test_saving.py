@@ -87,3 +87,62 @@ def test_what_could_not_be_saved_is_said_at_the_end(monkeypatch, tmp_path: Path)
     with pytest.raises(TutorError, match=r"^not all of what you did could be saved: .* in use by another"):
         start.run_app()
     other.close()
+
+
+async def test_a_journal_that_opens_after_the_app_has_all_that_was_done_before(
+    course, lab, tmp_path: Path, monkeypatch
+) -> None:
+    """Another program holds it whole, so that it cannot even be read."""
+    monkeypatch.setattr("tcptutor.ui.app._SAVE_AGAIN", 0.2)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    file = tmp_path / "tcptutor" / "journal.db"
+    earlier = Journal.open(file)
+    earlier.visit(STEP[0], "earlier")
+    earlier.close()
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("PRAGMA locking_mode = EXCLUSIVE")
+    other.execute("BEGIN EXCLUSIVE")
+    journal = start.open_journal()
+    assert "nothing is saved so far: " in journal.notice
+    app = TutorApp(course, journal, lab, module=STEP[0])
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until_text(pilot, "NOT SAVED")
+        await pilot.press("right")
+        await pilot.press("x", "y")
+        await until(pilot, lambda: list((tmp_path / "tcptutor" / "runs").glob("*.tcprun")))
+        assert not app.is_saved
+        here = journal.position()
+        done = len(list(journal.events()))
+        other.close()
+        await until(pilot, lambda: app.is_saved)
+        await until(pilot, lambda: "NOT SAVED" not in text(app))
+        assert any("is saved now" in told.message for told in app._notifications)
+        await pilot.press("left")
+    journal.close()
+    again = Journal.open(file)
+    first, *rest = again.events()
+    assert b"earlier" in first.data
+    assert len(rest) > done
+    assert here is not None
+    assert [run.ended for run in again.record.runs.values()] == [True]
+    again.close()
+
+
+@pytest.mark.parametrize("did", [True, False])
+def test_a_journal_that_never_opened_is_said_at_the_end(did: bool, monkeypatch, tmp_path: Path) -> None:
+    """Not to somebody who did nothing."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
+    (tmp_path / "file").touch()
+
+    async def left(_opened: object, journal: Journal, *_: object) -> int:
+        if did:
+            journal.visit("m", "s")
+        return 0
+
+    monkeypatch.setattr(start, "_run", left)
+    monkeypatch.setattr("tcptutor.ui.leaving.signals.catch", lambda: None)
+    if not did:
+        assert start.run_app() == 0
+        return
+    with pytest.raises(TutorError, match=r"^not all of what you did could be saved: .*Not a directory"):
+        start.run_app()
