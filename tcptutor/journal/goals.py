@@ -52,6 +52,7 @@ class GoalFile:
         module, step = self._page
         new = self._file.with_suffix(f".{os.getpid()}.new")
         with contextlib.suppress(OSError):
+            new.touch(files.PRIVATE)
             new.write_bytes(msgspec.json.encode(OpenPage(module=module, step=step, board=board)))
             new.replace(self._file)
             self._written = board

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests import patience
+from tests.cli.places import FOUR
+from tests.command import COMMAND
 from tests.install.command import ROOT, needs_user_namespaces
 
 ELSEWHERE = {
@@ -73,3 +76,44 @@ def test_what_helps_is_said(case: str, request: pytest.FixtureRequest) -> None:
         if writer == "journal":
             line = f"the run could not be saved, {line.partition('; ')[0]}; what is on the screen stays"
         assert lines[writer] == line
+
+
+IMPORTED = Path(__file__).parents[1] / "exchange" / "files" / "iperf3-3.7-two-flows.json"
+COMMANDS = {
+    "run": ("run slow-start --backend replay", "measured"),
+    "run --json": ("run slow-start --backend replay --json", '"throughput_bps"'),
+    "import": (f"import {IMPORTED}", ""),
+    "sweep": (
+        "sweep parallel-streams/random-loss --grid duration=40s --backend replay -o there/x.tcpsweep",
+        "",
+    ),
+    "plot": (f"plot {FOUR} -o there/x.svg", ""),
+    "export": (f"export {FOUR} -o there/x.csv", ""),
+}
+"""Each with what it prints all the same."""
+HOMES = {
+    "full": "mount -t tmpfs -o size=16k none there; head -c 16384 /dev/zero > there/filler",
+    "permission": "chmod 555 there",
+    "read-only": "mount -t tmpfs -o ro none there",
+}
+
+
+@needs_user_namespaces
+@pytest.mark.host
+@pytest.mark.parametrize("home", HOMES)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_that_could_keep_nothing_ends_with_1(command: str, home: str, tmp_path: Path) -> None:
+    """What it found is printed; one line says that it is not kept, why and how it would be."""
+    words, printed = COMMANDS[command]
+    (tmp_path / "there").mkdir()
+    done = subprocess.run(
+        [*ROOT, "--mount", "sh", "-c", f'{HOMES[home]}; {ORDINARY}"$@"', "-", *COMMAND, *words.split()],
+        capture_output=True, text=True, check=False, timeout=patience.seconds(60), cwd=tmp_path,
+        env={**os.environ, "XDG_DATA_HOME": f"{tmp_path}/there"},
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "cannot write " in done.stderr
+    assert ("the run is not kept" in done.stderr) == command.startswith("run")
+    assert printed in done.stdout
+    assert bool(done.stdout) == bool(printed)
