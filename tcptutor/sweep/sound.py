@@ -38,14 +38,15 @@ def check_definition(definition: Definition) -> None:
 def check_outcome(outcome: Outcome, definition: Definition) -> None:
     """Raise ValueError, which says why, for what is no outcome of a cell of that sweep."""
     _check_values(outcome)
-    names = {axis.name for axis in definition.axes if axis.name != SEED}
-    if not 0 <= outcome.cell < definition.cells or set(outcome.point) != names:
+    if not 0 <= outcome.cell < definition.cells:
         raise ValueError("is of another sweep")
-    if isinstance(outcome, Row):
-        if set(outcome.values) != names:
-            raise ValueError("is of another sweep")
-        if any(getattr(outcome, name) < 0 for name in _NEVER_NEGATIVE):
-            raise ValueError("has a number below zero that cannot be")
+    names = {axis.name for axis in definition.axes if axis.name != SEED}
+    # Without axes the cells are a list, and each says of itself what it has.
+    told = [outcome.point, outcome.values] if isinstance(outcome, Row) else [outcome.point]
+    if definition.axes and any(set(each) != names for each in told):
+        raise ValueError("is of another sweep")
+    if isinstance(outcome, Row) and any(getattr(outcome, name) < 0 for name in _NEVER_NEGATIVE):
+        raise ValueError("has a number below zero that cannot be")
 
 
 def _check_values(whole: msgspec.Struct) -> None:

@@ -40,7 +40,7 @@ def test_every_parameter_is_a_knob_of_one_group() -> None:
         ("delay", 2e-4, -1, ["100 µs", "0 s", "0 s"]),
         ("delay", 0.0, 1, ["100 µs", "200 µs"]),
         ("loss", 1e-5, -1, ["0 %"]),
-        ("loss", 0.5, 1, ["90 %", "90 %"]),
+        ("loss", 0.5, 1, ["75 %", "75 %"]),
         ("duration", 1.0, -1, ["1 s"]),
         ("queue", 250_000, 1, ["500 kB", "1 MB"]),
         ("queue", 3001, -1, ["3 kB", "3 kB"]),

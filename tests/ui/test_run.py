@@ -232,11 +232,12 @@ async def test_a_run_that_cannot_be_saved_is_ended_by_the_next_start(
     def full(*_: object) -> None:
         raise TutorError("No space left on device: free some space")
 
-    async with opened(make_app) as pilot:
-        with monkeypatch.context() as patched:
-            patched.setattr("tcptutor.runs.store.save", full)
+    with monkeypatch.context() as patched:
+        patched.setattr("tcptutor.runs.store.save", full)
+        async with opened(make_app) as pilot:
             await pilot.press("x", "y")
             await until_text(pilot, "free some space")
+            assert journal.unsaved
     (begun,) = journal.record.runs.values()
     assert not begun.ended
     for part in journal.runs._parts.values():

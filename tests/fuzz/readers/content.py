@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ from tests.fuzz.reader import Reader
 
 _MODULE = "03-parallel-streams"
 _PROSE = "_prose"
+_NAMED = re.compile(rb"[a-z0-9-]{3,}")
+"""What may be the name of an experiment."""
 _OWN_NAME = re.compile(r'^((?:name|experiment) = )"([a-z0-9-]+)"$', re.MULTILINE)
 
 
@@ -91,18 +94,20 @@ def _toml(value: object) -> str:
             return json.dumps(value)
 
 
-def _course(folder: Path) -> Path:
-    """A course of one module with a few pages; it has the experiments of all modules."""
+def _course(folder: Path, data: bytes) -> Path:
+    """A course of one module with two pages; it has the experiments that these name, and those that `data` does."""
     root, whole = folder / "lessons", places.lessons()
-    for module in sorted(whole.glob("[0-9][0-9]-*/experiments")):
-        own = root / module.parent.name
-        own.mkdir(parents=True)
-        if own.name == _MODULE:
-            shutil.copytree(module, own / module.name)
-        else:
-            (own / module.name).symlink_to(module)
-    for path in [whole / _MODULE / "module.toml", *sorted((whole / _MODULE).glob("*.md"))[:2]]:
-        shutil.copy(path, root / _MODULE)
+    own = root / _MODULE
+    (own / "experiments").mkdir(parents=True)
+    pages = sorted((whole / _MODULE).glob("*.md"))[:2]
+    for path in [whole / _MODULE / "module.toml", *pages]:
+        shutil.copy(path, own)
+    named = set(_NAMED.findall(b"".join([data, *(page.read_bytes() for page in pages)])))
+    for module, name in _experiment_files():
+        if name in named:
+            (root / module / "experiments").mkdir(parents=True, exist_ok=True)
+            file = Path(module, "experiments", f"{name.decode()}.toml")
+            shutil.copy(whole / file, root / file)
     (root / "course.toml").write_text(
         'title = "A course"\nmodules = ["parallel-streams"]\nformat_version = 1\n'
     )
@@ -110,13 +115,21 @@ def _course(folder: Path) -> Path:
     return root
 
 
+@cache
+def _experiment_files() -> Sequence[tuple[str, bytes]]:
+    """The folder of the module, and the name, of each experiment of all modules."""
+    files = sorted(places.lessons().glob("[0-9][0-9]-*/experiments/*.toml"))
+    return [(file.parents[1].name, file.stem.encode()) for file in files]
+
+
 def _in_course(place: str) -> Callable[[Path], None]:
     """Reads a course in which that file is another one."""
 
     def read(path: Path) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            root = _course(Path(folder))
-            (root / place).write_bytes(_as_toml(path.read_bytes()))
+            data = _as_toml(path.read_bytes())
+            root = _course(Path(folder), data)
+            (root / place).write_bytes(data)
             course, problems = read_course(root)
             told = [*map(str, problems), *lint(root)]
             assert all(is_printable(line) for line in told), "a line of lint is not printable"
