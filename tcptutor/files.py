@@ -183,6 +183,13 @@ def make_private(folder: Path) -> None:
             each.mkdir(0o700, exist_ok=True)
 
 
+def close_to_others(folder: Path) -> None:
+    """Take from a folder what lets others into it: older files in it may be readable for all. Never raises."""
+    with contextlib.suppress(OSError):
+        if (mode := stat.S_IMODE(folder.stat().st_mode)) & 0o077:
+            folder.chmod(mode & 0o700)
+
+
 def _made_beside(target: Path, mode: int) -> Path:
     """An empty file of that mode, less the umask, beside `target`. Raises OSError.
 

@@ -41,6 +41,7 @@ class GoalFile:
         self._written: GoalBoard | None = None
         with contextlib.suppress(OSError):
             files.make_private(self._file.parent)
+            files.close_to_others(self._file.parent)
             self._lock = _lock_of(self._file).open("a+b")
             # Shared: who asks takes it alone for a moment, and so finds out whether anybody has it.
             fcntl.flock(self._lock, fcntl.LOCK_SH)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from tcptutor import files
 from tcptutor.errors import JournalError, TutorError
 from tcptutor.lab.protocol import Captured, Event
 from tcptutor.places import STATE_ELSEWHERE
@@ -76,6 +77,7 @@ class RunStore:
         """
         if self.folder is None:
             return []
+        files.close_to_others(self.folder)
         packets.remove_orphans(self.folder)
         return parts.recover(self.folder, tell)
 
@@ -84,9 +86,9 @@ class RunStore:
         return file.with_name(file.name + parts.SUFFIX).exists()
 
 
-def first_readable(files: Iterable[str]) -> Run | None:
+def first_readable(names: Iterable[str]) -> Run | None:
     """The first run that loads."""
-    for file in files:
+    for file in names:
         try:
             return load(Path(file))
         except TutorError:

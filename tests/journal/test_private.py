@@ -12,7 +12,9 @@ import pytest
 
 from tcptutor import exchange
 from tcptutor.backends.home import Home
+from tcptutor.course.goals.board import GoalBoard
 from tcptutor.journal import Journal
+from tcptutor.journal.goals import GoalFile
 from tcptutor.run import load, save
 from tcptutor.runs.parts import SUFFIX
 from tcptutor.runs.store import RunStore
@@ -112,3 +114,24 @@ def _umask() -> int:
     now = os.umask(0)
     os.umask(now)
     return now
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o777, 0o555, 0o700])
+def test_runs_of_an_earlier_version_are_closed_to_others_by_their_folder(mode: int, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    (runs / "old.tcprun").write_bytes(FOUR.read_bytes())
+    runs.chmod(mode)
+    with closing(Journal.open(tmp_path / "journal.db")):
+        pass
+    assert _mode(runs) == mode & 0o700
+
+
+def test_a_board_of_goals_is_its_owners_alone(without_state: Path) -> None:
+    folder = without_state / "tcptutor" / "goals"
+    folder.mkdir(parents=True, mode=0o755)
+    board = GoalFile("m", "s")
+    board.write(GoalBoard(goals=()))
+    board.close()
+    assert _mode(folder) == 0o700
+    assert [_mode(file) for file in folder.glob("*.json")] == [0o600]
