@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -42,10 +42,8 @@ def check_outcome(outcome: Outcome, definition: Definition) -> None:
         raise ValueError("is of another sweep")
     names = {axis.name for axis in definition.axes if axis.name != SEED}
     # Without axes the cells are a list, and each says of itself what it has.
-    told: list[Mapping[str, object]] = [outcome.point]
-    if isinstance(outcome, Row):
-        told.append(outcome.values)
-    if definition.axes and any(set(each) != names for each in told):
+    told = [set(outcome.point)] + ([set(outcome.values)] if isinstance(outcome, Row) else [])
+    if definition.axes and any(each != names for each in told):
         raise ValueError("is of another sweep")
     if isinstance(outcome, Row) and any(getattr(outcome, name) < 0 for name in _NEVER_NEGATIVE):
         raise ValueError("has a number below zero that cannot be")

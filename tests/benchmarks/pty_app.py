@@ -47,7 +47,7 @@ class PtyApp:
                 if value is not None:
                     os.environ[name] = value
             os.execv(command[0], [*command, *arguments])
-        self._pid, self._fd, self._open = pid, fd, True
+        self.pid, self._fd, self._open = pid, fd, True
         fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
 
     def read(self, seconds: float) -> None:
@@ -71,14 +71,14 @@ class PtyApp:
 
     def processor_seconds(self) -> float:
         """What the app has taken of the processor since it began: the same whatever else the machine does."""
-        words = Path(f"/proc/{self._pid}/stat").read_text().rpartition(")")[2].split()
+        words = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
     def key(self, keys: str) -> None:
         os.write(self._fd, keys.encode())
 
     def signal(self, number: int) -> None:
-        os.kill(self._pid, number)
+        os.kill(self.pid, number)
 
     def hang_up(self) -> None:
         """Close the terminal under the app."""
@@ -88,9 +88,9 @@ class PtyApp:
     def reap(self, seconds: float = 10) -> int:
         """Wait for the app to end; it is killed after that time. Its exit code, negative for a signal."""
         deadline = patience.Deadline(seconds)
-        while (ended := os.waitpid(self._pid, os.WNOHANG))[0] == 0:
+        while (ended := os.waitpid(self.pid, os.WNOHANG))[0] == 0:
             if not deadline.left:
-                os.kill(self._pid, signal.SIGKILL)
+                os.kill(self.pid, signal.SIGKILL)
             if self._open:
                 self.read(0.02)  # who is not read from may wait for it
             time.sleep(0.02)
@@ -99,6 +99,6 @@ class PtyApp:
     def close(self) -> None:
         self.signal(signal.SIGTERM)
         deadline = patience.Deadline(10)
-        while deadline.left and os.waitpid(self._pid, os.WNOHANG)[0] == 0:
+        while deadline.left and os.waitpid(self.pid, os.WNOHANG)[0] == 0:
             self.read(0.05)
         self.hang_up()
