@@ -9,13 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from qemu.qmp import QMPClient
 
 from tcptutor.backends import tools
 from tcptutor.backends.guest import confined
 from tcptutor.backends.guest.architecture import chosen
 from tcptutor.backends.guest.backend import GuestBackend
+from tcptutor.backends.guest.machine import Machine, Mode
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import LabUnavailable
+from tcptutor.errors import LabError, LabUnavailable
 from tests import leftovers, patience
 from tests.install.command import ROOT, needs_user_namespaces, run
 
@@ -147,3 +149,22 @@ def test_hardware_virtualisation_is_had_by_its_group(
     assert "--clear-groups" in confined.command(qemu, [], parent=1)
     words = confined.command(qemu, [], parent=1, kvm=True)
     assert ("--clear-groups" in words, f"--groups={group}" in words) == (group == 0, group != 0)
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("error", [EOFError(), ConnectionResetError(), BrokenPipeError()])
+async def test_a_qemu_that_ends_while_its_monitor_is_greeted_is_one_line(
+    snapshots: Snapshots, error: Exception, monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    """Killed at one instant in hundreds, it has the monitor's client raise what its stream met."""
+
+    async def ends(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(QMPClient, "connect", ends)
+    machine = Machine(snapshots.architecture)
+    try:
+        with pytest.raises(LabError, match="QEMU does not start"):
+            await machine.restore(Mode("virtual", exact=True), snapshots.folder / "virtual.snapshot")
+    finally:
+        await machine.kill()

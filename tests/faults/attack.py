@@ -31,6 +31,7 @@ from tests.faults import machine
 from tests.faults.running import EXPERIMENT, WHERE
 
 _SHOWN = re.compile(rb"([\d.]+) of [\d.]+ s")
+_STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _CELLS = ("--grid", "seed=1..4/4", "-o", "cells.tcpsweep")
 _SIGNALS = {"kill": (signal.SIGKILL,), "interrupt": (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
 
@@ -221,11 +222,11 @@ def attack(how: str, number: int) -> Outcome:
 def _wrong(
     target: Target, attacked: Attacked, sent: signal.Signals, hit: str, code: int | None
 ) -> Iterator[str]:
-    told = attacked.output.decode(errors="replace")
+    told = _STYLE.sub("", attacked.output.decode(errors="replace"))
     if code is None:
         yield "it did not end"
     if "Traceback" in told:
-        yield f"a traceback: {told[-600:]!r}"
+        yield f"a traceback: {told[-2000:]}"
     if (
         hit == "the command"
         and sent is not signal.SIGKILL

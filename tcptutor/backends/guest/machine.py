@@ -37,6 +37,8 @@ _COUNT_TIMEOUT = 300.0
 """The guest waits with 200 million instructions a second, on a slow machine with fewer."""
 _START_TIMEOUT = 60.0
 """How long QEMU may take until it answers, and until it has read a snapshot, s: below one on a quiet machine."""
+_GONE = (QMPError, OSError, EOFError)
+"""What the monitor's client raises when QEMU ends: its own errors, and what its stream met at the time."""
 _BUSY = "this machine is too busy for the guest to start: end other programs, then try again"
 
 _KERNEL_WORDS = (
@@ -130,7 +132,7 @@ class Machine:
                 await self._monitor.connect(monitor)
         except TimeoutError as error:
             raise LabError(_BUSY) from error
-        except (QMPError, OSError) as error:
+        except _GONE as error:
             raise LabError(f"QEMU does not start: {self.last_words() or error}") from error
 
     async def boot(self, mode: Mode, image: Image) -> None:
@@ -163,7 +165,7 @@ class Machine:
             return await self._monitor.execute(name, arguments or None)
         except ExecuteError as error:
             raise LabError(f"QEMU refuses {name}: {error}") from error
-        except QMPError as error:
+        except _GONE as error:
             raise AgentDied("the guest has ended: run the experiment again") from error
 
     async def restore(self, mode: Mode, snapshot: Path) -> None:
@@ -241,7 +243,7 @@ class Machine:
         if process is not None:
             await process.wait()
         # It raises what has ended the connection, as it always is when QEMU is gone.
-        with contextlib.suppress(QMPError, OSError, EOFError):
+        with contextlib.suppress(*_GONE):
             await self._monitor.disconnect()
         for end in self._sockets:
             end.close()
