@@ -10,18 +10,34 @@ import asyncio
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 _PATIENCE = 8.0
 """Seconds that an orderly end may take after a signal. It takes about half of one; with a terminal on the lab, whose
 files come out first, up to six."""
+_PATIENCE_AT_WORK = 40.0
+"""Seconds while it still works at its end, which takes it longer on a busy machine."""
+_AT_WORK = 0.1
+"""Seconds of the processor in each second that it takes to say so."""
 _LAST_READ = 1.0
 """Seconds for Textual's input thread to see that it is to end."""
 
 
 def _end_now() -> None:
     os._exit(1)
+
+
+def _watch() -> None:
+    """End the process if it neither ends by itself nor works at it."""
+    began, worked = time.monotonic(), time.process_time()
+    while True:
+        time.sleep(1.0)
+        before, worked = worked, time.process_time()
+        took = time.monotonic() - began
+        if took > _PATIENCE_AT_WORK or (took > _PATIENCE and worked - before < _AT_WORK):
+            _end_now()
 
 
 class EndingSignals:
@@ -49,9 +65,8 @@ class EndingSignals:
             self._leave()
 
     def _handle(self, _number: int, _frame: object) -> None:
-        watchdog = threading.Timer(_PATIENCE, _end_now)
-        watchdog.daemon = True
-        watchdog.start()
+        if not self._asked:
+            threading.Thread(target=_watch, daemon=True).start()
         self._asked = True
         if self._leave is not None:
             self._leave()
