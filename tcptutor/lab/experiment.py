@@ -148,10 +148,13 @@ class _Traffic:
         now = [group for group in self.groups if group.start == 0]
         flows = {number for group in now for number in group.flows}
         fixed = self.experiment.flows.bytes is not None
-        for group in now:
-            traffic.start_client(self.network, group, self.experiment)
-        deadline = time.monotonic() + self._timeout + traffic.connect_seconds(self.experiment)
+        waits = traffic.waits(self.experiment, now)
+        began = time.monotonic()
+        todo = sorted(zip(waits, now, strict=True), key=lambda one: one[0])
+        deadline = began + max(waits, default=0.0) + self._timeout + traffic.connect_seconds(self.experiment)
         while True:
+            while todo and began + todo[0][0] <= time.monotonic():
+                traffic.start_client(self.network, todo.pop(0)[1], self.experiment)
             self.sampler.begin(time.monotonic())
             there = {row.flow for row in self.sampler.ask(0.0)}
             sending = all(traffic.sending_udp(group) for group in now if group.udp_streams)
