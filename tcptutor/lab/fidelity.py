@@ -124,7 +124,8 @@ class Watch(Timeliness):
         if "netem" in here:
             # netem counts what its child drops as well.
             drops, packets = here["netem"]
-            self._netem_drops(drops - here.get("tbf", (0, 0))[0], packets)
+            queue = here.get("tbf", (0, 0))[0]
+            self._netem_drops(drops - queue, packets + queue)
         for interface, kinds in counted.items():
             lost = kinds.get("fq", (0, 0))[0]
             if lost:
@@ -132,13 +133,14 @@ class Watch(Timeliness):
                     f"{interface.name}: the sender's own fq dropped {lost} packets: that is local congestion, not loss"
                 )
 
-    def _netem_drops(self, random: int, packets: int) -> None:
+    def _netem_drops(self, random: int, kept: int) -> None:
+        """Did netem drop as many packets as it should, of these and those that it kept?"""
         path = self.experiment.path
         self.checks["random drops"] = random
-        loss = path.loss if path.loss_by == "netem" else 0.0
+        loss = carried.dropped(path.loss, path.duplicate) if path.loss_by == "netem" else 0.0
         if any(change.name == "loss" for change in path.changes):
             return
-        expected = loss * (packets + random)
+        expected = loss * (kept + random)
         # Losses in bursts and correlated losses vary more than independent ones.
         spread = math.sqrt(expected * (1 - loss) * (2 * path.loss_burst - 1) / (1 - path.loss_correlation))
         if random > expected + 6 * spread and random > expected + (5 if loss else 0):

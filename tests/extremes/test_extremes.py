@@ -90,6 +90,10 @@ def test_generated_ones_are_legal_or_refused_in_a_line() -> None:
         {"changes": "1s rate=1Mbit/s", "burst": "2 MB"},
         {"streams": "8", "udp_streams": "63"},
         {"maxrate": "10 kbit/s"},
+        {"loss": "75 %"},
+        {"loss": "75 %", "loss_by": "firewall"},
+        {"loss": "75 %", "duplicate": "89.1 %"},
+        {"streams": "0", "udp_streams": "32", "loss": "30 %"},
     ],
     ids=lambda asked: ",".join(asked),
 )
