@@ -96,6 +96,17 @@ def by_flows(experiment: Experiment, flows: Sequence[FlowSpan], udp: Sequence[Ud
     return ""
 
 
+def dropped(loss: float, duplicate: float) -> float:
+    """The share that netem drops of all packets and copies that it keeps or drops, from the probabilities of both.
+
+    It draws for both at once: one that is to be lost and to be doubled goes on alone. Each copy may be lost as well
+    (netem_enqueue in net/sched/sch_netem.c).
+    """
+    doubled = duplicate * (1 - loss)
+    lost = loss * (1 - duplicate) + doubled * loss
+    return lost / (1 + doubled)
+
+
 def _too_much(carried: float, most: float) -> str:
     return f"{units.rate(carried)} were carried, more than the {units.rate(most)} that the path lets through"
 

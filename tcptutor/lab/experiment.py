@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import msgspec
 
 from tcptutor.errors import LabError
-from tcptutor.lab import plan, shaping, traffic, udp, window
+from tcptutor.lab import connecting, plan, shaping, traffic, udp, window
 from tcptutor.lab.capture import Capture
 from tcptutor.lab.channel import Channel, Stopped
 from tcptutor.lab.counters import HostCounters
@@ -93,12 +93,14 @@ class _Traffic:
         self,
         network: Network,
         experiment: Experiment,
-        bottleneck: Chain,
+        setup: Setup,
+        wanted: dict[Interface, Chain],
         first_port: int,
         channel: Channel,
         sample_hz: float,
     ) -> None:
         self.network, self.channel = network, channel
+        self._setup, self._wanted = setup, wanted
         self.experiment = experiment
         """With every change that has happened."""
         self.groups = traffic.groups(network, experiment, first_port)
@@ -114,7 +116,7 @@ class _Traffic:
         self.sampler.udp += self.udp
         if experiment.flows.acks:
             self.sampler.trace = Tracing({flow.address: flow.number for flow in self.sampler.flows})
-        kinds = [qdisc.kind for qdisc in bottleneck]
+        kinds = [qdisc.kind for qdisc in wanted.get(network.bottleneck, ())]
         self._has_netem = "netem" in kinds
         if "tbf" in kinds:
             self.sampler.watch(QueueLength(network.bottleneck, shaping.handle(kinds.index("tbf"))))
@@ -145,13 +147,28 @@ class _Traffic:
         for group in self.groups:
             while not traffic.listening(group):
                 self.channel.pause(0.005)
+        if not connecting.spared(self.experiment):
+            self._connect()
+            return
+        with connecting.without_loss(self._setup, self._wanted):
+            self._connect()
+            if self.udp:
+                # The last answer to a handshake may be on its way.
+                self.channel.pause(max(map(self.experiment.pair_delay, range(self.experiment.pairs))))
+        self.sampler.begin(time.monotonic())
+
+    def _connect(self) -> None:
+        """Start the clients that begin at once, and wait until their flows are there. Raises LabError."""
         now = [group for group in self.groups if group.start == 0]
         flows = {number for group in now for number in group.flows}
         fixed = self.experiment.flows.bytes is not None
-        for group in now:
-            traffic.start_client(self.network, group, self.experiment)
-        deadline = time.monotonic() + self._timeout + traffic.connect_seconds(self.experiment)
+        waits = traffic.waits(self.experiment, now)
+        began = time.monotonic()
+        todo = sorted(zip(waits, now, strict=True), key=lambda one: one[0])
+        deadline = began + max(waits, default=0.0) + self._timeout + traffic.connect_seconds(self.experiment)
         while True:
+            while todo and began + todo[0][0] <= time.monotonic():
+                traffic.start_client(self.network, todo.pop(0)[1], self.experiment)
             self.sampler.begin(time.monotonic())
             there = {row.flow for row in self.sampler.ask(0.0)}
             sending = all(traffic.sending_udp(group) for group in now if group.udp_streams)
@@ -272,8 +289,7 @@ def run(
     `environment` is where it takes place; None for the trial run that comes before it is known.
     """
     with set_up(network, experiment) as (setup, wanted):
-        bottleneck = wanted.get(network.bottleneck, ())
-        running = _Traffic(network, experiment, bottleneck, first_port, channel, sample_hz)
+        running = _Traffic(network, experiment, setup, wanted, first_port, channel, sample_hz)
         try:
             _follow(running, Watch(experiment), setup, wanted, environment)
         finally:
@@ -302,6 +318,9 @@ def _follow(
     try:
         running.load.begin()
         running.start()
+        if connecting.spared(watch.experiment):
+            # What passed before was not to be lost.
+            before = {interface: shaping.read(interface) for interface in wanted}
         seconds = running.sample()
         complete = True
         watch.experiment = running.experiment

@@ -7,20 +7,16 @@ run invalid; a measurement that may be off makes it suspect.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 
-from tcptutor.lab import carried, counters, hosts, ping, shaping
+from tcptutor.lab import carried, counters, hosts, ping, plan, shaping
 from tcptutor.lab.carried import FlowSpan
-from tcptutor.lab.load import Busy
 from tcptutor.lab.netlink import QdiscState
 from tcptutor.lab.network import Interface, Network
 from tcptutor.lab.plan import Chain
-from tcptutor.lab.sampler import LATE, Timing
-from tcptutor.run import Fidelity, FlowResult, QueueSample, SampleTable, Status, UdpResult
-from tcptutor.spec import ETHERNET_HEADER, Experiment
+from tcptutor.lab.timeliness import Timeliness
+from tcptutor.run import FlowResult, QueueSample, SampleTable, UdpResult
+from tcptutor.spec import ETHERNET_HEADER
 
 _RTT_SLACK = 0.001
 """What a real clock and a busy machine may add to an idle path's RTT, s."""
@@ -32,21 +28,12 @@ _SAMPLES = 3
 """Samples below which a transfer's time is mostly the distance between two of them."""
 _SEGMENTS = 30
 """Segments below which one more or less is a twentieth of the mean, and a start's few round trips are most of it."""
-_UNPUNCTUAL = 0.1
-"""The share of samples that may be late, or missing."""
 Counted = dict[Interface, tuple[QdiscState, ...]]
 """What the kernel holds, and has counted, on each interface."""
-_CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 
 
-@dataclass
-class Watch:
-    """Collects reasons while a run goes on; `verdict` is their sum."""
-
-    experiment: Experiment
-    checks: dict[str, float | int | str | bool] = field(default_factory=dict)
-    suspect: list[str] = field(default_factory=list)
-    invalid: list[str] = field(default_factory=list)
+class Watch(Timeliness):
+    """What a run is asked of its network and its traffic, beside what `Timeliness` asks of the machine it runs on."""
 
     # Before
 
@@ -110,27 +97,14 @@ class Watch:
             slack = max(0.01 * expected, _RTT_SLACK) + 3 * path.jitter
             if path.reorder:
                 slack += expected  # an echo may be among those that overtake
-            if abs(rtt - expected) > slack:
-                why = "the machine is too busy" if rtt > expected else "a part of the delay is missing"
+            maxrate = self.experiment.hosts.maxrate
+            # fq holds an echo back until the one before has had its time.
+            longest = expected if maxrate is None else max(expected, 8 * ping.FRAME / maxrate)
+            if not expected - slack <= rtt <= longest + slack:
+                why = "the machine is too busy" if rtt > longest else "a part of the delay is missing"
                 self.suspect.append(
                     f"the empty path takes {rtt * 1e3:.2f} ms, not {expected * 1e3:g} ms: {why}"
                 )
-
-    def clock(self, hz: int) -> None:
-        """Is the kernel's time fine enough? Queue disciplines and pacing need timers of their own, not ticks."""
-        self.checks["kernel HZ"] = hz
-        resolution = time.clock_getres(time.CLOCK_MONOTONIC)
-        try:
-            source = _CLOCK_SOURCE.read_text().strip()
-        except OSError:
-            source = "unknown"
-        self.checks["clock source"] = source
-        if resolution > 1e-6:
-            self.suspect.append(
-                f"the kernel's timers move in steps of {resolution * 1e3:g} ms: delays and rates are coarse"
-            )
-        if source in ("jiffies", "refined-jiffies"):
-            self.suspect.append(f"the kernel counts time by {source}, {hz} a second: RTTs are coarse")
 
     # After
 
@@ -150,7 +124,8 @@ class Watch:
         if "netem" in here:
             # netem counts what its child drops as well.
             drops, packets = here["netem"]
-            self._netem_drops(drops - here.get("tbf", (0, 0))[0], packets)
+            queue = here.get("tbf", (0, 0))[0]
+            self._netem_drops(drops - queue, packets + queue)
         for interface, kinds in counted.items():
             lost = kinds.get("fq", (0, 0))[0]
             if lost:
@@ -158,19 +133,24 @@ class Watch:
                     f"{interface.name}: the sender's own fq dropped {lost} packets: that is local congestion, not loss"
                 )
 
-    def _netem_drops(self, random: int, packets: int) -> None:
+    def _netem_drops(self, random: int, kept: int) -> None:
+        """Did netem drop as many packets as it should, of these and those that it kept?"""
         path = self.experiment.path
         self.checks["random drops"] = random
-        loss = path.loss if path.loss_by == "netem" else 0.0
+        loss = carried.dropped(path.loss, path.duplicate) if path.loss_by == "netem" else 0.0
         if any(change.name == "loss" for change in path.changes):
             return
-        expected = loss * (packets + random)
+        expected = loss * (kept + random)
         # Losses in bursts and correlated losses vary more than independent ones.
         spread = math.sqrt(expected * (1 - loss) * (2 * path.loss_burst - 1) / (1 - path.loss_correlation))
         if random > expected + 6 * spread and random > expected + (5 if loss else 0):
-            self.invalid.append(
-                f"netem dropped {random} packets, {expected:.0f} were planned: its queue is too short"
+            why = "its queue is too short"
+            offered = (
+                self.experiment.pairs * self.experiment.flows.udp_streams * self.experiment.flows.udp_rate
             )
+            if offered > (path.rate or plan.UNSHAPED):
+                why = "the UDP flows send more than it holds while it delays them, take a smaller udp_rate"
+            self.invalid.append(f"netem dropped {random} packets, {expected:.0f} were planned: {why}")
         # Correlated draws are seldom extreme: small losses become rarer than they are asked for.
         if random < expected - 6 * spread - 5 and not path.loss_correlation:
             self.invalid.append(f"netem dropped only {random} packets, {expected:.0f} were planned")
@@ -197,12 +177,6 @@ class Watch:
         if experiment.flows.bytes is None and experiment.flows.duration < _ROUND_TRIPS * longest:
             trips = experiment.flows.duration / longest
             self.suspect.append(f"the measured time is only {trips:.2g} round trips: take a longer duration")
-
-    def ended_early(self, missing: float) -> None:
-        """Did the traffic last as long as it should, but for `missing` seconds?"""
-        self.checks["traffic missing"] = round(missing, 2)
-        if missing:
-            self.suspect.append(f"the traffic ended {missing:.1f} s before its time: the machine is too busy")
 
     def stopped(self, seconds: float) -> None:
         """Somebody stopped it after so long."""
@@ -303,50 +277,6 @@ class Watch:
         # A window is used in whole segments.
         if abs(largest - asked) > max(0.02 * asked, mss):
             self.suspect.append(f"the receiver advertised {largest} bytes, not {asked}")
-
-    def sampling(self, timing: Timing) -> None:
-        """Were the samples there, and in time?"""
-        self.checks["longest sampling gap"] = round(timing.longest_gap, 4)
-        if timing.longest_gap > max(5 * timing.period, 0.25):
-            self.suspect.append(f"no samples for {timing.longest_gap:.2f} s: the machine is too busy")
-        self.checks["missing samples"] = round(timing.missing, 4)
-        if timing.missing > _UNPUNCTUAL:
-            self.suspect.append(f"{timing.missing:.0%} of the samples are missing: the machine is too busy")
-        self.checks["late timers"] = round(timing.late, 4)
-        if timing.late > _UNPUNCTUAL:
-            self.suspect.append(
-                f"{timing.late:.0%} of the timers were more than {LATE * 1e3:g} ms late: the machine is too busy"
-            )
-
-    def processors(self, busy: Busy, alone: bool) -> None:
-        """Had the emulation the processors that it needs? `alone`: nothing but the lab runs on this kernel."""
-        self.checks["busiest processor"], self.checks["steal"] = busy.busiest, busy.steal
-        self.checks["softirq"] = busy.softirq
-        if busy.steal > 0.05:
-            self.suspect.append(
-                f"the hypervisor took {busy.steal:.0%} of a processor: give the machine more of it"
-            )
-        if busy.softirq > 0.8:
-            self.suspect.append(
-                f"a processor spent {busy.softirq:.0%} of the time on packets: take a lower rate"
-            )
-        if alone and busy.busiest > 0.98:
-            self.suspect.append(
-                f"a processor was busy for {busy.busiest:.0%} of the time and may be the bottleneck: take a lower rate"
-            )
-
-    def trace(self, lost: int) -> None:
-        """Did the trace of ACKs lose any?"""
-        self.checks["lost trace events"] = lost
-        if lost:
-            self.suspect.append(f"the trace lost {lost} ACKs: take fewer flows or a lower rate")
-
-    def verdict(self) -> Fidelity:
-        """The sum of it: valid only where something was looked at."""
-        status: Status = "valid" if self.checks else "unchecked"
-        if self.suspect or self.invalid:
-            status = "invalid" if self.invalid else "suspect"
-        return Fidelity(status=status, reasons=(*self.invalid, *self.suspect), checks=self.checks)
 
 
 def largest_window(samples: SampleTable) -> int:

@@ -209,6 +209,16 @@ class Setup:
                     found.append(f"{name} on {host.name}: asked for {value}, the kernel holds {held}")
         return found
 
+    def spare(self) -> None:
+        """Let everything pass the receivers' firewalls, until `drop`."""
+        for firewall in self._firewalls:
+            firewall.stop()
+
+    def drop(self) -> None:
+        """Let the receivers' firewalls drop again what `spare` has let pass; they count anew. Raises KernelLacks."""
+        for firewall in self._firewalls:
+            firewall.start()
+
     def firewall_drops(self) -> int | None:
         """What the receivers' rules have dropped, packets; None without such rules."""
         return sum(each.dropped for each in self._firewalls) if self._firewalls else None

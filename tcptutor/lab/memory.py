@@ -24,6 +24,8 @@ _ARRIVED = 1.5
 """Bytes that a receiver holds for each byte of the window while it waits for one that was lost."""
 _FLOW = 256 << 10
 """Of every flow, however small its window, bytes."""
+_DATAGRAMS = 2 * 212_992
+"""Of one UDP socket, bytes, sent or received: net.core.rmem_max of the stock kernel, which iperf3's -w may double."""
 SHARE = 0.5
 """The part of a guest's free memory that TCP may have before its kernel holds it back (Linux: a sixteenth of all).
 The other half is for what the kernel does not count there: heads of segments on the way, clones in the disciplines."""
@@ -67,6 +69,11 @@ def tcp_bytes(experiment: Experiment) -> int:
     window = min(in_flight(experiment), most)
     sent = min(most, _SENT * window + flows * _FLOW)
     return sent + round(_ARRIVED * window)
+
+
+def udp_bytes(experiment: Experiment) -> int:
+    """What the buffers of UDP's sockets may take at both ends together, as the kernel counts it."""
+    return 2 * _DATAGRAMS * experiment.pairs * experiment.flows.udp_streams
 
 
 def capture_bytes(experiment: Experiment) -> int:

@@ -12,6 +12,9 @@ from tcptutor.lab.network import Host, network_of
 
 _ECHO = struct.Struct("!BBHHH")
 _ECHO_REQUEST, _ECHO_REPLY = 8, 0
+_PAYLOAD = 48
+FRAME = 14 + 20 + _ECHO.size + _PAYLOAD
+"""Bytes of an echo on the link."""
 
 
 def _checksum(data: bytes) -> int:
@@ -31,7 +34,7 @@ def ping(
     with sock:
         for sequence in range(1, count + 1):
             header = _ECHO.pack(_ECHO_REQUEST, 0, 0, identity, sequence)
-            payload = b"\0" * 48
+            payload = b"\0" * _PAYLOAD
             packet = _ECHO.pack(_ECHO_REQUEST, 0, _checksum(header + payload), identity, sequence) + payload
             sent = time.monotonic()
             sock.sendto(packet, (destination.address, 0))

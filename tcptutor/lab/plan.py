@@ -14,7 +14,7 @@ import msgspec
 
 from tcptutor.spec import ETHERNET_HEADER, Path
 
-_UNSHAPED = 1e10
+UNSHAPED = 1e10
 """Rate for which netem's queue is made when the path has no shaper, bit/s."""
 
 
@@ -68,7 +68,7 @@ def chain(way: Path, mtu: int, seed: int, always_netem: bool = False, packet: in
 
 
 def _netem(way: Path, frame: int, seed: int) -> dict[str, Any]:
-    in_flight = (way.rate or _UNSHAPED) * (way.delay + way.jitter) / 8 / frame
+    in_flight = (way.rate or UNSHAPED) * (way.delay + way.jitter) / 8 / frame
     return {
         "latency": round(way.delay * 1e9),
         "jitter": round(way.jitter * 1e9),

@@ -21,6 +21,8 @@ PORT = 5201
 """Of the first server; those of others follow it."""
 _ROUND_TRIPS = 10
 """Round trips below which an iperf3 may fail for want of time."""
+_SETTING_UP = 6
+"""Round trips of a client before its first flow: iperf3's control connection, and what both tell each other over it."""
 COOKIE = 37
 """Bytes that iperf3 sends on each data connection before the data."""
 
@@ -123,6 +125,22 @@ def connect_seconds(experiment: Experiment) -> float:
     if path.rate is not None and experiment.pairs * (flows.streams + flows.udp_streams) > 1:
         trip += 8 * path.queue / path.rate
     return (10 + flows.streams + flows.udp_streams) * trip
+
+
+def waits(experiment: Experiment, clients: Sequence[Group]) -> list[float]:
+    """How long each of `clients` waits before it connects, s, so that UDP's handshakes meet an empty queue.
+
+    iperf3 sends a UDP flow's one datagram of a handshake once: where a queue drops it the flow never begins. So TCP's
+    clients wait until they have all their flows when those of UDP have theirs, and neither sends before. Without
+    both kinds nobody waits.
+    """
+    needs = [
+        (_SETTING_UP + len(group.flows) + group.udp_streams) * experiment.pair_delay(group.pair)
+        for group in clients
+    ]
+    if not any(group.flows for group in clients) or not any(group.udp_streams for group in clients):
+        return [0.0] * len(clients)
+    return [max(needs) - need for need in needs]
 
 
 def client_command(experiment: Experiment, group: Group) -> list[str]:

@@ -91,9 +91,12 @@ def _least_rtt(experiment: Experiment, flow: int) -> float:
 def _losses(run: Run) -> Iterator[str]:
     path, checks = run.experiment.path, run.fidelity.checks
     changed = any(change.name == "loss" for change in path.changes)
-    if path.loss_by != "netem" or path.loss_correlation or changed or "random drops" not in checks:
+    if path.loss_by != "netem" or path.loss_correlation or path.duplicate:
+        return
+    if changed or "random drops" not in checks:
         return
     drops, packets = int(checks["random drops"]), int(checks["netem packets"])
+    packets += int(checks.get("tbf drops", 0))
     mean = path.loss * (drops + packets)
     spread = math.sqrt(mean * max(0.0, 2 * path.loss_burst - 1))
     if abs(drops - mean) > 7 * spread + 6:

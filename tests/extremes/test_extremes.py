@@ -88,6 +88,12 @@ def test_generated_ones_are_legal_or_refused_in_a_line() -> None:
         {"delay": "2 s", "reverse_delay": "2 s", "jitter": "2 s", "duration": "45 s"},
         {"streams": "8", "algorithms": "reno, bbr"},
         {"changes": "1s rate=1Mbit/s", "burst": "2 MB"},
+        {"streams": "8", "udp_streams": "63"},
+        {"maxrate": "10 kbit/s"},
+        {"loss": "75 %"},
+        {"loss": "75 %", "loss_by": "firewall"},
+        {"loss": "75 %", "duplicate": "89.1 %"},
+        {"streams": "0", "udp_streams": "32", "loss": "30 %"},
     ],
     ids=lambda asked: ",".join(asked),
 )

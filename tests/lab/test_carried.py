@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from tcptutor.lab import carried
 from tcptutor.lab.carried import FlowSpan
 from tcptutor.lab.fidelity import Watch
+from tcptutor.lab.netlink import QdiscState
+from tcptutor.lab.network import Interface
 from tcptutor.run import FlowResult, QueueSample, UdpResult
 from tests.conftest import Build
 
@@ -111,6 +115,35 @@ def test_losses_are_as_many_as_chance_makes_them(build: Build, dropped: int, tol
     watch = Watch(build(**PATH, loss="1 %"))
     watch._netem_drops(dropped, 10_000 - dropped)
     assert [told in reason for reason in watch.invalid] == [True] * bool(told)
+
+
+def test_what_the_queue_drops_had_its_chance_to_be_lost_as_well(build: Build) -> None:
+    """Figures of a run: 32 UDP flows of 1 Mbit/s, 30 % lost, and half of the rest dropped by the full queue."""
+    counted = {"netem": (6120, 2598), "tbf": (3475, 2598)}
+    bottleneck, watch = Interface("s1-eth2", None), Watch(build(**PATH, loss="30 %"))
+    before = tuple(QdiscState(kind) for kind in counted)
+    after = tuple(
+        QdiscState(kind, drops=drops, packets=packets) for kind, (drops, packets) in counted.items()
+    )
+    watch.drops({bottleneck: before}, {bottleneck: after}, bottleneck)
+    assert watch.invalid == []
+
+
+def test_of_what_is_doubled_less_is_dropped() -> None:
+    draw, drops, passed = random.Random(4), 0, 0
+
+    def enqueue(copy: bool = False) -> None:
+        nonlocal drops, passed
+        count = 1 + (not copy and draw.random() < 0.6) - (draw.random() < 0.3)
+        drops, passed = drops + (count == 0), passed + (count > 0)
+        if count == 2:
+            enqueue(copy=True)
+
+    for _ in range(100_000):
+        enqueue()
+    assert carried.dropped(0.3, 0.6) == pytest.approx(drops / (drops + passed), rel=0.02)
+    assert carried.dropped(0.3, 0.0) == 0.3
+    assert carried.dropped(0.0, 0.9) == 0.0
 
 
 def test_what_nobody_looked_at_is_unchecked(build: Build) -> None:

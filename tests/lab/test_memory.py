@@ -75,3 +75,9 @@ def test_no_memory_is_told_in_one_line_before_anything_starts(build: Build, memi
 def test_buffers_are_never_larger_than_the_kernel_can_count(build: Build, parameters: dict[str, str]) -> None:
     assert memory.largest_buffer(build(**{"rate": "100 Mbit/s"} | parameters)) == 2**31 - 1
     assert memory.largest_buffer(build(rate="100 Mbit/s", delay="20 ms")) == memory.BUFFER_MIN
+
+
+def test_the_buffers_of_udp_are_counted(build: Build) -> None:
+    without, many = build(pairs=2), build(pairs=2, udp_streams="32")
+    assert memory.udp_bytes(without) == 0
+    assert memory.udp_bytes(many) == 64 * 4 * 212_992

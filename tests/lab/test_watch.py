@@ -9,11 +9,16 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tcptutor.backends import host, tools
+from tcptutor.lab import ping
 from tcptutor.lab.fidelity import Watch
+from tcptutor.lab.netlink import QdiscState
+from tcptutor.lab.network import Interface
 from tcptutor.run import FlowResult, QueueSample
 from tests import patience
 from tests.conftest import Build
@@ -76,3 +81,55 @@ def test_too_few_losses_are_counted_in_words(build: Build, losses: int, told: st
     )  # fmt: skip
     watch.enough_losses([few])
     assert watch.suspect[0].startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"streams": "0", "udp_streams": "63", "udp_rate": "99 Gbit/s"}, "take a smaller udp_rate"),
+        ({"streams": "1"}, "its queue is too short"),
+        ({"streams": "1", "udp_streams": "2", "udp_rate": "1 Mbit/s"}, "its queue is too short"),
+    ],
+)
+def test_a_flood_that_netem_cannot_hold_is_no_queue_that_is_too_short(
+    build: Build, asked: dict[str, str], told: str
+) -> None:
+    """fq_codel's drops are the path's own, and are counted by each discipline above it as well."""
+    watch, bottleneck = Watch(build(rate="10 Mbit/s", qdisc="fq_codel", **asked)), Interface("s1-eth2", None)
+
+    def held(netem: int) -> tuple[QdiscState, ...]:
+        kinds = (
+            {"netem": netem, "tbf": 160, "fq_codel": 160} if netem else {"netem": 0, "tbf": 0, "fq_codel": 0}
+        )
+        return tuple(QdiscState(kind, drops=drops) for kind, drops in kinds.items())
+
+    watch.drops({bottleneck: held(0)}, {bottleneck: held(160)}, bottleneck)
+    assert watch.invalid == []
+    watch.drops({bottleneck: held(0)}, {bottleneck: held(250)}, bottleneck)
+    assert len(watch.invalid) == 1
+    assert watch.invalid[0].startswith("netem dropped 90 packets, 0 were planned: ")
+    assert watch.invalid[0].endswith(told)
+
+
+@pytest.mark.parametrize(
+    ("maxrate", "rtt", "told"),
+    [
+        ("10 kbit/s", 0.072, ""),
+        ("10 kbit/s", 0.08, "the machine is too busy"),
+        ("10 kbit/s", 0.015, "a part of the delay is missing"),
+        ("10 Mbit/s", 0.072, "the machine is too busy"),
+        ("10 Mbit/s", 0.02, ""),
+    ],
+)
+def test_an_echo_that_fq_holds_back_is_no_busy_machine(
+    build: Build, monkeypatch: pytest.MonkeyPatch, maxrate: str, rtt: float, told: str
+) -> None:
+    def answers(*_: object, **__: object) -> list[float]:
+        return [rtt] * 6
+
+    monkeypatch.setattr(ping, "ping", answers)
+    host = SimpleNamespace(name="h1")
+    network: Any = SimpleNamespace(senders=[host], receivers=[host])
+    watch = Watch(build(delay="20 ms", maxrate=maxrate))
+    watch.path(network)
+    assert [reason.partition(" ms: ")[2] for reason in watch.suspect] == ([told] if told else [])

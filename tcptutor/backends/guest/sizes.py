@@ -42,8 +42,10 @@ def fitting(size: int) -> int:
 def size(experiment: Experiment) -> int:
     """MiB of the smallest guest that holds it. Raises KernelLacks when none does, or this machine has not enough."""
     kept = memory.capture_bytes(experiment)
-    wanted = memory.tcp_bytes(experiment) + kept
-    needs = f"TCP's buffers on this path{' and the capture' if kept else ''} may take {units.size(wanted)}"
+    wanted = memory.tcp_bytes(experiment) + memory.udp_bytes(experiment) + kept
+    needs = (
+        f"the flows' buffers on this path{' and the capture' if kept else ''} may take {units.size(wanted)}"
+    )
     instead = f"take a lower rate, a shorter delay or queue, {'a smaller capture_size, ' if kept else ''}or fewer flows"
     found = next((size for size in SIZES if wanted <= tcp_bytes(size)), None)
     if found is None:
