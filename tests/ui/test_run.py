@@ -229,7 +229,7 @@ async def test_a_page_that_is_left_while_its_run_is_read_takes_it_quietly(
 async def test_a_run_that_cannot_be_saved_is_ended_by_the_next_start(
     make_app, journal, tmp_path, monkeypatch
 ) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise TutorError("No space left on device: free some space")
 
     with monkeypatch.context() as patched:
