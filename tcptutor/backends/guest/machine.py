@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import socket
 import time
 from collections import deque
@@ -37,6 +38,8 @@ _COUNT_TIMEOUT = 300.0
 """The guest waits with 200 million instructions a second, on a slow machine with fewer."""
 _START_TIMEOUT = 60.0
 """How long QEMU may take until it answers, and until it has read a snapshot, s: below one on a quiet machine."""
+_ENDS = re.compile(r"\[ *[0-9.]+\] (?:reboot|sysrq): |the agent ended with ")
+"""What is printed after whatever made the guest end."""
 _GONE = (QMPError, OSError, EOFError)
 """What the monitor's client raises when QEMU ends: its own errors, and what its stream met at the time."""
 _BUSY = "this machine is too busy for the guest to start: end other programs, then try again"
@@ -156,8 +159,9 @@ class Machine:
         return self._process is not None and self._process.returncode is None
 
     def last_words(self) -> str:
-        """The last line that the guest or QEMU printed."""
-        return next((line for line in reversed(self._console) if line), "")
+        """The last line that the guest or QEMU printed, but for those with which the guest's kernel and init end."""
+        told = [line for line in self._console if line and not _ENDS.match(line)]
+        return next(reversed(told), "")
 
     async def execute(self, name: str, **arguments: Any) -> Any:
         """A monitor command. Raises AgentDied when QEMU is gone, LabError when it refuses."""
