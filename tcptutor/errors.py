@@ -97,10 +97,10 @@ _QUOTED = 60
 """Characters of what somebody wrote that a message repeats."""
 
 
-def quoted(text: object) -> str:
-    """What somebody wrote, in quotes, on one line and not too long of it."""
+def quoted(text: object, most: int = _QUOTED) -> str:
+    """What somebody wrote, in quotes, on one line and at most so many characters of it."""
     said = str(text)
-    return repr(said if len(said) <= _QUOTED else f"{said[: _QUOTED - 3]}...")
+    return repr(said if len(said) <= most else f"{said[: most - 3]}...")
 
 
 def unknown(what: str, name: str, names: Iterable[str], otherwise: str = "") -> str:

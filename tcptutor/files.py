@@ -13,8 +13,9 @@ import stat
 import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any
 
 import msgspec
 
@@ -32,6 +33,8 @@ _PREFIX = 60
 PRIVATE = 0o600
 """The mode of a file that is its owner's alone."""
 
+_SMALL = 1 << 18
+"""Bytes of a small file."""
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 
 
@@ -60,6 +63,11 @@ class FileKind(msgspec.Struct, frozen=True, kw_only=True):
         return min(self.most, max(self.plain, self.times * size)) if self.times else self.most
 
 
+def small_kind(name: str, remedy: str = "") -> FileKind:
+    """A small file of ours, for which there is one remedy, whatever is wrong with it."""
+    return FileKind(name=name, most=_SMALL, missing=remedy, unreadable=remedy, damaged=remedy, large=remedy)
+
+
 @contextlib.contextmanager
 def opened(path: Path, kind: FileKind, *, cut: bool = False) -> Iterator[bytearray]:
     """The bytes of a regular file, unpacked if it is gzip or bzip2; with `cut` also of one whose end is missing or
@@ -70,7 +78,7 @@ def opened(path: Path, kind: FileKind, *, cut: bool = False) -> Iterator[bytearr
     """
     most = kind.most
     try:
-        with _open(path) as file:
+        with regular(path) as file:
             most = kind.bound(os.fstat(file.fileno()).st_size)
             data = _within(file, most, cut)
         yield data
@@ -88,7 +96,7 @@ def opened(path: Path, kind: FileKind, *, cut: bool = False) -> Iterator[bytearr
 
 def plain(path: Path, most: int) -> bytes:
     """The bytes of a regular file as they stand. Raises OSError, also for one of more than `most` bytes."""
-    with _open(path) as file:
+    with regular(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most >> 10} KiB")
@@ -102,7 +110,7 @@ NOT_A_FILE = frozenset({errno.EFBIG, errno.EINVAL, errno.EISDIR, errno.ELOOP, er
 def beginning(path: Path, length: int = 64) -> bytes:
     """Enough of the file to tell what it is; nothing of one that cannot be read."""
     try:
-        with _open(path) as file:
+        with regular(path) as file:
             return file.read(length)
     except OSError:
         return b""
@@ -217,7 +225,7 @@ def _damaged(path: Path, kind: FileKind, error: Exception) -> TutorError:
     return TutorError(f"{path} is not a {kind.name}, or damaged ({said}): {kind.damaged}")
 
 
-def _open(path: Path) -> BinaryIO:
+def regular(path: Path) -> BufferedReader:
     """The file for reading. Raises OSError; a pipe or device, which may never end, is refused."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would wait for its writer
     mode = os.fstat(fd).st_mode
@@ -235,7 +243,7 @@ def _not_regular() -> OSError:
     return OSError(errno.EINVAL, "not a regular file")
 
 
-def _within(file: BinaryIO, most: int, cut: bool) -> bytearray:
+def _within(file: BufferedReader, most: int, cut: bool) -> bytearray:
     """What is in `file`, unpacked. Raises _TooLarge, OSError, EOFError, and what zlib and bz2 raise."""
     begins = file.read(len(_BZIP2))
     file.seek(0)

@@ -12,6 +12,7 @@ import math
 import re
 from typing import Literal
 
+from tcptutor import errors
 from tcptutor.errors import UnitError
 
 Kind = Literal["rate", "time", "ratio", "size", "window", "count", "number", "name", "changes"]
@@ -199,7 +200,7 @@ def _two_meanings(text: str, *readings: str) -> UnitError:
 
 def quoted(text: str) -> str:
     """What was typed, in quotes, and no more of it than a line has room for."""
-    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+    return errors.quoted(text, 40)
 
 
 _DECIMAL = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))

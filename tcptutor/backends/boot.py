@@ -12,9 +12,7 @@ from tcptutor import files, places
 from tcptutor.errors import TutorError
 
 _T = TypeVar("_T")
-_KIND = files.FileKind(
-    name="answer about this machine", most=1 << 18, missing="", unreadable="", damaged="", large=""
-)
+_KIND = files.small_kind("answer about this machine")
 
 
 class _Answer(msgspec.Struct):

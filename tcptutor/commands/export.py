@@ -39,15 +39,12 @@ def export_runs(
     if into and target is not None and target.is_file():
         raise UsageError(f"{target} is a file: give a folder with -o for several runs")
     places = [target / f"{path.stem}.{kind}" if into and target else target for _, path in opened]
-    wanted = [
-        each
+    planned = [
+        file
         for (run, path), place in zip(opened, places, strict=True)
-        for each in export.targets(run, path, kind, place)
+        for file in export.exported(run, path, kind, place)
     ]
     read = [each for _, path in opened for each in (path, packets.file_of(path))]
-    check_targets(wanted, read, replace=replace)
-    files = []
-    for (run, path), place in zip(opened, places, strict=True):
-        files += export.write(run, path, kind, place)
-    print_files(files, as_json)
+    check_targets([file.path for file in planned], read, replace=replace)
+    print_files([file.write() for file in planned], as_json)
     return 0

@@ -56,11 +56,11 @@ class LessonFile:
 
     def read(self, kind: type[T], bounds: FileBounds = SMALL) -> T:
         """A TOML file as `kind`. Raises ContentError."""
-        return self._converted(self.tables(bounds), kind)
+        return self.converted(self.tables(bounds), kind)
 
     def convert(self, text: str, kind: type[T], bounds: FileBounds = SMALL) -> T:
         """The TOML `text`, which stands in this file, as `kind`. Raises ContentError."""
-        return self._converted(self._toml(text, bounds), kind)
+        return self.converted(self._toml(text, bounds), kind)
 
     def check_text(self, text: str, key: str) -> None:
         """Raise ContentError for a text that cannot be shown."""
@@ -78,7 +78,8 @@ class LessonFile:
         except Untame as error:
             raise self.problem(error.reason, error.key) from None
 
-    def _converted(self, table: dict[str, Any], kind: type[T]) -> T:
+    def converted(self, table: dict[str, Any], kind: type[T]) -> T:
+        """What stands in this file, as `kind`. Raises ContentError."""
         try:
             return msgspec.convert(table, kind)
         except msgspec.ValidationError as error:

@@ -39,8 +39,9 @@ def read_documents(folder: Path) -> tuple[dict[str, dict[str, Any]], tuple[Conte
     for path in sorted(folder.glob("*.toml")):
         file = LessonFile(path, folder)
         try:
-            file.read(_Document, COLLECTION)
-            found[path.stem] = file.tables(COLLECTION)
+            table = file.tables(COLLECTION)
+            file.converted(table, _Document)
+            found[path.stem] = table
         except ContentError as error:
             wrong.append(error)
     return found, tuple(wrong)

@@ -7,6 +7,8 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,32 +111,50 @@ def as_json(run: Run, file: str | None) -> str:
     return json.dumps(whole, allow_nan=False)
 
 
-def targets(run: Run, source: Path, kind: str, target: Path | None) -> list[Path]:
-    """The files that `write` writes: `target`, by default beside `source`; as CSV the queue and ACKs in others beside
-    it, and as pcapng the packets of each of several interfaces. Raises TutorError where there are no packets.
+@dataclass(frozen=True)
+class ExportedFile:
+    """A file to be written."""
+
+    path: Path
+    content: Callable[[], str | Iterable[bytes]]
+    """What will stand in it, made when it is asked for."""
+
+    def write(self) -> Path:
+        """Its path, when it is there. Raises TutorError."""
+        with files.whole(self.path, "give another place with -o") as beside:
+            whole = self.content()
+            if isinstance(whole, str):
+                beside.write_text(whole)
+            else:
+                with beside.open("wb") as file:
+                    file.writelines(whole)
+        return self.path
+
+
+def exported(run: Run, source: Path, kind: str, target: Path | None) -> list[ExportedFile]:
+    """The files that the run in `source` is written to: `target`, by default beside `source`; as CSV the queue and
+    ACKs in others beside it, and as pcapng the packets of each of several interfaces.
+
+    Raises TutorError where there are no packets.
     """
     target = target or source.with_suffix(f".{kind}")
+    if kind == "json":
+        return [ExportedFile(target, partial(as_json, run, str(source)))]
     if kind == "pcapng":
         names = interfaces_of(source)
-        return [target if len(names) == 1 else target.with_stem(f"{target.stem}-{name}") for name in names]
-    if kind == "json":
-        return [target]
+        return [
+            ExportedFile(
+                target if len(names) == 1 else target.with_stem(f"{target.stem}-{name}"),
+                partial(packets.of_interface, run, source, name),
+            )
+            for name in names
+        ]
     return [
-        target if name == "samples" else target.with_stem(f"{target.stem}-{name}") for name in tables(run)
+        ExportedFile(
+            target if name == "samples" else target.with_stem(f"{target.stem}-{name}"), partial(as_csv, table)
+        )
+        for name, table in tables(run).items()
     ]
-
-
-def write(run: Run, source: Path, kind: str, target: Path | None) -> list[Path]:
-    """Write the files of `targets`, and give them. Raises TutorError when one cannot be written."""
-    places = targets(run, source, kind, target)
-    contents: Iterable[str | Iterable[bytes]]
-    if kind == "pcapng":
-        contents = (packets.of_interface(run, source, name) for name in interfaces_of(source))
-    elif kind == "json":
-        contents = [as_json(run, str(source))]
-    else:
-        contents = map(as_csv, tables(run).values())
-    return [_write(place, whole) for place, whole in zip(places, contents, strict=True)]
 
 
 def interfaces_of(source: Path) -> list[str]:
@@ -144,13 +164,3 @@ def interfaces_of(source: Path) -> list[str]:
             f"{source} has no packets beside it: `tcptutor run EXPERIMENT --set capture=on` makes a run that has"
         )
     return packets.interfaces(source)
-
-
-def _write(path: Path, whole: str | Iterable[bytes]) -> Path:
-    with files.whole(path, "give another place with -o") as beside:
-        if isinstance(whole, str):
-            beside.write_text(whole)
-        else:
-            with beside.open("wb") as file:
-                file.writelines(whole)
-    return path

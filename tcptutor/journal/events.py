@@ -19,6 +19,8 @@ from tcptutor.printable import tree
 
 START = bytes(32)
 """What stands for the hash before the first event."""
+LONGEST = 1 << 20
+"""Bytes of an event; a longer one is none of ours, and is passed over."""
 
 
 class JournalEvent(msgspec.Struct, frozen=True, tag_field="kind"):

@@ -14,12 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tcptutor.journal import schema
-from tcptutor.journal.events import decode
+from tcptutor.journal.events import LONGEST, decode
 
 MOST_BYTES = 1 << 30
 """Of a damaged file; of a larger one nothing is taken."""
-_LONGEST = 1 << 20
-"""Bytes of an event."""
 _SELECT = "SELECT serial, CAST(data AS BLOB), CAST(hash AS BLOB) FROM events WHERE length(data) <= ?"
 
 
@@ -65,7 +63,7 @@ def _copied(damaged: Path) -> Iterator[sqlite3.Connection]:
 def _rows(copy: sqlite3.Connection, order: str) -> Iterator[tuple[int, bytes, bytes]]:
     """Events that can be read, in that order, up to a page that cannot be."""
     with contextlib.suppress(sqlite3.Error, OverflowError, UnicodeDecodeError):
-        for serial, data, hash in copy.execute(f"{_SELECT} ORDER BY serial {order}", (_LONGEST,)):
+        for serial, data, hash in copy.execute(f"{_SELECT} ORDER BY serial {order}", (LONGEST,)):
             if not (isinstance(serial, int) and serial > 0 and isinstance(data, bytes)):
                 continue
             if isinstance(hash, bytes) and len(hash) == 32 and decode(data) is not None:

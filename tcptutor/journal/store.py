@@ -17,15 +17,13 @@ from tcptutor import files
 from tcptutor.errors import JournalError, refused
 from tcptutor.files import beside
 from tcptutor.journal import fold, salvage, schema
-from tcptutor.journal.events import UNREADABLE, StoredEvent, link
+from tcptutor.journal.events import LONGEST, UNREADABLE, StoredEvent, link
 from tcptutor.journal.fold import Folded
 from tcptutor.places import STATE_ELSEWHERE
 from tcptutor.printable import escaped, is_printable
 
 PATIENCE = 5.0
 """Seconds that a command waits for another program that is writing."""
-MOST_BYTES = 1 << 20
-"""Of one event; a longer one is none of ours, and is passed over."""
 _ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*\\(?:u|b|f|r)")
 """In JSON, of a character that is not printable; printable ones, tabs and newlines msgspec does not write so."""
 _MOST_FOLDED = 64 << 20
@@ -116,7 +114,7 @@ def events_after(connection: sqlite3.Connection, serial: int) -> Iterator[Stored
     rows = connection.execute(
         "SELECT serial, CASE WHEN length(data) <= ? THEN data ELSE x'' END, hash FROM events"
         " WHERE serial > ? ORDER BY serial",
-        (MOST_BYTES, serial),
+        (LONGEST, serial),
     )
     return map(StoredEvent._make, rows)
 
@@ -128,7 +126,7 @@ def runs_back(connection: sqlite3.Connection) -> list[bytes]:
     """
     rows = connection.execute(
         "SELECT data FROM events WHERE substr(data, 1, 12) = ? AND length(data) <= ? ORDER BY serial DESC",
-        (b'{"kind":"run', MOST_BYTES),
+        (b'{"kind":"run', LONGEST),
     )
     return [data for (data,) in rows]
 

@@ -36,9 +36,6 @@ class WaitingSaves:
         self.problem = ""
         """Why the first of them could not be made, one line; empty when nothing waits."""
 
-    def __len__(self) -> int:
-        return len(self._saves)
-
     def add(self, save: Callable[[], object], problem: str) -> None:
         """`save` raised JournalError, and will do so until it can be made."""
         self.problem = self.problem or problem

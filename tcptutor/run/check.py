@@ -19,7 +19,7 @@ import msgspec
 from tcptutor import spec
 from tcptutor.errors import ParameterError
 from tcptutor.printable import is_printable
-from tcptutor.run.record import CapturedAt, FlowResult, Run, UdpResult
+from tcptutor.run.record import TABLES, CapturedAt, FlowResult, Run, UdpResult
 from tcptutor.run.tables import Table
 
 LONGEST = 1e5
@@ -47,18 +47,12 @@ _NUMBERED = {"flow", "host"}
 """Columns that say whose a row is."""
 
 
-def tables(run: Run) -> dict[str, Table[Any]]:
-    """All tables of `run` by their names in it."""
-    values = {name: getattr(run, name) for name in run.__struct_fields__}
-    return {name: value for name, value in values.items() if isinstance(value, Table)}
-
-
 def check(run: Run) -> None:
     """Raise ValueError, in a few words, for what cannot be a run."""
     check_frame(run)
     rows = RowsCheck(run.experiment)
-    for name, table in tables(run).items():
-        rows.check(name, table)
+    for name in TABLES:
+        rows.check(name, getattr(run, name))
 
 
 def check_frame(run: Run) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from tcptutor.run.samples import UdpSample
-from tcptutor.run.tables import AckTable, QueueTable, ResentTable, SampleTable, SenderTable, UdpTable
+from tcptutor.run.tables import AckTable, QueueTable, ResentTable, SampleTable, SenderTable, Table, UdpTable
 from tcptutor.spec import Experiment
 
 FORMAT_VERSION = 2
@@ -180,3 +180,11 @@ class Run(msgspec.Struct, kw_only=True):
             self.samples.column("t")[-1] if self.samples else 0.0,
             self.udp_samples.column("t")[-1] if self.udp_samples else 0.0,
         )
+
+
+TABLES: dict[str, type[Table[Any]]] = {
+    field.name: field.default_factory
+    for field in msgspec.structs.fields(Run)
+    if isinstance(field.default_factory, type) and issubclass(field.default_factory, Table)
+}
+"""The types of a run's tables, by their names in it."""

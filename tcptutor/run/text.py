@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from tcptutor.files import PIECE
-from tcptutor.run.record import Run
+from tcptutor.run.record import TABLES, Run
 from tcptutor.run.tables import Table, rounded
 
 REST = 4 << 20
@@ -27,11 +27,6 @@ _BRACKETS = 2_000_000
 NUMBERS = 4096
 """How many of a column are written in one call. Read are those in PIECE bytes of text."""
 
-_TABLES: dict[str, type[Table[Any]]] = {
-    field.name: field.default_factory
-    for field in msgspec.structs.fields(Run)
-    if isinstance(field.default_factory, type) and issubclass(field.default_factory, Table)
-}
 _KINDS: dict[str, Any] = {"q": list[int], "b": list[bool | int], "d": list[float]}
 """What is in the text of a column, by its array's typecode."""
 _FINE = re.compile(rb"\.\d{10}|e-")
@@ -117,7 +112,7 @@ class RunText:
         rest: dict[str, msgspec.Raw] = {}
         room = REST
         for name in self._members():
-            if name not in _TABLES:
+            if name not in TABLES:
                 where = self._value()
                 room -= where.stop - where.start
                 if room < 0:
@@ -137,7 +132,7 @@ class RunText:
         run = _run.decode(self.rest)
         left = _Allowance(most)
         for name, where in self._tables.items():
-            table = _TABLES[name]()
+            table = TABLES[name]()
             if isinstance(where, slice):
                 width = len(table.row.__struct_fields__)
                 for rows in self._rows(where, list[table.row]):  # type: ignore[name-defined]

@@ -127,7 +127,8 @@ def test_each_interface_is_exported_to_a_file_of_its_own(run: Run, kept: Path, t
     names, found = pcapng.read(files[1].read_bytes())
     assert names == ["h1-eth0"]
     assert len(list(found)) == len(TALK)
-    assert export.write(run, kept, "pcapng", None)[0] == kept.with_name(f"{run.id}-h2-eth0.pcapng")
+    beside = export.exported(run, kept, "pcapng", None)
+    assert beside[0].write() == kept.with_name(f"{run.id}-h2-eth0.pcapng")
 
 
 def test_a_run_without_packets_says_how_to_have_some(tmp_path: Path) -> None:

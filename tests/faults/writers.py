@@ -33,7 +33,9 @@ def _run(name: str) -> run.Run:
 WRITERS: dict[str, Callable[[Path, str], object]] = {
     "run": lambda folder, name: run.save(_run(name), folder / f"{name}.tcprun"),
     "journal": lambda folder, name: RunStore(folder).finish(_run(name)),
-    "export": lambda folder, name: export.write(_run(name), Path("x"), "json", folder / f"{name}.json"),
+    "export": lambda folder, name: export.exported(_run(name), Path("x"), "json", folder / f"{name}.json")[
+        0
+    ].write(),
     "plot": lambda folder, name: plot.save(Figure(), folder / f"{name}.svg"),
     "sweep": lambda folder, name: Store(folder / f"{name}.tcpsweep", definition_of("loss=1%..30%/200")),
 }

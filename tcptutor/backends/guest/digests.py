@@ -5,22 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import stat
-from io import FileIO
+from io import BufferedReader
 from pathlib import Path
 
 import msgspec
 
 from tcptutor import files
 
-KIND = files.FileKind(
-    name="manifest of the guest's cache",
-    most=1 << 18,
-    missing="run `tcptutor setup`",
-    unreadable="run `tcptutor setup`",
-    damaged="run `tcptutor setup`",
-    large="run `tcptutor setup`",
-)
+KIND = files.small_kind("manifest of the guest's cache", "run `tcptutor setup`")
 """The small files of the cache."""
 _END = 1 << 16
 """Bytes of each end that are looked at."""
@@ -41,14 +33,14 @@ class FileDigest(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, path: Path) -> FileDigest:
         """Of the regular file `path`. Raises OSError."""
-        with _regular(path) as file:
+        with files.regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             return cls(size, _places(file, size), _whole(file))
 
     def fits(self, path: Path, *, whole: bool = False) -> bool:
         """Whether `path` is that file, by its size and some places, or as a `whole`. Raises FileNotFoundError."""
         try:
-            with _regular(path) as file:
+            with files.regular(path) as file:
                 size = os.fstat(file.fileno()).st_size
                 return size == self.size and (
                     _whole(file) == self.whole if whole else _places(file, size) == self.places
@@ -59,16 +51,7 @@ class FileDigest(msgspec.Struct, frozen=True):
             return False
 
 
-def _regular(path: Path) -> FileIO:
-    """Raises OSError for what is no regular file: a pipe would wait for its writer."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise OSError("not a regular file")
-    return FileIO(fd, "rb")
-
-
-def _places(file: FileIO, size: int) -> str:
+def _places(file: BufferedReader, size: int) -> str:
     fd, digest = file.fileno(), hashlib.sha256()
     digest.update(os.pread(fd, _END, 0))
     for place in range(1, _PLACES):
@@ -77,7 +60,7 @@ def _places(file: FileIO, size: int) -> str:
     return digest.hexdigest()
 
 
-def _whole(file: FileIO) -> str:
+def _whole(file: BufferedReader) -> str:
     return hashlib.file_digest(file, "sha256").hexdigest()
 
 

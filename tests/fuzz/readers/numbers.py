@@ -12,7 +12,9 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from tcptutor.run import Run, load
-from tcptutor.run.check import check, tables
+from tcptutor.run.check import check
+from tcptutor.run.record import TABLES
+from tcptutor.run.tables import Table
 from tcptutor.spec import PARAMETERS
 from tests.fuzz.reader import Reader
 from tests.fuzz.readers.runs import kept_runs, use
@@ -43,7 +45,7 @@ def _read(path: Path) -> None:
     _thin(run, chance)
     for _ in range(chance.choice((1, 1, 2, 3, 6))):
         try:
-            before = replace(run), {name: [*table] for name, table in tables(run).items()}
+            before = replace(run), {name: [*table] for name, table in _tables(run).items()}
             chance.choice(_CHANGES)(run, chance)
             check(run)
         except (ValueError, OverflowError, TypeError):
@@ -54,9 +56,13 @@ def _read(path: Path) -> None:
     use(run, path)
 
 
+def _tables(run: Run) -> dict[str, Table[Any]]:
+    return {name: getattr(run, name) for name in TABLES}
+
+
 def _thin(run: Run, chance: random.Random) -> None:
     """Fewer samples, from the beginning, the end or all over."""
-    for name, table in tables(run).items():
+    for name, table in _tables(run).items():
         most = chance.choice((0, 1, 2, 5, 40, 200))
         if most < len(table):
             step = max(1, len(table) // max(1, most))
@@ -65,7 +71,7 @@ def _thin(run: Run, chance: random.Random) -> None:
 
 def _cells(run: Run, chance: random.Random) -> None:
     """Some numbers of a column, or all, are others."""
-    table = chance.choice([table for table in tables(run).values() if table] or [run.samples])
+    table = chance.choice([table for table in _tables(run).values() if table] or [run.samples])
     if not table:
         return
     column: array[Any] = table.column(chance.choice(table.row.__struct_fields__))
@@ -87,7 +93,7 @@ def _cells(run: Run, chance: random.Random) -> None:
 def _times(run: Run, chance: random.Random) -> None:
     """The times of a table, or of all: all alike, far apart, or later."""
     factor, more = chance.choice((0.0, 1e-9, 1.0, 100.0)), chance.choice((0.0, 1.0, 50_000.0))
-    for table in tables(run).values():
+    for table in _tables(run).values():
         column: array[float] = table.column("t")
         column[:] = array("d", [t * factor + more for t in column])
 
