@@ -44,7 +44,7 @@ def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | 
         return None
     each = _bbr(case) if case.algorithm == "bbr" else _rates(case)
     total = math.fsum(each)
-    if total >= (1 - FELT) * least.throughput:
+    if not 0 < total < (1 - FELT) * least.throughput:
         return None
     return Candidate(
         model=ThroughputModel.MEETING,

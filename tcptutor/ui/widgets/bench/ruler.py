@@ -166,7 +166,8 @@ class _Axis:
             share = math.log(value / self.low) / math.log(self.high / self.low)
         else:
             share = (value - self.low) / (self.high - self.low)
-        return round(share * (self.columns - 1))
+        # However far away it lies, also when that is no number of columns any more.
+        return round(min(max(share, -1.0), 2.0) * (self.columns - 1))
 
     def ticks(self, number: int) -> list[float]:
         first, last = (math.floor(math.log10(v)) if v > 0 else -3 for v in (self.low, self.high))
