@@ -12,11 +12,11 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tcptutor.lab import experiment as runner
-from tcptutor.lab import memory, protocol
+from tcptutor.lab import memory, pause, protocol
 from tcptutor.lab.agent import Agent
 from tcptutor.lab.channel import Channel
 from tcptutor.lab.later import LaterChanges
@@ -149,12 +149,13 @@ class _Guest(Channel):
     """Takes the first request out of the shared memory, where it is before the guest moves; all others off the port.
 
     Until it is there the guest does not sleep: its snapshot is taken at a count of instructions that an idle guest
-    would be long to reach.
+    would be long to reach. Where it can stop its machine, it does so again and again, for whoever takes the snapshot.
     """
 
-    def __init__(self, port: int, ring: Ring) -> None:
+    def __init__(self, port: int, ring: Ring, pause: Callable[[], None] | None = None) -> None:
         super().__init__(port, ring.write)
         self._ring: Ring | None = ring
+        self._pause = pause
         self.later = LaterChanges(ring.later)
 
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> tuple[Request | None, list[int]]:
@@ -163,6 +164,8 @@ class _Guest(Channel):
             self._buffer += request
         if self._ring is not None:
             timeout = 0.0
+            if self._pause is not None:
+                self._pause()
         return super().wait(timeout, others)
 
 
@@ -186,7 +189,7 @@ def main() -> None:
     ring = in_guest()
     if ring is None:
         raise SystemExit("no shared memory: the guest has no way to answer")
-    channel = _Guest(port, ring)
+    channel = _Guest(port, ring, pause.in_guest())
     _writable()
     bounds.make()
     agent = Agent(channel, "guest", clock, names=HostNames())

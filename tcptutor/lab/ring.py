@@ -11,12 +11,10 @@ and at the end room for what changes during a run (doubles, as `later` has them)
 from __future__ import annotations
 
 import mmap
-import os
 import time
 from collections.abc import Iterable
-from pathlib import Path
 
-from tcptutor.lab import later
+from tcptutor.lab import later, pci
 from tcptutor.spec import Change
 
 SIZE = 16 << 20
@@ -108,13 +106,5 @@ class Ring:
 
 def in_guest() -> Ring | None:
     """The guest's end; None where the machine has no such device."""
-    for device in Path("/sys/bus/pci/devices").glob("*"):
-        names = tuple((device / name).read_text().strip() for name in ("vendor", "device"))
-        if names == _DEVICE:
-            (device / "enable").write_text("1")
-            handle = os.open(device / "resource2", os.O_RDWR)
-            try:
-                return Ring(mmap.mmap(handle, SIZE))
-            finally:
-                os.close(handle)
-    return None
+    device = pci.find(*_DEVICE)
+    return Ring(pci.mapped(device, 2, SIZE)) if device else None

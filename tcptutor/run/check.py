@@ -69,6 +69,7 @@ def check_frame(run: Run) -> None:
     for what, text in (("backend", where.backend), ("clock", where.clock), ("kernel", where.kernel)):
         _text(what, text, _NAME)
     _texts("environment", (*where.algorithms, *where.qdiscs, *where.versions, *where.versions.values()))
+    _texts("lab", (*where.lab, *where.lab.values()))
     _within("hz", where.hz, 0, _COUNT)
     _texts("sentences", (where.reason, run.note, *run.fidelity.reasons))
     _checks(run.fidelity.checks)

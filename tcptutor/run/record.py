@@ -34,6 +34,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     hz: int = 0
     """The kernel's timer frequency as it reports it to programs; 0 unknown."""
     versions: dict[str, str] = {}
+    lab: dict[str, str] = {}
+    """What a guest's lab was made of, as `run.lab` has it; empty for other backends, and in files from before."""
     reason: str = ""
     """Why this backend and clock were chosen, for the screen."""
 

@@ -40,7 +40,7 @@ COMMAND = (
 )
 VIRTUAL = (
     "-accel tcg,thread=single,tb-size=256 -icount shift=0,sleep=off{exact} "
-    "-cpu {cpu} -rtc base=2025-01-01T00:00:00,clock=vm"
+    "-cpu {cpu} -rtc base=2025-01-01T00:00:00,clock=vm -seed 1 -device i6300esb -action watchdog=pause"
 )
 REAL = "-accel tcg,thread=multi,tb-size=256 -cpu {cpu}"
 
@@ -133,7 +133,7 @@ def test_a_foreign_guest_has_a_folder_and_keys_of_its_own(
     own.image.folder.mkdir(parents=True)
     for file in (own.image.kernel, own.image.base):
         file.write_bytes(b"")
-    own.image.describe("6.12")
+    own.image.describe("6.12", {}, {})
     own.image.check()
     with pytest.raises(ImageDamaged, match="another version"):
         Snapshots(own.folder, FOREIGN).image.check()

@@ -14,12 +14,15 @@ import pytest
 
 from tcptutor.backends.guest import leftovers as half_built
 from tcptutor.backends.guest import snapshots as built
+from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.machine import Machine, Mode
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import SetupError
 from tcptutor.run import Environment
 from tcptutor.spec import Hosts
 from tests import leftovers, patience
+from tests.backends.play import play
+from tests.conftest import Build
 
 WAITS = "another tcptutor is building it: waiting"
 
@@ -117,12 +120,17 @@ def test_a_snapshot_is_built_once(mark: str, snapshots: Snapshots, tmp_path: Pat
 def booted(snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is booted goes on from where setup's boot has come to, half a minute earlier."""
     start = Machine.start
+    disk: list[str] = []
+    of_disk: list[int] = []
 
     async def go_on(self: Machine, mode: Mode, boot: list[str], fds: Sequence[int] = ()) -> None:
         if "-kernel" not in boot:
-            await start(self, mode, boot, fds)
+            await start(self, mode, [*boot, *disk], [*fds, *of_disk])
             return
+        disk[:], of_disk[:] = boot[boot.index("-add-fd") :], fds[-1:]
         await self.restore(mode, snapshots.file(mode.clock))
+        disk.clear()
+        of_disk.clear()
         await self.execute("cont")
 
     async def ready(_machine: Machine, _timeout: float) -> Environment:
@@ -145,8 +153,8 @@ async def test_a_qemu_that_ends_while_it_writes_its_snapshot_is_told(
     with pytest.raises(
         SetupError, match=r"^QEMU ended while it wrote the snapshot .*: run `tcptutor setup` again$"
     ):
-        await own.build("virtual", progress)
-    assert _names(tmp_path) == {"image", "image.lock", "virtual.lock"}
+        await own._build(own.mode("virtual", exact=True), progress, 60)
+    assert _names(tmp_path) == {"image"}
 
 
 async def test_a_guest_that_does_not_go_on_from_its_snapshot_is_not_taken(
@@ -157,8 +165,8 @@ async def test_a_guest_that_does_not_go_on_from_its_snapshot_is_not_taken(
     hosts = Hosts(algorithm="nosuch")
     monkeypatch.setattr(built, "_TRIAL", msgspec.structs.replace(built._TRIAL, hosts=hosts))
     with pytest.raises(SetupError, match=r"does not go on from its snapshot: run `tcptutor setup` again$"):
-        await own.build("virtual", lambda _share, _text: None)
-    assert _names(tmp_path) == {"image", "image.lock", "virtual.lock"}
+        await own._build(own.mode("virtual", exact=True), lambda _share, _text: None, 60)
+    assert _names(tmp_path) == {"image"}
 
 
 def test_an_image_is_built_once(mark: str, tmp_path: Path) -> None:
@@ -194,3 +202,28 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         f"SetupError: the snapshot cannot be written in {tmp_path / 'file' / 'guest'}: Not a directory: "
         "set XDG_CACHE_HOME to a folder on another disk"
     )
+
+
+@pytest.mark.guest
+async def test_another_snapshot_of_the_same_gives_the_same_runs(
+    mark: str, snapshots: Snapshots, guest: GuestBackend, build: Build, tmp_path: Path
+) -> None:
+    """The state that a boot comes to is the same to the byte, but for the host's own clock."""
+    own = Snapshots(tmp_path)
+    own.image.folder.symlink_to(snapshots.image.folder)
+    manifest = await own.build("virtual", lambda _share, _text: None)
+    assert manifest.repeats
+    assert manifest.id == snapshots.manifest("virtual").id
+    experiment = build(
+        rate="40 Mbit/s", delay="10 ms", loss="0.5 %", streams="3", duration="3 s", warmup="0 s"
+    )
+    other = GuestBackend("virtual", own)
+    try:
+        here, there = await play(guest, experiment), await play(other, experiment)
+    finally:
+        await other.close()
+    assert [*here.samples] == [*there.samples]
+    assert [*here.queue] == [*there.queue]
+    assert here.flows == there.flows
+    assert here.environment.lab == there.environment.lab
+    own.file("virtual").unlink()  # a hundred megabytes

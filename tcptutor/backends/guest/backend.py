@@ -52,7 +52,11 @@ class GuestBackend:
             self._next = self._manifest = None
             raise
         here = self._manifest.environment
-        return msgspec.structs.replace(here, versions={**here.versions, SNAPSHOT: self._manifest.id})
+        return msgspec.structs.replace(
+            here,
+            versions={**here.versions, SNAPSHOT: self._manifest.id},
+            lab=self._snapshots.composition(self.clock, self._manifest.kvm),
+        )
 
     async def _drop_dead(self) -> None:
         """Let go of a machine that was killed while it waited for its run, so that the run does not find out."""

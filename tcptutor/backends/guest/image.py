@@ -17,7 +17,6 @@ import shutil
 import signal
 import subprocess
 import tarfile
-import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -31,6 +30,7 @@ from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.bytecode import Bytecode
 from tcptutor.backends.guest.digests import FileDigest
 from tcptutor.errors import ImageDamaged, SetupError, TutorError, refused
+from tcptutor.run import lab
 
 SUITE = "trixie"
 PACKAGES = (
@@ -52,6 +52,8 @@ _LEFT_OUT = (
     "usr/lib/python3/dist-packages/setuptools/", "usr/lib/python3/dist-packages/pkg_resources/",
     "usr/lib/python3/dist-packages/inflect", "usr/lib/python3/dist-packages/typeguard",
     "usr/lib/python3.13/test/", "usr/share/bash-completion/", "usr/share/keyrings/",
+    # Of the machine that builds.
+    "etc/apt/", "etc/hostname", "etc/resolv.conf", "var/log/",
 )  # fmt: skip
 _MODULES = (
     "kernel/net/", "kernel/drivers/net/veth", "kernel/drivers/net/ifb", "kernel/drivers/net/dummy",
@@ -85,6 +87,8 @@ ELSEWHERE = "set XDG_CACHE_HOME to a folder on another disk"
 WAITING = "another tcptutor is building it: waiting"
 """What a builder tells of its progress while it waits for another."""
 _BUILT = "image built"
+_LIST = "tcptutor-packages"
+"""A file that is put beside the packages' own, and left out: what apt fetched."""
 
 Progress = Callable[[float, str], None]
 """A function that is told how far a part has come (0 to 1), and what is done now."""
@@ -113,8 +117,10 @@ class _Manifest(msgspec.Struct, frozen=True):
     kernel: str
     """Its release."""
     files: dict[str, FileDigest]
-    built: float
-    """Seconds since 1970: no two images are equal."""
+    packages: dict[str, str] = {}
+    """The versions of Debian's packages, by their names."""
+    tools: dict[str, str] = {}
+    """What the programs that packed them say of themselves."""
 
 
 class Image:
@@ -155,16 +161,21 @@ class Image:
             raise FileNotFoundError(self._manifest)
         return files.opened(self._manifest, digests.KIND)
 
-    def describe(self, version: str) -> None:
-        """Write down what its files are; `version` is the kernel's release. Raises OSError."""
+    def describe(self, version: str, packages: dict[str, str], tools: dict[str, str]) -> None:
+        """Write down what its files are and come from; `version` is the kernel's release. Raises OSError."""
         contents = {path.name: FileDigest.of(path) for path in self._files}
-        manifest = _Manifest(recipe(self.architecture), version, contents, time.time())
+        manifest = _Manifest(recipe(self.architecture), version, contents, packages, tools)
         self._manifest.write_bytes(msgspec.json.encode(manifest))
 
-    def key(self) -> str:
-        """A key of this very image. Raises TutorError when it cannot be read."""
+    def composition(self) -> dict[str, str]:
+        """What it is made of, as `run.lab` has it. Raises TutorError when it is not known."""
         with self._described() as text:
-            return hashlib.sha256(text).hexdigest()[:16]
+            manifest = msgspec.json.decode(text, type=_Manifest)
+        return {
+            **{f"image {name}": digest.whole for name, digest in manifest.files.items()},
+            **{f"{lab.PACKAGE}{name}": version for name, version in manifest.packages.items()},
+            **{f"{lab.TOOL}{name}": said for name, said in manifest.tools.items()},
+        }
 
     def size(self) -> int:
         """Bytes on disk."""
@@ -197,8 +208,9 @@ class Image:
         beside = self.folder.with_name(f"{self.folder.name}.{os.getpid()}.part")
         try:
             beside.mkdir(parents=True)
-            version = _Build(beside, self.architecture, progress).run()
-            Image(beside, self.architecture).describe(version)
+            build = _Build(beside, self.architecture, progress)
+            version = build.run()
+            Image(beside, self.architecture).describe(version, build.packages, _tools())
             digests.clear(self.folder)
             beside.rename(self.folder)
         finally:
@@ -215,6 +227,7 @@ class _Build:
         self.bytecode = Bytecode(folder / "python")
         self.busybox = b""
         self.version = ""
+        self.packages: dict[str, str] = {}
 
     def run(self) -> str:
         root = self.folder / "root.sqfs"
@@ -246,6 +259,7 @@ class _Build:
             "--skip=check/chrootless",
             *([f"--keyring={KEYRING}"] if KEYRING.exists() else []),
             "--format=tar",
+            f'--extract-hook=ls "$1"/var/cache/apt/archives > "$1"/{_LIST}',
             f"--architectures={self.architecture.name}",
             f"--include={','.join(package_names(self.architecture))}",
             "--aptopt=Apt::Install-Recommends false",
@@ -303,13 +317,15 @@ class _Build:
                 (self.folder / "vmlinuz").write_bytes(_read(packages, member))
             elif name.startswith("usr/lib/modules/"):
                 self._module(packages, member, name)
+            elif name == _LIST:
+                self.packages = _versions(_read(packages, member).decode().splitlines())
             elif not name.startswith(self.left_out) and name != ".":
                 # A stream is read once, in order.
                 data = _read(packages, member) if member.isreg() else b""
                 if name == "usr/bin/busybox":
                     self.busybox = data
                 self.bytecode.take(name, member, data)
-                member.uid = member.gid = 0
+                member.uid = member.gid = member.mtime = 0
                 member.uname = member.gname = ""
                 root.addfile(member, io.BytesIO(data))
             if seen % 500 == 0:
@@ -347,6 +363,21 @@ class _Build:
                 folders.add(folder)
                 _add(root, folder, None)
             _add(root, name, data)
+
+
+def _versions(files: Iterable[str]) -> dict[str, str]:
+    """Of packages, from the names of their files: NAME_VERSION_ARCHITECTURE.deb."""
+    named = (file.removesuffix(".deb").split("_") for file in files if file.endswith(".deb"))
+    return {name: version.replace("%3a", ":") for name, version, _ in named}
+
+
+def _tools() -> dict[str, str]:
+    """What the programs say of themselves that decide what an image's files are, but for what is in them."""
+    said = {}
+    for name in ("tar2sqfs", "depmod"):
+        done = subprocess.run([tools.find(name), "--version"], capture_output=True, text=True, check=False)
+        said[name] = next(iter(done.stdout.splitlines()), "")
+    return said
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -9,16 +9,16 @@ import contextlib
 import os
 import re
 import socket
-import time
+import tempfile
 from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from qemu.qmp import ExecuteError, QMPClient, QMPError
 
 from tcptutor.backends import ending
-from tcptutor.backends.guest import confined, initramfs, packing, sizes
+from tcptutor.backends.guest import confined, initramfs, packing, sizes, vmstate
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.image import Image
 from tcptutor.backends.guest.shared_memory import SharedMemory
@@ -40,6 +40,8 @@ _START_TIMEOUT = 60.0
 """How long QEMU may take until it answers, and until it has read a snapshot, s: below one on a quiet machine."""
 _ENDS = re.compile(r"\[ *[0-9.]+\] (?:reboot|sysrq): |the agent ended with ")
 """What is printed after whatever made the guest end."""
+_PAUSED_ITSELF = "watchdog"
+"""QEMU's name for the state of a machine that its guest has stopped, as `lab.pause` does."""
 _GONE = (QMPError, OSError, EOFError)
 """What the monitor's client raises when QEMU ends: its own errors, and what its stream met at the time."""
 _BUSY = "this machine is too busy for the guest to start: end other programs, then try again"
@@ -63,7 +65,7 @@ class Mode(NamedTuple):
     kvm: bool = False
     """With hardware virtualisation."""
     exact: bool = False
-    """On the virtual clock: equal runs are equal to the byte. A guest that is to be saved cannot be run so."""
+    """On the virtual clock: equal runs, and equal boots, are equal to the byte."""
     memory: int = sizes.ORDINARY
     """MiB."""
 
@@ -77,6 +79,8 @@ def command(
         accelerator = ["-accel", "tcg,thread=single,tb-size=256"]
         accelerator += ["-icount", f"shift=0,sleep=off{_EXACT if mode.exact else ''}"]
         accelerator += ["-cpu", architecture.cpu, "-rtc", "base=2025-01-01T00:00:00,clock=vm"]
+        # What QEMU gives the guest's kernel as random follows from this seed.
+        accelerator += ["-seed", "1", "-device", "i6300esb", "-action", "watchdog=pause"]
     elif mode.kvm:
         accelerator = ["-accel", "kvm", "-cpu", "host"]
     else:
@@ -107,6 +111,8 @@ class Machine:
         self._console: deque[str] = deque(maxlen=30)
         self._console_task: asyncio.Task[None] | None = None
         self._memory = SharedMemory()
+        self._disk: IO[bytes] | None = None
+        """What an exact boot's state is written to."""
         self._mode: Mode
         self._writer: asyncio.StreamWriter
 
@@ -145,8 +151,18 @@ class Machine:
             confined.handed(image.kernel) as kernel,
             confined.handed(image.base, initramfs.layer()) as initrd,
         ):
-            files = ["-kernel", f"/proc/self/fd/{kernel}", "-initrd", f"/proc/self/fd/{initrd}"]
-            await self.start(mode, [*files, "-append", words], [kernel, initrd])
+            boot = ["-kernel", f"/proc/self/fd/{kernel}", "-initrd", f"/proc/self/fd/{initrd}"]
+            boot += ["-append", words]
+            fds = [kernel, initrd]
+            if mode.exact:
+                # Without a name: nothing is left of it, however this ends. Closed by `kill`.
+                self._disk = tempfile.TemporaryFile(buffering=0, dir=image.folder.parent)  # noqa: SIM115
+                self._disk.write(vmstate.empty())
+                fds.append(self._disk.fileno())
+                boot += ["-add-fd", f"fd={self._disk.fileno()},set=1"]
+                boot += ["-blockdev", "driver=file,node-name=file,filename=/dev/fdset/1,locking=off"]
+                boot += ["-blockdev", "driver=qcow2,node-name=disk,file=file"]
+            await self.start(mode, boot, fds)
 
     async def _read_console(self) -> None:
         assert self._process is not None
@@ -185,27 +201,40 @@ class Machine:
                         await asyncio.sleep(0.01)
             except TimeoutError as error:
                 raise LabError(_BUSY) from error
-            if status != "paused":
+            if status not in ("paused", _PAUSED_ITSELF):
                 raise LabError(f"the snapshot leaves QEMU {status}")
         self._memory.skip()
 
-    async def _stop_where_exact_runs_can_begin(self) -> None:
-        """On the virtual clock. A guest that does not get there in time is stopped all the same."""
-        deadline = time.monotonic() + _COUNT_TIMEOUT
-        while True:
-            await self.execute("stop")
-            count = (await self.execute("query-replay"))["icount"] % (1 << 32)
-            if count < _EXACT_BELOW or time.monotonic() > deadline:
-                return
-            await self.execute("cont")
-            await asyncio.sleep(0.05)
+    async def _stopped_where_exact_runs_can_begin(self) -> None:
+        """Wait until the guest, on the virtual clock, has stopped itself there. Raises LabError."""
+        try:
+            async with asyncio.timeout(_COUNT_TIMEOUT):
+                while True:
+                    if (await self.execute("query-status"))["status"] == _PAUSED_ITSELF:
+                        if (await self.execute("query-replay"))["icount"] % (1 << 32) < _EXACT_BELOW:
+                            return
+                        await self.execute("cont")
+                    await asyncio.sleep(0.02)
+        except TimeoutError as error:
+            raise LabError("the guest does not stop for its snapshot") from error
 
     async def save(self, snapshot: Path) -> None:
         """Stop the guest and write its state to `snapshot`. Raises LabError."""
         if self._mode.clock == "virtual":
-            await self._stop_where_exact_runs_can_begin()
+            await self._stopped_where_exact_runs_can_begin()
         else:
             await self.execute("stop")
+        if self._disk is None:
+            await self._migrate(snapshot)
+            return
+        # The thread of a migration reads the clock, which nobody else may do while every step is recorded.
+        said = await self.execute("human-monitor-command", **{"command-line": "savevm snapshot"})
+        if said.strip():
+            raise LabError(f"QEMU cannot write the snapshot: {said.strip()}")
+        async with packing.packed(snapshot) as pipe:
+            await asyncio.to_thread(_copy, self._disk, pipe)
+
+    async def _migrate(self, snapshot: Path) -> None:
         await self.execute("migrate-set-parameters", **{"max-bandwidth": 1 << 33})
         async with packing.packed(snapshot) as pipe:
             self._monitor.send_fd_scm(pipe)
@@ -258,3 +287,16 @@ class Machine:
             with contextlib.suppress(OSError):
                 await self._writer.wait_closed()
         self._memory.close()
+        if self._disk is not None:
+            self._disk.close()
+
+
+def _copy(image: IO[bytes], pipe: int) -> None:
+    """Write the state that is in `image` to a pipe. Raises LabError."""
+    try:
+        for piece in vmstate.content(image):
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[os.write(pipe, rest) :]
+    except (ValueError, OSError) as error:
+        raise LabError(f"the snapshot cannot be written: {error}") from error

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import os
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -16,15 +15,15 @@ import msgspec
 
 from tcptutor import files, places
 from tcptutor.backends import locks
-from tcptutor.backends.guest import confined, digests, initramfs, leftovers, sizes
+from tcptutor.backends.guest import composition, digests, leftovers, sizes
 from tcptutor.backends.guest.architecture import Architecture, chosen
 from tcptutor.backends.guest.digests import FileDigest
 from tcptutor.backends.guest.image import ELSEWHERE, WAITING, Image, Progress
-from tcptutor.backends.guest.machine import Machine, Mode, command, kernel_command
+from tcptutor.backends.guest.machine import Machine, Mode
 from tcptutor.errors import AgentDied, ImageDamaged, LabError, SetupError, TutorError, refused
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Failed, Finished, Ready, RunExperiment, event_decoder
-from tcptutor.run import Environment
+from tcptutor.run import Environment, lab
 from tcptutor.spec import Experiment, Flows, Hosts
 from tcptutor.spec import Path as NetworkPath
 
@@ -55,11 +54,13 @@ class Manifest(msgspec.Struct, frozen=True):
     environment: Environment
     exact: bool = False
     """Whether equal runs are equal to the byte: on the virtual clock, where this QEMU can do it."""
+    repeats: bool = False
+    """Whether another snapshot with this key is equal to the byte: it was booted exactly, too."""
 
     @property
     def id(self) -> str:
-        """Tells it from other snapshots, also from one that is made of the same once more: no two starts are equal."""
-        return f"{self.key}-{self.file.size:x}"
+        """Tells it from snapshots from which a run could be another one."""
+        return self.key if self.repeats else f"{self.key}-{self.file.whole[:8]}"
 
 
 class Snapshots:
@@ -94,15 +95,13 @@ class Snapshots:
         """How a guest with this memory is run."""
         return Mode(clock, kvm, exact, self.memory)
 
+    def composition(self, clock: str, kvm: bool = False) -> dict[str, str]:
+        """What the lab here is made of, as `run.lab` has it. Raises LabUnavailable where there is none."""
+        mode = self.mode(clock, kvm, exact=True)
+        return {**self.image.composition(), **composition.of_machine(self.architecture, mode)}
+
     def _key(self, clock: str, kvm: bool) -> str:
-        parts = [
-            self.image.key(),
-            initramfs.layer_key(),
-            confined.program(self.architecture.qemu).version,
-            kernel_command(self.architecture),
-            " ".join(command(self.architecture, self.mode(clock, kvm, exact=True), 0, 0, 0)),
-        ]
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+        return lab.fingerprint(self.composition(clock, kvm))
 
     def version(self) -> str:
         """A key of all but the experiment that decides what a run on the virtual clock gives: system, our code, QEMU.
@@ -175,15 +174,20 @@ class Snapshots:
         if clock == "real" and self.architecture.native and os.access("/dev/kvm", os.R_OK | os.W_OK):
             progress(0.0, "trying hardware virtualisation")
             with contextlib.suppress(SetupError):
-                return await self._build(clock, progress, kvm=True, timeout=_KVM_TIMEOUT)
-        return await self._build(clock, progress, kvm=False, timeout=_BOOT_TIMEOUT)
+                return await self._build(self.mode(clock, kvm=True), progress, _KVM_TIMEOUT)
+        if clock == "virtual":
+            # Not every QEMU can.
+            with contextlib.suppress(SetupError):
+                return await self._build(self.mode(clock, exact=True), progress, _BOOT_TIMEOUT)
+        return await self._build(self.mode(clock), progress, _BOOT_TIMEOUT)
 
-    async def _build(self, clock: str, progress: Progress, kvm: bool, timeout: float) -> Manifest:
+    async def _build(self, mode: Mode, progress: Progress, timeout: float) -> Manifest:
+        clock, kvm = mode.clock, mode.kvm
         beside = self.folder / f".snapshot.{clock}.{os.getpid()}"
         machine = Machine(self.architecture)
         try:
             progress(0.05, "booting the guest")
-            await machine.boot(self.mode(clock, kvm), self.image)
+            await machine.boot(mode, self.image)
             environment = await _ready(machine, timeout)
             progress(0.9, "writing the snapshot")
             try:
@@ -196,8 +200,10 @@ class Snapshots:
             except LabError as error:
                 raise self._unwritable(OSError(str(error))) from error
             await machine.kill()  # before another one starts, so that there is memory for it
-            exact = await self._try(beside, self.mode(clock, kvm), timeout)
-            manifest = Manifest(self._key(clock, kvm), FileDigest.of(beside), kvm, environment, exact)
+            exact = await self._try(beside, mode, timeout)
+            manifest = Manifest(
+                self._key(clock, kvm), FileDigest.of(beside), kvm, environment, exact, mode.exact
+            )
             for path in (self._manifest_file(clock), self.file(clock)):
                 digests.clear(path)
             beside.replace(self.file(clock))
@@ -216,7 +222,8 @@ class Snapshots:
         """Whether runs from it are exact. Raises LabError where they do not come to their end at all."""
         if mode.clock == "virtual" and await self._runs(snapshot, mode._replace(exact=True), _EXACT_TIMEOUT):
             return True
-        if await self._runs(snapshot, mode, timeout):
+        # What was written while every step was recorded can be read in the same way only.
+        if not mode.exact and await self._runs(snapshot, mode, timeout):
             return False
         raise LabError("it does not go on from its snapshot: run `tcptutor setup` again")
 

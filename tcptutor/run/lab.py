@@ -1,0 +1,41 @@
+"""What a lab is made of, part by part, and the fingerprint by which labs with equal runs are known.
+
+A part is a name and what tells it from others: a version, a digest, a command line. The names begin with what kind of
+part it is; those of EXPLAINING only say where other parts come from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+PACKAGE, TOOL = "package ", "tool "
+"""What the names of Debian's packages in the guest, and of the programs that packed them, begin with."""
+EXPLAINING = (PACKAGE, TOOL)
+
+
+class DifferentPart(NamedTuple):
+    """A part that is not the same in two labs."""
+
+    name: str
+    here: str
+    """Empty where this lab has none."""
+    there: str
+
+
+def fingerprint(parts: Mapping[str, str]) -> str:
+    """Equal where all is equal that decides what a run gives; empty where nothing is known of the lab."""
+    deciding = {name: value for name, value in parts.items() if not name.startswith(EXPLAINING)}
+    if not deciding:
+        return ""
+    text = json.dumps(deciding, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def differences(here: Mapping[str, str], there: Mapping[str, str]) -> list[DifferentPart]:
+    """Where two labs differ; what explains it first."""
+    names = {name for name in (*here, *there) if here.get(name) != there.get(name)}
+    ordered = sorted(names, key=lambda name: (not name.startswith(EXPLAINING), name))
+    return [DifferentPart(name, here.get(name, ""), there.get(name, "")) for name in ordered]
