@@ -9,10 +9,11 @@ from tcptutor import units
 from tcptutor.errors import UnitError
 
 _UNIT = r"[kMG]?bit/s|m?s\b|µs\b|[kKMG]i?B\b|bytes?\b|%"
-_QUANTITY = re.compile(rf"(?P<number>\d+(?:,\d{{3}})*(?:\.\d+)?)\s*\**\s*(?P<unit>{_UNIT})")
+# A number is looked at once, from its first digit: of thousands of digits each would otherwise begin one.
+_QUANTITY = re.compile(rf"(?<!\d)(?P<number>\d++(?:,\d{{3}})*+(?:\.\d++)?)\s*+\**+\s*+(?P<unit>{_UNIT})")
 _WORDS = (
-    (re.compile(r"(\d[\d.]*) million bits? (?:per|a|in a) second"), r"\1 Mbit/s"),
-    (re.compile(r"(\d[\d.]*) million bytes"), r"\1 MB"),
+    (re.compile(r"(?<!\d)(?<!\d\.)(\d[\d.]*+) million bits? (?:per|a|in a) second"), r"\1 Mbit/s"),
+    (re.compile(r"(?<!\d)(?<!\d\.)(\d[\d.]*+) million bytes"), r"\1 MB"),
 )
 KINDS = ("rate", "time", "ratio", "size")
 

@@ -6,8 +6,10 @@ input ends, so it cannot outlive the program that uses it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from tcptutor.errors import KernelLacks, TutorError, UsageError
@@ -15,6 +17,7 @@ from tcptutor.lab import experiment as runner
 from tcptutor.lab import protocol, trace_instances
 from tcptutor.lab.channel import Channel, to_descriptor
 from tcptutor.lab.environment import environment
+from tcptutor.lab.hosts import sysctl
 from tcptutor.lab.names import HostNames
 from tcptutor.lab.network import Network
 from tcptutor.lab.protocol import Failed, Hello, OpenSession, Phase, Ready, RunExperiment
@@ -25,15 +28,25 @@ from tcptutor.spec import Experiment
 _SYSCTLS = Path("/proc/sys/net")
 
 _FIRST_PORT, _PORTS_A_RUN, _PORT_BLOCKS = 40000, 512, 48
+_RESERVED = f"{_FIRST_PORT}-{_FIRST_PORT + _PORTS_A_RUN * _PORT_BLOCKS - 1}"
 
 
 class Agent:
     """Owns the network; runs one experiment at a time."""
 
     def __init__(
-        self, channel: Channel, backend: str, clock: str, pairs: int = 1, names: HostNames | None = None
+        self,
+        channel: Channel,
+        backend: str,
+        clock: str,
+        pairs: int = 1,
+        names: HostNames | None = None,
+        reseed: Callable[[int], None] | None = None,
     ) -> None:
-        """`names`: where the hosts' names are told to the programs on them; nowhere without it."""
+        """`names`: where the hosts' names are told to the programs on them; nowhere without it. `reseed`: is called
+        with the seed of each run, for the random numbers of the kernel itself.
+        """
+        self._reseed = reseed
         self.channel, self._backend, self._clock = channel, backend, clock
         self._names = names
         self.network = Network(pairs)
@@ -112,6 +125,8 @@ class Agent:
             # Each run takes other ports: those of the last one may still wait in TIME_WAIT.
             first_port = _FIRST_PORT + _PORTS_A_RUN * (self._runs % _PORT_BLOCKS)
             self._runs += 1
+            if self._reseed is not None:
+                self._reseed(request.experiment.seed)
             runner.run(self.network, request.experiment, self.channel, first_port, request.sample_hz, here)
         except KernelLacks as error:
             self.channel.send(Failed(str(error), "kernel"))
@@ -132,6 +147,10 @@ class Agent:
 
     def _build(self) -> None:
         self.network.start()
+        for host in self.network.hosts:
+            # A flow's own port must not be what the kernel has chosen for another connection of the same program.
+            with contextlib.suppress(KernelLacks):
+                sysctl(host, "net.ipv4.ip_local_reserved_ports", _RESERVED)
         if self._names is not None:
             self._names.write(self.network.hosts)
 

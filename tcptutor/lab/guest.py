@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tcptutor.lab import entropy, memory, pause, protocol
 from tcptutor.lab import experiment as runner
-from tcptutor.lab import memory, pause, protocol
 from tcptutor.lab.agent import Agent
 from tcptutor.lab.channel import Channel
 from tcptutor.lab.later import LaterChanges
@@ -192,7 +192,7 @@ def main() -> None:
     channel = _Guest(port, ring, pause.in_guest())
     _writable()
     bounds.make()
-    agent = Agent(channel, "guest", clock, names=HostNames())
+    agent = Agent(channel, "guest", clock, names=HostNames(), reseed=entropy.reseed)
     environment = agent.start()
     trial = Experiment(
         name="start",

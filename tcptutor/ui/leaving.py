@@ -6,6 +6,7 @@ dies with us: its processes are bound to ours.
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import os
 import signal
@@ -66,7 +67,8 @@ class EndingSignals:
 
     def _handle(self, _number: int, _frame: object) -> None:
         if not self._asked:
-            threading.Thread(target=_watch, daemon=True).start()
+            # Not threading's: a signal may come while the main thread holds its lock, starting another one.
+            _thread.start_new_thread(_watch, ())
         self._asked = True
         if self._leave is not None:
             self._leave()

@@ -85,6 +85,7 @@ class Attacked:
         self._environment = {
             **os.environ,
             leftovers.MARK: self.mark,
+            "PYTHONFAULTHANDLER": "1",
             "XDG_DATA_HOME": str(folder / "data"),
             "TERM": "xterm-256color",
             "LC_ALL": "C.UTF-8",
@@ -128,7 +129,9 @@ class Attacked:
         return ""
 
     def end(self, seconds: float) -> int | None:
-        """The exit code, negative for a signal; None when it does not end in time, and is killed."""
+        """The exit code, negative for a signal; None when it does not end in time: `output` then ends with where its
+        threads stood when it was killed.
+        """
         deadline = patience.Deadline(seconds)
         while deadline.left:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -137,6 +140,8 @@ class Attacked:
                 os.close(self._fd)
                 return os.waitstatus_to_exitcode(status)
             self.read(0.02)
+        os.kill(self.pid, signal.SIGABRT)
+        self.read(2)
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         os.close(self._fd)
@@ -224,7 +229,7 @@ def _wrong(
 ) -> Iterator[str]:
     told = _STYLE.sub("", attacked.output.decode(errors="replace"))
     if code is None:
-        yield "it did not end"
+        yield f"it did not end: {told[-3000:]}"
     if "Traceback" in told:
         yield f"a traceback: {told[-2000:]}"
     if (
