@@ -14,7 +14,7 @@ from tcptutor.course.model import Course, Step
 from tcptutor.course.texts import texts_by_key
 from tcptutor.errors import ContentError
 
-_CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`]*`|\w+_\w+", re.DOTALL)
+_CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`]*`|(?<!\w)\w+_\w+", re.DOTALL)
 """Blocks and spans of code, and names that only code has, such as fq_codel."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _JOINT = re.compile(r"[\s\u2010-\u2014-]+|")

@@ -163,6 +163,8 @@ _SYSCTL = re.compile(r"(?:net\.ipv4\.)?(tcp_[a-z0-9_]{1,60})")
 _SYSCTL_VALUE = re.compile(r"[A-Za-z0-9_.-]+(?:[ \t]+[A-Za-z0-9_.-]+){0,15}")
 _INT_MAX = (1 << 31) - 1
 CHANGEABLE = ("rate", "delay", "jitter", "loss", "queue", "link")
+_LONGEST_CHANGE = 200
+"""Characters; in a longer text the pattern would be looked for at each place anew."""
 _CHANGE = re.compile(r"(?:at\s+)?(.+?)[\s:]+([a-z_]+)\s*=\s*(.+?)\s*")
 _CHANGE_EXAMPLE = "a time, what, and its new value, like '10s rate=5Mbit/s; 20s link=down; 21s link=up'"
 
@@ -250,7 +252,7 @@ def _read_changes(name: str, text: Any, bdp: float | None) -> tuple[Change, ...]
     for part in (str(part).strip() for part in parts):
         if part.lower() in ("", "none"):
             continue
-        match = _CHANGE.fullmatch(part)
+        match = _CHANGE.fullmatch(part) if len(part) <= _LONGEST_CHANGE else None
         if match is None:
             raise ParameterError(f"{name}: {quoted(part)} is not a change: write {_CHANGE_EXAMPLE}")
         when, what, value = match.groups()

@@ -258,7 +258,12 @@ class TutorApp(Frame):
             screen.sweep_ended(message.sweep)
 
     def _tutor_screens(self) -> Iterable[TutorScreen]:
-        return (screen for screen in self.screen_stack if isinstance(screen, TutorScreen))
+        """Those that can show something: whole, and not being taken down."""
+        if self.is_leaving:
+            return
+        for screen in self.screen_stack:
+            if isinstance(screen, TutorScreen) and screen.is_mounted:
+                yield screen
 
 
 def _few(problems: Sequence[str]) -> Iterable[str]:

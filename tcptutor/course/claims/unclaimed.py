@@ -14,7 +14,9 @@ from tcptutor.spec import Experiment
 PUBLISHED = "**Published**"
 """Begins a paragraph with others' figures."""
 _SAME = 1e-6
-_COUNT = re.compile(r"\d[\d,.]*\s(?:segments|packets|datagrams|losses|drops|timeouts|marks|times)\b")
+_COUNT = re.compile(
+    r"(?<![\d,.])\d[\d,.]*+\s(?:segments|packets|datagrams|losses|drops|timeouts|marks|times)\b"
+)
 """Counts and ratios, which have no unit."""
 
 

@@ -16,7 +16,7 @@ _RELATIVE = 0.01
 _LEAST = {"time": 1e-6, "rate": 1.0, "size": 0.5, "ratio": 1e-7}
 """How far from nothing, where nothing is asked; in base units."""
 _COMPARED = re.compile(r"(?P<how>>=|<=|>|<)\s*(?P<value>.+)")
-_RANGE = re.compile(r"(?P<low>.+?)\s+to\s+(?P<high>.+)")
+_BETWEEN = re.compile(r"\sto\s")
 NONE = "none"
 """What is written for a quantity that should not be there, such as a rate."""
 
@@ -94,8 +94,8 @@ def _bounds(text: str, kind: str) -> Wanted:
         if how.startswith(">"):
             return Wanted(text, kind, low=bound if how == ">=" else math.nextafter(bound, math.inf))
         return Wanted(text, kind, high=bound if how == "<=" else math.nextafter(bound, -math.inf))
-    if found := _RANGE.fullmatch(text):
-        low, high = _number(found["low"], kind), _number(found["high"], kind)
+    if len(both := _BETWEEN.split(text, maxsplit=1)) == 2:
+        low, high = (_number(each.strip(), kind) for each in both)
         if low >= high:
             raise UsageError(f"{text!r} has nothing in it: the lower bound comes first")
         return Wanted(text, kind, low, high)
