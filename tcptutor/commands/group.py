@@ -166,10 +166,41 @@ def list_(**given: Any) -> None:
     end(list_course, **given)
 
 
+@main.group("lab", cls=CommandGroup)
+def lab() -> None:
+    """The lab of this machine: what it is made of, and a file to carry it to others."""
+
+
+@lab.command("show")
+@click.argument("name", metavar="[RUN]", required=False)
+@JSON
+def lab_show(**given: Any) -> None:
+    """Tell what the lab is made of; with a RUN, what the lab was that made it, and in what it differs."""
+    from tcptutor.commands.lab import show_lab  # noqa: PLC0415
+
+    end(show_lab, **given)
+
+
+@lab.command("pack")
+@click.argument("target", metavar="FILE")
+@REPLACE
+def lab_pack(**given: Any) -> None:
+    """Write the guest of this machine into FILE, for `tcptutor setup --from FILE` on machines without a network."""
+    from tcptutor.commands.lab import pack_lab  # noqa: PLC0415
+
+    end(pack_lab, **given)
+
+
 @main.command()
 @click.option("--yes", "assume_yes", is_flag=True, help="Do not ask.")
 @click.option("--again", is_flag=True, help="Build the guest again even if it is there.")
-def setup(**given: bool) -> None:
+@click.option(
+    "--from", "source", metavar="FILE", help="Take the guest from a lab that `tcptutor lab pack` wrote."
+)
+@click.option(
+    "--lab", "like", metavar="RUN", help="Build the lab of a run again, or the one of a fingerprint."
+)
+def setup(**given: Any) -> None:
     """Install what is missing and build the guest; can be run again at any time."""
     from tcptutor.commands.setup import set_up  # noqa: PLC0415
 

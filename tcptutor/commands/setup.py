@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from tcptutor.commands.lab import lab_of
 from tcptutor.commands.output import print_lines, warn
+from tcptutor.errors import UsageError
 from tcptutor.install.setup import run_setup
+from tcptutor.install.wanted import WantedLab
 
 
 class _Printed:
@@ -19,6 +24,11 @@ class _Printed:
         return input(question)
 
 
-def set_up(assume_yes: bool, again: bool) -> int:
-    """The exit code. Raises TutorError when nothing more can be done."""
-    return run_setup(_Printed(), assume_yes, again)
+def set_up(assume_yes: bool, again: bool, source: str | None, like: str | None) -> int:
+    """The exit code. `source`: a packed lab; `like`: a run, or a lab's fingerprint. Raises TutorError when nothing more
+    can be done.
+    """
+    if source is not None and like is not None:
+        raise UsageError("--from and --lab each say which lab to make: give one of them")
+    wanted = WantedLab(Path(source) if source else None, lab_of(like) if like else {})
+    return run_setup(_Printed(), assume_yes, again, wanted)

@@ -7,7 +7,7 @@ import errno
 import os
 import shutil
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -123,8 +123,14 @@ def room_needed(parts: Collection[str]) -> int:
     return (max(_IMAGE_PEAK, _IMAGE_LEFT + snapshots) if IMAGE in parts else snapshots) * MEGABYTE
 
 
-def build(snapshots: Snapshots, parts: list[str], bar: Callable[[str], Progress]) -> None:
-    """Build `parts`, each beside its place until it is whole; what is finished stays.
+def build(
+    snapshots: Snapshots,
+    parts: list[str],
+    bar: Callable[[str], Progress],
+    versions: Mapping[str, str] | None = None,
+) -> None:
+    """Build `parts`, each beside its place until it is whole; what is finished stays. `versions`: of the image's
+    packages, where these are to be others than today's.
 
     `bar` gives what shows the progress of a part of that title. Raises TutorError for the first part that fails,
     SetupError when there is no room for them.
@@ -138,7 +144,7 @@ def build(snapshots: Snapshots, parts: list[str], bar: Callable[[str], Progress]
     clocks = [part for part in parts if part != IMAGE]
     with _watched(folder):
         if IMAGE in parts:
-            snapshots.image.build(bar(TITLES[IMAGE]))
+            snapshots.image.build(bar(TITLES[IMAGE]), versions)
         if clocks:
             asyncio.run(_boot(snapshots, clocks, bar))
 

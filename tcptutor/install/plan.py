@@ -25,12 +25,15 @@ class Plan(NamedTuple):
         return [package.name for package in self.packages]
 
 
-def make(snapshots: Snapshots | None, again: bool, *, whole: bool = True) -> Plan:
-    """What is missing here, of the guest only if there can be `snapshots`; `again`, all parts of it.
+def make(snapshots: Snapshots | None, again: bool, *, whole: bool = True, rebuilt: bool = False) -> Plan:
+    """What is missing here, of the guest only if there can be `snapshots`; `again`, all parts of it, as where the image
+    is to be `rebuilt`.
 
     `whole`: its files are read, for what is damaged in them; else a few places of each are.
     """
-    return Plan(packages.missing(), parts.missing(snapshots, again, whole=whole) if snapshots else [])
+    return Plan(
+        packages.missing(), parts.missing(snapshots, again or rebuilt, whole=whole) if snapshots else []
+    )
 
 
 def already_there(plan: Plan, snapshots: Snapshots | None) -> Iterator[str]:

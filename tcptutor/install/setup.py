@@ -11,12 +11,14 @@ from typing import Protocol
 
 from tcptutor import places
 from tcptutor.backends import locks
-from tcptutor.backends.guest import leftovers
+from tcptutor.backends.guest import lab_file, leftovers
 from tcptutor.errors import LabUnavailable, SetupError, TutorError, UsageError, refused
 from tcptutor.install import packages, parts, plan
 from tcptutor.install.plan import Plan
 from tcptutor.install.report import bars, megabytes
 from tcptutor.install.verify import verify
+from tcptutor.install.wanted import WantedLab, compared
+from tcptutor.run import lab
 
 
 class Teller(Protocol):
@@ -35,14 +37,17 @@ class Teller(Protocol):
         ...
 
 
-def run_setup(tell: Teller, assume_yes: bool = False, again: bool = False) -> int:
+def run_setup(
+    tell: Teller, assume_yes: bool = False, again: bool = False, wanted: WantedLab | None = None
+) -> int:
     """Make this machine ready, and give the exit code. `assume_yes` does not ask; `again` builds what is whole as well.
+    With `wanted` the guest is of that lab, and the code is 1 where it cannot be.
 
     A part that fails is told, and the others go on. Raises TutorError when nothing more can be done.
     """
     try:
         with _ended_like_ctrl_c():
-            return _Setup(tell, assume_yes, again).run()
+            return _Setup(tell, assume_yes, again, wanted or WantedLab()).run()
     except KeyboardInterrupt:
         raise SetupError("stopped: what is finished stays, and `tcptutor setup` goes on from there") from None
 
@@ -82,8 +87,8 @@ def _only_setup(waiting: Callable[[], None]) -> Iterator[None]:
 class _Setup:
     """One run of it. Owns the exit code: 1 once a part has failed."""
 
-    def __init__(self, tell: Teller, assume_yes: bool, again: bool) -> None:
-        self._tell, self._assume_yes, self._again = tell, assume_yes, again
+    def __init__(self, tell: Teller, assume_yes: bool, again: bool, wanted: WantedLab) -> None:
+        self._tell, self._assume_yes, self._again, self._wanted = tell, assume_yes, again, wanted
         self._snapshots = parts.snapshots_here()
         self._code = 0
 
@@ -94,7 +99,8 @@ class _Setup:
         with _only_setup(waiting):
             if self._snapshots and (removed := leftovers.remove(self._snapshots.folder)):
                 self._say(f"removed {removed} leftover{'s' * (removed > 1)} of a setup that was ended")
-            what = plan.make(self._snapshots, self._again)
+            self._take_packed()
+            what = plan.make(self._snapshots, self._again, rebuilt=self._is_rebuilt())
             self._say(*plan.already_there(what, self._snapshots))
             if what.packages or what.parts:
                 self._say(*plan.to_do(what))
@@ -104,7 +110,48 @@ class _Setup:
             if what.parts:
                 self._build(what.parts)
             self._verify()
+            if self._wanted != WantedLab():
+                self._compare()
         return self._code
+
+    def _take_packed(self) -> None:
+        """The image of the packed lab, where there is one."""
+        if (file := self._wanted.file) is None:
+            return
+        if self._snapshots is None:
+            raise SetupError(
+                "there is no guest for this machine's architecture: a packed lab is of no use here"
+            )
+        lab_file.take(
+            file, self._snapshots.image, lambda: self._say("another tcptutor is building it: waiting")
+        )
+        self._say(f"took the guest image from {file}")
+
+    def _is_rebuilt(self) -> bool:
+        """Whether the image has to be built, since it is not that of the lab that is wanted."""
+        if not self._wanted.composition or self._snapshots is None:
+            return False
+        try:
+            return not self._wanted.has_image_of(self._snapshots.image.composition())
+        except (TutorError, OSError):
+            return True
+
+    def _compare(self) -> None:
+        """Say which lab this is; where another one was wanted, in what it differs."""
+        if self._snapshots is None:
+            return
+        here = self._snapshots.composition("virtual")
+        self._say(f"this lab is {lab.fingerprint(here)}")
+        if there := self._wanted.composition:
+            if lab.fingerprint(here) == lab.fingerprint(there):
+                self._say("it is the one that was asked for: its runs are equal to the byte")
+                return
+            self._fail(
+                SetupError(
+                    f"it is not {lab.fingerprint(there)}: equal runs will agree within chance, not to the byte"
+                )
+            )
+            self._say("they differ in", *compared(here, there))
 
     def _say(self, *lines: str) -> None:
         for line in lines:
@@ -153,7 +200,7 @@ class _Setup:
         began = time.monotonic()
         try:
             with bars(self._tell.say) as bar:
-                parts.build(self._snapshots, missing, bar)
+                parts.build(self._snapshots, missing, bar, self._wanted.versions)
         except TutorError as error:
             self._fail(error)
             return

@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-PACKAGE, TOOL = "package ", "tool "
-"""What the names of Debian's packages in the guest, and of the programs that packed them, begin with."""
+IMAGE, PACKAGE, TOOL = "image ", "package ", "tool "
+"""How the names begin of the guest's files, of Debian's packages in them, and of the programs that packed these."""
 EXPLAINING = (PACKAGE, TOOL)
 
 

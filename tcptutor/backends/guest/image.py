@@ -17,7 +17,7 @@ import shutil
 import signal
 import subprocess
 import tarfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -25,7 +25,7 @@ import msgspec
 
 from tcptutor import files
 from tcptutor.backends import ending, locks, tools
-from tcptutor.backends.guest import digests, initramfs
+from tcptutor.backends.guest import debian, digests, initramfs
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.bytecode import Bytecode
 from tcptutor.backends.guest.digests import FileDigest
@@ -172,7 +172,7 @@ class Image:
         with self._described() as text:
             manifest = msgspec.json.decode(text, type=_Manifest)
         return {
-            **{f"image {name}": digest.whole for name, digest in manifest.files.items()},
+            **{f"{lab.IMAGE}{name}": digest.whole for name, digest in manifest.files.items()},
             **{f"{lab.PACKAGE}{name}": version for name, version in manifest.packages.items()},
             **{f"{lab.TOOL}{name}": said for name, said in manifest.tools.items()},
         }
@@ -181,8 +181,9 @@ class Image:
         """Bytes on disk."""
         return sum(path.stat().st_size for path in (*self._files, self._manifest) if path.is_file())
 
-    def build(self, progress: Progress) -> None:
-        """Build it beside its place and move it there whole. Raises SetupError.
+    def build(self, progress: Progress, versions: Mapping[str, str] | None = None) -> None:
+        """Build it beside its place and move it there whole, of packages in these `versions` where some are given.
+        Raises SetupError.
 
         When another program is building it, that is waited for and the result taken.
         """
@@ -191,7 +192,7 @@ class Image:
                 if waited and self._whole():
                     progress(1.0, _BUILT)
                 else:
-                    self._build(progress)
+                    self._build(progress, versions or {})
         except OSError as error:
             raise SetupError(
                 f"the guest image cannot be built: {error.filename or self.folder}: {refused(error, ELSEWHERE)}"
@@ -204,13 +205,13 @@ class Image:
             return False
         return True
 
-    def _build(self, progress: Progress) -> None:
+    def _build(self, progress: Progress, versions: Mapping[str, str]) -> None:
         beside = self.folder.with_name(f"{self.folder.name}.{os.getpid()}.part")
         try:
             beside.mkdir(parents=True)
-            build = _Build(beside, self.architecture, progress)
+            build = _Build(beside, self.architecture, progress, versions)
             version = build.run()
-            Image(beside, self.architecture).describe(version, build.packages, _tools())
+            Image(beside, self.architecture).describe(version, build.packages, debian.packed_by())
             digests.clear(self.folder)
             beside.rename(self.folder)
         finally:
@@ -220,8 +221,11 @@ class Image:
 class _Build:
     """One build: packages to tar stream to squashfs and kernel."""
 
-    def __init__(self, folder: Path, architecture: Architecture, progress: Progress) -> None:
+    def __init__(
+        self, folder: Path, architecture: Architecture, progress: Progress, versions: Mapping[str, str]
+    ) -> None:
         self.folder, self.architecture, self.progress = folder, architecture, progress
+        self.versions = versions
         self.left_out = _left_out(architecture)
         self.modules = folder / "modules"
         self.bytecode = Bytecode(folder / "python")
@@ -261,7 +265,7 @@ class _Build:
             "--format=tar",
             f'--extract-hook=ls "$1"/var/cache/apt/archives > "$1"/{_LIST}',
             f"--architectures={self.architecture.name}",
-            f"--include={','.join(package_names(self.architecture))}",
+            f"--include={debian.asked_for(package_names(self.architecture), self.versions)}",
             "--aptopt=Apt::Install-Recommends false",
             "--aptopt=Acquire::Languages none",
             SUITE,
@@ -318,7 +322,7 @@ class _Build:
             elif name.startswith("usr/lib/modules/"):
                 self._module(packages, member, name)
             elif name == _LIST:
-                self.packages = _versions(_read(packages, member).decode().splitlines())
+                self.packages = debian.versions_of(_read(packages, member).decode().splitlines())
             elif not name.startswith(self.left_out) and name != ".":
                 # A stream is read once, in order.
                 data = _read(packages, member) if member.isreg() else b""
@@ -365,21 +369,6 @@ class _Build:
             _add(root, name, data)
 
 
-def _versions(files: Iterable[str]) -> dict[str, str]:
-    """Of packages, from the names of their files: NAME_VERSION_ARCHITECTURE.deb."""
-    named = (file.removesuffix(".deb").split("_") for file in files if file.endswith(".deb"))
-    return {name: version.replace("%3a", ":") for name, version, _ in named}
-
-
-def _tools() -> dict[str, str]:
-    """What the programs say of themselves that decide what an image's files are, but for what is in them."""
-    said = {}
-    for name in ("tar2sqfs", "depmod"):
-        done = subprocess.run([tools.find(name), "--version"], capture_output=True, text=True, check=False)
-        said[name] = next(iter(done.stdout.splitlines()), "")
-    return said
-
-
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Kill it and what it has started: apt would go on fetching."""
     with contextlib.suppress(ProcessLookupError):
@@ -402,8 +391,5 @@ def _read(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def _reason(log: Path) -> str:
-    """The last error line of the tools, for the user."""
-    lines: Iterable[str] = log.read_text(errors="replace").splitlines() if log.exists() else ()
-    told = [line for line in lines if line.strip() and not line.startswith("I:")]
-    errors = [line for line in told if line.startswith(("E:", "Err:"))] or told
-    return f"the guest image cannot be built: {errors[-1]}" if errors else ""
+    said = debian.why_not(log)
+    return f"the guest image cannot be built: {said}" if said else ""

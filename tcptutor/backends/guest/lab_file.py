@@ -1,0 +1,87 @@
+"""The guest's image as one file, for machines without a network: a tar archive of its description, kernel and system.
+
+Snapshots are not in it: from an equal image an equal QEMU makes equal ones.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+from collections.abc import Callable
+from io import BufferedReader
+from pathlib import Path
+
+from tcptutor import files
+from tcptutor.backends import locks
+from tcptutor.backends.guest import digests
+from tcptutor.backends.guest.image import ELSEWHERE, Image
+from tcptutor.errors import ImageDamaged, SetupError, refused
+
+_NAMES = ("image.json", "vmlinuz", "base.cpio")
+_MOST = 1 << 30
+"""Bytes of one of its files."""
+_PIECE = 1 << 20
+
+
+def write(image: Image, target: Path) -> None:
+    """Pack `image` into `target`. Raises ImageDamaged where it is not whole, TutorError where it cannot be written."""
+    image.check(whole=True)
+    with (
+        files.whole(target, "give another place") as beside,
+        tarfile.open(beside, "w", format=tarfile.USTAR_FORMAT) as packed,
+    ):
+        for name in _NAMES:
+            member = tarfile.TarInfo(name)
+            with (image.folder / name).open("rb") as content:
+                member.size, member.mode = os.fstat(content.fileno()).st_size, 0o644
+                packed.addfile(member, content)
+
+
+def take(file: Path, image: Image, waiting: Callable[[], None]) -> None:
+    """Put what is packed in `file` in the place of `image`, whole or not at all; `waiting` is called when another
+    program builds there. Raises SetupError.
+    """
+    beside = image.folder.with_name(f"{image.folder.name}.{os.getpid()}.part")
+    try:
+        with locks.held(image.lock, waiting):
+            beside.mkdir(parents=True)
+            _unpack(file, beside)
+            Image(beside, image.architecture).check(whole=True)
+            digests.clear(image.folder)
+            beside.rename(image.folder)
+    except ImageDamaged as error:
+        what = "of another version" if "version" in str(error) else "damaged"
+        raise SetupError(
+            f"the lab in {file} is {what}: pack it again with this tcptutor (`tcptutor lab pack`)"
+        ) from error
+    except OSError as error:
+        raise SetupError(f"the lab in {file} cannot be taken: {refused(error, ELSEWHERE)}") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _unpack(file: Path, folder: Path) -> None:
+    """Its files, as they come. Raises OSError and SetupError."""
+    with files.regular(file) as source:
+        for name in _NAMES:
+            # One header at a time: nothing of what tar's extensions could ask for is done.
+            try:
+                member = tarfile.TarInfo.frombuf(source.read(tarfile.BLOCKSIZE), "utf-8", "strict")
+            except (tarfile.TarError, ValueError) as error:
+                raise _no_lab(file) from error
+            if (member.name, member.type) != (name, tarfile.REGTYPE) or not 0 <= member.size <= _MOST:
+                raise _no_lab(file)
+            _copy(source, folder / name, member.size)
+            source.read(-member.size % tarfile.BLOCKSIZE)
+
+
+def _copy(source: BufferedReader, target: Path, left: int) -> None:
+    with target.open("wb") as copy:
+        while left and (piece := source.read(min(left, _PIECE))):
+            copy.write(piece)
+            left -= len(piece)
+
+
+def _no_lab(file: Path) -> SetupError:
+    return SetupError(f"{file} is not a packed lab: `tcptutor lab pack FILE` makes one, where there is a lab")

@@ -1,0 +1,49 @@
+"""Which lab setup is to make, where it is not any: one in a file, or one of the same parts as a known one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from tcptutor.run import lab
+
+
+class WantedLab(msgspec.Struct, frozen=True):
+    """What is asked for; without either, whatever lab Debian's packages make today."""
+
+    file: Path | None = None
+    """A packed lab to take the image from."""
+    composition: Mapping[str, str] = {}
+    """The parts of the lab to build again, as `run.lab` has them."""
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Debian's packages in it."""
+        return {
+            name.removeprefix(lab.PACKAGE): version
+            for name, version in self.composition.items()
+            if name.startswith(lab.PACKAGE)
+        }
+
+    def has_image_of(self, here: Mapping[str, str]) -> bool:
+        """Whether the image is that of the lab `here`."""
+        return all(
+            here.get(name) == value for name, value in self.composition.items() if name.startswith(lab.IMAGE)
+        )
+
+
+def compared(here: Mapping[str, str], there: Mapping[str, str]) -> Iterator[str]:
+    """A line for each part in which two labs differ."""
+    for part in lab.differences(here, there):
+        if len(part.here) + len(part.there) > _LONGEST or part.name.startswith(
+            (lab.IMAGE, "firmware", "agent")
+        ):
+            yield f"  {part.name}: another one"
+        else:
+            yield f"  {part.name}: {part.here or 'none'} here, {part.there or 'none'} there"
+
+
+_LONGEST = 120
+"""Characters of two values that stand in one line."""
