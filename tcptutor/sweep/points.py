@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tcptutor.sweep.confidence import Summary, summarise
-from tcptutor.sweep.row import Row, RowPrediction
+from tcptutor.sweep.row import Row
 
 _NUMBER = re.compile(r"\d[\d.]*")
 
@@ -78,16 +78,17 @@ def point(rows: Sequence[Row]) -> Point:
         values=rows[0].values,
         seeds=tuple(row.seed for row in rows),
         measured=measured,
-        models={one.model: _model(one.model, rows) for one in _predicted(rows)},
+        models={name: _model(name, rows) for name in _predicted(rows)},
         limited_by=dict(Counter(row.limited_by for row in rows).most_common()),
         doubtful=len(doubtful),
         doubt=max(doubts.values(), key=len, default=[""])[0],
     )
 
 
-def _predicted(rows: Sequence[Row]) -> tuple[RowPrediction, ...]:
-    """Those of the first run that has any: beside an invalid one stands none."""
-    return next((row.predictions for row in rows if row.predictions), ())
+def _predicted(rows: Sequence[Row]) -> list[str]:
+    """The models of the first run that has any, each once: beside an invalid one stands none."""
+    first = next((row.predictions for row in rows if row.predictions), ())
+    return list(dict.fromkeys(one.model for one in first))
 
 
 def _model(name: str, rows: Sequence[Row]) -> PointModel:
