@@ -95,6 +95,9 @@ class Attacked:
         self._folder = folder
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
+            # What started us may have had us ignore some, as nohup does, and a command keeps to that.
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
             os.chdir(folder)
             os.execve(TCPTUTOR, [TCPTUTOR, *target.words], self._environment)
 
