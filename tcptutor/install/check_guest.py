@@ -8,7 +8,7 @@ import platform
 from tcptutor.backends import tools
 from tcptutor.backends.guest import confined
 from tcptutor.backends.guest.architecture import VARIABLE, Architecture
-from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.backends.guest.snapshots import Manifest, Snapshots
 from tcptutor.errors import ImageDamaged, LabUnavailable, MissingTool
 from tcptutor.install import kvm, packages, parts
 from tcptutor.install.report import MEGABYTE, Finding, megabytes, ok, warn
@@ -92,14 +92,25 @@ def _part(snapshots: Snapshots, part: str) -> Finding:
     try:
         if part == parts.IMAGE:
             snapshots.image.check(whole=True)
-        elif not (snapshots.manifest(part, whole=True).exact or part == "real"):
-            note = "; with this QEMU equal runs may differ by microseconds"
+        else:
+            note = _of_snapshot(snapshots.manifest(part, whole=True))
     except ImageDamaged as error:
         text, _, remedy = str(error).partition(": ")
         return warn(name, text, remedy or _SETUP)
     except LabUnavailable as error:
         return warn(name, "cannot be checked", str(error))
     return ok(name, f"{megabytes(parts.size(snapshots, part))} in {parts.file(snapshots, part)}{note}")
+
+
+def _of_snapshot(manifest: Manifest) -> str:
+    """What its runs have in common, where they have their own clock."""
+    if manifest.environment.clock != "virtual":
+        return ""
+    if not manifest.exact:
+        return "; with this QEMU equal runs may differ by microseconds"
+    if not manifest.repeats:
+        return "; with this QEMU the next one that is built gives other runs"
+    return f"; lab {manifest.id}"
 
 
 def check_disk(snapshots: Snapshots) -> Finding:
