@@ -81,3 +81,10 @@ def test_the_buffers_of_udp_are_counted(build: Build) -> None:
     without, many = build(pairs=2), build(pairs=2, udp_streams="32")
     assert memory.udp_bytes(without) == 0
     assert memory.udp_bytes(many) == 64 * 4 * 212_992
+
+
+def test_what_the_programs_of_many_flows_take_is_counted(build: Build) -> None:
+    """256 flows of small buffers ended a guest of the ordinary size."""
+    few = build(pairs=4, streams="16", buffer="256 KiB", pacing="1 Mbit/s")
+    many = build(pairs=4, streams="64", buffer="256 KiB", pacing="1 Mbit/s")
+    assert sizes.size(few) == sizes.ORDINARY < sizes.size(many)

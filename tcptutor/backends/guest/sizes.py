@@ -20,9 +20,17 @@ _SYSTEM, _PAGES = 210 << 20, 0.03
 _MEMINFO = Path("/proc/meminfo")
 
 
-def tcp_bytes(size: int) -> int:
-    """What TCP may hold in a guest of `size` MiB before its kernel holds it back: `memory.SHARE` of what is free."""
-    return round(memory.SHARE * ((size << 20) * (1 - _PAGES) - _SYSTEM))
+_FLOWS, _PROGRAMS = 64, 700 << 10
+"""So many flows fit into every guest. Of each further one, what iperf3 takes at both ends, bytes: with 256 flows of
+small buffers a guest of 384 MiB ended."""
+
+
+def tcp_bytes(size: int, flows: int = 0) -> int:
+    """What TCP may hold in a guest of `size` MiB before its kernel holds it back: `memory.SHARE` of what is free, and
+    of what the programs of so many `flows` leave.
+    """
+    programs = _PROGRAMS * max(0, flows - _FLOWS)
+    return round(memory.SHARE * ((size << 20) * (1 - _PAGES) - _SYSTEM - programs))
 
 
 def available() -> int | None:
@@ -47,7 +55,8 @@ def size(experiment: Experiment) -> int:
         f"the flows' buffers on this path{' and the capture' if kept else ''} may take {units.size(wanted)}"
     )
     instead = f"take a lower rate, a shorter delay or queue, {'a smaller capture_size, ' if kept else ''}or fewer flows"
-    found = next((size for size in SIZES if wanted <= tcp_bytes(size)), None)
+    flows = experiment.total_streams
+    found = next((size for size in SIZES if wanted <= tcp_bytes(size, flows)), None)
     if found is None:
         raise KernelLacks(
             f"{needs}, and the largest guest holds {units.size(tcp_bytes(SIZES[-1]))}: {instead}"
