@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -112,7 +113,11 @@ class Lab:
         return Lab("guest", "virtual") if two else None
 
     async def close(self) -> None:
-        """End it; leaves nothing behind. Never raises."""
+        """End it; leaves nothing behind. Never raises: who is cancelled meanwhile goes on when that is done."""
         if self._choice is not None:
-            await self._choice.backend.close()
+            closing = asyncio.ensure_future(self._choice.backend.close())
+            try:
+                await asyncio.shield(closing)
+            except asyncio.CancelledError:
+                await closing
             self._choice = None

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tcptutor.backends import ending
+from tcptutor.backends.lab import Lab
 from tests import leftovers, patience
 from tests.install.command import NOBODY, needs_user_namespaces, run
 
@@ -18,6 +21,7 @@ pytestmark = pytest.mark.host
 STARTS = """
 import os, subprocess, sys
 from tcptutor.backends import ending
+from tcptutor.backends.lab import Lab
 # What it starts has left its session and has been given away.
 line = "setsid sleep 1000 & setsid sh -c 'setsid sleep 2000 & sleep 3000' & echo ready; sleep 4000"
 subprocess.run(ending.all_ended_with(os.getpid(), ["sh", "-c", line]))
@@ -57,3 +61,21 @@ def test_what_dies_with_its_parent_does_not_begin_without_it(alive: bool) -> Non
     """Killed before setpriv has asked for the signal, a parent would leave what nobody ends."""
     words = ending.ended_with(os.getpid() if alive else os.getppid(), ["echo", "begun"])
     assert subprocess.run(words, capture_output=True, text=True, check=False).stdout == "begun\n" * alive
+
+
+async def test_a_lab_that_is_being_closed_is_closed_to_the_end() -> None:
+    """A signal came while a finished run's lab ended, and a traceback with it."""
+    closed = asyncio.Event()
+
+    class Slow:
+        async def close(self) -> None:
+            await asyncio.sleep(0.05)
+            closed.set()
+
+    lab = Lab()
+    lab._choice = SimpleNamespace(backend=Slow())  # type: ignore[assignment]
+    task = asyncio.create_task(lab.close())
+    await asyncio.sleep(0.01)
+    task.cancel()
+    await task
+    assert closed.is_set()
