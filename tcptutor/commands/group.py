@@ -173,6 +173,7 @@ def lab() -> None:
 
 @lab.command("show")
 @click.argument("name", metavar="[RUN]", required=False)
+@click.option("--all", "everything", is_flag=True, help="Tell Debian's packages in it as well.")
 @JSON
 def lab_show(**given: Any) -> None:
     """Tell what the lab is made of; with a RUN, what the lab was that made it, and in what it differs."""

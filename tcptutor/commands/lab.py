@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
 from tcptutor import units
-from tcptutor.backends.guest import lab_file
+from tcptutor.backends.guest import lab_file, sizes
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.columns import table
 from tcptutor.commands.output import print_json, print_lines, warn
@@ -15,55 +16,62 @@ from tcptutor.commands.targets import check_targets
 from tcptutor.errors import LabUnavailable, TutorError, UsageError
 from tcptutor.exchange import kept_runs, open_run
 from tcptutor.install.wanted import compared
-from tcptutor.run import lab, load
+from tcptutor.run import Environment, lab, load
 
+_LONG = 60
+"""From so many characters on a value is told by the beginning of its digest."""
 _SHORT = 16
-"""Characters of a digest that are shown."""
-_DIGEST = 64
 
 
-def show_lab(name: str | None, as_json: bool) -> int:
-    """The exit code. Raises LabUnavailable where there is none, TutorError for a run that cannot be opened."""
+def show_lab(name: str | None, as_json: bool, everything: bool) -> int:
+    """The exit code; `everything`: with what only explains the rest. Raises LabUnavailable where there is no lab,
+    TutorError for a run that cannot be opened.
+    """
     if name is None:
-        here = _here()
+        here = _here("virtual")
         if as_json:
             print_json({"fingerprint": lab.fingerprint(here), "parts": here})
         else:
-            print_lines(_told(here))
+            print_lines(_told(here, everything))
         return 0
-    there = _of_run(name)
+    where = _environment(name)
     try:
-        here = _here()
+        like: Mapping[str, str] = _here_like(where)
     except LabUnavailable:
-        here = {}
-    different = lab.differences(here, there) if here else []
+        like = {}
     if as_json:
         print_json(
             {
-                "fingerprint": lab.fingerprint(there),
-                "parts": there,
-                "here": lab.fingerprint(here),
-                "differences": [part._asdict() for part in different],
+                "fingerprint": lab.fingerprint(where.lab),
+                "parts": where.lab,
+                "here": lab.fingerprint(like),
+                "differences": [part._asdict() for part in lab.differences(like, where.lab)] if like else [],
             }
         )
-        return 0
-    print_lines(_told(there))
-    if not here:
-        print_lines(["here is no lab to compare it with: run `tcptutor setup`"])
-    elif lab.fingerprint(here) == lab.fingerprint(there):
-        print_lines(["the lab here is the same: equal runs are equal to the byte"])
     else:
-        print_lines(["the lab here is another one: equal runs agree within chance. They differ in"])
-        print_lines(list(compared(here, there)))
+        print_lines([*_told(where.lab, everything), *_beside(where, like)])
     return 0
+
+
+def _beside(where: Environment, like: Mapping[str, str]) -> list[str]:
+    """What the lab of a run is to the one here, which is `like` it."""
+    if not like:
+        return ["here is no lab to compare it with: run `tcptutor setup`"]
+    if lab.fingerprint(like) != lab.fingerprint(where.lab):
+        return [
+            "the lab here is another one: equal runs agree within chance. They differ in",
+            *compared(like, where.lab),
+        ]
+    if where.snapshot == lab.fingerprint(where.lab):
+        return ["the lab here is of the same parts: equal runs are equal to the byte"]
+    return ["the lab here is of the same parts; this run is not one that can be repeated to the byte"]
 
 
 def pack_lab(target: str, replace: bool) -> int:
     """The exit code. Raises TutorError where there is no whole image, or it cannot be written."""
     path = Path(target)
     check_targets([path], [], replace=replace, elsewhere="give another name")
-    image = Snapshots().image
-    lab_file.write(image, path)
+    lab_file.write(Snapshots().image, path)
     print_lines([f"wrote {path}, {units.size(path.stat().st_size)}: `tcptutor setup --from {path}` takes it"])
     return 0
 
@@ -71,7 +79,7 @@ def pack_lab(target: str, replace: bool) -> int:
 def lab_of(name: str) -> Mapping[str, str]:
     """The parts of the lab of that fingerprint, or of the run that `name` means. Raises UsageError."""
     with contextlib.suppress(LabUnavailable):
-        here = _here()
+        here = _here("virtual")
         if lab.fingerprint(here) == name:
             return here
     for path in kept_runs(warn):
@@ -82,29 +90,44 @@ def lab_of(name: str) -> Mapping[str, str]:
         if lab.fingerprint(found) == name:
             return found
     try:
-        return _of_run(name)
+        return _environment(name).lab
     except UsageError as error:
         raise UsageError(f"no run here is of a lab {name!r}: give a run file that is, or its id") from error
 
 
-def _of_run(name: str) -> Mapping[str, str]:
+def _environment(name: str) -> Environment:
+    """Of the run that `name` means, whose lab is known. Raises UsageError."""
     run, path = open_run(name, warn)
     if not run.environment.lab:
         raise UsageError(f"{path} does not say what its lab was made of: only later runs in a guest do")
-    return run.environment.lab
+    return run.environment
 
 
-def _here() -> Mapping[str, str]:
+def _here(clock: str, memory: int = sizes.ORDINARY, kvm: bool = False) -> Mapping[str, str]:
     """Raises LabUnavailable where there is none."""
-    snapshots = Snapshots()
+    snapshots = Snapshots(memory=memory)
     snapshots.image.check()
-    return snapshots.composition("virtual")
+    return snapshots.composition(clock, kvm)
 
 
-def _is_digest(value: str) -> bool:
-    return len(value) == _DIGEST and " " not in value
+def _here_like(where: Environment) -> Mapping[str, str]:
+    """The lab here of the same clock and size as that one: a guest has its memory by what it is to hold."""
+    labs = [_here(where.clock, memory, kvm) for memory in sizes.SIZES for kvm in (False, True)]
+    return next((each for each in labs if each["machine"] == where.lab.get("machine")), labs[0])
 
 
-def _told(parts: Mapping[str, str]) -> list[str]:
-    rows = [(name, value[:_SHORT] if _is_digest(value) else value) for name, value in parts.items()]
-    return [f"lab {lab.fingerprint(parts)}", *table(rows, (max(len(name) for name, _ in rows),))]
+def _told(parts: Mapping[str, str], everything: bool) -> list[str]:
+    shown = {
+        name: value for name, value in parts.items() if everything or not name.startswith(lab.EXPLAINING)
+    }
+    rows = [(name, value if len(value) < _LONG else _digest(value)) for name, value in shown.items()]
+    lines = [f"lab {lab.fingerprint(parts)}", *table(rows, (max(len(name) for name, _ in rows),))]
+    if left := len(parts) - len(shown):
+        lines.append(f"  and {left} packages and tools that it comes from: --all tells them")
+    return lines
+
+
+def _digest(value: str) -> str:
+    """The beginning of it where it is one, else that of its own."""
+    digest = value if len(value) == 64 and " " not in value else hashlib.sha256(value.encode()).hexdigest()
+    return f"{digest[:_SHORT]}..."

@@ -74,9 +74,9 @@ def missing_for_guest(*, building: bool = True) -> list[MissingPackage]:
     return _by_package(programs)
 
 
-def missing() -> list[MissingPackage]:
-    """What guest and host need, each package once."""
-    packages = {package.name: package for package in missing_for_guest()}
+def missing(*, building: bool = True) -> list[MissingPackage]:
+    """What guest and host need, each package once; without `building`, of a guest whose image is there."""
+    packages = {package.name: package for package in missing_for_guest(building=building)}
     packages |= {package.name: package for package in _by_package(tools.missing(tools.HOST))}
     return sorted(packages.values())
 

@@ -10,6 +10,7 @@ from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.install import packages, parts
 from tcptutor.install.packages import MissingPackage
 from tcptutor.install.report import megabytes
+from tcptutor.install.wanted import ANY_LAB, WantedLab
 
 
 class Plan(NamedTuple):
@@ -25,15 +26,20 @@ class Plan(NamedTuple):
         return [package.name for package in self.packages]
 
 
-def make(snapshots: Snapshots | None, again: bool, *, whole: bool = True, rebuilt: bool = False) -> Plan:
+def make(
+    snapshots: Snapshots | None, again: bool, *, whole: bool = True, wanted: WantedLab = ANY_LAB
+) -> Plan:
     """What is missing here, of the guest only if there can be `snapshots`; `again`, all parts of it, as where the image
-    is to be `rebuilt`.
+    is not that of the lab that is `wanted`.
 
     `whole`: its files are read, for what is damaged in them; else a few places of each are.
     """
-    return Plan(
-        packages.missing(), parts.missing(snapshots, again or rebuilt, whole=whole) if snapshots else []
-    )
+    if snapshots is None:
+        return Plan(packages.missing(), [])
+    missing = parts.missing(snapshots, again or not wanted.is_image_of(snapshots), whole=whole)
+    if wanted.file is not None:  # its image is there by then
+        missing = [part for part in missing if part != parts.IMAGE]
+    return Plan(packages.missing(building=wanted.file is None), missing)
 
 
 def already_there(plan: Plan, snapshots: Snapshots | None) -> Iterator[str]:

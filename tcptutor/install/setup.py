@@ -17,7 +17,7 @@ from tcptutor.install import packages, parts, plan
 from tcptutor.install.plan import Plan
 from tcptutor.install.report import bars, megabytes
 from tcptutor.install.verify import verify
-from tcptutor.install.wanted import WantedLab, compared
+from tcptutor.install.wanted import ANY_LAB, WantedLab, compared
 from tcptutor.run import lab
 
 
@@ -47,7 +47,7 @@ def run_setup(
     """
     try:
         with _ended_like_ctrl_c():
-            return _Setup(tell, assume_yes, again, wanted or WantedLab()).run()
+            return _Setup(tell, assume_yes, again, wanted or ANY_LAB).run()
     except KeyboardInterrupt:
         raise SetupError("stopped: what is finished stays, and `tcptutor setup` goes on from there") from None
 
@@ -100,7 +100,7 @@ class _Setup:
             if self._snapshots and (removed := leftovers.remove(self._snapshots.folder)):
                 self._say(f"removed {removed} leftover{'s' * (removed > 1)} of a setup that was ended")
             self._take_packed()
-            what = plan.make(self._snapshots, self._again, rebuilt=self._is_rebuilt())
+            what = plan.make(self._snapshots, self._again, wanted=self._wanted)
             self._say(*plan.already_there(what, self._snapshots))
             if what.packages or what.parts:
                 self._say(*plan.to_do(what))
@@ -110,7 +110,7 @@ class _Setup:
             if what.parts:
                 self._build(what.parts)
             self._verify()
-            if self._wanted != WantedLab():
+            if self._wanted != ANY_LAB:
                 self._compare()
         return self._code
 
@@ -127,15 +127,6 @@ class _Setup:
         )
         self._say(f"took the guest image from {file}")
 
-    def _is_rebuilt(self) -> bool:
-        """Whether the image has to be built, since it is not that of the lab that is wanted."""
-        if not self._wanted.composition or self._snapshots is None:
-            return False
-        try:
-            return not self._wanted.has_image_of(self._snapshots.image.composition())
-        except (TutorError, OSError):
-            return True
-
     def _compare(self) -> None:
         """Say which lab this is; where another one was wanted, in what it differs."""
         if self._snapshots is None:
@@ -144,7 +135,11 @@ class _Setup:
         self._say(f"this lab is {lab.fingerprint(here)}")
         if there := self._wanted.composition:
             if lab.fingerprint(here) == lab.fingerprint(there):
-                self._say("it is the one that was asked for: its runs are equal to the byte")
+                repeats = self._snapshots.manifest("virtual").repeats
+                again = (
+                    "its runs are equal to the byte" if repeats else "with this QEMU no other has equal runs"
+                )
+                self._say(f"it is the one that was asked for: {again}")
                 return
             self._fail(
                 SetupError(
@@ -192,7 +187,7 @@ class _Setup:
             self._say(f"installed {count} in {time.monotonic() - began:.0f} s")
 
     def _build(self, missing: list[str]) -> None:
-        if lacking := packages.missing_for_guest():
+        if lacking := packages.missing_for_guest(building=parts.IMAGE in missing):
             names = ", ".join(package.name for package in lacking)
             self._say(f"the guest needs {names}: run `tcptutor setup` again when they are installed")
             return

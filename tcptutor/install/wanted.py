@@ -7,7 +7,12 @@ from pathlib import Path
 
 import msgspec
 
+from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.errors import TutorError
 from tcptutor.run import lab
+
+_LONGEST = 120
+"""Characters of two values that stand in one line."""
 
 
 class WantedLab(msgspec.Struct, frozen=True):
@@ -27,11 +32,20 @@ class WantedLab(msgspec.Struct, frozen=True):
             if name.startswith(lab.PACKAGE)
         }
 
-    def has_image_of(self, here: Mapping[str, str]) -> bool:
-        """Whether the image is that of the lab `here`."""
+    def is_image_of(self, snapshots: Snapshots) -> bool:
+        """Whether the image there, if any, is that of this lab."""
+        if not self.composition:
+            return True
+        try:
+            here = snapshots.image.composition()
+        except (TutorError, OSError):
+            return False
         return all(
             here.get(name) == value for name, value in self.composition.items() if name.startswith(lab.IMAGE)
         )
+
+
+ANY_LAB = WantedLab()
 
 
 def compared(here: Mapping[str, str], there: Mapping[str, str]) -> Iterator[str]:
@@ -43,7 +57,3 @@ def compared(here: Mapping[str, str], there: Mapping[str, str]) -> Iterator[str]
             yield f"  {part.name}: another one"
         else:
             yield f"  {part.name}: {part.here or 'none'} here, {part.there or 'none'} there"
-
-
-_LONGEST = 120
-"""Characters of two values that stand in one line."""

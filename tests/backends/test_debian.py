@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tcptutor.backends.guest import debian
+from tcptutor.errors import SetupError
 
 
 def test_versions_are_asked_for_where_they_are_known() -> None:
@@ -12,6 +15,22 @@ def test_versions_are_asked_for_where_they_are_known() -> None:
         debian.asked_for(["iperf3", "bash"], {"bash": "5.2-1", "libc6": "2.41"})
         == "bash=5.2-1,iperf3,libc6=2.41"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        ("-oDir::Etc=/tmp", "1"),
+        ("/tmp/evil.deb", "1"),
+        ("bash,/tmp/evil.deb", "1"),
+        ("?essential", "1"),
+        ("bash", "5.2 -oDebug=1"),
+        ("bash", ""),
+    ],
+)
+def test_what_is_no_package_is_not_asked_for(name: str, version: str) -> None:
+    with pytest.raises(SetupError, match="is no package of Debian's: take another run"):
+        debian.asked_for(["bash"], {name: version})
 
 
 def test_a_file_names_its_package_and_version() -> None:

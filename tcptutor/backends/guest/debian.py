@@ -8,12 +8,24 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tcptutor.backends import tools
+from tcptutor.errors import SetupError, quoted
 
+_NAME = re.compile(r"[a-z0-9][a-z0-9+.-]+")
+_VERSION = re.compile(r"[0-9][A-Za-z0-9.+:~-]*")
+"""Debian Policy, sections 5.6.1 and 5.6.12."""
 _NO_VERSION = re.compile(r"E: Version '(?P<version>[^']*)' for '(?P<name>[^']*)' was not found")
 
 
 def asked_for(names: Iterable[str], versions: Mapping[str, str]) -> str:
-    """The packages for mmdebstrap: these, and those of `versions` in just these."""
+    """The packages for mmdebstrap: these, and those of `versions` in just these.
+
+    Raises SetupError for what is no name or version of a package: apt would take an option or a file for one as well.
+    """
+    for name, version in versions.items():
+        if not (_NAME.fullmatch(name) and _VERSION.fullmatch(version)):
+            raise SetupError(
+                f"{quoted(f'{name} {version}')} is no package of Debian's: take another run to build its lab again"
+            )
     wanted = {**dict.fromkeys(names, ""), **versions}
     return ",".join(f"{name}={version}" if version else name for name, version in sorted(wanted.items()))
 
