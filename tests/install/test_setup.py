@@ -222,7 +222,7 @@ def test_a_disk_that_fills_up_during_the_build_is_said_and_left_clean(
         'guest=$XDG_CACHE_HOME/tcptutor/guest; mkdir -p "$guest"; cp -r "$1" "$guest/image"; shift; '
         '"$@"; ls -A "$guest"'
     )
-    done = _on_small_disk(cache, "260m", script, snapshots.image.folder, TCPTUTOR[0], "-c", FILLS_UP)
+    done = _on_small_disk(cache, "440m", script, snapshots.image.folder, TCPTUTOR[0], "-c", FILLS_UP)
     said, *left = done.stdout.splitlines()
     assert said.startswith("the disk filled up while the guest was built in "), done.stderr
     assert said.endswith("free some space, or set XDG_CACHE_HOME to a folder on another disk")

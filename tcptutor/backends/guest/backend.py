@@ -31,6 +31,8 @@ class GuestBackend:
         self.clock = clock
         self._snapshots = snapshots or Snapshots()
         self._manifest: Manifest | None = None
+        self._environment: Environment | None = None
+        """Of the machines from that snapshot."""
         self._next: asyncio.Task[Machine] | None = None
         self._machines: set[Machine] = set()
 
@@ -49,14 +51,16 @@ class GuestBackend:
             await asyncio.shield(self._next)
         except (ImageDamaged, LabError):
             # Another call looks again: setup may have built a snapshot meanwhile, or the machine be less busy.
-            self._next = self._manifest = None
+            self._next = self._manifest = self._environment = None
             raise
-        here = self._manifest.environment
-        return msgspec.structs.replace(
-            here,
-            versions={**here.versions, SNAPSHOT: self._manifest.id},
-            lab=self._snapshots.composition(self.clock, self._manifest.kvm),
-        )
+        if self._environment is None:
+            here = self._manifest.environment
+            self._environment = msgspec.structs.replace(
+                here,
+                versions={**here.versions, SNAPSHOT: self._manifest.id},
+                lab=self._snapshots.composition(self.clock, self._manifest.kvm),
+            )
+        return self._environment
 
     async def _drop_dead(self) -> None:
         """Let go of a machine that was killed while it waited for its run, so that the run does not find out."""
@@ -161,4 +165,4 @@ class GuestBackend:
             self._next = None
         for machine in list(self._machines):
             await self._end(machine)
-        self._manifest = None
+        self._manifest = self._environment = None

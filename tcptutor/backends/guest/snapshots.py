@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -40,6 +41,10 @@ _TRIAL = Experiment(
 )
 _EXACT_TIMEOUT = 60.0
 """An exact run of half a second takes two; longer, and QEMU is taken to stand still."""
+
+
+class _Unwritable(SetupError):
+    """The snapshot cannot be written."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -165,8 +170,8 @@ class Snapshots:
                     return manifest
             return await self._build_once(clock, progress)
 
-    def _unwritable(self, error: OSError) -> SetupError:
-        return SetupError(f"the snapshot cannot be written in {self.folder}: {refused(error, ELSEWHERE)}")
+    def _unwritable(self, error: OSError) -> _Unwritable:
+        return _Unwritable(f"the snapshot cannot be written in {self.folder}: {refused(error, ELSEWHERE)}")
 
     async def _build_once(self, clock: str, progress: Progress) -> Manifest:
         self.image.check(whole=True)
@@ -176,9 +181,13 @@ class Snapshots:
             with contextlib.suppress(SetupError):
                 return await self._build(self.mode(clock, kvm=True), progress, _KVM_TIMEOUT)
         if clock == "virtual":
-            # Not every QEMU can.
-            with contextlib.suppress(SetupError):
+            # Not every QEMU can; what cannot be written, cannot be written in another way either.
+            try:
                 return await self._build(self.mode(clock, exact=True), progress, _BOOT_TIMEOUT)
+            except _Unwritable:
+                raise
+            except SetupError:
+                pass
         return await self._build(self.mode(clock), progress, _BOOT_TIMEOUT)
 
     async def _build(self, mode: Mode, progress: Progress, timeout: float) -> Manifest:
@@ -198,6 +207,8 @@ class Snapshots:
                     f"QEMU ended while it wrote the snapshot ({said}): run `tcptutor setup` again"
                 ) from error
             except LabError as error:
+                if mode.exact and os.strerror(errno.ENOSPC) not in str(error):
+                    raise SetupError(str(error)) from error
                 raise self._unwritable(OSError(str(error))) from error
             await machine.kill()  # before another one starts, so that there is memory for it
             exact = await self._try(beside, mode, timeout)
