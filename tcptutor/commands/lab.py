@@ -18,7 +18,7 @@ from tcptutor.exchange import kept_runs, open_run
 from tcptutor.install.wanted import compared
 from tcptutor.run import Environment, lab, load
 
-_LONG = 60
+_LONG = 100
 """From so many characters on a value is told by the beginning of its digest."""
 _SHORT = 16
 
