@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -116,8 +116,7 @@ class Lab:
         """End it; leaves nothing behind. Never raises: who is cancelled meanwhile goes on when that is done."""
         if self._choice is not None:
             closing = asyncio.ensure_future(self._choice.backend.close())
-            try:
-                await asyncio.shield(closing)
-            except asyncio.CancelledError:
-                await closing
+            while not closing.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.shield(closing)
             self._choice = None

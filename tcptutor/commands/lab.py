@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 
 from tcptutor import units
-from tcptutor.backends.guest import lab_file, sizes
+from tcptutor.backends.guest import composition, lab_file, sizes
+from tcptutor.backends.guest.architecture import chosen
+from tcptutor.backends.guest.machine import Mode
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.columns import table
 from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.errors import LabUnavailable, TutorError, UsageError
 from tcptutor.exchange import kept_runs, open_run
-from tcptutor.install.wanted import compared
 from tcptutor.run import Environment, lab, load
 
 _LONG = 100
@@ -60,7 +62,7 @@ def _beside(where: Environment, like: Mapping[str, str]) -> list[str]:
     if lab.fingerprint(like) != lab.fingerprint(where.lab):
         return [
             "the lab here is another one: equal runs agree within chance. They differ in",
-            *compared(like, where.lab),
+            *(f"  {part}" for part in lab.differences(like, where.lab)),
         ]
     if where.snapshot == lab.fingerprint(where.lab):
         return ["the lab here is of the same parts: equal runs are equal to the byte"]
@@ -112,8 +114,11 @@ def _here(clock: str, memory: int = sizes.ORDINARY, kvm: bool = False) -> Mappin
 
 def _here_like(where: Environment) -> Mapping[str, str]:
     """The lab here of the same clock and size as that one: a guest has its memory by what it is to hold."""
-    labs = [_here(where.clock, memory, kvm) for memory in sizes.SIZES for kvm in (False, True)]
-    return next((each for each in labs if each["machine"] == where.lab.get("machine")), labs[0])
+    machine, clock = where.lab.get("machine"), where.clock
+    for memory, kvm in product(sizes.SIZES, (False, True)):
+        if composition.machine(chosen(), Mode(clock, kvm, exact=True, memory=memory)) == machine:
+            return _here(clock, memory, kvm)
+    return _here(clock)
 
 
 def _told(parts: Mapping[str, str], everything: bool) -> list[str]:

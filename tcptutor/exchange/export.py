@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 from tcptutor import files
 from tcptutor.analysis import document
 from tcptutor.errors import TutorError
-from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, Table, UdpSample
+from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, TABLES, Run, Table, UdpSample
 from tcptutor.runs import packets
 
 UNITS: dict[str, str] = {
@@ -61,14 +61,7 @@ UNITS: dict[str, str] = {
 
 def tables(run: Run) -> dict[str, Table[Any]]:
     """What was measured of `run`, by name; all but the flows' TCP state only where it was."""
-    found: dict[str, Table[Any]] = {
-        "samples": run.samples,
-        "queue": run.queue,
-        "senders": run.senders,
-        "udp_samples": run.udp_samples,
-        "acks": run.acks,
-        "resent": run.resent,
-    }
+    found: dict[str, Table[Any]] = {name: getattr(run, name) for name in TABLES}
     return {name: table for name, table in found.items() if name == "samples" or len(table)}
 
 

@@ -12,12 +12,13 @@ from typing import Protocol
 from tcptutor import places
 from tcptutor.backends import locks
 from tcptutor.backends.guest import lab_file, leftovers
+from tcptutor.backends.guest.image import WAITING
 from tcptutor.errors import LabUnavailable, SetupError, TutorError, UsageError, refused
 from tcptutor.install import packages, parts, plan
 from tcptutor.install.plan import Plan
 from tcptutor.install.report import bars, megabytes
 from tcptutor.install.verify import verify
-from tcptutor.install.wanted import ANY_LAB, WantedLab, compared
+from tcptutor.install.wanted import ANY_LAB, WantedLab
 from tcptutor.run import lab
 
 
@@ -122,9 +123,7 @@ class _Setup:
             raise SetupError(
                 "there is no guest for this machine's architecture: a packed lab is of no use here"
             )
-        lab_file.take(
-            file, self._snapshots.image, lambda: self._say("another tcptutor is building it: waiting")
-        )
+        lab_file.take(file, self._snapshots.image, lambda: self._say(WAITING))
         self._say(f"took the guest image from {file}")
 
     def _compare(self) -> None:
@@ -146,7 +145,7 @@ class _Setup:
                     f"it is not {lab.fingerprint(there)}: equal runs will agree within chance, not to the byte"
                 )
             )
-            self._say("they differ in", *compared(here, there))
+            self._say("they differ in", *(f"  {part}" for part in lab.differences(here, there)))
 
     def _say(self, *lines: str) -> None:
         for line in lines:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import TutorError
+from tcptutor.errors import ImageDamaged
 from tcptutor.run import lab
-
-_LONGEST = 120
-"""Characters of two values that stand in one line."""
 
 
 class WantedLab(msgspec.Struct, frozen=True):
@@ -38,7 +35,7 @@ class WantedLab(msgspec.Struct, frozen=True):
             return True
         try:
             here = snapshots.image.composition()
-        except (TutorError, OSError):
+        except ImageDamaged:
             return False
         return all(
             here.get(name) == value for name, value in self.composition.items() if name.startswith(lab.IMAGE)
@@ -46,14 +43,3 @@ class WantedLab(msgspec.Struct, frozen=True):
 
 
 ANY_LAB = WantedLab()
-
-
-def compared(here: Mapping[str, str], there: Mapping[str, str]) -> Iterator[str]:
-    """A line for each part in which two labs differ."""
-    for part in lab.differences(here, there):
-        if len(part.here) + len(part.there) > _LONGEST or part.name.startswith(
-            (lab.IMAGE, "firmware", "agent")
-        ):
-            yield f"  {part.name}: another one"
-        else:
-            yield f"  {part.name}: {part.here or 'none'} here, {part.there or 'none'} there"

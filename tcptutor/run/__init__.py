@@ -5,6 +5,7 @@ from tcptutor.run.files import load, save
 from tcptutor.run.record import (
     FORMAT_VERSION,
     SNAPSHOT,
+    TABLES,
     CapturedAt,
     Environment,
     Fidelity,
@@ -32,6 +33,7 @@ __all__ = [
     "FORMAT_VERSION",
     "SNAPSHOT",
     "SSTHRESH_INFINITE",
+    "TABLES",
     "AckSample",
     "AckTable",
     "CapturedAt",

@@ -14,6 +14,9 @@ from typing import NamedTuple
 IMAGE, PACKAGE, TOOL = "image ", "package ", "tool "
 """How the names begin of the guest's files, of Debian's packages in them, and of the programs that packed these."""
 EXPLAINING = (PACKAGE, TOOL)
+_DIGESTS = (IMAGE, "firmware", "agent")
+_LONGEST = 120
+"""Characters of two values that stand in one line."""
 
 
 class DifferentPart(NamedTuple):
@@ -23,6 +26,11 @@ class DifferentPart(NamedTuple):
     here: str
     """Empty where this lab has none."""
     there: str
+
+    def __str__(self) -> str:
+        if len(self.here) + len(self.there) > _LONGEST or self.name.startswith(_DIGESTS):
+            return f"{self.name}: another one"
+        return f"{self.name}: {self.here or 'none'} here, {self.there or 'none'} there"
 
 
 def fingerprint(parts: Mapping[str, str]) -> str:

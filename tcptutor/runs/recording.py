@@ -8,19 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tcptutor.lab.protocol import Event, Finished, Ready, RunFound, Samples, SessionState
-from tcptutor.run import (
-    AckTable,
-    Environment,
-    Fidelity,
-    QueueTable,
-    ResentTable,
-    Run,
-    SampleTable,
-    SenderTable,
-    Status,
-    Table,
-    UdpTable,
-)
+from tcptutor.run import TABLES, Environment, Fidelity, Run, Status, Table
 from tcptutor.spec import Experiment
 
 _ROWS = {
@@ -32,19 +20,11 @@ _ROWS = {
     "resent": "resent",
 }
 """The tables of a run, and what an event calls their rows."""
-_TABLES: dict[str, type[Table[Any]]] = {
-    "samples": SampleTable,
-    "queue": QueueTable,
-    "senders": SenderTable,
-    "udp_samples": UdpTable,
-    "acks": AckTable,
-    "resent": ResentTable,
-}
 
 
 def tables_of(event: Samples) -> dict[str, Table[Any]]:
     """What `event` adds to each table of a run, where it adds any. Raises OverflowError for what no table holds."""
-    return {name: _TABLES[name](rows) for name, field in _ROWS.items() if (rows := getattr(event, field))}
+    return {name: TABLES[name](rows) for name, field in _ROWS.items() if (rows := getattr(event, field))}
 
 
 def add(run: Run, event: Event) -> None:

@@ -199,7 +199,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         capture_output=True, text=True, check=False, env={**os.environ},
     )  # fmt: skip
     assert done.stderr.splitlines()[-1].endswith(
-        f": the snapshot cannot be written in {tmp_path / 'file' / 'guest'}: Not a directory: "
+        f"SetupError: the snapshot cannot be written in {tmp_path / 'file' / 'guest'}: Not a directory: "
         "set XDG_CACHE_HOME to a folder on another disk"
     )
 

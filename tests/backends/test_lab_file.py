@@ -59,6 +59,12 @@ def _tar(*members: tuple[str, bytes, bytes]) -> bytes:
     return out.getvalue()
 
 
+def _header(name: str, size: int) -> bytes:
+    member = tarfile.TarInfo(name)
+    member.size = size
+    return member.tobuf()
+
+
 HOSTILE = {
     "empty": b"",
     "text": b"hello\n" * 1000,
@@ -66,9 +72,7 @@ HOSTILE = {
     "link": _tar(("image.json", b"", tarfile.SYMTYPE)),
     "device": _tar(("image.json", b"", tarfile.CHRTYPE)),
     "one file only": _tar(("image.json", b"{}", tarfile.REGTYPE)),
-    "huge size": tarfile.TarInfo.tobuf(
-        next(iter([_sized := tarfile.TarInfo("image.json")])), tarfile.GNU_FORMAT
-    ).replace(b"00000000000\0", b"77777777777\0", 1),
+    "huge size": _header("image.json", size=8**11 - 1),
 }
 
 

@@ -30,12 +30,15 @@ def _run(name: str) -> run.Run:
     )
 
 
+def _export(exported: run.Run, target: Path) -> None:
+    for file in export.exported(exported, Path("x"), "json", target):
+        file.write()
+
+
 WRITERS: dict[str, Callable[[Path, str], object]] = {
     "run": lambda folder, name: run.save(_run(name), folder / f"{name}.tcprun"),
     "journal": lambda folder, name: RunStore(folder).finish(_run(name)),
-    "export": lambda folder, name: export.exported(_run(name), Path("x"), "json", folder / f"{name}.json")[
-        0
-    ].write(),
+    "export": lambda folder, name: _export(_run(name), folder / f"{name}.json"),
     "plot": lambda folder, name: plot.save(Figure(), folder / f"{name}.svg"),
     "sweep": lambda folder, name: Store(folder / f"{name}.tcpsweep", definition_of("loss=1%..30%/200")),
 }

@@ -17,7 +17,7 @@ from tcptutor.analysis.compared.explain import explain
 from tcptutor.analysis.compared.run_findings import RunFindings
 from tcptutor.analysis.models import LimitedBy
 from tcptutor.analysis.observed.measured import Measured, between, measure
-from tcptutor.run import Run
+from tcptutor.run import TABLES, Run
 from tcptutor.run.tables import Table, rounded
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import settings
@@ -34,8 +34,6 @@ Quantity = Literal[
     "queueing",
     "dropped",
 ]
-
-_TABLES = ("samples", "queue", "senders", "udp_samples", "acks", "resent")
 
 
 class SettingChanged(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,11 +116,11 @@ def shared_history(one: Run, other: Run) -> SharedHistory:
     """Up to which sample of any table the two runs are equal to the byte."""
     found = [
         difference
-        for name in _TABLES
+        for name in TABLES
         if (difference := _first_difference(name, getattr(one, name), getattr(other, name))) is not None
     ]
     differs_at, first = min(found, default=(None, ""))
-    times = chain.from_iterable(getattr(one, name).column("t") for name in _TABLES)
+    times = chain.from_iterable(getattr(one, name).column("t") for name in TABLES)
     until = max((t for t in times if differs_at is None or t < differs_at), default=None)
     return SharedHistory(until=until, differs_at=differs_at, first=first)
 

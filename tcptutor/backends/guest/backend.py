@@ -56,9 +56,7 @@ class GuestBackend:
         if self._environment is None:
             here = self._manifest.environment
             self._environment = msgspec.structs.replace(
-                here,
-                versions={**here.versions, SNAPSHOT: self._manifest.id},
-                lab=self._snapshots.composition(self.clock, self._manifest.kvm),
+                here, versions={**here.versions, SNAPSHOT: self._manifest.id}
             )
         return self._environment
 

@@ -21,10 +21,15 @@ def of_machine(architecture: Architecture, mode: Mode) -> dict[str, str]:
     return {
         "agent": initramfs.layer_key(),
         "qemu": qemu.version,
-        "machine": " ".join(command(architecture, mode, 0, 0, 0)),
+        "machine": machine(architecture, mode),
         "kernel command": kernel_command(architecture),
         **_firmware(Path(qemu.path), architecture.board),
     }
+
+
+def machine(architecture: Architecture, mode: Mode) -> str:
+    """QEMU's words for it."""
+    return " ".join(command(architecture, mode, 0, 0, 0))
 
 
 @cache

@@ -17,8 +17,7 @@ import shutil
 import signal
 import subprocess
 import tarfile
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -87,6 +86,9 @@ ELSEWHERE = "set XDG_CACHE_HOME to a folder on another disk"
 WAITING = "another tcptutor is building it: waiting"
 """What a builder tells of its progress while it waits for another."""
 _BUILT = "image built"
+_AGAIN = "run `tcptutor setup` to build it again"
+_NOT_BUILT = "the guest image is not built yet: run `tcptutor setup`"
+_DAMAGED = f"the guest image is damaged: {_AGAIN}"
 _LIST = "tcptutor-packages"
 """A file that is put beside the packages' own, and left out: what apt fetched."""
 
@@ -135,42 +137,46 @@ class Image:
 
     def check(self, *, whole: bool = False) -> None:
         """Raises ImageDamaged unless the image is of this recipe and, by a few places or as a `whole`, undamaged."""
-        again = "run `tcptutor setup` to build it again"
+        manifest = self._read_manifest()
         try:
-            with self._described() as text:
-                manifest = msgspec.json.decode(text, type=_Manifest)
             sound = all(
                 path.name in manifest.files and manifest.files[path.name].fits(path, whole=whole)
-                for path in self._files
+                for path in self._contents
             )
         except FileNotFoundError:
-            raise ImageDamaged("the guest image is not built yet: run `tcptutor setup`") from None
-        except TutorError:
-            raise ImageDamaged(f"the guest image is damaged: {again}") from None
+            raise ImageDamaged(_NOT_BUILT) from None
         if manifest.recipe != recipe(self.architecture):
-            raise ImageDamaged(f"the guest image is of another version: {again}")
+            raise ImageDamaged(f"the guest image is of another version: {_AGAIN}")
         if not sound:
-            raise ImageDamaged(f"the guest image is damaged: {again}")
+            raise ImageDamaged(_DAMAGED)
 
     @property
-    def _files(self) -> tuple[Path, Path]:
+    def _contents(self) -> tuple[Path, Path]:
         return self.kernel, self.base
 
-    def _described(self) -> AbstractContextManager[bytearray]:
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All that it consists of; what describes the others is the first."""
+        return self._manifest, *self._contents
+
+    def _read_manifest(self) -> _Manifest:
         if not os.path.lexists(self._manifest):
-            raise FileNotFoundError(self._manifest)
-        return files.opened(self._manifest, digests.KIND)
+            raise ImageDamaged(_NOT_BUILT)
+        try:
+            with files.opened(self._manifest, digests.KIND) as text:
+                return msgspec.json.decode(text, type=_Manifest)
+        except TutorError:
+            raise ImageDamaged(_DAMAGED) from None
 
     def describe(self, version: str, packages: dict[str, str], tools: dict[str, str]) -> None:
         """Write down what its files are and come from; `version` is the kernel's release. Raises OSError."""
-        contents = {path.name: FileDigest.of(path) for path in self._files}
+        contents = {path.name: FileDigest.of(path) for path in self._contents}
         manifest = _Manifest(recipe(self.architecture), version, contents, packages, tools)
         self._manifest.write_bytes(msgspec.json.encode(manifest))
 
     def composition(self) -> dict[str, str]:
-        """What it is made of, as `run.lab` has it. Raises TutorError when it is not known."""
-        with self._described() as text:
-            manifest = msgspec.json.decode(text, type=_Manifest)
+        """What it is made of, as `run.lab` has it. Raises ImageDamaged when it is not known."""
+        manifest = self._read_manifest()
         return {
             **{f"{lab.IMAGE}{name}": digest.whole for name, digest in manifest.files.items()},
             **{f"{lab.PACKAGE}{name}": version for name, version in manifest.packages.items()},
@@ -179,7 +185,7 @@ class Image:
 
     def size(self) -> int:
         """Bytes on disk."""
-        return sum(path.stat().st_size for path in (*self._files, self._manifest) if path.is_file())
+        return sum(path.stat().st_size for path in self.files if path.is_file())
 
     def build(self, progress: Progress, versions: Mapping[str, str] | None = None) -> None:
         """Build it beside its place and move it there whole, of packages in these `versions` where some are given.
@@ -206,12 +212,21 @@ class Image:
         return True
 
     def _build(self, progress: Progress, versions: Mapping[str, str]) -> None:
-        beside = self.folder.with_name(f"{self.folder.name}.{os.getpid()}.part")
-        try:
-            beside.mkdir(parents=True)
+        with self.replaced() as beside:
             build = _Build(beside, self.architecture, progress, versions)
             version = build.run()
             Image(beside, self.architecture).describe(version, build.packages, debian.packed_by())
+
+    @contextlib.contextmanager
+    def replaced(self) -> Iterator[Path]:
+        """A new folder for another image, which takes this one's place at the end of the block, unless that raises.
+
+        For who holds the lock. Raises OSError.
+        """
+        beside = self.folder.with_name(f"{self.folder.name}.{os.getpid()}.part")
+        try:
+            beside.mkdir(parents=True)
+            yield beside
             digests.clear(self.folder)
             beside.rename(self.folder)
         finally:

@@ -6,7 +6,6 @@ Snapshots are not in it: from an equal image an equal QEMU makes equal ones.
 from __future__ import annotations
 
 import os
-import shutil
 import tarfile
 from collections.abc import Callable
 from io import BufferedReader
@@ -14,11 +13,9 @@ from pathlib import Path
 
 from tcptutor import files
 from tcptutor.backends import locks
-from tcptutor.backends.guest import digests
 from tcptutor.backends.guest.image import ELSEWHERE, Image
 from tcptutor.errors import ImageDamaged, SetupError, refused
 
-_NAMES = ("image.json", "vmlinuz", "base.cpio")
 _MOST = 1 << 30
 """Bytes of one of its files."""
 _PIECE = 1 << 20
@@ -31,9 +28,9 @@ def write(image: Image, target: Path) -> None:
         files.whole(target, "give another place") as beside,
         tarfile.open(beside, "w", format=tarfile.USTAR_FORMAT) as packed,
     ):
-        for name in _NAMES:
-            member = tarfile.TarInfo(name)
-            with (image.folder / name).open("rb") as content:
+        for path in image.files:
+            member = tarfile.TarInfo(path.name)
+            with path.open("rb") as content:
                 member.size, member.mode = os.fstat(content.fileno()).st_size, 0o644
                 packed.addfile(member, content)
 
@@ -42,14 +39,11 @@ def take(file: Path, image: Image, waiting: Callable[[], None]) -> None:
     """Put what is packed in `file` in the place of `image`, whole or not at all; `waiting` is called when another
     program builds there. Raises SetupError.
     """
-    beside = image.folder.with_name(f"{image.folder.name}.{os.getpid()}.part")
     try:
-        with locks.held(image.lock, waiting):
-            beside.mkdir(parents=True)
-            _unpack(file, beside)
-            Image(beside, image.architecture).check(whole=True)
-            digests.clear(image.folder)
-            beside.rename(image.folder)
+        with locks.held(image.lock, waiting), image.replaced() as beside:
+            packed = Image(beside, image.architecture)
+            _unpack(file, packed)
+            packed.check(whole=True)
     except ImageDamaged as error:
         what = "of another version" if "version" in str(error) else "damaged"
         raise SetupError(
@@ -57,22 +51,20 @@ def take(file: Path, image: Image, waiting: Callable[[], None]) -> None:
         ) from error
     except OSError as error:
         raise SetupError(f"the lab in {file} cannot be taken: {refused(error, ELSEWHERE)}") from error
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
-def _unpack(file: Path, folder: Path) -> None:
-    """Its files, as they come. Raises OSError and SetupError."""
+def _unpack(file: Path, image: Image) -> None:
+    """Write the files of `image`, as they come. Raises OSError and SetupError."""
     with files.regular(file) as source:
-        for name in _NAMES:
+        for target in image.files:
             # One header at a time: nothing of what tar's extensions could ask for is done.
             try:
                 member = tarfile.TarInfo.frombuf(source.read(tarfile.BLOCKSIZE), "utf-8", "strict")
             except (tarfile.TarError, ValueError) as error:
                 raise _no_lab(file) from error
-            if (member.name, member.type) != (name, tarfile.REGTYPE) or not 0 <= member.size <= _MOST:
+            if (member.name, member.type) != (target.name, tarfile.REGTYPE) or not 0 <= member.size <= _MOST:
                 raise _no_lab(file)
-            _copy(source, folder / name, member.size)
+            _copy(source, target, member.size)
             source.read(-member.size % tarfile.BLOCKSIZE)
 
 

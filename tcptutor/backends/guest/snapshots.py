@@ -43,10 +43,6 @@ _EXACT_TIMEOUT = 60.0
 """An exact run of half a second takes two; longer, and QEMU is taken to stand still."""
 
 
-class _Unwritable(SetupError):
-    """The snapshot cannot be written."""
-
-
 class Manifest(msgspec.Struct, frozen=True):
     """What is known of a snapshot."""
 
@@ -57,6 +53,7 @@ class Manifest(msgspec.Struct, frozen=True):
     kvm: bool
     """Whether the guest ran with hardware virtualisation."""
     environment: Environment
+    """What its agent told of the guest, and what the guest is made of."""
     exact: bool = False
     """Whether equal runs are equal to the byte: on the virtual clock, where this QEMU can do it."""
     repeats: bool = False
@@ -170,8 +167,8 @@ class Snapshots:
                     return manifest
             return await self._build_once(clock, progress)
 
-    def _unwritable(self, error: OSError) -> _Unwritable:
-        return _Unwritable(f"the snapshot cannot be written in {self.folder}: {refused(error, ELSEWHERE)}")
+    def _unwritable(self, error: OSError) -> SetupError:
+        return SetupError(f"the snapshot cannot be written in {self.folder}: {refused(error, ELSEWHERE)}")
 
     async def _build_once(self, clock: str, progress: Progress) -> Manifest:
         self.image.check(whole=True)
@@ -181,13 +178,12 @@ class Snapshots:
             with contextlib.suppress(SetupError):
                 return await self._build(self.mode(clock, kvm=True), progress, _KVM_TIMEOUT)
         if clock == "virtual":
-            # Not every QEMU can; what cannot be written, cannot be written in another way either.
             try:
                 return await self._build(self.mode(clock, exact=True), progress, _BOOT_TIMEOUT)
-            except _Unwritable:
-                raise
-            except SetupError:
-                pass
+            except SetupError as error:
+                # Not every QEMU can; but what cannot be written, cannot be written in another way either.
+                if isinstance(error.__cause__, OSError):
+                    raise
         return await self._build(self.mode(clock), progress, _BOOT_TIMEOUT)
 
     async def _build(self, mode: Mode, progress: Progress, timeout: float) -> Manifest:
@@ -209,11 +205,14 @@ class Snapshots:
             except LabError as error:
                 if mode.exact and os.strerror(errno.ENOSPC) not in str(error):
                     raise SetupError(str(error)) from error
-                raise self._unwritable(OSError(str(error))) from error
+                refusal = OSError(str(error))
+                raise self._unwritable(refusal) from refusal
             await machine.kill()  # before another one starts, so that there is memory for it
             exact = await self._try(beside, mode, timeout)
+            parts = self.composition(clock, kvm)
+            environment = msgspec.structs.replace(environment, lab=parts)
             manifest = Manifest(
-                self._key(clock, kvm), FileDigest.of(beside), kvm, environment, exact, mode.exact
+                lab.fingerprint(parts), FileDigest.of(beside), kvm, environment, exact, mode.exact
             )
             for path in (self._manifest_file(clock), self.file(clock)):
                 digests.clear(path)
