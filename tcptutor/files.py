@@ -13,7 +13,7 @@ import stat
 import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -69,17 +69,20 @@ def small_kind(name: str, remedy: str = "") -> FileKind:
 
 
 @contextlib.contextmanager
-def opened(path: Path, kind: FileKind, *, cut: bool = False) -> Iterator[bytearray]:
+def opened(
+    path: Path, kind: FileKind, *, cut: bool = False, content: bytes | None = None
+) -> Iterator[bytearray]:
     """The bytes of a regular file, unpacked if it is gzip or bzip2; with `cut` also of one whose end is missing or
-    wrong, as far as it goes.
+    wrong, as far as it goes. `content`: what stands in it, of one that is part of another file.
 
     Raises TutorError, one line, when it is missing, larger than `kind.bound`, cannot be read or unpacked; and when the
     block raises ValueError, OverflowError, RecursionError or an error of msgspec, which say that it is damaged.
     """
     most = kind.most
     try:
-        with regular(path) as file:
-            most = kind.bound(os.fstat(file.fileno()).st_size)
+        with regular(path) if content is None else BytesIO(content) as file:
+            most = kind.bound(file.seek(0, os.SEEK_END))
+            file.seek(0)
             data = _within(file, most, cut)
         yield data
     except FileNotFoundError:
@@ -243,13 +246,14 @@ def _not_regular() -> OSError:
     return OSError(errno.EINVAL, "not a regular file")
 
 
-def _within(file: BufferedReader, most: int, cut: bool) -> bytearray:
+def _within(file: BufferedReader | BytesIO, most: int, cut: bool) -> bytearray:
     """What is in `file`, unpacked. Raises _TooLarge, OSError, EOFError, and what zlib and bz2 raise."""
     begins = file.read(len(_BZIP2))
+    size = file.seek(0, os.SEEK_END)
     file.seek(0)
     data = bytearray()
     packed: Any = file
-    if not begins.startswith((_GZIP, _BZIP2)) and os.fstat(file.fileno()).st_size > most:
+    if not begins.startswith((_GZIP, _BZIP2)) and size > most:
         raise _TooLarge
     if begins.startswith(_GZIP):
         packed = gzip.GzipFile(fileobj=file)

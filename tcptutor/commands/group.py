@@ -384,3 +384,63 @@ def import_(**given: Any) -> None:
     from tcptutor.commands.import_ import import_file  # noqa: PLC0415
 
     end(import_file, **given)
+
+
+@main.command("course-key")
+@click.argument("target", metavar="FILE")
+def course_key(target: str) -> None:
+    """For teachers: make the key of a course that grades, and tell the code that its students enrol with."""
+    from tcptutor.commands.course_key import make_key  # noqa: PLC0415
+
+    end(make_key, target)
+
+
+@main.command()
+@click.argument("code")
+@click.argument("student")
+def enrol(code: str, student: str) -> None:
+    """Take part in a course that grades: CODE is the course's, STUDENT what it knows you by."""
+    from tcptutor.commands.course_key import enrol as enrol_student  # noqa: PLC0415
+
+    end(enrol_student, code, student)
+
+
+@main.command()
+@click.option("-o", "--output", metavar="FILE", help="What to write. Default: hand-in.tcphandin here.")
+@REPLACE
+@JSON
+def submit(**given: Any) -> None:
+    """Write one file to hand in: your answers, predictions and runs, with the journal that proves them.
+
+    It tells first what is missing. Whoever grades it needs neither a lab nor root.
+    """
+    from tcptutor.commands.submit import submit as write  # noqa: PLC0415
+
+    end(write, **given)
+
+
+@main.command()
+@click.argument("names", metavar="FILE...", nargs=-1, required=True)
+@click.option("--key", metavar="FILE|CODE", help="Count only who is enrolled in the course of this key.")
+@click.option(
+    "--lessons",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="The course's own lessons. Default: those that ship with tcptutor.",
+)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["text", "json", "csv", "gradescope", "prairielearn", "junit"]),
+    default="text",
+    show_default=True,
+    help="What the course's own system reads.",
+)
+@click.option("-o", "--output", metavar="FILE", help="Write it there instead of printing it.")
+@REPLACE
+@click.option("--all", "everything", is_flag=True, help="Tell each mark, not only those that were refused.")
+def grade(**given: Any) -> None:
+    """Work out anew what hand-ins are worth, from their evidence."""
+    from tcptutor.commands.grade import grade_files  # noqa: PLC0415
+
+    end(grade_files, **given)

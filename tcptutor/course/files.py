@@ -16,6 +16,7 @@ from tcptutor.course.activities import front_matter
 from tcptutor.course.activity import ActivityTable, Setting
 from tcptutor.course.claims import Claim
 from tcptutor.course.lesson_file import LessonFile
+from tcptutor.course.marks import MarkScheme
 from tcptutor.course.toml import PAGE
 
 FORMAT_VERSION = 1
@@ -31,6 +32,7 @@ class CourseFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     modules: tuple[str, ...]
     """The modules' ids, in the order of the course."""
     format_version: int
+    marks: MarkScheme = MarkScheme()
 
 
 class ModuleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -19,6 +19,7 @@ from tcptutor.course.files import FORMAT_VERSION, CourseFile, ModuleFile, StepTe
 from tcptutor.course.glossary import glossary
 from tcptutor.course.later import LaterExperiments, LaterSteps
 from tcptutor.course.lesson_file import LessonFile
+from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.names import qualified_name
 from tcptutor.errors import ContentError, ParameterError, UsageError
@@ -67,20 +68,23 @@ class OpenedCourse:
 
     def _course(self) -> Course:
         file = LessonFile(self._root / "course.toml", self._root)
-        title, ids = "tcptutor", tuple(self._folders)
+        title, ids, marks = "tcptutor", tuple(self._folders), MarkScheme()
         with _kept(self._of_list):
             listed = file.read(CourseFile)
             if listed.format_version != FORMAT_VERSION:
                 reason = f"this tcptutor reads {FORMAT_VERSION}, not {listed.format_version}: update tcptutor"
                 raise file.problem(reason, "format_version")
-            title, ids = listed.title, listed.modules
+            title, ids, marks = listed.title, listed.modules, listed.marks
+            if wrong := marks.contradiction():
+                marks = MarkScheme()
+                raise file.problem(wrong[1], f"marks.{wrong[0]}")
         modules: list[Module] = []
         for id_ in dict.fromkeys(ids):
             with _kept(self._of_modules.setdefault(id_, [])):
                 if id_ not in self._folders:
                     raise file.problem(f"no folder NN-{id_} for the module {id_!r}", "modules")
                 modules.append(self._module(id_, self._folders[id_]))
-        return Course(title=title, modules=tuple(modules), root=self._root)
+        return Course(title=title, modules=tuple(modules), root=self._root, marks=marks)
 
     def _module(self, id_: str, folder: Path) -> Module:
         head = LessonFile(folder / "module.toml", self._root).read(ModuleFile)

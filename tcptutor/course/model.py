@@ -15,6 +15,7 @@ from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
 from tcptutor.course.claims import Claim, PageSetup
+from tcptutor.course.marks import MarkScheme
 from tcptutor.course.record import PageRecord
 from tcptutor.spec import Experiment
 
@@ -118,3 +119,4 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     modules: tuple[Module, ...]
     root: Path | None = None
     """Its folder; None for a course that was not read from one."""
+    marks: MarkScheme = MarkScheme()

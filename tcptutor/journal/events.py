@@ -30,6 +30,15 @@ class JournalEvent(msgspec.Struct, frozen=True, tag_field="kind"):
     """Wall-clock time, ISO 8601 with zone."""
 
 
+class Enrolled(JournalEvent, frozen=True, tag="enrolled"):
+    """The student took part in a course that grades: numbers and seeds are drawn for that student from here on."""
+
+    student: str
+    """As the course names its students."""
+    course: str
+    """The course's code."""
+
+
 class Visited(JournalEvent, frozen=True, tag="visited"):
     """A page came on the screen."""
 
@@ -92,10 +101,12 @@ class RunEnded(JournalEvent, frozen=True, tag="run-ended"):
     """Why it was cut short."""
     file: str
     """Name of its run file; empty when nothing had arrived that could be kept."""
+    digest: str = ""
+    """SHA-256 of that file, in hexadecimal; empty in events from before it was noted, and without a file."""
 
 
 _decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(
-    Visited | Responded | Hinted | Answered | RunBegun | RunEnded
+    Enrolled | Visited | Responded | Hinted | Answered | RunBegun | RunEnded
 )
 
 

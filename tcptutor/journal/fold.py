@@ -12,11 +12,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from tcptutor.course import personal
 from tcptutor.course.model import Course, Module
 from tcptutor.course.record import PageRecord
 from tcptutor.journal.events import (
     START,
     Answered,
+    Enrolled,
     Hinted,
     JournalEvent,
     Responded,
@@ -28,7 +30,7 @@ from tcptutor.journal.events import (
     link,
 )
 
-VERSION = 3
+VERSION = 4
 """To be raised when the same events come to something else: what was folded before is then folded again."""
 
 
@@ -49,11 +51,26 @@ class RunRecord(msgspec.Struct, frozen=True):
     """The id of the run of which it is a what-if: no run of the page's own experiment."""
 
 
+class Enrolment(msgspec.Struct, frozen=True):
+    """As whom a student takes part in which course."""
+
+    student: str
+    course: str
+    """The course's code."""
+
+    @property
+    def identity(self) -> str:
+        """What this student's numbers are drawn by."""
+        return personal.identity(self.course, self.student)
+
+
 class JournalRecord(msgspec.Struct, frozen=True):
     """All that one student did."""
 
     position: tuple[str, str] | None = None
     """Module and step of the latest visit; None for a student who has just begun."""
+    enrolment: Enrolment | None = None
+    """The latest; None for who learns without a course that grades."""
     pages: dict[str, dict[str, PageRecord]] = {}
     """By module and step."""
     runs: dict[str, RunRecord] = {}
@@ -99,6 +116,8 @@ def folded(events: Iterable[StoredEvent]) -> Folded:
 def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
     """The record after `event`."""
     match event:
+        case Enrolled(student=student, course=course):
+            return msgspec.structs.replace(record, enrolment=Enrolment(student, course))
         case Visited(module=module, step=step):
             page = msgspec.structs.replace(record.page(module, step), visited=True)
             record = msgspec.structs.replace(record, position=(module, step))

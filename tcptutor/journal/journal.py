@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from tcptutor.errors import JournalError
 from tcptutor.journal import fold, store
 from tcptutor.journal.events import (
     Answered,
+    Enrolled,
     Hinted,
     JournalEvent,
     Responded,
@@ -129,6 +131,10 @@ class Journal:
 
     # What the student does
 
+    def enrol(self, student: str, course: str) -> None:
+        """The student takes part in the course of that code."""
+        self._append(Enrolled(_now(), student, course))
+
     def visit(self, module: str, step: str) -> None:
         """The page is on the screen."""
         self._append(Visited(_now(), module, step))
@@ -163,7 +169,11 @@ class Journal:
 
     @property
     def identity(self) -> str:
-        """What tells this student's journal from others': of its first event, in hexadecimal; empty before that."""
+        """What this student's numbers are drawn by, in hexadecimal: of course and student where a course grades,
+        else from the journal's first event; empty before that.
+        """
+        if enrolment := self.record.enrolment:
+            return enrolment.identity
         with store.errors(self._path):
             return store.first_hash(self._connection).hex()
 
@@ -199,7 +209,7 @@ class Journal:
 
     def finish_run(self, run: Run, file: Path | None) -> None:
         """The run has ended, whole or cut short (`complete`, `note`). `file` is None where nothing had arrived."""
-        self._append(RunEnded(_now(), run.id, run.complete, run.note, file.name if file else ""))
+        self._append(_end(run, file))
 
     def finish_run_later(self, run: Run, problem: str, saved: Callable[[], object]) -> None:
         """Write the file of a run that has ended once it can be written, enter its end, and call `saved`.
@@ -209,7 +219,7 @@ class Journal:
 
         def save() -> None:
             name = self.runs.finish(run)
-            self._write(RunEnded(_now(), run.id, run.complete, run.note, Path(name).name if name else ""))
+            self._write(_end(run, Path(name) if name else None))
             saved()
 
         self.save_later(save, problem)
@@ -224,9 +234,9 @@ class Journal:
         for id, begun in self._folded.record.runs.items():
             # `tcptutor run` may have recovered the file before us, and another app's run may go on.
             if not begun.ended and not self.runs.goes_on(self._file(begun.file)):
-                run = first_readable([str(self._file(begun.file))])
-                ended = (run.complete, run.note, begun.file) if run else (False, ENDED, "")
-                self._append(RunEnded(_now(), id, *ended))
+                file = self._file(begun.file)
+                run = first_readable([str(file)])
+                self._append(_end(run, file) if run else RunEnded(_now(), id, False, ENDED, ""))
 
     def run_files(self, module: str, step: str) -> Iterator[str]:
         """The files of the page's runs, the latest first; some may be gone. Those before the latest cost a search."""
@@ -340,6 +350,20 @@ class Journal:
             self._catch_up()
             store.keep_fold(self._connection, self._folded)
         self._kept = self._folded.serial
+
+
+def _end(run: Run, file: Path | None) -> RunEnded:
+    name, digest = (file.name, _digest(file)) if file else ("", "")
+    return RunEnded(_now(), run.id, run.complete, run.note, name, digest)
+
+
+def _digest(file: Path) -> str:
+    """Empty where the file cannot be read: then nothing can be told of it later."""
+    try:
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError:
+        return ""
 
 
 def _now() -> str:

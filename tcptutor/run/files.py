@@ -48,9 +48,12 @@ def save(run: Run, path: Path, elsewhere: str = "give another place", *, private
         file.write(packer.flush())
 
 
-def load(path: Path) -> Run:
-    """The run in `path`. Raises TutorError for a file that is missing, damaged, too large or of a newer format."""
-    with files.opened(path, _RUN) as data:
+def load(path: Path, content: bytes | None = None) -> Run:
+    """The run in `path`. Raises TutorError for a file that is missing, damaged, too large or of a newer format.
+
+    content: what stands in it, of one that is part of another file.
+    """
+    with files.opened(path, _RUN, content=content) as data:
         found = text.RunText(data)
         files.check_version(found.rest, FORMAT_VERSION, path)
         run = found.read(_NUMBERS + max(0, len(data) - _ANY) // 3)

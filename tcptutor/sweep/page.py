@@ -13,6 +13,7 @@ from tcptutor.analysis import Expectation, Prediction, ThroughputModel, expect, 
 from tcptutor.course import measures
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.measures import MEASURES
+from tcptutor.course.same import same_settings
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.sweep.confidence import Summary, summarise
@@ -51,12 +52,8 @@ class CurveLine(msgspec.Struct, frozen=True, kw_only=True):
 
 def which(sweep: SweepActivity, experiment: Experiment) -> int | None:
     """The index of the value that `experiment` has, whatever its seed; None for none of this sweep."""
-    wanted = _settings(experiment)
-    return next((at for at, each in enumerate(sweep.experiments) if _settings(each) == wanted), None)
-
-
-def _settings(experiment: Experiment) -> Experiment:
-    return msgspec.structs.replace(experiment, seed=0, title="", sources=())
+    there = enumerate(sweep.experiments)
+    return next((at for at, each in there if same_settings(each, experiment)), None)
 
 
 def page_cell(sweep: SweepActivity, at: int, run: Run) -> PageCell:

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from tcptutor.course import personal
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question, Stage
 from tcptutor.course.curve import MeasuredCurve
@@ -21,8 +22,6 @@ from tcptutor.run import Run
 
 _T = TypeVar("_T")
 
-SEEDS = 2**32
-"""Seeds are from 0 to below it."""
 MANY_QUESTIONS = 4
 """From so many on they are counted."""
 
@@ -83,6 +82,7 @@ class Study:
             # What was run is not put aside: it may be asked about.
             swept = {each.id: self.record.activity(each.id) for each in step.of(SweepActivity)}
             self.record = msgspec.structs.replace(self.record, activities=swept)
+        self._enrolled = self._store(lambda: self._journal.record.enrolment)
         self._store(lambda: self._journal.visit(*self._key))
         self._draws: dict[str, dict[str, str]] = {}
         """The numbers that activities are asked with, by their ids, of those that draw any."""
@@ -116,7 +116,7 @@ class Study:
         self._levels[activity.id] = 0
         attempts = self.record_of(activity).attempts
         # Numbers that differ, where a few draws find any.
-        for more in range(10):
+        for more in range(personal.DRAWS_AGAIN):
             self._draws[activity.id] = asked.drawn(self._seed(activity, attempts, more))
             if self._draws[activity.id] != before:
                 break
@@ -144,9 +144,7 @@ class Study:
     def _seed(self, activity: Activity, attempts: int, more: int = 0) -> str:
         """It stays while nothing is answered, whoever turns pages meanwhile; each student has others."""
         identity = self._store(lambda: self._journal.identity) or ""
-        return "/".join(
-            [identity, *self._key, activity.id, str(attempts), *(["again", str(more)] if more else [])]
-        )
+        return personal.question_seed(identity, *self._key, activity.id, attempts, more)
 
     # What is asked
 
@@ -276,9 +274,12 @@ class Study:
         self._change(activity, record, lambda: self._journal.hint(*self._key, activity.id, level))
 
     def next_seed(self, own: int) -> int:
-        """That of the next draw: the experiment's own for the page's first whole run, then the one after the last."""
+        """That of the next draw: for the page's first whole run the experiment's own, or the student's in a course that
+        grades, then the one after the last.
+        """
+        first = personal.run_seed(self._enrolled.identity, *self._key) if self._enrolled else own
         last = self.record.last_seed
-        return own if last is None else max(own, last + 1) % SEEDS
+        return first if last is None or last < first else (last + 1) % personal.SEEDS
 
     def run_files(self, step: str = "") -> Iterator[str]:
         """The files of the runs that are kept, the latest first, whole or cut short. Raises JournalError.

@@ -6,12 +6,12 @@ Snapshots are not in it: from an equal image an equal QEMU makes equal ones.
 from __future__ import annotations
 
 import os
-import tarfile
+import shutil
 from collections.abc import Callable
 from io import BufferedReader
 from pathlib import Path
 
-from tcptutor import files
+from tcptutor import archive, files
 from tcptutor.backends import locks
 from tcptutor.backends.guest.image import ELSEWHERE, Image
 from tcptutor.errors import ImageDamaged, SetupError, refused
@@ -24,15 +24,14 @@ _PIECE = 1 << 20
 def write(image: Image, target: Path) -> None:
     """Pack `image` into `target`. Raises ImageDamaged where it is not whole, TutorError where it cannot be written."""
     image.check(whole=True)
-    with (
-        files.whole(target, "give another place") as beside,
-        tarfile.open(beside, "w", format=tarfile.USTAR_FORMAT) as packed,
-    ):
+    with files.whole(target, "give another place") as beside, beside.open("wb") as packed:
         for path in image.files:
-            member = tarfile.TarInfo(path.name)
             with path.open("rb") as content:
-                member.size, member.mode = os.fstat(content.fileno()).st_size, 0o644
-                packed.addfile(member, content)
+                size = os.fstat(content.fileno()).st_size
+                packed.write(archive.header(path.name, size))
+                shutil.copyfileobj(content, packed, _PIECE)
+                packed.write(archive.padding(size))
+        packed.write(archive.end())
 
 
 def take(file: Path, image: Image, waiting: Callable[[], None]) -> None:
@@ -56,16 +55,15 @@ def take(file: Path, image: Image, waiting: Callable[[], None]) -> None:
 def _unpack(file: Path, image: Image) -> None:
     """Write the files of `image`, as they come. Raises OSError and SetupError."""
     with files.regular(file) as source:
+        members = archive.members(source, _MOST)
         for target in image.files:
-            # One header at a time: nothing of what tar's extensions could ask for is done.
             try:
-                member = tarfile.TarInfo.frombuf(source.read(tarfile.BLOCKSIZE), "utf-8", "strict")
-            except (tarfile.TarError, ValueError) as error:
+                member = next(members, None)
+            except archive.NoArchive as error:
                 raise _no_lab(file) from error
-            if (member.name, member.type) != (target.name, tarfile.REGTYPE) or not 0 <= member.size <= _MOST:
+            if member is None or member.name != target.name:
                 raise _no_lab(file)
             _copy(source, target, member.size)
-            source.read(-member.size % tarfile.BLOCKSIZE)
 
 
 def _copy(source: BufferedReader, target: Path, left: int) -> None:

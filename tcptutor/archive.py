@@ -1,0 +1,64 @@
+"""Files of ours that hold several others: plain tar archives, which any tool opens.
+
+They are read one header at a time, and nothing of what tar's extensions could ask for is done: no links, no devices, no
+folders, no other place.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator
+from io import BufferedIOBase
+from typing import IO, NamedTuple
+
+
+class ArchiveMember(NamedTuple):
+    """A file in an archive."""
+
+    name: str
+    start: int
+    """The first byte of its content."""
+    size: int
+
+
+class NoArchive(ValueError):
+    """What is read is no archive of ours, or not whole."""
+
+
+def header(name: str, size: int) -> bytes:
+    """What stands before the content of a file. Without dates, owners and modes that differ: equal files make equal
+    archives.
+    """
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = size, 0o644
+    return member.tobuf(tarfile.USTAR_FORMAT)
+
+
+def padding(size: int) -> bytes:
+    """What stands after the content of a file."""
+    return bytes(-size % tarfile.BLOCKSIZE)
+
+
+def end() -> bytes:
+    """What stands after the last file."""
+    return bytes(2 * tarfile.BLOCKSIZE)
+
+
+def members(source: BufferedIOBase | IO[bytes], most: int) -> Iterator[ArchiveMember]:
+    """The files in it, in their order; `source` stands at the content of each when it is given.
+
+    Raises NoArchive for anything else than regular files of at most `most` bytes, and OSError.
+    """
+    while True:
+        block = source.read(tarfile.BLOCKSIZE)
+        if block == bytes(tarfile.BLOCKSIZE):
+            return
+        try:
+            member = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
+        except (tarfile.TarError, ValueError) as error:
+            raise NoArchive(f"no header at byte {source.tell() - len(block)}") from error
+        if member.type != tarfile.REGTYPE or not 0 <= member.size <= most:
+            raise NoArchive("a file of another kind or size than ours")
+        found = ArchiveMember(member.name, source.tell(), member.size)
+        yield found
+        source.seek(found.start + found.size + len(padding(found.size)))

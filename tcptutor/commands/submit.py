@@ -1,0 +1,74 @@
+"""`tcptutor submit`: all that a student did, in one file to be handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tcptutor import places, units
+from tcptutor.commands.journal import opened_journal
+from tcptutor.commands.output import print_json, print_lines, warn
+from tcptutor.commands.targets import check_targets
+from tcptutor.commands.words import count
+from tcptutor.course.load import read_course
+from tcptutor.course.model import Course, Module, Step
+from tcptutor.errors import UsageError
+from tcptutor.evidence.collect import Collected, collect, pages_left
+from tcptutor.evidence.hand_in import SUFFIX, write_hand_in
+
+_MOST_PAGES = 5
+"""Pages of a module that are named; of more their number is told."""
+
+
+def submit(output: str | None, replace: bool, as_json: bool) -> int:
+    """The exit code. What is missing is said before it is written. Raises TutorError."""
+    path = Path(output or f"hand-in{SUFFIX}")
+    check_targets([path], [], replace=replace)
+    course, problems = read_course(places.lessons())
+    for problem in problems:
+        warn(str(problem))
+    with opened_journal() as journal:
+        collected = collect(journal, course)
+        left = list(pages_left(course, journal))
+    if not collected.events:
+        raise UsageError("nothing was done yet that could be handed in: `tcptutor` opens the course")
+    if not as_json:
+        print_lines(_missing(collected, course, left))
+    write_hand_in(path, collected.manifest, collected.events, collected.runs)
+    size = path.stat().st_size
+    if as_json:
+        manifest = collected.manifest
+        print_json(
+            {
+                "file": str(path),
+                "bytes": size,
+                "student": manifest.student,
+                "course": manifest.course,
+                "events": manifest.events,
+                "runs": [id for id, _ in collected.runs],
+                "missing": manifest.missing,
+                "pages_left": [f"{module.id}/{step.id}" for module, step in left],
+            }
+        )
+    else:
+        runs = count(len(collected.runs), "run")
+        print_lines([f"wrote {path}, {units.size(size)}: {count(len(collected.events), 'event')}, {runs}"])
+    return 0
+
+
+def _missing(collected: Collected, course: Course, left: list[tuple[Module, Step]]) -> Iterator[str]:
+    manifest = collected.manifest
+    if manifest.student:
+        yield f"{manifest.student} in the course {manifest.course}"
+    else:
+        yield "you are enrolled in no course: `tcptutor enrol CODE STUDENT`, where your course grades"
+    for module in course.modules:
+        of_module = [step for other, step in left if other.id == module.id]
+        if not of_module:
+            yield f"  {module.title}: all is done"
+        elif len(of_module) <= _MOST_PAGES:
+            yield f"  {module.title}: left are {', '.join(step.id for step in of_module)}"
+        else:
+            yield f"  {module.title}: {len(of_module)} of {count(len(module.steps), 'page')} are left"
+    for line in manifest.missing:
+        yield f"  {line}"

@@ -1,0 +1,86 @@
+"""What a student has to hand in, gathered from the journal and its run files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tcptutor.course.model import Course, Module, Step
+from tcptutor.errors import TutorError
+from tcptutor.evidence import hand_in
+from tcptutor.evidence.hand_in import HandInManifest
+from tcptutor.evidence.timeline import PageTimeline, TimedRun, Timeline, timeline
+from tcptutor.evidence.wanted import wanted_runs
+from tcptutor.journal import Journal
+from tcptutor.journal.events import StoredEvent
+from tcptutor.run import Run, load
+
+
+@dataclass
+class Collected:
+    """All that goes into a hand-in."""
+
+    manifest: HandInManifest
+    events: list[StoredEvent]
+    line: Timeline
+    runs: list[tuple[str, bytes]] = field(default_factory=list)
+    """The id and the bytes of each file."""
+
+
+def collect(journal: Journal, course: Course) -> Collected:
+    """From that journal, for that course. Raises JournalError."""
+    events = list(journal.events())
+    line = timeline(events)
+    gathered = _Gathered(journal.runs.folder)
+    for module in course.modules:
+        for step in module.steps:
+            gathered.take(module, step, line.page(module.id, step.id))
+    enrolment = line.enrolment
+    manifest = HandInManifest(
+        tcptutor=hand_in.version(),
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        student=enrolment.student if enrolment else "",
+        course=enrolment.course if enrolment else "",
+        title=course.title,
+        lessons=hand_in.lesson_hashes(course),
+        events=len(events),
+        machine=hand_in.machine(),
+        missing=tuple(gathered.missing),
+    )
+    return Collected(manifest, events, line, gathered.runs)
+
+
+def pages_left(course: Course, journal: Journal) -> Iterator[tuple[Module, Step]]:
+    """Those of the course on which something is left to do."""
+    for module in course.modules:
+        for step in module.steps:
+            if not step.is_done(journal.page(module.id, step.id)):
+                yield module, step
+
+
+class _Gathered:
+    """The run files that are wanted; what is wrong with them, a line each."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder or Path()
+        self.runs: list[tuple[str, bytes]] = []
+        self.missing: list[str] = []
+
+    def take(self, module: Module, step: Step, page: PageTimeline) -> None:
+        for run in wanted_runs(step, page, self._load):
+            try:
+                content = (self._folder / run.file).read_bytes()
+            except OSError:
+                self.missing.append(
+                    f"{module.id}/{step.id}: the file of the run {run.id} is gone: run it again"
+                )
+                continue
+            self.runs.append((run.id, content))
+
+    def _load(self, run: TimedRun) -> Run | None:
+        try:
+            return load(self._folder / run.file)
+        except TutorError:
+            return None

@@ -1,0 +1,213 @@
+"""The file that a student hands in: written whole or not at all; read with bounds, whoever wrote it.
+
+    hand-in.json       HandInManifest
+    journal.jsonl.gz   every event of the journal, as `journal.events.export_events` has them
+    runs/ID.tcprun     the runs that marks are given by, as they were kept
+
+It is a plain tar archive (`archive`). Nothing of it is ever written to a disk by who reads it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import platform
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+
+import msgspec
+
+from tcptutor import __version__, archive, files, printable
+from tcptutor.archive import ArchiveMember, NoArchive
+from tcptutor.course.model import Course
+from tcptutor.errors import JournalError, TutorError, refused
+from tcptutor.journal.events import StoredEvent, export_events, read_events
+from tcptutor.run import Run, load
+
+FORMAT_VERSION = 1
+SUFFIX = ".tcphandin"
+_MANIFEST, _JOURNAL, _RUNS = "hand-in.json", "journal.jsonl.gz", "runs/"
+_RUN = re.compile(r"runs/([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})\.tcprun")
+MOST_BYTES = 64 << 20
+"""Of a whole file. One of the whole course takes a tenth of it."""
+_MOST_MEMBER = 32 << 20
+_MOST_RUNS = 4096
+_LONGEST_LINE = 2 << 20
+"""Bytes of an event's line."""
+_WRITE_AGAIN = "ask for another one: `tcptutor submit` writes it"
+_MANIFEST_KIND = files.FileKind(
+    name="hand-in",
+    most=4 << 20,
+    missing=_WRITE_AGAIN,
+    unreadable=_WRITE_AGAIN,
+    damaged=_WRITE_AGAIN,
+    large=_WRITE_AGAIN,
+)
+_JOURNAL_KIND = files.FileKind(
+    name="record of a hand-in",
+    most=128 << 20,
+    plain=8 << 20,
+    times=60,
+    missing=_WRITE_AGAIN,
+    unreadable=_WRITE_AGAIN,
+    damaged=_WRITE_AGAIN,
+    large=_WRITE_AGAIN,
+)
+
+
+class HandInManifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a hand-in says of itself. Nothing in it gives marks."""
+
+    tcptutor: str
+    """The version that wrote it."""
+    made: str
+    """Wall-clock time, ISO 8601 with zone."""
+    student: str = ""
+    """As the course names its students; empty for who is not enrolled."""
+    course: str = ""
+    """The course's code."""
+    title: str = ""
+    """Of the lessons."""
+    lessons: dict[str, str] = {}
+    """SHA-256 of each of their files, by its path."""
+    events: int = 0
+    machine: dict[str, str] = {}
+    missing: tuple[str, ...] = ()
+    """What could not be put in, a line each."""
+    format_version: int = FORMAT_VERSION
+
+
+class HandIn:
+    """An opened one. Its runs are read one by one when they are asked for."""
+
+    def __init__(
+        self,
+        path: Path,
+        manifest: HandInManifest,
+        events: Sequence[StoredEvent],
+        broken: str,
+        source: BufferedReader,
+        runs: Mapping[str, ArchiveMember],
+    ) -> None:
+        self.path, self.manifest, self.events = path, manifest, events
+        self.broken = broken
+        """Why the journal ends where it does; empty when it is whole."""
+        self._source, self._runs = source, runs
+
+    @property
+    def run_ids(self) -> frozenset[str]:
+        """Of the runs that are in it."""
+        return frozenset(self._runs)
+
+    def run(self, id: str) -> tuple[Run, str]:
+        """The run and the SHA-256 of its file. Raises TutorError for one that is not in it, or damaged."""
+        member = self._runs.get(id)
+        if member is None:
+            raise TutorError(f"the run {id} is not in {self.path}")
+        content = _content(self._source, member)
+        return load(self.path / member.name, content), hashlib.sha256(content).hexdigest()
+
+
+@contextmanager
+def opened_hand_in(path: Path) -> Iterator[HandIn]:
+    """The hand-in at `path`, while the block lasts. Raises TutorError, one line, for anything else.
+
+    A journal that does not hold together is no reason to refuse it: `HandIn.broken` says where.
+    """
+    try:
+        with files.regular(path) as source:
+            yield _read(path, source)
+    except FileNotFoundError:
+        raise TutorError(f"no hand-in {path}: `tcptutor submit` writes one") from None
+    except OSError as error:
+        raise TutorError(f"cannot read {path}: {refused(error)}") from error
+
+
+def _read(path: Path, source: BufferedReader) -> HandIn:
+    size = source.seek(0, 2)
+    source.seek(0)
+    if size > MOST_BYTES:
+        raise TutorError(f"{path} is larger than {MOST_BYTES >> 20} MB: {_WRITE_AGAIN}")
+    try:
+        first, second, runs = _index(source)
+    except NoArchive as error:
+        said = printable.escaped(str(error))
+        raise TutorError(f"{path} is not a hand-in, or damaged ({said}): {_WRITE_AGAIN}") from error
+    with files.opened(path, _MANIFEST_KIND, content=_content(source, first)) as text:
+        files.check_version(bytes(text), FORMAT_VERSION, path)
+        manifest = msgspec.convert(printable.tree(msgspec.json.decode(text)), HandInManifest)
+    events: list[StoredEvent] = []
+    broken = ""
+    with files.opened(path, _JOURNAL_KIND, content=_content(source, second)) as text:
+        lines = bytes(text).splitlines(keepends=True)
+    try:
+        for event in read_events(line[:_LONGEST_LINE] for line in lines):
+            events.append(event)
+    except JournalError as error:
+        broken = printable.escaped(str(error))
+    return HandIn(path, manifest, events, broken, source, runs)
+
+
+def _index(source: BufferedReader) -> tuple[ArchiveMember, ArchiveMember, dict[str, ArchiveMember]]:
+    """Where its description, its journal and its runs are. Raises NoArchive."""
+    found = archive.members(source, _MOST_MEMBER)
+    heads = [next(found, None), next(found, None)]
+    manifest, journal = heads
+    if manifest is None or journal is None or (manifest.name, journal.name) != (_MANIFEST, _JOURNAL):
+        raise NoArchive("it does not begin as one of ours")
+    runs: dict[str, ArchiveMember] = {}
+    for member in found:
+        named = _RUN.fullmatch(member.name)
+        if named is None or named[1] in runs or len(runs) == _MOST_RUNS:
+            raise NoArchive("a file that is none of ours, or twice")
+        runs[named[1]] = member
+    return manifest, journal, runs
+
+
+def _content(source: BufferedReader, member: ArchiveMember) -> bytes:
+    source.seek(member.start)
+    return source.read(member.size)
+
+
+def write_hand_in(
+    target: Path, manifest: HandInManifest, events: Sequence[StoredEvent], runs: Sequence[tuple[str, bytes]]
+) -> None:
+    """Write one to `target`, whole or not at all; `runs`: the id and the bytes of each file. Raises TutorError."""
+    journal = gzip.compress(b"".join(export_events(events)), mtime=0)
+    described = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+    parts = [(_MANIFEST, described), (_JOURNAL, journal)]
+    parts += [(f"{_RUNS}{id}.tcprun", content) for id, content in runs]
+    with files.whole(target, "give another place with -o", private=True) as beside, beside.open("wb") as file:
+        for name, content in parts:
+            file.write(archive.header(name, len(content)))
+            file.write(content)
+            file.write(archive.padding(len(content)))
+        file.write(archive.end())
+
+
+def lesson_hashes(course: Course) -> dict[str, str]:
+    """SHA-256 of each file that the lessons are read from, by its path in their folder."""
+    if course.root is None:
+        return {}
+    found = sorted(path for ending in ("*.md", "*.toml") for path in course.root.rglob(ending))
+    return {str(path.relative_to(course.root)): _digest(path) for path in found}
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def machine() -> dict[str, str]:
+    """What a hand-in says of the computer it was written on: nothing that tells whose it is."""
+    return {"system": platform.system(), "machine": platform.machine(), "python": platform.python_version()}
+
+
+def version() -> str:
+    """Of the program that writes hand-ins."""
+    return __version__

@@ -1,0 +1,93 @@
+"""The key of a course that grades, and the code that its students are given.
+
+The key is the teacher's alone: it draws which runs are repeated. The code follows from it and is no secret: students
+enrol with it, and it decides, with the student, which numbers and seeds that student is given.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from pathlib import Path
+
+import msgspec
+
+from tcptutor import files
+from tcptutor.errors import UsageError, quoted
+from tcptutor.printable import is_printable
+
+FORMAT_VERSION = 1
+LONGEST_STUDENT = 100
+"""Characters of what a course calls a student."""
+_CODE = re.compile(r"[A-Z2-7]{16}")
+_KIND = files.FileKind(
+    name="course key",
+    most=64 << 10,
+    missing="`tcptutor course-key FILE` makes one",
+    unreadable="give a key that you may read",
+    damaged="take the copy that you made of it",
+    large="give a course's key",
+)
+
+
+class CourseKey(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands in a key's file."""
+
+    secret: str
+    """In hexadecimal."""
+    format_version: int = FORMAT_VERSION
+
+    @property
+    def code(self) -> str:
+        """That of the course, such as `ABCD-EFGH-2345-WXYZ`."""
+        digest = base64.b32encode(self._derived("code")).decode()[:16]
+        return "-".join(digest[at : at + 4] for at in range(0, 16, 4))
+
+    def chosen(self, what: str, share: float) -> bool:
+        """Whether that is among the `share` (0 to 1) which is looked at; nobody without the key can tell."""
+        return int.from_bytes(self._derived(f"audit/{what}")[:7], "big") < share * 2**56
+
+    def _derived(self, what: str) -> bytes:
+        return hmac.new(bytes.fromhex(self.secret), what.encode(), hashlib.sha256).digest()
+
+
+def new_key() -> CourseKey:
+    """One that nobody has."""
+    return CourseKey(secret=secrets.token_hex(32))
+
+
+def write_key(key: CourseKey, path: Path) -> None:
+    """Write it to a file that is its owner's alone. Raises TutorError."""
+    with files.whole(path, private=True) as beside:
+        beside.write_bytes(msgspec.json.format(msgspec.json.encode(key), indent=1) + b"\n")
+
+
+def read_key(path: Path) -> CourseKey:
+    """Raises TutorError for a file that is none."""
+    with files.opened(path, _KIND) as text:
+        files.check_version(bytes(text), FORMAT_VERSION, path)
+        key = msgspec.json.decode(text, type=CourseKey)
+        if len(bytes.fromhex(key.secret)) < 16:
+            raise ValueError("its secret is too short")
+    return key
+
+
+def course_code(text: str) -> str:
+    """A course's code as somebody typed it. Raises UsageError for what is none."""
+    plain = re.sub(r"[\s-]", "", text).upper()
+    if not _CODE.fullmatch(plain):
+        raise UsageError(f"{quoted(text)} is no course's code: it looks like ABCD-EFGH-2345-WXYZ")
+    return "-".join(plain[at : at + 4] for at in range(0, 16, 4))
+
+
+def student_name(text: str) -> str:
+    """What a course calls a student, as somebody typed it. Raises UsageError for what no course can."""
+    name = " ".join(text.split())
+    if not name or len(name) > LONGEST_STUDENT or not is_printable(name):
+        raise UsageError(
+            f"{quoted(text)} cannot be a student: give what your course knows you by, such as a number"
+        )
+    return name

@@ -1,0 +1,228 @@
+"""What a run's samples cannot be, whatever the network did: they agree with each other, with the flows' figures and
+with the settings.
+
+Each rule is one that the kernel, the lab or arithmetic holds, so no honest run breaks any; who makes samples up has to
+keep them all at once.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from operator import gt
+from typing import Any
+
+from tcptutor.lab import carried
+from tcptutor.lab.carried import FlowSpan
+from tcptutor.lab.netlink import Address
+from tcptutor.lab.results import flow_spans
+from tcptutor.lab.sampler import SampledFlow
+from tcptutor.run import CA_STATES, FlowResult, Run, SampleTable
+
+_COUNTERS = (
+    "bytes_acked", "segs_out", "retransmits", "busy", "rwnd_limited", "sndbuf_limited", "bytes_retrans",
+    "delivered", "delivered_ce", "total_rto", "bytes_received",
+)  # fmt: skip
+"""Columns that never go down."""
+_NOBODY = Address("", 0, "", 0)
+_ROUNDING = 1e-6
+"""Relative: figures are worked out twice from the same samples."""
+_EXTRA_SEGMENTS = 4
+"""That TCP may have on their way beyond its window: two by limited transmit, a probe, one that was cut."""
+_MOST_DOUBLINGS = 20
+_CHANCE_SPREADS = 6
+"""Standard deviations beyond which it was not chance."""
+_RECOVERY = CA_STATES.index("recovery")
+_LATE = 1.0
+"""Seconds by which the last sample may come after the traffic's end."""
+
+
+def impossibilities(run: Run) -> Iterator[str]:
+    """A sentence for each thing in a whole `run` that cannot be; none for an honest one."""
+    if run.samples:
+        yield from _results(run)
+        yield from _counters(run)
+        yield from _windows(run)
+        yield from _round_trips(run)
+        yield from _losses(run)
+        yield from _recoveries(run)
+    yield from _path(run)
+    yield from _times(run)
+
+
+def _spans(run: Run) -> list[FlowSpan]:
+    """The flows' figures, worked out again from the samples."""
+    seconds, samples = run.experiment_s, run.samples
+    if samples and samples[-1].t > seconds:
+        samples = SampleTable([row for row in samples if row.t <= seconds])
+    streams = max(1, run.experiment.flows.streams)
+    flows = [
+        SampledFlow(number, number // streams, _NOBODY) for number in sorted(set(samples.column("flow")))
+    ]
+    return flow_spans(flows, samples, run.experiment)
+
+
+def _results(run: Run) -> Iterator[str]:
+    again = {span.result.flow: span.result for span in _spans(run)}
+    if {flow.flow for flow in run.flows} != set(again):
+        yield "the flows that have figures are not those that have samples"
+        return
+    for flow in run.flows:
+        wrong = _different(flow, again[flow.flow])
+        if wrong:
+            yield f"flow {flow.flow + 1}: its {wrong} is not what its samples give"
+
+
+def _different(told: FlowResult, worked_out: FlowResult) -> str:
+    """The first figure that is not the same."""
+    for name in (
+        "throughput_bps",
+        "retransmits",
+        "losses",
+        "segments",
+        "mean_rtt_s",
+        "mean_cwnd_segments",
+        "mss",
+    ):
+        one, other = getattr(told, name), getattr(worked_out, name)
+        if not math.isclose(one, other, rel_tol=_ROUNDING, abs_tol=_ROUNDING):
+            return name.removesuffix("_bps").removesuffix("_s").replace("_", " ")
+    return ""
+
+
+class _Flow:
+    """The samples of one flow."""
+
+    def __init__(self, run: Run, number: int) -> None:
+        self.number = number
+        self._samples = run.samples
+        self._rows = [row for row, flow in enumerate(run.samples.column("flow")) if flow == number]
+
+    def column(self, name: str) -> Sequence[Any]:
+        whole: array[Any] = self._samples.column(name)
+        return [whole[row] for row in self._rows]
+
+
+def _flows(run: Run) -> Iterator[_Flow]:
+    return (_Flow(run, number) for number in sorted(set(run.samples.column("flow"))))
+
+
+def _each(run: Run, rule: Callable[[_Flow], str]) -> Iterator[str]:
+    """What `rule` says of each flow."""
+    return (f"flow {flow.number + 1}: {said}" for flow in _flows(run) if (said := rule(flow)))
+
+
+def _counters(run: Run) -> Iterator[str]:
+    def rule(flow: _Flow) -> str:
+        for name in _COUNTERS:
+            column = flow.column(name)
+            # A kernel that does not tell has 0, also between two that it tells.
+            told = [value for value in column if value]
+            if any(map(gt, told, told[1:])):
+                return f"its {name.replace('_', ' ')} go down"
+        return ""
+
+    return _each(run, rule)
+
+
+def _growth_between_samples(flow: _Flow) -> float:
+    """How many times as large a window may become between two samples, before a loss that the next one has cut it for:
+    slow start doubles it in a round trip.
+    """
+    times = flow.column("t")
+    longest = max((after - before for before, after in pairwise(times)), default=0.0)
+    rtt = min((rtt for rtt in flow.column("min_rtt") if rtt > 0), default=0.0)
+    return 2.0 ** min(_MOST_DOUBLINGS, math.ceil(longest / rtt)) if rtt else 2.0**_MOST_DOUBLINGS
+
+
+def _windows(run: Run) -> Iterator[str]:
+    def rule(flow: _Flow) -> str:
+        cwnd, unacked, mss, window = (flow.column(name) for name in ("cwnd", "unacked", "mss", "snd_wnd"))
+        sent, acked = flow.column("segs_out"), flow.column("bytes_acked")
+        growth = _growth_between_samples(flow)
+        largest = 0
+        for have, wnd in zip(unacked, cwnd, strict=True):
+            largest = max(largest, wnd)
+            if have > growth * largest + _EXTRA_SEGMENTS:
+                return f"{have} segments are on their way, with a congestion window of {largest} at most"
+        if all(window) and not run.experiment.hosts.mss:
+            most = max(window)
+            for have, size in zip(unacked, mss, strict=True):
+                # Small segments are counted as whole ones: only a backlog of many is looked at.
+                if (have - _EXTRA_SEGMENTS) * size > 2 * most:
+                    return f"{have} segments are on their way, with a receiver's window of {most} bytes"
+        full = max(mss)
+        for out, back in zip(sent, acked, strict=True):
+            if back > (out + _EXTRA_SEGMENTS) * full:
+                return f"{back} bytes were acknowledged of {out} segments"
+        return ""
+
+    return _each(run, rule)
+
+
+def _round_trips(run: Run) -> Iterator[str]:
+    experiment = run.experiment
+    path = experiment.path
+    if path.jitter or path.reorder or any(change.name in ("delay", "jitter") for change in path.changes):
+        return iter(())
+
+    def rule(flow: _Flow) -> str:
+        least = experiment.delay(flow.number)
+        smallest = min((rtt for rtt in flow.column("min_rtt") if rtt > 0), default=math.inf)
+        if smallest < least * (1 - 0.01) - 1e-4:
+            return f"its smallest RTT is {smallest * 1e3:.4g} ms on a path of {least * 1e3:.4g} ms"
+        return ""
+
+    return _each(run, rule)
+
+
+def _losses(run: Run) -> Iterator[str]:
+    """Were as many segments lost as the path drops? What is lost is sent again, so at least so many were."""
+    path = run.experiment.path
+    if path.changes or path.loss_correlation or path.loss <= 0 or run.experiment.flows.udp_streams:
+        return
+    forward = [flow for flow in _flows(run) if not run.experiment.reversed(flow.number)]
+    sent = sum(flow.column("segs_out")[-1] for flow in forward)
+    again = sum(flow.column("retransmits")[-1] for flow in forward)
+    # With offloads one draw is for many segments at once.
+    together = 45 if run.experiment.hosts.offloads else 1
+    expected = path.loss * sent
+    spread = math.sqrt(expected * (1 - path.loss) * max(1.0, 2 * path.loss_burst - 1) * together)
+    unsettled = sum(flow.column("unacked")[-1] for flow in forward)
+    if again + unsettled < expected - _CHANCE_SPREADS * spread - 5:
+        yield f"{again} of {sent} segments were sent again, on a path that drops {path.loss:.3g} of them"
+    if again > sent:
+        yield f"{again} segments were sent again, of {sent}"
+
+
+def _recoveries(run: Run) -> Iterator[str]:
+    def rule(flow: _Flow) -> str:
+        if max(flow.column("ca_state")) >= _RECOVERY and not flow.column("retransmits")[-1]:
+            return "its sender was in recovery, and sent nothing again"
+        return ""
+
+    return _each(run, rule)
+
+
+def _path(run: Run) -> Iterator[str]:
+    too_much = carried.by_queue(run.experiment, run.queue)
+    if not too_much and run.samples:
+        too_much = carried.by_flows(run.experiment, _spans(run), run.udp)
+    if too_much:
+        yield too_much
+
+
+def _times(run: Run) -> Iterator[str]:
+    experiment = run.experiment
+    last = run.sampled_until
+    if experiment.flows.bytes is None and run.experiment_s < experiment.seconds * (1 - 0.01):
+        yield f"it took {run.experiment_s:.4g} s of {experiment.seconds:g}, and is whole"
+    if last > run.experiment_s + _LATE:
+        yield f"its last sample is of {last:.4g} s, after its end at {run.experiment_s:.4g} s"
+    if run.environment.clock == "real" and run.wall_s < run.experiment_s * (1 - 0.01):
+        yield f"it took {run.wall_s:.4g} s for {run.experiment_s:.4g} s on the real clock"
+    times = run.queue.column("t")
+    if any(after < before for before, after in pairwise(times)):
+        yield "the times of its queue go back"

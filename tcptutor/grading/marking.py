@@ -1,0 +1,293 @@
+"""Marks each activity of a hand-in anew: by the page's rules, from what was given and the runs that go with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.activities.shape import ShapePrediction
+from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.activity import Activity, MarkContext, Question
+from tcptutor.course.marks import MarkScheme
+from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.same import same_run, same_settings
+from tcptutor.errors import UsageError
+from tcptutor.evidence import honesty
+from tcptutor.evidence.hand_in import HandIn
+from tcptutor.evidence.honesty import CheckedRun, RunChecks
+from tcptutor.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, moment, timeline
+from tcptutor.grading.grade import ActivityMark, Grade, Outcome
+from tcptutor.run import Run
+
+
+def grade(hand_in: HandIn, course: Course, code: str = "") -> Grade:
+    """What it is worth in that course. `code`: that of the course whose students alone are graded; empty for all."""
+    line = timeline(hand_in.events)
+    enrolment = line.enrolment
+    refused = ""
+    if code and (enrolment is None or enrolment.course != code):
+        where = f"in the course {enrolment.course}" if enrolment else "in no course"
+        refused = f"the student is enrolled {where}, not in {code}"
+    checks = RunChecks(hand_in)
+    marks = [
+        mark
+        for module in course.modules
+        for step in module.steps
+        for mark in _PageMarker(module, step, line, checks, course.marks).marks()
+    ]
+    return Grade(
+        student=enrolment.student if enrolment else "",
+        course=enrolment.course if enrolment else "",
+        title=course.title,
+        made=hand_in.manifest.made,
+        marks=tuple(marks),
+        remarks=tuple(honesty.remarks(hand_in, line)),
+        refused=refused,
+    )
+
+
+class _Finding(NamedTuple):
+    """What came of one activity."""
+
+    outcome: Outcome
+    share: float = 0.0
+    """Of its marks."""
+    reason: str = ""
+    events: tuple[int, ...] = ()
+    runs: tuple[str, ...] = ()
+
+
+_MISSING = _Finding("missing", reason="nothing was done")
+
+
+class _PageMarker:
+    """Marks the activities of one page."""
+
+    def __init__(
+        self, module: Module, step: Step, line: Timeline, checks: RunChecks, scheme: MarkScheme
+    ) -> None:
+        self._module, self._step, self._line, self._checks, self._scheme = module, step, line, checks, scheme
+        self._page: PageTimeline = line.page(module.id, step.id)
+
+    def marks(self) -> Iterator[ActivityMark]:
+        for activity in self._step.activities:
+            of = self._scheme.worth(activity.table)
+            if of is None:
+                continue
+            found = self._found(activity)
+            yield ActivityMark(
+                module=self._module.id,
+                page=self._step.id,
+                title=self._step.title,
+                activity=activity.id,
+                kind=activity.table,
+                marks=of * found.share,
+                of=of,
+                outcome=found.outcome,
+                reason=found.reason,
+                events=found.events,
+                runs=found.runs,
+            )
+
+    def _found(self, activity: Activity) -> _Finding:
+        match activity:
+            case Question():
+                return self._question(activity)
+            case Predict() | ShapePrediction():
+                return self._prediction(activity)
+            case RunActivity():
+                return self._run(activity)
+            case SweepActivity():
+                return self._sweep(activity)
+            case ExploreActivity():
+                return self._challenge(activity)
+        return self._by_hand(activity)
+
+    def _left(self, activity: Activity, given: TimedResponse, wrong: int = 0) -> float:
+        hints = self._page.hints_before(activity.id, given.serial)
+        return self._scheme.left(wrong, hints, moment(given.at))
+
+    # Questions and predictions
+
+    def _question(self, question: Question) -> _Finding:
+        wrong = 0
+        last = _MISSING
+        for given in self._page.of(question.id):
+            last, correct = self._answer(question, given)
+            if correct is None:
+                continue
+            if correct:
+                return _scored(self._left(question, given, wrong), last, wrong)
+            wrong += 1
+        return last
+
+    def _answer(self, question: Question, given: TimedResponse) -> tuple[_Finding, bool | None]:
+        """What came of one answer, and whether it is right; None for one that does not count."""
+        events = (given.serial,)
+        not_own = honesty.draw_problem(
+            self._line, self._module.id, self._step.id, question, self._page, given
+        )
+        if not_own:
+            return _Finding("refused", reason=not_own, events=events), None
+        timed = self._page.run_before(given.serial)
+        if question.about_run and timed is None and not self._swept_before(given):
+            return _Finding(
+                "refused", reason="it was answered before the run it is about", events=events
+            ), None
+        context, runs = MarkContext(), tuple[str, ...]()
+        if question.against_run:
+            if timed is None:
+                return _Finding(
+                    "refused", reason="no whole run was there to read it off", events=events
+                ), None
+            checked = self._checks.check(timed)
+            runs = (timed.id,)
+            if doubted := _doubted(checked, events):
+                return doubted, None
+            context = MarkContext(run=checked.run)
+        try:
+            correct = question.posed(given.response.draw).mark(given.response.given, context).correct
+        except UsageError as error:
+            return _Finding("none", reason=f"it cannot be marked: {error}", events=events, runs=runs), None
+        found = _Finding(
+            "full" if correct else "none",
+            reason="" if correct else "the answer is wrong",
+            events=events,
+            runs=runs,
+        )
+        return found, bool(correct)
+
+    def _swept_before(self, given: TimedResponse) -> bool:
+        sweep = self._step.sweep
+        return sweep is not None and any(each.serial < given.serial for each in self._page.of(sweep.id))
+
+    def _prediction(self, activity: Activity) -> _Finding:
+        first = next(iter(self._page.of(activity.id)), None)
+        if first is None:
+            return _MISSING
+        events = (first.serial,)
+        earlier = next(
+            (run for run in self._page.runs if not run.changed_from and run.begun < first.serial), None
+        )
+        if earlier is not None:
+            return _Finding("refused", reason=f"the run {earlier.id} was begun before it", events=events)
+        if first.response.given == activity.reference().empty:
+            return _Finding("none", reason="it was left out", events=events)
+        try:
+            activity.mark(first.response.given)
+        except UsageError as error:
+            return _Finding("none", reason=f"it cannot be marked: {error}", events=events)
+        return _scored(self._left(activity, first), _Finding("full", events=events), 0)
+
+    # Runs
+
+    def _run(self, activity: RunActivity) -> _Finding:
+        timed = next(reversed(self._page.whole_runs), None)
+        if timed is None:
+            return _Finding("missing", reason="no run of it went to its end")
+        checked = self._checks.check(timed)
+        events, runs = (timed.begun, timed.ended), (timed.id,)
+        if doubted := _doubted(checked, events):
+            return doubted
+        assert checked.run is not None
+        if not same_settings(checked.run.experiment, activity.experiment):
+            return _Finding(
+                "refused", reason="the run has other settings than the page's", events=events, runs=runs
+            )
+        if wrong := honesty.seed_problem(self._line, self._module.id, self._step.id, timed):
+            return _Finding("refused", reason=wrong, events=events, runs=runs)
+        share = self._scheme.left(0, 0, moment(timed.ended_at))
+        return _scored(share, _Finding("full", events=events, runs=runs), 0)
+
+    def _sweep(self, sweep: SweepActivity) -> _Finding:
+        missing = [experiment for _, experiment in sweep.cells()]
+        cells = len(missing)
+        runs: list[str] = []
+        doubted: _Finding | None = None
+        latest: TimedRun | None = None
+        for timed in reversed(self._page.whole_runs):
+            if timed.seed not in {each.seed for each in missing} or not self._checks.there(timed):
+                continue
+            checked = self._checks.check(timed)
+            run = checked.run
+            found = next((each for each in missing if run and same_run(each, run.experiment)), None)
+            problem = _doubted(checked, (timed.begun, timed.ended))
+            if problem is not None:
+                doubted = doubted or problem
+            elif found is not None:
+                missing.remove(found)
+                runs.append(timed.id)
+                latest = latest or timed
+        if latest is None:
+            return doubted or _Finding("missing", reason="none of its runs went to its end")
+        share = (cells - len(missing)) / cells * self._scheme.left(0, 0, moment(latest.ended_at))
+        if doubted is not None and doubted.outcome == "inconclusive" and missing:
+            return doubted
+        reason = f"{len(missing)} of its {cells} runs are missing" if missing else ""
+        return _scored(share, _Finding("full", reason=reason, runs=tuple(runs)), 0)
+
+    def _challenge(self, challenge: ExploreActivity) -> _Finding:
+        given = [each for each in self._page.of(challenge.id) if each.response.correct]
+        last = _Finding("none", reason="it is not reached") if self._page.of(challenge.id) else _MISSING
+        for response in sorted(given, key=lambda each: each.response.value or 0.0):
+            last = self._reached(challenge, response)
+            if last.outcome != "refused":
+                return last
+        return last
+
+    def _reached(self, challenge: ExploreActivity, given: TimedResponse) -> _Finding:
+        timed, events = self._page.run_before(given.serial), (given.serial,)
+        if timed is None:
+            return _Finding("refused", reason="no whole run was there to judge it by", events=events)
+        checked = self._checks.check(timed)
+        if doubted := _doubted(checked, events):
+            return doubted
+        start = self._start(challenge, given) if challenge.compares else None
+        try:
+            mark = challenge.mark(given.response.given, MarkContext(run=checked.run, start=start))
+        except UsageError as error:
+            return _Finding("refused", reason=str(error), events=events, runs=(timed.id,))
+        if not mark.correct:
+            return _Finding("none", reason=mark.feedback, events=events, runs=(timed.id,))
+        return _scored(self._left(challenge, given), _Finding("full", events=events, runs=(timed.id,)), 0)
+
+    def _start(self, challenge: ExploreActivity, given: TimedResponse) -> Run | None:
+        for timed in reversed(self._page.whole_runs):
+            if timed.ended < given.serial and self._checks.there(timed):
+                checked = self._checks.check(timed)
+                run = checked.run
+                if run and not checked.problems and not challenge.changed(challenge.values(run.experiment)):
+                    return run
+        return None
+
+    def _by_hand(self, activity: Activity) -> _Finding:
+        given = self._page.of(activity.id)
+        for each in given:
+            try:
+                correct = activity.mark(each.response.given).correct
+            except UsageError:
+                continue
+            if correct:
+                return _scored(self._left(activity, each), _Finding("full", events=(each.serial,)), 0)
+        return _Finding("none", reason="not all goals were reached") if given else _MISSING
+
+
+def _doubted(checked: CheckedRun, events: tuple[int, ...]) -> _Finding | None:
+    """What becomes of an activity whose run is not believed; None for a run that is."""
+    if checked.problems:
+        return _Finding("refused", reason=checked.problems[0], events=events, runs=(checked.id,))
+    if checked.doubt:
+        reason = f"{checked.doubt}: run it again"
+        return _Finding("inconclusive", reason=reason, events=events, runs=(checked.id,))
+    return None
+
+
+def _scored(share: float, found: _Finding, wrong: int) -> _Finding:
+    """With that share of the marks; the reason says why it is not all of them."""
+    if share >= 1:
+        return found._replace(outcome="full", share=1.0)
+    why = found.reason or (f"right after {wrong} wrong" if wrong else "with hints, or late")
+    return found._replace(outcome="part" if share > 0 else "none", share=share, reason=why)

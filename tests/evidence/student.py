@@ -1,0 +1,138 @@
+"""Students of a small course, who do all of it as the app would have it recorded, and hand it in.
+
+`python -m tests.evidence.student` makes their runs again, in the guest on the virtual clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from tcptutor.backends.guest.backend import GuestBackend
+from tcptutor.course import load as load_course
+from tcptutor.course import personal
+from tcptutor.course.activity import Activity
+from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.record import Given
+from tcptutor.evidence.collect import collect
+from tcptutor.evidence.hand_in import write_hand_in
+from tcptutor.evidence.keys import CourseKey
+from tcptutor.journal import Journal
+from tcptutor.run import Run, load, save
+from tcptutor.ui.study import Study
+from tests.backends.play import play
+
+LESSONS = Path(__file__).parent / "lessons"
+RUNS = Path(__file__).parent / "runs"
+"""STUDENT.tcprun, as the lab gave them."""
+KEY = CourseKey(secret="5a" * 32)
+STUDENTS = ("ada", "bob")
+
+
+def course() -> Course:
+    return load_course(LESSONS)
+
+
+class Student:
+    """One with a journal in `folder`, enrolled as `name`."""
+
+    def __init__(self, name: str, folder: Path, *, enrolled: bool = True) -> None:
+        self.name, self.folder = name, folder
+        self.course = course()
+        self.journal = Journal.open(folder / "journal.db")
+        if enrolled:
+            self.journal.enrol(name, KEY.code)
+
+    @property
+    def module(self) -> Module:
+        return self.course.modules[0]
+
+    def page(self, number: int) -> Study:
+        """The page is on the screen, with the latest run that is kept."""
+        step = self.module.steps[number - 1]
+        study = Study(self.module, step, self.journal)
+        file = next(self.journal.run_files(self.module.id, step.id), None)
+        study.run = load(Path(file)) if file else None
+        return study
+
+    def answer(self, number: int, id: str, given: Given | None = None) -> None:
+        """Respond to it; rightly without `given`."""
+        study = self.page(number)
+        activity = study.posed(_of(study.step, id))
+        right = activity.reference(study.context).right if given is None else given
+        assert right is not None
+        study.respond(activity, right)
+
+    def runs(self, run: Run | None = None) -> Run:
+        """The run of the second page is made and kept; by default the student's own."""
+        made = run or load(RUNS / f"{self.name}.tcprun")
+        place = self.module.id, self.module.steps[1].id
+        self.journal.begin_run(made, *place)
+        file = self.journal.runs.file(made.id)
+        assert file is not None
+        file.parent.mkdir(exist_ok=True)
+        save(made, file)
+        self.journal.finish_run(made, file)
+        return made
+
+    def does_all(self) -> None:
+        """Everything, rightly and at once."""
+        self.answer(1, "which")
+        self.answer(1, "how-much")
+        self.answer(2, "predict", "2 Mbit/s")
+        self.runs()
+        self.answer(2, "largest")
+        self.answer(2, "after")
+
+    def hands_in(self, target: Path | None = None) -> Path:
+        """What `tcptutor submit` writes."""
+        path = target or self.folder / "hand-in.tcphandin"
+        collected = collect(self.journal, self.course)
+        write_hand_in(path, collected.manifest, collected.events, collected.runs)
+        return path
+
+
+@contextmanager
+def student(name: str, folder: Path, *, enrolled: bool = True) -> Iterator[Student]:
+    folder.mkdir(parents=True, exist_ok=True)
+    one = Student(name, folder, enrolled=enrolled)
+    try:
+        yield one
+    finally:
+        one.journal.close()
+
+
+def handed_in(
+    name: str, folder: Path, do: Callable[[Student], object] = Student.does_all, *, enrolled: bool = True
+) -> Path:
+    """The file of a student who did that; everything, by default."""
+    with student(name, folder, enrolled=enrolled) as one:
+        do(one)
+        return one.hands_in()
+
+
+def _of(step: Step, id: str) -> Activity:
+    return next(activity for activity in step.activities if activity.id == id)
+
+
+async def main() -> None:
+    step = course().modules[0].steps[1]
+    assert step.experiment is not None
+    shutil.rmtree(RUNS, ignore_errors=True)
+    for name in STUDENTS:
+        seed = personal.run_seed(personal.identity(KEY.code, name), "small", step.id)
+        backend = GuestBackend("virtual")
+        try:
+            run = await play(backend, msgspec.structs.replace(step.experiment.experiment, seed=seed))
+        finally:
+            await backend.close()
+        save(run, RUNS / f"{name}.tcprun")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,398 @@
+"""Ways to gain marks without the work, and what becomes of each when a hand-in is graded without repeating its runs.
+
+Who writes a hand-in owns the computer that it comes from, and can write a journal anew from its first event: where only
+that helps, `PASSES` says so, and so does assets/documentation/grading.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tcptutor.course import personal
+from tcptutor.evidence.hand_in import HandInManifest, opened_hand_in, write_hand_in
+from tcptutor.evidence.timeline import timeline
+from tcptutor.grading.grade import Grade
+from tcptutor.grading.marking import grade
+from tcptutor.journal.events import (
+    JournalEvent,
+    Responded,
+    RunBegun,
+    RunEnded,
+    StoredEvent,
+    chain,
+    decode,
+    link,
+)
+from tcptutor.run import Fidelity, Run, SampleTable, load, save
+from tests.evidence.student import KEY, RUNS, Student, course, handed_in
+
+Events = list[JournalEvent]
+
+
+class Forger:
+    """An honest hand-in, taken apart so that something else can be put together."""
+
+    def __init__(self, file: Path, folder: Path) -> None:
+        self.folder = folder
+        with opened_hand_in(file) as hand_in:
+            self.manifest: HandInManifest = hand_in.manifest
+            self.stored: list[StoredEvent] = list(hand_in.events)
+            self.runs = {id: hand_in.run(id)[0] for id in hand_in.run_ids}
+        self._source = file
+
+    @property
+    def events(self) -> Events:
+        return [event for stored in self.stored if (event := decode(stored.data)) is not None]
+
+    def run(self) -> Run:
+        return next(iter(self.runs.values()))
+
+    def file(
+        self,
+        run: Run | None = None,
+        events: Events | None = None,
+        *,
+        stored: list[StoredEvent] | None = None,
+        digest: bool = False,
+    ) -> Path:
+        """A hand-in of that run and those events, chained anew. `digest`: the journal is told of the run's new file."""
+        content = self._bytes(run or self.run())
+        found = list(events) if events is not None else self.events
+        if digest:
+            found = [
+                msgspec.structs.replace(event, digest="") if isinstance(event, RunEnded) else event
+                for event in found
+            ]
+        chained = stored if stored is not None else list(chain(found))
+        target = self.folder / "forged.tcphandin"
+        manifest = msgspec.structs.replace(self.manifest, events=len(chained))
+        runs = [((run or self.run()).id, content)] if self.runs else []
+        write_hand_in(target, manifest, chained, runs)
+        return target
+
+    def _bytes(self, run: Run) -> bytes:
+        path = self.folder / "forged.tcprun"
+        save(run, path)
+        return path.read_bytes()
+
+
+def _grade(file: Path) -> Grade:
+    with opened_hand_in(file) as hand_in:
+        return grade(hand_in, course(), KEY.code)
+
+
+def _outcome(found: Grade, activity: str) -> tuple[str, str]:
+    mark = next(mark for mark in found.marks if mark.activity == activity)
+    return mark.outcome, mark.reason
+
+
+@pytest.fixture
+def forger(tmp_path: Path) -> Forger:
+    return Forger(handed_in("ada", tmp_path / "ada"), tmp_path)
+
+
+def _scaled(run: Run, names: tuple[str, ...], factor: float) -> Run:
+    rows = [
+        msgspec.structs.replace(
+            row, **{name: type(getattr(row, name))(getattr(row, name) * factor) for name in names}
+        )
+        for row in run.samples
+    ]
+    run.samples = SampleTable(rows)
+    return run
+
+
+# Runs
+
+
+def _samples(forger: Forger) -> Path:
+    return forger.file(_scaled(forger.run(), ("bytes_acked",), 2))
+
+
+def _samples_and_digest(forger: Forger) -> Path:
+    return forger.file(_scaled(forger.run(), ("bytes_acked", "bytes_received", "delivered"), 2), digest=True)
+
+
+def _figures(forger: Forger) -> Path:
+    run = forger.run()
+    run.flows = [msgspec.structs.replace(flow, throughput_bps=9e6) for flow in run.flows]
+    return forger.file(run, digest=True)
+
+
+def _lossless(forger: Forger) -> Path:
+    """The loss was left out, and the settings say that it was there."""
+    run = _scaled(forger.run(), ("retransmits", "bytes_retrans"), 0)
+    run.flows = [msgspec.structs.replace(flow, retransmits=0) for flow in run.flows]
+    return forger.file(run, digest=True)
+
+
+def _short_path(forger: Forger) -> Path:
+    run = _scaled(forger.run(), ("min_rtt",), 0.5)
+    return forger.file(run, digest=True)
+
+
+def _counters_back(forger: Forger) -> Path:
+    run = forger.run()
+    rows = list(run.samples)
+    rows[20] = msgspec.structs.replace(rows[20], busy=rows[10].busy / 2)
+    run.samples = SampleTable(rows)
+    return forger.file(run, digest=True)
+
+
+def _too_much(forger: Forger) -> Path:
+    run = forger.run()
+    rows = list(run.queue)
+    rows[-1] = msgspec.structs.replace(rows[-1], sent=rows[-1].sent * 10)
+    run.queue = type(run.queue)(rows)
+    return forger.file(run, digest=True)
+
+
+def _settings(forger: Forger) -> Path:
+    """Run with a loss that makes it easy."""
+    run = forger.run()
+    path = msgspec.structs.replace(run.experiment.path, loss=0.0)
+    run.experiment = msgspec.structs.replace(run.experiment, path=path)
+    return forger.file(run, digest=True)
+
+
+def _recording(forger: Forger) -> Path:
+    run = forger.run()
+    run.environment = msgspec.structs.replace(run.environment, backend="replay")
+    return forger.file(run, digest=True)
+
+
+def _cut_short(forger: Forger) -> Path:
+    run = forger.run()
+    run.complete = False
+    return forger.file(run, digest=True)
+
+
+def _others_run(forger: Forger) -> Path:
+    """Bob's run, entered in Ada's journal."""
+    bobs = load(RUNS / "bob.tcprun")
+    return forger.file(bobs, _with_run(forger.events, bobs), digest=True)
+
+
+def _others_run_renamed(forger: Forger) -> Path:
+    """The same, under the id of Ada's and with her seed in the journal alone."""
+    bobs, own = load(RUNS / "bob.tcprun"), forger.run()
+    bobs.id, bobs.started = own.id, own.started
+    return forger.file(bobs, digest=True)
+
+
+def _with_run(events: Events, run: Run) -> Events:
+    def changed(event: JournalEvent) -> JournalEvent:
+        match event:
+            case RunBegun():
+                return msgspec.structs.replace(
+                    event, at=run.started, run=run.id, seed=run.experiment.seed, file=f"{run.id}.tcprun"
+                )
+            case RunEnded():
+                return msgspec.structs.replace(event, run=run.id, file=f"{run.id}.tcprun", digest="")
+        return event
+
+    return [changed(event) for event in events]
+
+
+def _slow_run_in_no_time(forger: Forger) -> Path:
+    """It says that it took an hour, between two events of the same second."""
+    run = forger.run()
+    run.wall_s = 1e9
+    return forger.file(run, digest=True)
+
+
+def _of_another_page(forger: Forger) -> Path:
+    run = forger.run()
+    run.experiment = msgspec.structs.replace(run.experiment, name="small/another")
+    return forger.file(run, digest=True)
+
+
+REFUSED_RUNS: dict[Callable[[Forger], Path], str] = {
+    _samples: "is not the one that was kept when it ended",
+    _samples_and_digest: "is not what its samples give",
+    _figures: "its throughput is not what its samples give",
+    _lossless: "its sender was in recovery, and sent nothing again",
+    _short_path: "its smallest RTT is 10 ms on a path of 20 ms",
+    _counters_back: "its busy go down",
+    _too_much: "were carried, more than the",
+    _settings: "the run has other settings than the page's",
+    _recording: "was not made in a lab: it is a replay run",
+    _cut_short: "was cut short",
+    _others_run: "has the seed .*, which is not this student's",
+    _others_run_renamed: "is not what the journal says was begun",
+    _slow_run_in_no_time: "took 1000000000 s, and the journal has",
+    _of_another_page: "is not what the journal says was begun",
+}
+
+
+@pytest.mark.parametrize("forge", REFUSED_RUNS, ids=lambda forge: forge.__name__.strip("_"))
+def test_a_run_that_is_not_so_is_refused(forge: Callable[[Forger], Path], forger: Forger) -> None:
+    found = _grade(forge(forger))
+    outcome, reason = _outcome(found, "experiment")
+    assert outcome == "refused"
+    assert re.search(REFUSED_RUNS[forge], reason), reason
+    # What does not come from the run stays.
+    assert _outcome(found, "which")[0] == "full"
+
+
+# Journals
+
+
+def test_an_event_that_was_edited_ends_what_counts(forger: Forger) -> None:
+    place = next(at for at, stored in enumerate(forger.stored) if b'"which"' in stored.data)
+    forger.stored[place] = forger.stored[place]._replace(
+        data=forger.stored[place].data.replace(b"[0]", b"[1]")
+    )
+    found = _grade(forger.file(stored=forger.stored))
+    assert found.total == 0
+    assert f"event {place + 1} is not as it was written" in found.remarks[0]
+
+
+def test_an_event_that_was_taken_out_ends_what_counts(forger: Forger) -> None:
+    del forger.stored[3]
+    found = _grade(forger.file(stored=forger.stored))
+    assert "is not as it was written, or one before it is missing" in found.remarks[0]
+    assert found.total < 10
+
+
+def test_a_wrong_answer_that_calls_itself_right_is_marked_as_wrong(forger: Forger) -> None:
+    def lie(event: JournalEvent) -> JournalEvent:
+        if isinstance(event, Responded) and event.activity == "which":
+            return msgspec.structs.replace(
+                event, response=msgspec.structs.replace(event.response, given=(1,))
+            )
+        return event
+
+    found = _grade(forger.file(events=[lie(event) for event in forger.events]))
+    assert _outcome(found, "which") == ("none", "the answer is wrong")
+
+
+@pytest.mark.parametrize("draw", [{"rate": "8 Mbit/s", "trip": "20 ms"}, {}])
+def test_numbers_that_were_not_drawn_for_the_student_are_refused(
+    draw: dict[str, str], forger: Forger
+) -> None:
+    def choose(event: JournalEvent) -> JournalEvent:
+        if isinstance(event, Responded) and event.activity == "how-much":
+            response = msgspec.structs.replace(event.response, draw=draw, given="20 kB")
+            return msgspec.structs.replace(event, response=response)
+        return event
+
+    found = _grade(forger.file(events=[choose(event) for event in forger.events]))
+    assert _outcome(found, "how-much") == (
+        "refused",
+        "the question's numbers were not drawn for this student",
+    )
+
+
+def test_an_answer_of_another_student_is_to_other_numbers(tmp_path: Path) -> None:
+    drawn = {}
+    for name in ("ada", "bob"):
+        with opened_hand_in(handed_in(name, tmp_path / name)) as hand_in:
+            page = timeline(hand_in.events).page("small", "asked")
+        drawn[name] = page.of("how-much")[0].response
+    assert drawn["ada"].draw != drawn["bob"].draw
+    assert drawn["ada"].given != drawn["bob"].given
+
+
+def test_a_prediction_after_the_run_is_refused(tmp_path: Path) -> None:
+    def do(one: Student) -> None:
+        one.runs()
+        one.answer(2, "predict", "1.9 Mbit/s")
+
+    outcome, reason = _outcome(_grade(handed_in("ada", tmp_path, do)), "predict")
+    assert outcome == "refused"
+    assert reason.endswith("was begun before it")
+
+
+def test_an_answer_about_a_run_that_was_not_made_is_refused(forger: Forger) -> None:
+    events = [event for event in forger.events if not isinstance(event, RunBegun | RunEnded)]
+    found = _grade(forger.file(events=events))
+    assert _outcome(found, "after") == ("refused", "it was answered before the run it is about")
+    assert _outcome(found, "largest")[0] == "refused"
+    assert _outcome(found, "experiment")[0] == "missing"
+
+
+def test_trying_all_answers_costs_more_than_it_gives(tmp_path: Path) -> None:
+    def do(one: Student) -> None:
+        for choice in ((2,), (1,), (0,)):
+            one.answer(1, "which", choice)
+
+    found = _grade(handed_in("ada", tmp_path, do))
+    # By chance one of three is right at once: 2/3, then 1/3 + 1/6 for those who go on.
+    assert next(mark.marks for mark in found.marks if mark.activity == "which") == 0.5
+
+
+def test_a_clock_that_was_set_back_is_told(forger: Forger) -> None:
+    events = [
+        msgspec.structs.replace(event, at="2020-01-01T00:00:00.000+00:00")
+        if isinstance(event, Responded) and event.activity == "after"
+        else event
+        for event in forger.events
+    ]
+    assert "the clock was put back by" in _grade(forger.file(events=events)).remarks[0]
+
+
+def test_another_students_file_is_that_students(forger: Forger) -> None:
+    """Whoever hands it in: the journal says whose it is, the description of the file does not."""
+    forger.manifest = msgspec.structs.replace(forger.manifest, student="bob")
+    assert _grade(forger.file()).student == "ada"
+
+
+def test_who_enrols_again_as_another_student_is_told(tmp_path: Path) -> None:
+    def do(one: Student) -> None:
+        one.does_all()
+        one.journal.enrol("bob", KEY.code)
+
+    found = _grade(handed_in("ada", tmp_path, do))
+    assert found.student == "bob"
+    assert found.remarks == (f"the student was enrolled more than once: ada ({KEY.code}), bob ({KEY.code})",)
+
+
+def test_events_of_no_kind_change_nothing_and_are_told(forger: Forger) -> None:
+    data = b'{"kind":"marked","at":"2026-01-01T00:00:00+00:00","marks":1000}'
+    last = forger.stored[-1]
+    forger.stored.append(StoredEvent(last.serial + 1, data, link(last.hash, data)))
+    found = _grade(forger.file(stored=forger.stored))
+    assert found.total == 10
+    assert found.remarks == ("1 of its events are of a newer tcptutor, or none of ours",)
+
+
+def test_runs_until_a_seed_is_kind_are_within_the_students_own(forger: Forger) -> None:
+    """A seed far from the student's own is refused, one after as many runs as it says is not."""
+    own = personal.run_seed(personal.identity(KEY.code, "ada"), "small", "ran")
+    assert forger.run().experiment.seed == own
+    run = forger.run()
+    run.experiment = msgspec.structs.replace(run.experiment, seed=own + 1)
+    found = _grade(forger.file(run, _with_run(forger.events, run), digest=True))
+    assert _outcome(found, "experiment")[0] == "refused"
+
+
+# What only a repetition of the run finds
+
+
+def _fidelity(forger: Forger) -> Path:
+    run = forger.run()
+    run.fidelity = Fidelity(status="valid")
+    return forger.file(run, digest=True)
+
+
+def _reseeded(forger: Forger) -> Path:
+    """Bob's run with Ada's seed written into it."""
+    bobs, own = load(RUNS / "bob.tcprun"), forger.run()
+    bobs.id, bobs.started, bobs.experiment = own.id, own.started, own.experiment
+    return forger.file(bobs, digest=True)
+
+
+PASSES = (_fidelity, _reseeded)
+
+
+@pytest.mark.parametrize("forge", PASSES, ids=lambda forge: forge.__name__.strip("_"))
+def test_a_run_that_could_be_passes_where_it_is_not_repeated(
+    forge: Callable[[Forger], Path], forger: Forger
+) -> None:
+    assert _outcome(_grade(forge(forger)), "experiment")[0] == "full"

@@ -1,0 +1,135 @@
+"""Marks of students who did what they say: all of it, nothing, and everything between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tcptutor.course.marks import MarkScheme
+from tcptutor.course.model import Course
+from tcptutor.evidence.hand_in import opened_hand_in
+from tcptutor.evidence.keys import new_key
+from tcptutor.grading.grade import ActivityMark, Grade
+from tcptutor.grading.marking import grade
+from tcptutor.run import Fidelity, load
+from tests.evidence.student import KEY, RUNS, Student, course, handed_in
+
+
+def _grade(file: Path, code: str = KEY.code, scheme: MarkScheme | None = None) -> Grade:
+    graded: Course = course()
+    if scheme is not None:
+        graded = msgspec.structs.replace(graded, marks=scheme)
+    with opened_hand_in(file) as hand_in:
+        return grade(hand_in, graded, code)
+
+
+def _mark(found: Grade, activity: str) -> ActivityMark:
+    return next(mark for mark in found.marks if mark.activity == activity)
+
+
+@pytest.mark.parametrize("name", ["ada", "bob"])
+def test_who_does_all_gets_all(name: str, tmp_path: Path) -> None:
+    found = _grade(handed_in(name, tmp_path))
+    assert [mark.outcome for mark in found.marks] == ["full"] * 6
+    assert (found.total, found.of, found.student) == (10, 10, name)
+    assert found.remarks == ()
+    assert _mark(found, "experiment").runs == (load(RUNS / f"{name}.tcprun").id,)
+
+
+def test_who_does_nothing_gets_nothing(tmp_path: Path) -> None:
+    found = _grade(handed_in("ada", tmp_path, lambda one: one.page(1)))
+    assert {mark.outcome for mark in found.marks} == {"missing"}
+    assert (found.total, found.of) == (0, 10)
+
+
+@pytest.mark.parametrize(("wrong", "marks"), [(0, 2), (1, 1), (2, 0.5)])
+def test_each_wrong_try_costs(wrong: int, marks: float, tmp_path: Path) -> None:
+    def do(one: Student) -> None:
+        for choice in range(1, 1 + wrong):
+            one.answer(1, "which", (choice,))
+        one.answer(1, "which")
+
+    mark = _mark(_grade(handed_in("ada", tmp_path, do)), "which")
+    assert (mark.marks, mark.of) == (marks, 2)
+    assert len(mark.events) == 1
+
+
+def test_where_the_first_try_counts_alone_a_second_gives_nothing(tmp_path: Path) -> None:
+    def do(one: Student) -> None:
+        one.answer(1, "which", (1,))
+        one.answer(1, "which")
+
+    assert _mark(_grade(handed_in("ada", tmp_path, do), scheme=MarkScheme(retry=0)), "which").marks == 0
+
+
+def test_hints_cost_what_the_course_says(tmp_path: Path) -> None:
+    def do(one: Student) -> None:
+        study = one.page(1)
+        for _ in range(2):
+            study.hint(study.step.activities[0])
+        one.answer(1, "which")
+
+    mark = _mark(_grade(handed_in("ada", tmp_path, do)), "which")
+    assert (mark.marks, mark.outcome, mark.reason) == (
+        pytest.approx(2 * 0.8**2),
+        "part",
+        "with hints, or late",
+    )
+
+
+@pytest.mark.parametrize(
+    ("deadline", "grace", "marks"),
+    [("2020-01-01T00:00+00:00", 0.0, 1.0), ("2999-01-01T00:00+00:00", 0.0, 2.0), ("", 0.0, 2.0)],
+)
+def test_what_is_late_gives_what_the_course_says(
+    deadline: str, grace: float, marks: float, tmp_path: Path
+) -> None:
+    scheme = MarkScheme(question=2, deadline=deadline, grace_hours=grace, late=0.5)
+    found = _grade(handed_in("ada", tmp_path, lambda one: one.answer(1, "which")), scheme=scheme)
+    assert _mark(found, "which").marks == marks
+
+
+def test_a_prediction_counts_however_far_off_and_one_left_out_does_not(tmp_path: Path) -> None:
+    far = _grade(handed_in("ada", tmp_path / "far", lambda one: one.answer(2, "predict", "9 Gbit/s")))
+    assert _mark(far, "predict").outcome == "full"
+    out = _grade(handed_in("ada", tmp_path / "out", lambda one: one.answer(2, "predict", "")))
+    assert (_mark(out, "predict").outcome, _mark(out, "predict").reason) == ("none", "it was left out")
+
+
+def test_a_run_that_the_lab_doubts_costs_nothing(tmp_path: Path) -> None:
+    def do(one: Student) -> None:
+        doubtful = load(RUNS / "ada.tcprun")
+        doubtful.fidelity = Fidelity(status="suspect", reasons=("the machine is too busy",))
+        one.answer(2, "predict", "2 Mbit/s")
+        one.runs(doubtful)
+        one.answer(2, "largest")
+
+    found = _grade(handed_in("ada", tmp_path, do))
+    assert _mark(found, "experiment").outcome == "inconclusive"
+    assert _mark(found, "experiment").reason == "the run is suspect: the machine is too busy: run it again"
+    assert _mark(found, "largest").outcome == "inconclusive"
+    assert found.of == 10 - 1 - 2
+
+
+def test_a_hand_in_of_another_course_counts_for_nothing(tmp_path: Path) -> None:
+    file = handed_in("ada", tmp_path)
+    other = new_key().code
+    found = _grade(file, other)
+    assert (found.total, found.refused) == (
+        0,
+        f"the student is enrolled in the course {KEY.code}, not in {other}",
+    )
+    assert _grade(file, "").total == 10
+
+
+def test_who_is_enrolled_nowhere_is_graded_where_that_is_not_asked(tmp_path: Path) -> None:
+    file = handed_in("ada", tmp_path, enrolled=False)
+    assert _grade(file, "").total == 10
+    assert _grade(file).refused == f"the student is enrolled in no course, not in {KEY.code}"
+
+
+def test_marks_are_the_same_whenever_they_are_worked_out(tmp_path: Path) -> None:
+    file = handed_in("ada", tmp_path)
+    assert _grade(file) == _grade(file)
