@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from tcptutor import places
 from tcptutor.columns import table
 from tcptutor.commands.output import print_lines, toned, warn
+from tcptutor.commands.rerun import Reruns, chosen
 from tcptutor.commands.targets import check_targets
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Course
 from tcptutor.errors import TutorError
 from tcptutor.evidence.hand_in import opened_hand_in
-from tcptutor.evidence.keys import course_code, read_key
+from tcptutor.evidence.keys import CourseKey, course_code, read_key
 from tcptutor.files import whole
 from tcptutor.grading.formats import GradedFile, formatted, modules
 from tcptutor.grading.grade import ActivityMark, Grade
@@ -22,46 +25,61 @@ from tcptutor.grading.marking import grade
 _SIGNS = {"full": "✓", "part": "◐", "none": "✗", "missing": "○", "refused": "✗", "inconclusive": "?"}
 
 
-def grade_files(
-    names: Sequence[str],
-    key: str | None,
-    lessons: Path | None,
-    kind: str,
-    output: str | None,
-    replace: bool,
-    everything: bool,
-) -> int:
+class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What `tcptutor grade` was asked for."""
+
+    names: tuple[str, ...]
+    key: str | None
+    lessons: Path | None
+    kind: str
+    output: str | None
+    replace: bool
+    everything: bool
+    rerun: str | None
+    audit: str | None
+    jobs: int | None
+
+
+def grade_files(asked: GradeRequest) -> int:
     """The exit code: 1 when one of the hand-ins could not be read. Raises TutorError for all others at once."""
-    paths = [Path(name) for name in names]
-    if output is not None:
-        check_targets([Path(output)], paths, replace=replace)
-    code = _code(key)
-    course = _course(lessons)
+    paths = [Path(name) for name in asked.names]
+    if asked.output is not None:
+        check_targets([Path(asked.output)], paths, replace=asked.replace)
+    key = _key(asked.key)
+    code = key if isinstance(key, str) else key.code
+    choice = chosen(asked.rerun, asked.audit, None if isinstance(key, str) else key)
+    course = _course(asked.lessons)
     graded = [_graded(path, course, code) for path in paths]
     for each in graded:
         if each.grade is None:
             warn(each.problem)
-    if output is not None or kind != "text":
-        text = formatted(graded, "json" if kind == "text" else kind)
-        if output is None:
-            print_lines(text.splitlines())
-        else:
-            with whole(Path(output), "give another place with -o") as beside:
-                beside.write_text(text)
-            print_lines([f"wrote {output}"])
-    else:
-        for each in graded:
-            if each.grade is not None:
-                print_lines(_lines(each, each.grade, everything))
+    if choice is not None:
+        graded = Reruns(choice, asked.jobs).apply(paths, graded)
+    _tell(graded, asked)
     return 1 if any(each.grade is None for each in graded) else 0
 
 
-def _code(key: str | None) -> str:
-    """That of a key's file, or one that was typed; empty for none."""
-    if key is None:
+def _tell(graded: Sequence[GradedFile], asked: GradeRequest) -> None:
+    if asked.output is None and asked.kind == "text":
+        for each in graded:
+            if each.grade is not None:
+                print_lines(_lines(each, each.grade, asked.everything))
+        return
+    text = formatted(graded, "json" if asked.kind == "text" else asked.kind)
+    if asked.output is None:
+        print_lines(text.splitlines())
+        return
+    with whole(Path(asked.output), "give another place with -o") as beside:
+        beside.write_text(text)
+    print_lines([f"wrote {asked.output}"])
+
+
+def _key(given: str | None) -> CourseKey | str:
+    """The key in that file, or a course's code that was typed; an empty one for none."""
+    if given is None:
         return ""
-    path = Path(key)
-    return read_key(path).code if path.exists() else course_code(key)
+    path = Path(given)
+    return read_key(path) if path.exists() else course_code(given)
 
 
 def _course(lessons: Path | None) -> Course:

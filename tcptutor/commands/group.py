@@ -439,8 +439,21 @@ def submit(**given: Any) -> None:
 @click.option("-o", "--output", metavar="FILE", help="Write it there instead of printing it.")
 @REPLACE
 @click.option("--all", "everything", is_flag=True, help="Tell each mark, not only those that were refused.")
+@click.option(
+    "--rerun",
+    metavar="all|failed|N",
+    help="Make runs again in the guest and compare: all, those that gave no marks, or N of each hand-in.",
+)
+@click.option(
+    "--audit",
+    metavar="SHARE",
+    help="Make this share of the runs again, such as 5%, as the course's key draws them.",
+)
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1, 256), help="Guests at a time, as many as cores if not given."
+)
 def grade(**given: Any) -> None:
     """Work out anew what hand-ins are worth, from their evidence."""
-    from tcptutor.commands.grade import grade_files  # noqa: PLC0415
+    from tcptutor.commands.grade import GradeRequest, grade_files  # noqa: PLC0415
 
-    end(grade_files, **given)
+    end(grade_files, GradeRequest(**given))

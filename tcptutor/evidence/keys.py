@@ -46,9 +46,9 @@ class CourseKey(msgspec.Struct, frozen=True, kw_only=True):
         digest = base64.b32encode(self._derived("code")).decode()[:16]
         return "-".join(digest[at : at + 4] for at in range(0, 16, 4))
 
-    def chosen(self, what: str, share: float) -> bool:
-        """Whether that is among the `share` (0 to 1) which is looked at; nobody without the key can tell."""
-        return int.from_bytes(self._derived(f"audit/{what}")[:7], "big") < share * 2**56
+    def lot(self, what: str) -> float:
+        """A number from 0 to below 1 for that: whose is low is looked at. Nobody without the key can tell it."""
+        return int.from_bytes(self._derived(f"audit/{what}")[:6], "big") / 2**48
 
     def _derived(self, what: str) -> bytes:
         return hmac.new(bytes.fromhex(self.secret), what.encode(), hashlib.sha256).digest()

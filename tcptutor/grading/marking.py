@@ -17,7 +17,7 @@ from tcptutor.course.same import same_run, same_settings
 from tcptutor.errors import UsageError
 from tcptutor.evidence import honesty
 from tcptutor.evidence.hand_in import HandIn
-from tcptutor.evidence.honesty import CheckedRun, RunChecks
+from tcptutor.evidence.honesty import RunChecks
 from tcptutor.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, moment, timeline
 from tcptutor.grading.grade import ActivityMark, Grade, Outcome
 from tcptutor.run import Run
@@ -99,7 +99,7 @@ class _PageMarker:
             case Predict() | ShapePrediction():
                 return self._prediction(activity)
             case RunActivity():
-                return self._run(activity)
+                return self._run()
             case SweepActivity():
                 return self._sweep(activity)
             case ExploreActivity():
@@ -109,6 +109,37 @@ class _PageMarker:
     def _left(self, activity: Activity, given: TimedResponse, wrong: int = 0) -> float:
         hints = self._page.hints_before(activity.id, given.serial)
         return self._scheme.left(wrong, hints, moment(given.at))
+
+    def _doubted(self, timed: TimedRun, events: tuple[int, ...]) -> _Finding | None:
+        """What becomes of an activity whose run is not believed; None for a run that is."""
+        checked = self._checks.check(timed)
+        wrong = next(iter(checked.problems), "")
+        if checked.run is not None and not wrong:
+            wrong = self._not_of_page(checked.run, timed)
+        if wrong:
+            return _Finding("refused", reason=wrong, events=events, runs=(timed.id,))
+        if checked.doubt:
+            reason = f"{checked.doubt}: run it again"
+            return _Finding("inconclusive", reason=reason, events=events, runs=(timed.id,))
+        return None
+
+    def _not_of_page(self, run: Run, timed: TimedRun) -> str:
+        """Why it is none of the page's runs, or not this student's; empty when it is."""
+        step, made = self._step, run.experiment
+        if step.experiment is not None:
+            if not same_settings(made, step.experiment.experiment):
+                return "the run has other settings than the page's"
+            return honesty.seed_problem(self._line, self._module.id, step.id, timed)
+        if step.sweep is not None and not any(same_settings(made, each) for each in step.sweep.experiments):
+            return "the run has other settings than the page's"
+        if step.explore is not None:
+            try:
+                allowed = step.explore.variant(step.explore.values(made))
+            except UsageError as error:
+                return f"the run has settings that no knobs give: {error}"
+            if not same_settings(made, allowed):
+                return "the run has other settings than its knobs give"
+        return ""
 
     # Questions and predictions
 
@@ -143,11 +174,10 @@ class _PageMarker:
                 return _Finding(
                     "refused", reason="no whole run was there to read it off", events=events
                 ), None
-            checked = self._checks.check(timed)
             runs = (timed.id,)
-            if doubted := _doubted(checked, events):
+            if doubted := self._doubted(timed, events):
                 return doubted, None
-            context = MarkContext(run=checked.run)
+            context = MarkContext(run=self._checks.check(timed).run)
         try:
             correct = question.posed(given.response.draw).mark(given.response.given, context).correct
         except UsageError as error:
@@ -184,21 +214,13 @@ class _PageMarker:
 
     # Runs
 
-    def _run(self, activity: RunActivity) -> _Finding:
+    def _run(self) -> _Finding:
         timed = next(reversed(self._page.whole_runs), None)
         if timed is None:
             return _Finding("missing", reason="no run of it went to its end")
-        checked = self._checks.check(timed)
         events, runs = (timed.begun, timed.ended), (timed.id,)
-        if doubted := _doubted(checked, events):
+        if doubted := self._doubted(timed, events):
             return doubted
-        assert checked.run is not None
-        if not same_settings(checked.run.experiment, activity.experiment):
-            return _Finding(
-                "refused", reason="the run has other settings than the page's", events=events, runs=runs
-            )
-        if wrong := honesty.seed_problem(self._line, self._module.id, self._step.id, timed):
-            return _Finding("refused", reason=wrong, events=events, runs=runs)
         share = self._scheme.left(0, 0, moment(timed.ended_at))
         return _scored(share, _Finding("full", events=events, runs=runs), 0)
 
@@ -214,7 +236,7 @@ class _PageMarker:
             checked = self._checks.check(timed)
             run = checked.run
             found = next((each for each in missing if run and same_run(each, run.experiment)), None)
-            problem = _doubted(checked, (timed.begun, timed.ended))
+            problem = self._doubted(timed, (timed.begun, timed.ended))
             if problem is not None:
                 doubted = doubted or problem
             elif found is not None:
@@ -242,12 +264,13 @@ class _PageMarker:
         timed, events = self._page.run_before(given.serial), (given.serial,)
         if timed is None:
             return _Finding("refused", reason="no whole run was there to judge it by", events=events)
-        checked = self._checks.check(timed)
-        if doubted := _doubted(checked, events):
+        if doubted := self._doubted(timed, events):
             return doubted
         start = self._start(challenge, given) if challenge.compares else None
         try:
-            mark = challenge.mark(given.response.given, MarkContext(run=checked.run, start=start))
+            mark = challenge.mark(
+                given.response.given, MarkContext(run=self._checks.check(timed).run, start=start)
+            )
         except UsageError as error:
             return _Finding("refused", reason=str(error), events=events, runs=(timed.id,))
         if not mark.correct:
@@ -259,7 +282,11 @@ class _PageMarker:
             if timed.ended < given.serial and self._checks.there(timed):
                 checked = self._checks.check(timed)
                 run = checked.run
-                if run and not checked.problems and not challenge.changed(challenge.values(run.experiment)):
+                if (
+                    run
+                    and not self._doubted(timed, ())
+                    and not challenge.changed(challenge.values(run.experiment))
+                ):
                     return run
         return None
 
@@ -273,16 +300,6 @@ class _PageMarker:
             if correct:
                 return _scored(self._left(activity, each), _Finding("full", events=(each.serial,)), 0)
         return _Finding("none", reason="not all goals were reached") if given else _MISSING
-
-
-def _doubted(checked: CheckedRun, events: tuple[int, ...]) -> _Finding | None:
-    """What becomes of an activity whose run is not believed; None for a run that is."""
-    if checked.problems:
-        return _Finding("refused", reason=checked.problems[0], events=events, runs=(checked.id,))
-    if checked.doubt:
-        reason = f"{checked.doubt}: run it again"
-        return _Finding("inconclusive", reason=reason, events=events, runs=(checked.id,))
-    return None
 
 
 def _scored(share: float, found: _Finding, wrong: int) -> _Finding:

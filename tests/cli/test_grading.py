@@ -1,0 +1,119 @@
+"""`tcptutor course-key`, `enrol`, `submit` and `grade`, as a teacher and a student type them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tcptutor.evidence.keys import write_key
+from tests.cli.command import tcptutor
+from tests.evidence.student import KEY, LESSONS, handed_in
+
+GRADE = ["grade", "--lessons", str(LESSONS)]
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    path = tmp_path / "course.key"
+    write_key(KEY, path)
+    return path
+
+
+def test_a_key_is_made_once_and_tells_its_code(tmp_path: Path) -> None:
+    path = tmp_path / "course.key"
+    first = tcptutor("course-key", str(path))
+    assert first.returncode == 0
+    wrote, code = first.stdout.splitlines()
+    assert wrote == f"wrote {path}: keep a copy, and give it to nobody"
+    kept = path.read_bytes()
+    assert tcptutor("course-key", str(path)).stdout.splitlines() == [code]
+    assert path.read_bytes() == kept
+
+
+def test_a_student_enrols_and_hands_in(without_state: Path, tmp_path: Path) -> None:
+    nothing = tcptutor("submit", "-o", str(tmp_path / "x"))
+    assert (nothing.returncode, nothing.stdout) == (2, "")
+    assert "nothing was done yet that could be handed in" in nothing.stderr
+    said = tcptutor("enrol", KEY.code.lower(), "ada")
+    assert (said.returncode, said.stdout.splitlines()[0]) == (
+        0,
+        f"you are ada in the course {KEY.code}: from here on numbers and seeds are your own",
+    )
+    assert tcptutor("enrol", KEY.code, "ada").stdout == f"you are ada in the course {KEY.code} already\n"
+    path = tmp_path / "ada.tcphandin"
+    done = tcptutor("submit", "-o", str(path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == f"ada in the course {KEY.code}"
+    assert done.stdout.splitlines()[-1].startswith(f"wrote {path}, ")
+    assert (path.stat().st_mode & 0o777) == 0o600
+    again = tcptutor("submit", "-o", str(path))
+    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+    told = json.loads(tcptutor("submit", "-o", str(path), "--replace", "--json").stdout)
+    assert (told["student"], told["runs"], told["events"]) == ("ada", [], 1)
+    assert len(told["pages_left"]) > 100
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["enrol", "ABCD", "ada"], "'ABCD' is no course's code: it looks like ABCD-EFGH-2345-WXYZ"),
+        (["enrol", KEY.code, " "], "' ' cannot be a student"),
+        (["grade", "none.tcphandin"], "no hand-in none.tcphandin: `tcptutor submit` writes one"),
+        (["grade", "x", "--key", "nonsense"], "'nonsense' is no course's code"),
+        (
+            ["grade", "x", "--rerun", "some"],
+            "--rerun 'some': give all, failed, or how many runs of each hand-in",
+        ),
+        (["grade", "x", "--audit", "5%"], "--audit draws by the course's key: give its file with --key"),
+        (["grade", "x", "--audit", "5%", "--rerun", "all"], "give one of them"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(words: list[str], said: str, without_state: Path) -> None:
+    done = tcptutor(*words)
+    assert done.returncode in (1, 2)
+    assert said in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_hand_ins_are_graded_each_for_itself(key: Path, tmp_path: Path, without_state: Path) -> None:
+    good = handed_in("ada", tmp_path / "ada", lambda one: one.does_all())
+    bad = tmp_path / "bad\x1b]0;x\x07.tcphandin"
+    bad.write_bytes(b"nothing")
+    done = tcptutor(*GRADE, str(good), str(bad), "--key", str(key))
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == "ada  10 of 10 marks, 100 %"
+    assert "is not a hand-in, or damaged" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("kind", ["json", "csv", "gradescope", "prairielearn", "junit"])
+def test_every_format_is_printed_or_written(
+    kind: str, key: Path, tmp_path: Path, without_state: Path
+) -> None:
+    file = handed_in("ada", tmp_path / "ada")
+    printed = tcptutor(*GRADE, str(file), "--key", KEY.code, "--format", kind)
+    assert printed.returncode == 0, printed.stderr
+    path = tmp_path / "results"
+    written = tcptutor(*GRADE, str(file), "--key", str(key), "--format", kind, "-o", str(path))
+    assert written.stdout == f"wrote {path}\n"
+    assert path.read_text() == printed.stdout
+
+
+def test_every_mark_is_told_where_that_is_asked(tmp_path: Path, without_state: Path) -> None:
+    file = handed_in("ada", tmp_path / "ada", lambda one: one.answer(1, "which", (1,)))
+    short, whole = tcptutor(*GRADE, str(file)).stdout, tcptutor(*GRADE, str(file), "--all").stdout
+    assert "the answer is wrong" not in short
+    assert "✗  small/asked which" in whole
+    assert "the answer is wrong" in whole
+
+
+@pytest.mark.guest
+def test_runs_are_made_again_and_compared(key: Path, tmp_path: Path, without_state: Path) -> None:
+    """Ada's run was made in an older lab: it agrees within chance."""
+    file = handed_in("ada", tmp_path / "ada")
+    done = tcptutor(*GRADE, str(file), "--key", str(key), "--rerun", "all", timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "ada  10 of 10 marks, 100 %"
+    assert done.stdout.splitlines()[1].strip().startswith("1 run was made again: 1 ")

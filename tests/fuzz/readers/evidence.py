@@ -1,0 +1,106 @@
+"""Hand-ins and keys of courses: what those who grade are given."""
+
+from __future__ import annotations
+
+import gzip
+import tarfile
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from tcptutor import archive
+from tcptutor.course.model import Course
+from tcptutor.evidence.hand_in import opened_hand_in
+from tcptutor.evidence.keys import read_key
+from tcptutor.grading.formats import FORMATS, GradedFile, formatted
+from tcptutor.grading.marking import grade
+from tcptutor.journal.events import RunEnded, chain, decode, export_events, read_events
+from tcptutor.printable import is_printable
+from tcptutor.run import load
+from tests.evidence.student import KEY, RUNS, STUDENTS, course, handed_in
+from tests.fuzz.reader import Reader
+
+
+@cache
+def _hand_ins() -> Sequence[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        return [handed_in(name, Path(folder, name)).read_bytes() for name in STUDENTS]
+
+
+@cache
+def _course() -> Course:
+    return course()
+
+
+def _hand_in(path: Path) -> None:
+    with opened_hand_in(path) as hand_in:
+        found = grade(hand_in, _course())
+    assert is_printable(msgspec.json.encode(found).decode(), lines=True)
+    for kind in FORMATS:
+        text = formatted([GradedFile(path.name, found)], kind)
+        assert is_printable(text, lines=True), f"{kind} is not printable"
+    assert 0 <= found.total <= found.of
+
+
+class _Parts(NamedTuple):
+    """What a good hand-in is made of."""
+
+    manifest: bytes
+    journal: bytes
+    """Lines, not packed."""
+    run: bytes
+
+
+@cache
+def _parts() -> _Parts:
+    with tempfile.TemporaryDirectory() as folder:
+        path = handed_in("ada", Path(folder))
+        with tarfile.open(path) as packed:
+            found = [packed.extractfile(name) for name in packed.getnames()]
+            manifest, journal, run = (each.read() for each in found if each is not None)
+    # Without the digest of the run's file, what is changed in it is looked at.
+    events = [decode(each.data) for each in read_events(gzip.decompress(journal).splitlines(keepends=True))]
+    open_ended = [
+        msgspec.structs.replace(each, digest="") if isinstance(each, RunEnded) else each
+        for each in events
+        if each is not None
+    ]
+    return _Parts(manifest, b"".join(export_events(chain(open_ended))), run)
+
+
+def _of_part(name: str) -> Reader:
+    """Changes one part alone, so that what is behind the archive is reached."""
+
+    def read(path: Path) -> None:
+        parts = _parts()._replace(**{name: path.read_bytes()})
+        contents = {
+            "hand-in.json": parts.manifest,
+            "journal.jsonl.gz": gzip.compress(parts.journal, 1),
+            f"runs/{load(RUNS / 'ada.tcprun').id}.tcprun": parts.run,
+        }
+        with path.open("wb") as file:
+            for member, content in contents.items():
+                file.write(archive.header(member, len(content)) + content + archive.padding(len(content)))
+            file.write(archive.end())
+        _hand_in(path)
+
+    return Reader(f"hand-in-{name}", ".tcphandin", lambda: [getattr(_parts(), name)], read)
+
+
+def _keys() -> Sequence[bytes]:
+    return [msgspec.json.format(msgspec.json.encode(KEY), indent=1)]
+
+
+def _key(path: Path) -> None:
+    assert is_printable(read_key(path).code)
+
+
+READERS = (
+    Reader("hand-in", ".tcphandin", _hand_ins, _hand_in),
+    *(_of_part(name) for name in _Parts._fields),
+    Reader("course-key", ".key", _keys, _key),
+)
