@@ -9,18 +9,17 @@ import msgspec
 
 from tcptutor import places
 from tcptutor.columns import table
+from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_lines, toned, warn
 from tcptutor.commands.rerun import Reruns, chosen
 from tcptutor.commands.targets import check_targets
-from tcptutor.course.load import read_course
-from tcptutor.course.model import Course
-from tcptutor.errors import TutorError
-from tcptutor.evidence.hand_in import opened_hand_in
+from tcptutor.errors import UsageError
+from tcptutor.evidence.hand_in import SUFFIX
 from tcptutor.evidence.keys import CourseKey, course_code, read_key
 from tcptutor.files import whole
+from tcptutor.grading import batch
 from tcptutor.grading.formats import GradedFile, formatted, modules
 from tcptutor.grading.grade import ActivityMark, Grade
-from tcptutor.grading.marking import grade
 
 _SIGNS = {"full": "✓", "part": "◐", "none": "✗", "missing": "○", "refused": "✗", "inconclusive": "?"}
 
@@ -42,14 +41,16 @@ class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 def grade_files(asked: GradeRequest) -> int:
     """The exit code: 1 when one of the hand-ins could not be read. Raises TutorError for all others at once."""
-    paths = [Path(name) for name in asked.names]
+    given = [Path(name) for name in asked.names]
+    paths = batch.hand_ins(given)
+    if not paths:
+        raise UsageError(f"no hand-in is in {', '.join(asked.names)}: their names end in {SUFFIX}")
     if asked.output is not None:
         check_targets([Path(asked.output)], paths, replace=asked.replace)
     key = _key(asked.key)
     code = key if isinstance(key, str) else key.code
     choice = chosen(asked.rerun, asked.audit, None if isinstance(key, str) else key)
-    course = _course(asked.lessons)
-    graded = [_graded(path, course, code) for path in paths]
+    graded = _graded(paths, asked, code)
     for each in graded:
         if each.grade is None:
             warn(each.problem)
@@ -82,19 +83,14 @@ def _key(given: str | None) -> CourseKey | str:
     return read_key(path) if path.exists() else course_code(given)
 
 
-def _course(lessons: Path | None) -> Course:
-    course, problems = read_course(lessons or places.lessons())
-    if problems:
-        raise problems[0]  # a page that is left out would cost marks
-    return course
-
-
-def _graded(path: Path, course: Course, code: str) -> GradedFile:
-    try:
-        with opened_hand_in(path) as hand_in:
-            return GradedFile(path.name, grade(hand_in, course, code))
-    except TutorError as error:
-        return GradedFile(path.name, None, str(error))
+def _graded(paths: Sequence[Path], asked: GradeRequest, code: str) -> list[GradedFile]:
+    """Of each hand-in, in their order."""
+    found: dict[int, GradedFile] = {}
+    with Bar("hand-ins", len(paths)) as bar:
+        for number, one in batch.graded(paths, asked.lessons or places.lessons(), code, asked.jobs):
+            found[number] = one
+            bar.one_more(one.file)
+    return [found[number] for number in range(len(paths))]
 
 
 def _lines(graded: GradedFile, found: Grade, everything: bool) -> Iterator[str]:

@@ -420,7 +420,7 @@ def submit(**given: Any) -> None:
 
 
 @main.command()
-@click.argument("names", metavar="FILE...", nargs=-1, required=True)
+@click.argument("names", metavar="FILE|FOLDER...", nargs=-1, required=True)
 @click.option("--key", metavar="FILE|CODE", help="Count only who is enrolled in the course of this key.")
 @click.option(
     "--lessons",
@@ -450,7 +450,7 @@ def submit(**given: Any) -> None:
     help="Make this share of the runs again, such as 5%, as the course's key draws them.",
 )
 @click.option(
-    "-j", "--jobs", type=click.IntRange(1, 256), help="Guests at a time, as many as cores if not given."
+    "-j", "--jobs", type=click.IntRange(1, 256), help="Hand-ins, and guests, at a time. Default: one a core."
 )
 def grade(**given: Any) -> None:
     """Work out anew what hand-ins are worth, from their evidence."""
