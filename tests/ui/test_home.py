@@ -6,16 +6,19 @@ import shutil
 from importlib import import_module
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from tcptutor.course import OpenedCourse
+from tcptutor.course import OpenedCourse, personal
 from tcptutor.course.record import PREDICT
 from tcptutor.journal import Journal
+from tcptutor.run import load
+from tcptutor.ui.study import Study
 from tests.journal.conftest import predict
 
 from .fakes import FakeLab
 from .four_modules import four_modules
-from .record import COURSE
+from .record import COURSE, RUNS
 from .screen import text, until_text
 
 
@@ -49,6 +52,29 @@ async def test_without_a_lab_the_reason_stands_there_and_pages_work(course, jour
         await pilot.press("enter", "n", "x", "y")
         await until_text(pilot, "✗ no QEMU and no netem")
         assert "One lossy flow" in text(app)
+
+
+async def test_who_is_enrolled_is_told(make_app, journal: Journal) -> None:
+    journal.enrol("Ada Lovelace", "ABCD-EFGH-2345-WXYZ")
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Ada Lovelace, in the course ABCD-EFGH-2345-WXYZ")
+        await until_text(pilot, "Press Enter to begin")
+
+
+async def test_a_student_of_a_course_runs_with_seeds_of_its_own(make_app, journal: Journal, course) -> None:
+    module = course.modules[0]
+    step = next(step for step in module.steps if step.experiment)
+    before = Study(module, step, journal).next_seed(1)
+    journal.enrol("ada", "ABCD-EFGH-2345-WXYZ")
+    first = Study(module, step, journal).next_seed(1)
+    assert before == 1
+    assert first == personal.run_seed(journal.identity, module.id, step.id)
+    run = load(RUNS / "lossy.tcprun")
+    run.experiment = msgspec.structs.replace(run.experiment, seed=first)
+    journal.begin_run(run, module.id, step.id)
+    journal.finish_run(run, None)
+    assert Study(module, step, journal).next_seed(1) == (first + 1) % personal.SEEDS
 
 
 async def test_enter_goes_on_where_the_student_was(make_app, journal: Journal) -> None:

@@ -122,7 +122,9 @@ class HomeScreen(TutorScreen):
         left = sum(_minutes_left(module, progress[module.id]) for module in course.modules)
         told = f"{done} of {_pages(pages)} done" if done else _pages(pages)
         told += f", about {_duration(left)}{' left' if done else ''}" if left else ""
-        return Content.assemble((course.title, "bold $primary"), (f"   {told}", "$text-muted"))
+        enrolment = self.tutor.journal.record.enrolment
+        who = f"\n{enrolment.student}, in the course {enrolment.course}" if enrolment else ""
+        return Content.assemble((course.title, "bold $primary"), (f"   {told}{who}", "$text-muted"))
 
     def _place(self) -> tuple[str, str]:
         """Module and step where the student was; two empty names for a newcomer."""
