@@ -1,0 +1,157 @@
+"""Runs of a hand-in made again: equal to the byte, within chance, or another one."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tcptutor.backends.guest.backend import GuestBackend
+from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.commands.rerun import Reruns, chosen
+from tcptutor.errors import UsageError
+from tcptutor.evidence.hand_in import opened_hand_in
+from tcptutor.grading import rerun
+from tcptutor.grading.formats import GradedFile
+from tcptutor.grading.grade import Grade
+from tcptutor.grading.marking import grade
+from tcptutor.grading.rerun import Repetition
+from tcptutor.run import Fidelity, Run, SampleTable, lab, load
+from tests.backends.play import play
+from tests.evidence.student import KEY, RUNS, Student, course, handed_in
+
+
+def _run() -> Run:
+    return load(RUNS / "ada.tcprun")
+
+
+def _grade(file: Path) -> Grade:
+    with opened_hand_in(file) as hand_in:
+        return grade(hand_in, course(), KEY.code)
+
+
+def test_a_run_of_an_equal_lab_is_asked_for_as_it_was_and_another_with_other_seeds() -> None:
+    run = _run()
+    here = run.environment.lab
+    assert lab.fingerprint(here) == run.environment.snapshot
+    assert rerun.is_of_lab(run, here)
+    assert not rerun.is_of_lab(run, {**here, "agent": "patched"})
+    assert rerun.experiments(run, exactly=True) == [run.experiment]
+    others = rerun.experiments(run, exactly=False)
+    assert len({each.seed for each in others} | {run.experiment.seed}) == 1 + rerun.DRAWS
+
+
+def test_a_run_that_says_it_is_of_our_lab_and_names_other_parts_is_not() -> None:
+    run = _run()
+    run.environment = msgspec.structs.replace(
+        run.environment, lab={**run.environment.lab, "machine": "another"}
+    )
+    assert not rerun.is_of_lab(run, _run().environment.lab)
+
+
+def test_equal_is_to_the_byte() -> None:
+    assert rerun.compared(_run(), [_run()], exactly=True) == Repetition(_run().id, "equal")
+    changed = _run()
+    rows = list(changed.samples)
+    rows[100] = msgspec.structs.replace(rows[100], rtt=rows[100].rtt + 1e-6)
+    changed.samples = SampleTable(rows)
+    found = rerun.compared(changed, [_run()], exactly=True)
+    assert (found.verdict, "(flow 1: rtt)" in found.reason) == ("different", True)
+    figures = _run()
+    figures.flows = [msgspec.structs.replace(figures.flows[0], throughput_bps=9e6)]
+    assert rerun.compared(figures, [_run()], exactly=True).verdict == "different"
+    believed = _run()
+    believed.fidelity = Fidelity(status="invalid", reasons=("no",))
+    assert (
+        rerun.compared(_run(), [believed], exactly=True).reason == "made again it is invalid, and not valid"
+    )
+
+
+def _with_throughput(factor: float) -> Run:
+    run = _run()
+    run.flows = [msgspec.structs.replace(run.flows[0], throughput_bps=factor * 1e6)]
+    return run
+
+
+@pytest.mark.parametrize(("measured", "verdict"), [(2.0, "chance"), (2.5, "chance"), (9.0, "different")])
+def test_of_another_lab_it_is_one_draw_of_many(measured: float, verdict: str) -> None:
+    again = [_with_throughput(each) for each in (1.8, 2.0, 2.2, 2.1)]
+    assert rerun.compared(_with_throughput(measured), again, exactly=False).verdict == verdict
+
+
+def test_where_chance_has_no_part_two_labs_agree_closely() -> None:
+    again = [_with_throughput(2.0)] * 4
+    assert rerun.compared(_with_throughput(2.03), again, exactly=False).verdict == "chance"
+    assert rerun.compared(_with_throughput(2.1), again, exactly=False).verdict == "different"
+
+
+def test_marks_of_a_run_that_is_another_one_are_refused(tmp_path: Path) -> None:
+    found = _grade(handed_in("ada", tmp_path))
+    (id,) = rerun.wanted(found)
+    after = rerun.applied(found, [Repetition(id, "different", "made again it is another one")])
+    lost = {mark.activity for mark in after.marks if mark.outcome == "refused"}
+    assert lost == {"experiment", "largest"}
+    assert after.total == found.total - 1 - 2
+    assert after.remarks == ("1 run was made again: 1 another one",)
+    assert rerun.applied(found, [Repetition(id, "equal")]).total == found.total
+    failed = rerun.applied(found, [Repetition(id, "failed", "no memory")])
+    assert failed.total == found.total
+    assert failed.remarks[-1] == f"{id} could not be made again: no memory"
+
+
+def test_the_key_draws_what_is_made_again(tmp_path: Path) -> None:
+    found = _grade(handed_in("ada", tmp_path))
+    (id,) = rerun.wanted(found)
+    for share, there in (("100%", [id]), (f"{100 * KEY.lot(id):.12f} %", [])):
+        choice = chosen(None, share, KEY)
+        assert choice is not None
+        assert choice(found) == there
+    every, some = chosen("all", None, None), chosen("3", None, KEY)
+    assert every is not None
+    assert some is not None
+    assert every(found) == some(found) == [id]
+    assert chosen(None, None, KEY) is None
+
+
+@pytest.mark.parametrize("audit", ["0", "2", "-5%", "5 ms", "x" * 1000])
+def test_a_share_that_is_none_is_told(audit: str) -> None:
+    with pytest.raises(UsageError, match="--audit"):
+        chosen(None, audit, KEY)
+
+
+async def _made_here(snapshots: Snapshots) -> Run:
+    backend = GuestBackend("virtual", snapshots)
+    try:
+        return await play(backend, _run().experiment)
+    finally:
+        await backend.close()
+
+
+@pytest.mark.guest
+def test_an_honest_run_of_this_lab_is_equal_and_a_forged_one_is_not(
+    snapshots: Snapshots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bob's run, made here, with Ada's seed written into it keeps every rule but this one."""
+    honest = asyncio.run(_made_here(snapshots))
+    forged = load(RUNS / "bob.tcprun")
+    forged.id, forged.started, forged.experiment = "forged", honest.started, honest.experiment
+    forged.environment = honest.environment
+
+    def graded(name: str, run: Run) -> Grade:
+        def do(one: Student) -> None:
+            one.answer(2, "predict", "2 Mbit/s")
+            one.runs(run)
+
+        path = handed_in("ada", tmp_path / name, do)
+        found = _grade(path)
+        assert found.total == 2
+        (again,) = Reruns(rerun.wanted, 1).apply([path], [GradedFile(name, found)])
+        assert again.grade is not None
+        return again.grade
+
+    good, bad = graded("honest", honest), graded("forged", forged)
+    assert (good.total, good.remarks) == (2, ("1 run was made again: 1 equal to the byte",))
+    assert bad.total == 1
+    assert bad.remarks == ("1 run was made again: 1 another one",)
