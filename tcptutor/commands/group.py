@@ -431,7 +431,7 @@ def submit(**given: Any) -> None:
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["text", "json", "csv", "gradescope", "prairielearn", "junit"]),
+    type=click.Choice(["text", "json", "csv", "lti", "gradescope", "classroom50", "prairielearn", "junit"]),
     default="text",
     show_default=True,
     help="What the course's own system reads.",

@@ -3,6 +3,9 @@
 json          all of it, for programs
 csv           a row a student: the total, and a column a module
 gradescope    results.json (https://gradescope-autograders.readthedocs.io, "Autograder Specifications")
+classroom50   result.json (https://github.com/foundation50/classroom50/wiki/Advanced-Autograding, "The `result.json`
+              contract"); marks are whole numbers there: hundredths of ours
+lti           score objects of LTI 1.3 (1EdTech, "Assignment and Grade Services", 3.4), one a student
 prairielearn  results.json (https://prairielearn.readthedocs.io, "External grading")
 junit         XML as build servers read it: a suite a module, a case an activity
 """
@@ -12,8 +15,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
@@ -22,6 +27,7 @@ from tcptutor.errors import UsageError
 from tcptutor.grading.grade import ActivityMark, Grade
 
 _DIGITS = 4
+_HUNDREDTHS = 100
 
 
 class GradedFile(NamedTuple):
@@ -128,6 +134,59 @@ def _gradescope(grade: Grade) -> str:
     )
 
 
+def _classroom50(grade: Grade) -> str:
+    """What the runner knows of the submission stands in its environment; it sees to the rest."""
+    counted = [mark for mark in grade.marks if mark.outcome != "inconclusive"]
+    scores = [round(_HUNDREDTHS * _points(grade, mark)) for mark in counted]
+    most = [round(_HUNDREDTHS * mark.of) for mark in counted]
+    tests = [
+        {
+            "test-name": _name(mark),
+            "passed": not _failed(grade, mark),
+            "score": score,
+            "max-score": of,
+            "reason": _told(mark),
+        }
+        for mark, score, of in zip(counted, scores, most, strict=True)
+    ]
+    commit = os.environ.get("COMMIT_URL", "")
+    return _written(
+        {
+            "schema": "classroom50/result/v1",
+            "classroom": os.environ.get("CLASSROOM", ""),
+            "assignment": os.environ.get("ASSIGNMENT", ""),
+            "submission": os.environ.get("SUBMISSION_TAG", ""),
+            "commit": commit,
+            "release": os.environ.get("RELEASE_URL", ""),
+            "review": os.environ.get("REVIEW_URL") or commit,
+            "datetime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "score": sum(scores),
+            "max-score": sum(most),
+            "tests": tests,
+        }
+    )
+
+
+def _lti(graded: Sequence[GradedFile]) -> str:
+    """A score that a teacher should look at is not final."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return _written(
+        [
+            {
+                "userId": grade.student,
+                "scoreGiven": round(grade.total, _DIGITS),
+                "scoreMaximum": round(grade.of, _DIGITS),
+                "comment": _summary(grade),
+                "timestamp": now,
+                "activityProgress": "Completed",
+                "gradingProgress": "PendingManual" if grade.refused or grade.remarks else "FullyGraded",
+            }
+            for grade in (each.grade for each in graded)
+            if grade is not None
+        ]
+    )
+
+
 def _prairielearn(grade: Grade) -> str:
     tests = [
         {
@@ -203,9 +262,10 @@ def _written(whole: object) -> str:
     return json.dumps(whole, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-_OF_ALL: Mapping[str, Callable[[Sequence[GradedFile]], str]] = {"json": _json, "csv": _csv}
+_OF_ALL: Mapping[str, Callable[[Sequence[GradedFile]], str]] = {"json": _json, "csv": _csv, "lti": _lti}
 _OF_ONE: Mapping[str, Callable[[Grade], str]] = {
     "gradescope": _gradescope,
+    "classroom50": _classroom50,
     "prairielearn": _prairielearn,
     "junit": _junit,
 }

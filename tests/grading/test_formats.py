@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import xml.etree.ElementTree as ET
+from datetime import datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tcptutor.errors import UsageError
@@ -70,6 +73,39 @@ def test_prairielearn() -> None:
     assert sum(test["max_points"] for test in told["tests"]) == 7
 
 
+def test_classroom50(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fields of its contract, with whole numbers; of the submission what the runner says of it."""
+    for name in ("CLASSROOM", "ASSIGNMENT", "SUBMISSION_TAG", "COMMIT_URL", "RELEASE_URL"):
+        monkeypatch.setenv(name, name.lower())
+    told = json.loads(formatted([GRADED], "classroom50"))
+    tests = told.pop("tests")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", told.pop("datetime"))
+    assert told == {
+        "schema": "classroom50/result/v1", "classroom": "classroom", "assignment": "assignment",
+        "submission": "submission_tag", "commit": "commit_url", "release": "release_url", "review": "commit_url",
+        "score": 300, "max-score": 700,
+    }  # fmt: skip
+    assert tests[1] == {
+        "test-name": "m/p: b", "passed": False, "score": 100, "max-score": 200, "reason": "part: it is part",
+    }  # fmt: skip
+    for key in ("score", "max-score"):
+        assert sum(test[key] for test in tests) == told[key]
+        assert all(type(test[key]) is int for test in tests)
+
+
+def test_lti() -> None:
+    """The keys and values of a score of Assignment and Grade Services 2.0; one that is doubtful waits for a person."""
+    plain = msgspec.structs.replace(GRADE, remarks=())
+    told = json.loads(formatted([GRADED, GradedFile("b", plain), GradedFile("c", None, "no")], "lti"))
+    assert [score.pop("gradingProgress") for score in told] == ["PendingManual", "FullyGraded"]
+    for score in told:
+        assert datetime.fromisoformat(score.pop("timestamp")).tzinfo is not None
+        assert score.pop("comment").startswith("3 of 7 marks")
+        assert score == {
+            "userId": "ada", "scoreGiven": 3, "scoreMaximum": 7, "activityProgress": "Completed",
+        }  # fmt: skip
+
+
 def test_junit() -> None:
     root = ET.fromstring(formatted([GRADED], "junit"))
     assert [suite.attrib for suite in root] == [
@@ -95,7 +131,7 @@ def test_json_has_all_of_it() -> None:
     assert told[1] == {"file": "x", "problem": "no"}
 
 
-@pytest.mark.parametrize("kind", ["gradescope", "prairielearn", "junit"])
+@pytest.mark.parametrize("kind", ["gradescope", "classroom50", "prairielearn", "junit"])
 def test_a_format_of_one_takes_one(kind: str) -> None:
     with pytest.raises(
         UsageError, match=f"{kind} holds the result of one hand-in: give one, or take csv or json"
@@ -110,6 +146,8 @@ def test_who_is_of_another_course_gets_nothing_in_any(kind: str, tmp_path: Path)
     with opened_hand_in(handed_in("ada", tmp_path, Student.does_all)) as hand_in:
         found = grade(hand_in, course(), "AAAA-AAAA-AAAA-AAAA")
     text = formatted([GradedFile("ada", found)], kind)
-    assert "not in AAAA-AAAA-AAAA-AAAA" in text or kind == "junit"
+    assert "not in AAAA-AAAA-AAAA-AAAA" in text or kind in ("junit", "classroom50")
+    if kind == "classroom50":
+        assert json.loads(text)["score"] == 0
     if kind == "junit":
         assert len(ET.fromstring(text).findall(".//failure")) == len(found.marks)
