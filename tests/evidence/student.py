@@ -18,12 +18,13 @@ from tcptutor.course import load as load_course
 from tcptutor.course import personal
 from tcptutor.course.activity import Activity
 from tcptutor.course.model import Course, Module, Step
-from tcptutor.course.record import Given
+from tcptutor.course.record import Given, Response
 from tcptutor.evidence.collect import collect
 from tcptutor.evidence.hand_in import write_hand_in
 from tcptutor.evidence.keys import CourseKey
 from tcptutor.journal import Journal
 from tcptutor.run import Run, load, save
+from tcptutor.spec import Experiment
 from tcptutor.ui.study import Study
 from tests.backends.play import play
 
@@ -32,6 +33,10 @@ RUNS = Path(__file__).parent / "runs"
 """STUDENT.tcprun, as the lab gave them."""
 KEY = CourseKey(secret="5a" * 32)
 STUDENTS = ("ada", "bob")
+SWEPT = ("swept-1", "swept-2")
+"""Runs of the sweep, by its values."""
+TURNED = ("turned-start", "turned-solved")
+"""Runs of the challenge: with nothing changed, and as its solution has it."""
 
 
 def course() -> Course:
@@ -68,10 +73,10 @@ class Student:
         assert right is not None
         study.respond(activity, right)
 
-    def runs(self, run: Run | None = None) -> Run:
-        """The run of the second page is made and kept; by default the student's own."""
+    def runs(self, run: Run | None = None, number: int = 2) -> Run:
+        """A run of a page is made and kept; by default the student's own of the second one."""
         made = run or load(RUNS / f"{self.name}.tcprun")
-        place = self.module.id, self.module.steps[1].id
+        place = self.module.id, self.module.steps[number - 1].id
         self.journal.begin_run(made, *place)
         file = self.journal.runs.file(made.id)
         assert file is not None
@@ -80,8 +85,31 @@ class Student:
         self.journal.finish_run(made, file)
         return made
 
+    def sweeps(self, *names: str) -> None:
+        """The runs of the third page's sweep, and its response."""
+        for name in names:
+            self.runs(load(RUNS / f"{name}.tcprun"), 3)
+        self.journal.respond(self.module.id, "swept", "sweep", Response((), True))
+
+    def turns(self, run: Run) -> None:
+        """A run of the fourth page's challenge, and what it is told."""
+        self.runs(run, 4)
+        study = self.page(4)
+        challenge = study.step.explore
+        assert challenge is not None
+        study.respond(challenge, challenge.given(run.experiment))
+
     def does_all(self) -> None:
         """Everything, rightly and at once."""
+        self.does_asked_and_ran()
+        self.answer(3, "predict", "9 Mbit/s")
+        self.sweeps(*SWEPT)
+        for name in TURNED:
+            self.turns(load(RUNS / f"{name}.tcprun"))
+        self.answer(5, "shell", (0,))
+
+    def does_asked_and_ran(self) -> None:
+        """The first two pages."""
         self.answer(1, "which")
         self.answer(1, "how-much")
         self.answer(2, "predict", "2 Mbit/s")
@@ -121,17 +149,28 @@ def _of(step: Step, id: str) -> Activity:
 
 
 async def main() -> None:
-    step = course().modules[0].steps[1]
-    assert step.experiment is not None
     shutil.rmtree(RUNS, ignore_errors=True)
-    for name in STUDENTS:
-        seed = personal.run_seed(personal.identity(KEY.code, name), "small", step.id)
+    for name, experiment in _experiments().items():
         backend = GuestBackend("virtual")
         try:
-            run = await play(backend, msgspec.structs.replace(step.experiment.experiment, seed=seed))
+            run = await play(backend, experiment)
         finally:
             await backend.close()
         save(run, RUNS / f"{name}.tcprun")
+
+
+def _experiments() -> dict[str, Experiment]:
+    _, ran, swept, turned, _ = course().modules[0].steps
+    assert ran.experiment is not None
+    assert swept.sweep is not None
+    assert turned.explore is not None
+    seeds = {name: personal.run_seed(personal.identity(KEY.code, name), "small", ran.id) for name in STUDENTS}
+    own = ran.experiment.experiment
+    return {
+        **{name: msgspec.structs.replace(own, seed=seed) for name, seed in seeds.items()},
+        **dict(zip(SWEPT, swept.sweep.experiments, strict=True)),
+        **dict(zip(TURNED, (turned.explore.experiment, turned.explore.solved), strict=True)),
+    }
 
 
 if __name__ == "__main__":

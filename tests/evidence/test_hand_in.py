@@ -15,7 +15,7 @@ from tcptutor.errors import TutorError
 from tcptutor.evidence.hand_in import HandInManifest, opened_hand_in, write_hand_in
 from tcptutor.evidence.timeline import timeline
 from tcptutor.run import load
-from tests.evidence.student import RUNS, Student, handed_in
+from tests.evidence.student import RUNS, SWEPT, Student, handed_in
 
 
 def _member(name: str, content: bytes) -> bytes:
@@ -32,8 +32,9 @@ def test_what_was_done_is_in_it(file: Path) -> None:
         line = timeline(hand_in.events)
         assert line.enrolment is not None
         assert line.enrolment.student == hand_in.manifest.student == "ada"
-        (id,) = hand_in.run_ids
-        run, _ = hand_in.run(id)
+        # Of the challenge that which reached it; nothing is compared with the start.
+        assert len(hand_in.run_ids) == 1 + len(SWEPT) + 1
+        run, _ = hand_in.run(load(RUNS / "ada.tcprun").id)
         assert [*run.samples] == [*load(RUNS / "ada.tcprun").samples]
     given = [each.activity for each in line.page("small", "ran").responses]
     assert given == ["predict", "largest", "after"]
@@ -59,7 +60,7 @@ def test_it_says_nothing_of_the_computer_but_its_kind(file: Path) -> None:
 
 def test_a_run_whose_file_is_gone_is_missing_and_said(tmp_path: Path) -> None:
     def do(one: Student) -> None:
-        one.does_all()
+        one.does_asked_and_ran()
         for path in (one.folder / "runs").glob("*.tcprun"):
             path.unlink()
 
@@ -72,7 +73,7 @@ def test_a_run_whose_file_is_gone_is_missing_and_said(tmp_path: Path) -> None:
 
 def test_earlier_runs_are_in_it_where_an_answer_was_read_off_them(tmp_path: Path) -> None:
     def do(one: Student) -> None:
-        one.does_all()
+        one.does_asked_and_ran()
         later = load(RUNS / "ada.tcprun")
         later.id = "later"
         one.runs(later)

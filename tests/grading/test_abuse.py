@@ -49,8 +49,9 @@ class Forger:
     def events(self) -> Events:
         return [event for stored in self.stored if (event := decode(stored.data)) is not None]
 
-    def run(self) -> Run:
-        return next(iter(self.runs.values()))
+    def run(self, name: str = "small/lossy") -> Run:
+        """The latest of that experiment; of the second page by default."""
+        return next(run for run in reversed(self.runs.values()) if run.experiment.name == name)
 
     def file(
         self,
@@ -61,7 +62,6 @@ class Forger:
         digest: bool = False,
     ) -> Path:
         """A hand-in of that run and those events, chained anew. `digest`: the journal is told of the run's new file."""
-        content = self._bytes(run or self.run())
         found = list(events) if events is not None else self.events
         if digest:
             found = [
@@ -71,11 +71,13 @@ class Forger:
         chained = stored if stored is not None else list(chain(found))
         target = self.folder / "forged.tcphandin"
         manifest = msgspec.structs.replace(self.manifest, events=len(chained))
-        runs = [((run or self.run()).id, content)] if self.runs else []
+        ours = run or self.run()
+        kept = {id: each for id, each in self.runs.items() if each.experiment.name != ours.experiment.name}
+        runs = [(each.id, self.content(each)) for each in (*kept.values(), ours)]
         write_hand_in(target, manifest, chained, runs)
         return target
 
-    def _bytes(self, run: Run) -> bytes:
+    def content(self, run: Run) -> bytes:
         path = self.folder / "forged.tcprun"
         save(run, path)
         return path.read_bytes()
@@ -186,13 +188,15 @@ def _others_run_renamed(forger: Forger) -> Path:
 
 
 def _with_run(events: Events, run: Run) -> Events:
+    ran = {event.run for event in events if isinstance(event, RunBegun) and event.step == "ran"}
+
     def changed(event: JournalEvent) -> JournalEvent:
         match event:
-            case RunBegun():
+            case RunBegun() if event.run in ran:
                 return msgspec.structs.replace(
                     event, at=run.started, run=run.id, seed=run.experiment.seed, file=f"{run.id}.tcprun"
                 )
-            case RunEnded():
+            case RunEnded() if event.run in ran:
                 return msgspec.structs.replace(event, run=run.id, file=f"{run.id}.tcprun", digest="")
         return event
 
@@ -240,6 +244,79 @@ def test_a_run_that_is_not_so_is_refused(forge: Callable[[Forger], Path], forger
     assert _outcome(found, "which")[0] == "full"
 
 
+# Sweeps and challenges: several runs of one experiment
+
+
+def _replaced(forger: Forger, at: int, change: Callable[[Run], None]) -> Grade:
+    """With the run of the sweep or the challenge that was made as number `at`, changed."""
+    runs = [run for run in forger.runs.values() if run.experiment.name == "small/windowed"]
+    order = [event.run for event in forger.events if isinstance(event, RunBegun) and event.step != "ran"]
+    run = next(each for each in runs if each.id == order[at])
+    change(run)
+    target = forger.folder / "forged.tcphandin"
+    events = [
+        msgspec.structs.replace(event, digest="") if isinstance(event, RunEnded) else event
+        for event in forger.events
+    ]
+    content = [(each.id, forger.content(each)) for each in forger.runs.values()]
+    write_hand_in(target, forger.manifest, list(chain(events)), content)
+    return _grade(target)
+
+
+def _window(run: Run, window: int) -> None:
+    hosts = msgspec.structs.replace(run.experiment.hosts, window=window)
+    run.experiment = msgspec.structs.replace(run.experiment, hosts=hosts)
+
+
+def _no_delay(run: Run) -> None:
+    """Something that no knob gives."""
+    path = msgspec.structs.replace(run.experiment.path, delay=0.005)
+    run.experiment = msgspec.structs.replace(run.experiment, path=path)
+
+
+def test_a_run_of_another_value_is_missing_in_a_sweep(forger: Forger) -> None:
+    found = _replaced(forger, 0, lambda run: _window(run, 12_000))
+    assert _outcome(found, "sweep") == ("part", "1 of its 2 runs are missing")
+    assert next(mark.marks for mark in found.marks if mark.activity == "sweep") == 1
+
+
+def test_one_run_is_not_two_of_a_sweep(forger: Forger) -> None:
+    """The run of the second value, once more in the place of the first."""
+    found = _replaced(forger, 0, lambda run: _window(run, 25_000))
+    assert _outcome(found, "sweep")[0] == "part"
+
+
+def test_a_challenge_is_judged_by_its_run_and_not_by_what_it_says(forger: Forger) -> None:
+    found = _replaced(forger, 3, lambda run: _window(run, 100_000))
+    assert _outcome(found, "explore") == (
+        "refused",
+        "the latest run had other settings: r runs it with these",
+    )
+
+
+def test_a_challenge_with_what_no_knob_gives_is_refused(forger: Forger) -> None:
+    found = _replaced(forger, 3, _no_delay)
+    assert _outcome(found, "explore") == ("refused", "the run has other settings than its knobs give")
+
+
+def test_a_challenge_that_calls_itself_reached_is_judged_anew(tmp_path: Path) -> None:
+    def do(one: Student) -> None:
+        one.turns(load(RUNS / "turned-start.tcprun"))
+
+    forger = Forger(handed_in("ada", tmp_path / "ada", do), tmp_path)
+    events = [
+        msgspec.structs.replace(event, response=msgspec.structs.replace(event.response, correct=True))
+        if isinstance(event, Responded)
+        else event
+        for event in forger.events
+    ]
+    target = tmp_path / "forged.tcphandin"
+    runs = [(id, forger.content(run)) for id, run in forger.runs.items()]
+    write_hand_in(target, forger.manifest, list(chain(events)), runs)
+    found = _grade(target)
+    assert _outcome(found, "explore") == ("none", "1 of 2 to go.")
+
+
 # Journals
 
 
@@ -257,7 +334,7 @@ def test_an_event_that_was_taken_out_ends_what_counts(forger: Forger) -> None:
     del forger.stored[3]
     found = _grade(forger.file(stored=forger.stored))
     assert "is not as it was written, or one before it is missing" in found.remarks[0]
-    assert found.total < 10
+    assert found.total < 19
 
 
 def test_a_wrong_answer_that_calls_itself_right_is_marked_as_wrong(forger: Forger) -> None:
@@ -358,7 +435,7 @@ def test_events_of_no_kind_change_nothing_and_are_told(forger: Forger) -> None:
     last = forger.stored[-1]
     forger.stored.append(StoredEvent(last.serial + 1, data, link(last.hash, data)))
     found = _grade(forger.file(stored=forger.stored))
-    assert found.total == 10
+    assert found.total == 19
     assert found.remarks == ("1 of its events are of a newer tcptutor, or none of ours",)
 
 

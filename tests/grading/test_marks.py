@@ -32,8 +32,8 @@ def _mark(found: Grade, activity: str) -> ActivityMark:
 @pytest.mark.parametrize("name", ["ada", "bob"])
 def test_who_does_all_gets_all(name: str, tmp_path: Path) -> None:
     found = _grade(handed_in(name, tmp_path))
-    assert [mark.outcome for mark in found.marks] == ["full"] * 6
-    assert (found.total, found.of, found.student) == (10, 10, name)
+    assert [mark.outcome for mark in found.marks] == ["full"] * 10
+    assert (found.total, found.of, found.student) == (19, 19, name)
     assert found.remarks == ()
     assert _mark(found, "experiment").runs == (load(RUNS / f"{name}.tcprun").id,)
 
@@ -41,7 +41,7 @@ def test_who_does_all_gets_all(name: str, tmp_path: Path) -> None:
 def test_who_does_nothing_gets_nothing(tmp_path: Path) -> None:
     found = _grade(handed_in("ada", tmp_path, lambda one: one.page(1)))
     assert {mark.outcome for mark in found.marks} == {"missing"}
-    assert (found.total, found.of) == (0, 10)
+    assert (found.total, found.of) == (0, 19)
 
 
 @pytest.mark.parametrize(("wrong", "marks"), [(0, 2), (1, 1), (2, 0.5)])
@@ -110,7 +110,7 @@ def test_a_run_that_the_lab_doubts_costs_nothing(tmp_path: Path) -> None:
     assert _mark(found, "experiment").outcome == "inconclusive"
     assert _mark(found, "experiment").reason == "the run is suspect: the machine is too busy: run it again"
     assert _mark(found, "largest").outcome == "inconclusive"
-    assert found.of == 10 - 1 - 2
+    assert found.of == 19 - 1 - 2
 
 
 def test_a_hand_in_of_another_course_counts_for_nothing(tmp_path: Path) -> None:
@@ -121,12 +121,12 @@ def test_a_hand_in_of_another_course_counts_for_nothing(tmp_path: Path) -> None:
         0,
         f"the student is enrolled in the course {KEY.code}, not in {other}",
     )
-    assert _grade(file, "").total == 10
+    assert _grade(file, "").total == 19
 
 
 def test_who_is_enrolled_nowhere_is_graded_where_that_is_not_asked(tmp_path: Path) -> None:
     file = handed_in("ada", tmp_path, enrolled=False)
-    assert _grade(file, "").total == 10
+    assert _grade(file, "").total == 19
     assert _grade(file).refused == f"the student is enrolled in no course, not in {KEY.code}"
 
 
