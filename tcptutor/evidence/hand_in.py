@@ -48,7 +48,7 @@ _MANIFEST_KIND = files.FileKind(
 )
 _JOURNAL_KIND = files.FileKind(
     name="record of a hand-in",
-    most=128 << 20,
+    most=48 << 20,
     plain=8 << 20,
     times=60,
     missing=_WRITE_AGAIN,
@@ -101,6 +101,10 @@ class HandIn:
     def run_ids(self) -> frozenset[str]:
         """Of the runs that are in it."""
         return frozenset(self._runs)
+
+    def size(self, id: str) -> int:
+        """Bytes of the file of a run that is in it."""
+        return self._runs[id].size
 
     def run(self, id: str) -> tuple[Run, str]:
         """The run and the SHA-256 of its file. Raises TutorError for one that is not in it, or damaged."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,6 +19,13 @@ LAB_BACKENDS = frozenset({"host", "guest"})
 """What runs of a student's own come from; all others are recordings and imports."""
 _CLOCK_STEP = 120.0
 """Seconds by which a clock may be put back without a word: computers do it by themselves."""
+_WINDOWS = 3
+_MOST_MISSING, _LONGEST_REMARK = 50, 200
+_MOST_NAMED = 5
+"""Things of one kind that remarks name."""
+_MOST_READ = 64 << 20
+"""Bytes of run files that are read for one hand-in, again and again where they are asked for again: ten times those of
+the whole course."""
 _WALL_SLACK = timedelta(seconds=2)
 
 
@@ -47,6 +55,7 @@ class RunChecks:
     def __init__(self, hand_in: HandIn) -> None:
         self._hand_in = hand_in
         self._latest: dict[str, CheckedRun] = {}
+        self._read = 0
 
     def there(self, timed: TimedRun) -> bool:
         """Whether the hand-in has its file."""
@@ -64,6 +73,9 @@ class RunChecks:
     def _checked(self, timed: TimedRun) -> CheckedRun:
         if timed.id not in self._hand_in.run_ids:
             return CheckedRun(timed.id, None, (f"the run {timed.id} is not in the hand-in",))
+        self._read += self._hand_in.size(timed.id)
+        if self._read > _MOST_READ:
+            return CheckedRun(timed.id, None, ("its runs are larger than those of any course",))
         try:
             run, digest = self._hand_in.run(timed.id)
         except TutorError as error:
@@ -116,12 +128,14 @@ def draw_problem(
     enrolled = line.enrolled_at(given.serial)
     if enrolled is None or not activity.drawn(""):
         return ""
-    before = [each for each in page.of(activity.id) if each.serial < given.serial]
+    given_before = page.of(activity.id)
+    before = given_before[: bisect_left(given_before, given.serial, key=lambda each: each.serial)]
     if before and not before[-1].response.correct and before[-1].response.draw == given.response.draw:
         return ""  # the same numbers until it is right, whatever these were
     possible = (
         activity.drawn(personal.question_seed(enrolled.identity, module, step, activity.id, attempts, again))
-        for attempts in range(len(before), -1, -1)
+        # Numbers are drawn when an answer is due; of two windows, one may have drawn before the other answered.
+        for attempts in range(len(before), max(-1, len(before) - _WINDOWS), -1)
         for again in range(personal.DRAWS_AGAIN if attempts else 1)
     )
     if any(draw == given.response.draw for draw in possible):
@@ -135,12 +149,15 @@ def remarks(hand_in: HandIn, line: Timeline) -> Iterator[str]:
         yield f"the journal does not hold together: {hand_in.broken}"
     if hand_in.manifest.events != len(hand_in.events):
         yield f"it says that it has {hand_in.manifest.events} events, and has {len(hand_in.events)}"
-    for serial, seconds in line.backward:
-        if seconds > _CLOCK_STEP:
-            yield f"the clock was put back by {seconds:.0f} s before event {serial}"
-    if len({enrolment for _, enrolment in line.enrolments}) > 1:
-        names = ", ".join(f"{each.student} ({each.course})" for _, each in line.enrolments)
-        yield f"the student was enrolled more than once: {names}"
+    steps = [step for step in line.backward if step.seconds > _CLOCK_STEP]
+    for serial, seconds in steps[:_MOST_NAMED]:
+        yield f"the clock was put back by {seconds:.0f} s before event {serial}"
+    if len(steps) > _MOST_NAMED:
+        yield f"and {len(steps) - _MOST_NAMED} times more"
+    enrolments = list(dict.fromkeys(f"{each.student} ({each.course})" for _, each in line.enrolments))
+    if len(enrolments) > 1:
+        more = ", ..." if len(enrolments) > _MOST_NAMED else ""
+        yield f"the student was enrolled more than once: {', '.join(enrolments[:_MOST_NAMED])}{more}"
     if line.unread:
         yield f"{line.unread} of its events are of a newer tcptutor, or none of ours"
-    yield from hand_in.manifest.missing
+    yield from (line[:_LONGEST_REMARK] for line in hand_in.manifest.missing[:_MOST_MISSING])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import NamedTuple
 
 from tcptutor.course.record import Response
 from tcptutor.journal.events import (
-    Answered,
     Enrolled,
     Hinted,
     JournalEvent,
@@ -22,6 +22,9 @@ from tcptutor.journal.events import (
     decode,
 )
 from tcptutor.journal.fold import Enrolment
+
+MOST_TRIES = 50
+"""Responses to one activity that are looked at: what is right after so many is worth nothing."""
 
 
 class TimedResponse(NamedTuple):
@@ -70,7 +73,7 @@ class TimedRun:
 
 @dataclass
 class PageTimeline:
-    """What was done on one page."""
+    """What was done on one page: to be asked once all of it is there."""
 
     responses: list[TimedResponse] = field(default_factory=list)
     hints: list[TimedHint] = field(default_factory=list)
@@ -79,8 +82,17 @@ class PageTimeline:
     """Serial of the first visit; 0 for none."""
 
     def of(self, activity: str) -> list[TimedResponse]:
-        """The responses to it, the first one first."""
-        return [each for each in self.responses if each.activity == activity]
+        """The first responses to it, MOST_TRIES of them at most."""
+        return self._by_activity.get(activity, [])
+
+    @cached_property
+    def _by_activity(self) -> dict[str, list[TimedResponse]]:
+        found: dict[str, list[TimedResponse]] = {}
+        for each in self.responses:
+            of_it = found.setdefault(each.activity, [])
+            if len(of_it) < MOST_TRIES:
+                of_it.append(each)
+        return found
 
     def hints_before(self, activity: str, serial: int) -> int:
         """Levels of hints of it that were shown before that event."""
@@ -89,14 +101,15 @@ class PageTimeline:
             default=0,
         )
 
-    @property
+    @cached_property
     def whole_runs(self) -> list[TimedRun]:
         """Those that count, by their ends."""
         return sorted((run for run in self.runs if run.counts), key=lambda run: run.ended)
 
     def run_before(self, serial: int) -> TimedRun | None:
         """The latest whole run that had ended before that event."""
-        return next((run for run in reversed(self.whole_runs) if run.ended < serial), None)
+        at = bisect_left(self.whole_runs, serial, key=lambda run: run.ended)
+        return self.whole_runs[at - 1] if at else None
 
     def run_after(self, serial: int) -> TimedRun | None:
         """The first whole run that was begun after that event."""
@@ -134,7 +147,7 @@ class Timeline:
 
     def enrolled_at(self, serial: int) -> Enrolment | None:
         """The enrolment that held at that event."""
-        at = bisect_right([each for each, _ in self.enrolments], serial)
+        at = bisect_right(self.enrolments, serial, key=lambda each: each[0])
         return self.enrolments[at - 1][1] if at else None
 
     def identity(self, serial: int) -> str:
@@ -185,8 +198,8 @@ class _Reader:
             case RunEnded() if (begun := self._runs.get(event.run)) and not begun.ended:
                 begun.ended, begun.ended_at, begun.complete = serial, event.at, event.complete
                 begun.file, begun.digest = event.file, event.digest
-            case RunEnded() | Answered() | _:
-                pass
+            case _:
+                pass  # whether a prediction was answered is worked out anew
 
     def _page(self, module: str, step: str) -> PageTimeline:
         return self.found.pages.setdefault((module, step), PageTimeline())

@@ -19,6 +19,7 @@ from tcptutor.evidence import honesty
 from tcptutor.evidence.hand_in import HandIn
 from tcptutor.evidence.honesty import RunChecks
 from tcptutor.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, moment, timeline
+from tcptutor.evidence.wanted import MOST_SWEPT
 from tcptutor.grading.grade import ActivityMark, Grade, Outcome
 from tcptutor.run import Run
 
@@ -230,7 +231,9 @@ class _PageMarker:
         runs: list[str] = []
         doubted: _Finding | None = None
         latest: TimedRun | None = None
-        for timed in reversed(self._page.whole_runs):
+        for timed in self._page.whole_runs[: -MOST_SWEPT - 1 : -1]:
+            if not missing:
+                break
             if timed.seed not in {each.seed for each in missing} or not self._checks.there(timed):
                 continue
             checked = self._checks.check(timed)
@@ -278,7 +281,7 @@ class _PageMarker:
         return _scored(self._left(challenge, given), _Finding("full", events=events, runs=(timed.id,)), 0)
 
     def _start(self, challenge: ExploreActivity, given: TimedResponse) -> Run | None:
-        for timed in reversed(self._page.whole_runs):
+        for timed in self._page.whole_runs[: -MOST_SWEPT - 1 : -1]:
             if timed.ended < given.serial and self._checks.there(timed):
                 checked = self._checks.check(timed)
                 run = checked.run

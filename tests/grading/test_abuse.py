@@ -14,11 +14,14 @@ import msgspec
 import pytest
 
 from tcptutor.course import personal
+from tcptutor.course.record import Response
 from tcptutor.evidence.hand_in import HandInManifest, opened_hand_in, write_hand_in
 from tcptutor.evidence.timeline import timeline
 from tcptutor.grading.grade import Grade
 from tcptutor.grading.marking import grade
 from tcptutor.journal.events import (
+    Enrolled,
+    Hinted,
     JournalEvent,
     Responded,
     RunBegun,
@@ -29,6 +32,7 @@ from tcptutor.journal.events import (
     link,
 )
 from tcptutor.run import Fidelity, Run, SampleTable, load, save
+from tests import patience
 from tests.evidence.student import KEY, RUNS, Student, course, handed_in
 
 Events = list[JournalEvent]
@@ -447,6 +451,30 @@ def test_runs_until_a_seed_is_kind_are_within_the_students_own(forger: Forger) -
     run.experiment = msgspec.structs.replace(run.experiment, seed=own + 1)
     found = _grade(forger.file(run, _with_run(forger.events, run), digest=True))
     assert _outcome(found, "experiment")[0] == "refused"
+
+
+def test_a_journal_of_very_many_events_takes_nobodys_time(tmp_path: Path) -> None:
+    """Whatever grows with the square of them would take minutes."""
+    at = "2026-01-01T00:00:00.000+00:00"
+    events: Events = []
+    for number in range(20_000):
+        run = f"r{number}"
+        events += [
+            Enrolled(at, f"a{number}", KEY.code),
+            Responded(at, "small", "asked", "how-much", Response("1 kB", False, draw={"rate": run})),
+            Hinted(at, "small", "asked", "how-much", 1),
+            RunBegun(at, "small", "ran", run, "small/lossy", f"{run}.tcprun"),
+            RunEnded(at, run, True, "", f"{run}.tcprun"),
+            Responded(at, "small", "ran", "largest", Response("10", True)),
+            Responded(at, "small", "turned", "explore", Response("window = 10 kB", True, value=1.0)),
+        ]
+    path = tmp_path / "many.tcphandin"
+    write_hand_in(path, HandInManifest(tcptutor="1", made="", events=len(events)), list(chain(events)), [])
+    deadline = patience.Deadline(10)
+    found = _grade(path)
+    assert deadline.left
+    assert found.total == 0
+    assert max(map(len, found.remarks)) < 1000
 
 
 # What only a repetition of the run finds
