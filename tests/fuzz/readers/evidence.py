@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import tarfile
 import tempfile
 from collections.abc import Sequence
 from functools import cache
@@ -18,7 +17,7 @@ from tcptutor.evidence.hand_in import opened_hand_in
 from tcptutor.evidence.keys import read_key
 from tcptutor.grading.formats import FORMATS, GradedFile, formatted
 from tcptutor.grading.marking import grade
-from tcptutor.journal.events import RunEnded, chain, decode, export_events, read_events
+from tcptutor.journal.events import RunEnded, chain, decode, export_events
 from tcptutor.printable import is_printable
 from tcptutor.run import load
 from tests.evidence.student import KEY, RUNS, STUDENTS, course, handed_in
@@ -59,17 +58,19 @@ class _Parts(NamedTuple):
 def _parts() -> _Parts:
     with tempfile.TemporaryDirectory() as folder:
         path = handed_in("ada", Path(folder))
-        with tarfile.open(path) as packed:
-            found = [packed.extractfile(name) for name in packed.getnames()]
-            manifest, journal, run = (each.read() for each in found if each is not None)
+        with opened_hand_in(path) as hand_in:
+            manifest, stored = hand_in.manifest, list(hand_in.events)
     # Without the digest of the run's file, what is changed in it is looked at.
-    events = [decode(each.data) for each in read_events(gzip.decompress(journal).splitlines(keepends=True))]
+    events = [decode(each.data) for each in stored]
     open_ended = [
         msgspec.structs.replace(each, digest="") if isinstance(each, RunEnded) else each
         for each in events
         if each is not None
     ]
-    return _Parts(manifest, b"".join(export_events(chain(open_ended))), run)
+    journal = b"".join(export_events(chain(open_ended)))
+    # A run file may be packed or not; what is not packed is not found out by gzip's checksum.
+    run = gzip.decompress((RUNS / "ada.tcprun").read_bytes())
+    return _Parts(msgspec.json.encode(manifest), journal, run)
 
 
 def _of_part(name: str) -> Reader:
