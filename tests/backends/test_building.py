@@ -17,7 +17,7 @@ from tcptutor.backends.guest import snapshots as built
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.machine import Machine, Mode
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import SetupError
+from tcptutor.errors import LabError, SetupError
 from tcptutor.run import Environment
 from tcptutor.spec import Hosts
 from tests import leftovers, patience
@@ -167,6 +167,25 @@ async def test_a_guest_that_does_not_go_on_from_its_snapshot_is_not_taken(
     with pytest.raises(SetupError, match=r"does not go on from its snapshot: run `tcptutor setup` again$"):
         await own._build(own.mode("virtual", exact=True), lambda _share, _text: None, 60)
     assert _names(tmp_path) == {"image"}
+
+
+@pytest.mark.parametrize(("fails", "exact"), [(0, True), (1, True), (2, False)])
+async def test_a_boot_that_stands_still_is_made_again_before_another_way_is_taken(
+    fails: int, exact: bool, snapshots: Snapshots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boots: list[Mode] = []
+
+    async def build(_self: Snapshots, mode: Mode, _progress: object, _timeout: float) -> bool:
+        boots.append(mode)
+        if len(boots) <= fails:
+            raise SetupError("it does not go on") from LabError("it does not go on")
+        return mode.exact
+
+    own = Snapshots(tmp_path)
+    own.image.folder.symlink_to(snapshots.image.folder)
+    monkeypatch.setattr(Snapshots, "_build", build)
+    assert await own._build_once("virtual", lambda _share, _text: None) is exact
+    assert [mode.exact for mode in boots] == [True] * min(2, fails + 1) + [False] * (not exact)
 
 
 def test_an_image_is_built_once(mark: str, tmp_path: Path) -> None:

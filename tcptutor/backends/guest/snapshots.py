@@ -39,6 +39,9 @@ _TRIAL = Experiment(
     hosts=Hosts(algorithm="reno"),
     flows=Flows(duration=0.5, warmup=0.0),
 )
+_EXACT_BOOTS = 2
+"""On a busy machine one boot in fifteen or so leaves a state that stands still, for a reason that is not known: what
+comes of each is tried before it is kept."""
 _EXACT_TIMEOUT = 60.0
 """An exact run of half a second takes two; longer, and QEMU is taken to stand still."""
 
@@ -178,12 +181,13 @@ class Snapshots:
             with contextlib.suppress(SetupError):
                 return await self._build(self.mode(clock, kvm=True), progress, _KVM_TIMEOUT)
         if clock == "virtual":
-            try:
-                return await self._build(self.mode(clock, exact=True), progress, _BOOT_TIMEOUT)
-            except SetupError as error:
-                # Not every QEMU can; but what cannot be written, cannot be written in another way either.
-                if isinstance(error.__cause__, OSError):
-                    raise
+            for _ in range(_EXACT_BOOTS):
+                try:
+                    return await self._build(self.mode(clock, exact=True), progress, _BOOT_TIMEOUT)
+                except SetupError as error:
+                    # Not every QEMU can; but what cannot be written, cannot be written in another way either.
+                    if isinstance(error.__cause__, OSError):
+                        raise
         return await self._build(self.mode(clock), progress, _BOOT_TIMEOUT)
 
     async def _build(self, mode: Mode, progress: Progress, timeout: float) -> Manifest:
