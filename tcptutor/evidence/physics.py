@@ -41,6 +41,9 @@ _LATE = 1.0
 
 def impossibilities(run: Run) -> Iterator[str]:
     """A sentence for each thing in a whole `run` that cannot be; none for an honest one."""
+    if stands := next(_each(run, _stands_still), ""):
+        yield stands
+        return
     if run.samples:
         yield from _results(run)
         yield from _counters(run)
@@ -50,6 +53,13 @@ def impossibilities(run: Run) -> Iterator[str]:
         yield from _recoveries(run)
     yield from _path(run)
     yield from _times(run)
+
+
+def _stands_still(flow: _Flow) -> str:
+    """Nothing can be worked out where no time passes."""
+    times = flow.column("t")
+    at = next((before for before, after in pairwise(times) if after <= before), None)
+    return "" if at is None else f"two of its samples are of one time, {at:.4g} s"
 
 
 def _spans(run: Run) -> list[FlowSpan]:

@@ -150,6 +150,12 @@ def _counters_back(forger: Forger) -> Path:
     return forger.file(run, digest=True)
 
 
+def _at_one_time(forger: Forger) -> Path:
+    run = forger.run()
+    run.samples = SampleTable([msgspec.structs.replace(row, t=1.0) for row in run.samples])
+    return forger.file(run, digest=True)
+
+
 def _too_much(forger: Forger) -> Path:
     run = forger.run()
     rows = list(run.queue)
@@ -227,6 +233,7 @@ REFUSED_RUNS: dict[Callable[[Forger], Path], str] = {
     _lossless: "its sender was in recovery, and sent nothing again",
     _short_path: "its smallest RTT is 10 ms on a path of 20 ms",
     _counters_back: "its busy go down",
+    _at_one_time: "two of its samples are of one time, 1 s",
     _too_much: "were carried, more than the",
     _settings: "the run has other settings than the page's",
     _recording: "was not made in a lab: it is a replay run",
