@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, ParamSpec
 
@@ -32,6 +34,8 @@ _NO_INTEGER = re.compile(r"is not a valid integer( range)?")
 """How click says it."""
 _SIGNALLED = 128
 """Added to a signal's number: the exit code of what the signal has ended, as shells have it."""
+_LAST_READ = 1.0
+"""Seconds for a thread that reads from the terminal to see that it is to end."""
 
 
 class _CommandWithColor(click.Command):
@@ -49,7 +53,11 @@ class CommandGroup(click.Group):
 
     def main(self, *given: Any, **named: Any) -> Any:
         prepare()
-        return super().main(*given, **named)
+        try:
+            return super().main(*given, **named)
+        except SystemExit as ended:  # it always ends so
+            _without_waiting_for_threads(ended.code)
+            raise
 
     def make_context(self, *given: Any, **named: Any) -> click.Context:
         with _in_one_line():  # --help and --version print here
@@ -92,6 +100,20 @@ def _in_one_line() -> Iterator[None]:
     else:
         return
     raise click.exceptions.Exit(code)
+
+
+def _without_waiting_for_threads(code: object) -> None:
+    """End the program with `code` if a thread still runs that Python would wait for: one of Textual's, reading from a
+    terminal that is dead.
+    """
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread() and not thread.daemon:
+            thread.join(_LAST_READ)
+            if thread.is_alive():
+                for stream in (sys.stdout, sys.stderr):
+                    with contextlib.suppress(OSError, ValueError):
+                        stream.flush()
+                os._exit(code if isinstance(code, int) else int(code is not None))
 
 
 def _refuse(error: click.UsageError) -> NoReturn:

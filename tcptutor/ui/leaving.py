@@ -10,9 +10,10 @@ import _thread
 import asyncio
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 _PATIENCE = 8.0
@@ -21,24 +22,26 @@ files come out first, up to six."""
 _PATIENCE_AT_WORK = 40.0
 """Seconds while it still works at its end, which takes it longer on a busy machine."""
 _AT_WORK = 0.1
-"""Seconds of the processor in each second that it takes to say so."""
-_LAST_READ = 1.0
-"""Seconds for Textual's input thread to see that it is to end."""
+"""Seconds in each second, of the processor or of waiting for it, that it takes to say so."""
 
 
-def _end_now() -> None:
-    os._exit(1)
+def _at_work() -> float:
+    """Seconds that this process has had of the processor, and its main thread has waited for on a busy machine."""
+    waited = 0
+    with suppress(OSError):  # not every kernel tells it
+        _, waited, _ = map(int, Path("/proc/self/schedstat").read_text().split())
+    return time.process_time() + waited / 1e9
 
 
 def _watch() -> None:
     """End the process if it neither ends by itself nor works at it."""
-    began, worked = time.monotonic(), time.process_time()
+    began, worked = time.monotonic(), _at_work()
     while True:
         time.sleep(1.0)
-        before, worked = worked, time.process_time()
+        before, worked = worked, _at_work()
         took = time.monotonic() - began
         if took > _PATIENCE_AT_WORK or (took > _PATIENCE and worked - before < _AT_WORK):
-            _end_now()
+            os._exit(1)
 
 
 class EndingSignals:
@@ -76,12 +79,3 @@ class EndingSignals:
 
 signals = EndingSignals()
 """Those of this process."""
-
-
-def without_waiting_for_threads() -> None:
-    """End the process if a thread still runs that Python would wait for: Textual's, reading from a dead terminal."""
-    for thread in threading.enumerate():
-        if thread is not threading.main_thread() and not thread.daemon:
-            thread.join(_LAST_READ)
-            if thread.is_alive():
-                _end_now()

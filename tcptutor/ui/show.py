@@ -30,8 +30,5 @@ def show_run(run: Run, file: Path) -> int:
     """Show `run`, which is in `file`, until the student leaves; the exit code."""
     app = ShowApp(run, file)
     leaving.signals.catch()
-    try:
-        asyncio.run(app.run_async())
-    finally:
-        leaving.without_waiting_for_threads()
+    asyncio.run(app.run_async())
     return app.return_code or 0

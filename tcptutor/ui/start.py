@@ -44,7 +44,6 @@ def run_app(module: str | None = None, lab: LabLike | None = None, lessons: Path
         code = asyncio.run(_run(opened, journal, lab or _default_lab(), module))
     finally:
         journal.close()
-        leaving.without_waiting_for_threads()
     if journal.unsaved:
         raise TutorError(f"not all of what you did could be saved: {journal.unsaved}")
     return code
