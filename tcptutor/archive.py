@@ -29,14 +29,19 @@ def header(name: str, size: int) -> bytes:
     """What stands before the content of a file. Without dates, owners and modes that differ: equal files make equal
     archives.
     """
-    member = tarfile.TarInfo(name)
-    member.size, member.mode = size, 0o644
-    return member.tobuf(tarfile.USTAR_FORMAT)
+    told = tarfile.TarInfo(name)
+    told.size, told.mode = size, 0o644
+    return told.tobuf(tarfile.USTAR_FORMAT)
 
 
 def padding(size: int) -> bytes:
     """What stands after the content of a file."""
     return bytes(-size % tarfile.BLOCKSIZE)
+
+
+def member(name: str, content: bytes) -> bytes:
+    """A whole file, as it stands in an archive."""
+    return header(name, len(content)) + content + padding(len(content))
 
 
 def end() -> bytes:
@@ -54,11 +59,11 @@ def members(source: BufferedIOBase | IO[bytes], most: int) -> Iterator[ArchiveMe
         if block == bytes(tarfile.BLOCKSIZE):
             return
         try:
-            member = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
+            told = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
         except (tarfile.TarError, ValueError) as error:
             raise NoArchive(f"no header at byte {source.tell() - len(block)}") from error
-        if member.type != tarfile.REGTYPE or not 0 <= member.size <= most:
+        if told.type != tarfile.REGTYPE or not 0 <= told.size <= most:
             raise NoArchive("a file of another kind or size than ours")
-        found = ArchiveMember(member.name, source.tell(), member.size)
+        found = ArchiveMember(told.name, source.tell(), told.size)
         yield found
         source.seek(found.start + found.size + len(padding(found.size)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tcptutor import places, units
@@ -11,9 +11,9 @@ from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.commands.words import count
 from tcptutor.course.load import read_course
-from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.model import Course
 from tcptutor.errors import UsageError
-from tcptutor.evidence.collect import Collected, collect, pages_left
+from tcptutor.evidence.collect import Collected, collect
 from tcptutor.evidence.hand_in import SUFFIX, write_hand_in
 
 _MOST_PAGES = 5
@@ -29,7 +29,13 @@ def submit(output: str | None, replace: bool, as_json: bool) -> int:
         warn(str(problem))
     with opened_journal() as journal:
         collected = collect(journal, course)
-        left = list(pages_left(course, journal))
+        progress = journal.progress(course)
+    left = {
+        module.id: [
+            id for id, done in zip(module.step_ids, progress[module.id].pages, strict=True) if not done
+        ]
+        for module in course.modules
+    }
     if not collected.events:
         raise UsageError("nothing was done yet that could be handed in: `tcptutor` opens the course")
     if not as_json:
@@ -47,7 +53,7 @@ def submit(output: str | None, replace: bool, as_json: bool) -> int:
                 "events": manifest.events,
                 "runs": [id for id, _ in collected.runs],
                 "missing": manifest.missing,
-                "pages_left": [f"{module.id}/{step.id}" for module, step in left],
+                "pages_left": [f"{module}/{step}" for module, steps in left.items() for step in steps],
             }
         )
     else:
@@ -56,19 +62,19 @@ def submit(output: str | None, replace: bool, as_json: bool) -> int:
     return 0
 
 
-def _missing(collected: Collected, course: Course, left: list[tuple[Module, Step]]) -> Iterator[str]:
+def _missing(collected: Collected, course: Course, left: Mapping[str, Sequence[str]]) -> Iterator[str]:
     manifest = collected.manifest
     if manifest.student:
         yield f"{manifest.student} in the course {manifest.course}"
     else:
         yield "you are enrolled in no course: `tcptutor enrol CODE STUDENT`, where your course grades"
     for module in course.modules:
-        of_module = [step for other, step in left if other.id == module.id]
+        of_module = left[module.id]
         if not of_module:
             yield f"  {module.title}: all is done"
         elif len(of_module) <= _MOST_PAGES:
-            yield f"  {module.title}: left are {', '.join(step.id for step in of_module)}"
+            yield f"  {module.title}: left are {', '.join(of_module)}"
         else:
-            yield f"  {module.title}: {len(of_module)} of {count(len(module.steps), 'page')} are left"
+            yield f"  {module.title}: {len(of_module)} of {count(len(module.step_ids), 'page')} are left"
     for line in manifest.missing:
         yield f"  {line}"

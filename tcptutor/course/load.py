@@ -74,10 +74,10 @@ class OpenedCourse:
             if listed.format_version != FORMAT_VERSION:
                 reason = f"this tcptutor reads {FORMAT_VERSION}, not {listed.format_version}: update tcptutor"
                 raise file.problem(reason, "format_version")
-            title, ids, marks = listed.title, listed.modules, listed.marks
-            if wrong := marks.contradiction():
-                marks = MarkScheme()
+            title, ids = listed.title, listed.modules
+            if wrong := listed.marks.contradiction():
                 raise file.problem(wrong[1], f"marks.{wrong[0]}")
+            marks = listed.marks
         modules: list[Module] = []
         for id_ in dict.fromkeys(ids):
             with _kept(self._of_modules.setdefault(id_, [])):

@@ -20,6 +20,8 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from tcptutor.course.record import moment
+
 _MOST = 1000
 _NAMES = {
     "question": "question",
@@ -59,24 +61,16 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         for key in ("retry", "hint", "late"):
             if not 0 <= getattr(self, key) <= 1:
                 return key, f"{getattr(self, key):g} is out of bounds: what is left of the marks, 0 to 1"
-        if self.deadline and self._deadline is None:
+        if self.deadline and moment(self.deadline) is None:
             return "deadline", f"{self.deadline!r} is no time: write it like 2027-01-31T23:59+01:00"
         if not 0 <= self.grace_hours <= _MOST:
             return "grace_hours", f"{self.grace_hours:g} is out of bounds: 0 to {_MOST}"
         return None
 
-    @property
-    def _deadline(self) -> datetime | None:
-        try:
-            found = datetime.fromisoformat(self.deadline)
-        except ValueError:
-            return None
-        return found if found.tzinfo is not None else None
-
     def left(self, wrong: int, hints: int, at: datetime | None) -> float:
         """What is left of an activity's marks after so many `wrong` tries and hints, at that time; 0 to 1."""
         found = self.retry**wrong * self.hint**hints
-        deadline = self._deadline
+        deadline = moment(self.deadline)
         if deadline is None or at is None:
             return found
         late = at > deadline + timedelta(hours=self.grace_hours)

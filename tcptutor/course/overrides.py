@@ -50,3 +50,8 @@ def same_settings(one: Experiment, other: Experiment) -> bool:
     """Whether both run the same, seed and all."""
     one, other = (msgspec.structs.replace(each, title="", sources=()) for each in (one, other))
     return one == other
+
+
+def same_but_for_seed(one: Experiment, other: Experiment) -> bool:
+    """Whether both run the same, whatever their random numbers."""
+    return same_settings(one, msgspec.structs.replace(other, seed=one.seed))

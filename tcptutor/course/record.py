@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TypeAlias
 
 import msgspec
 
 Given: TypeAlias = str | tuple[int, ...]
 """A response as it is kept: a text as typed, or the numbers of choices, from 0."""
+
+
+def moment(text: str) -> datetime | None:
+    """A time with its zone, ISO 8601; None for a text that is none."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None
 
 
 PREDICT = "predict"

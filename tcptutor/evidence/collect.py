@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tcptutor import __version__
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.errors import TutorError
 from tcptutor.evidence import hand_in
 from tcptutor.evidence.hand_in import HandInManifest
-from tcptutor.evidence.timeline import PageTimeline, TimedRun, Timeline, timeline
+from tcptutor.evidence.timeline import PageTimeline, TimedRun, timeline
 from tcptutor.evidence.wanted import wanted_runs
 from tcptutor.journal import Journal
 from tcptutor.journal.events import StoredEvent
@@ -24,7 +24,6 @@ class Collected:
 
     manifest: HandInManifest
     events: list[StoredEvent]
-    line: Timeline
     runs: list[tuple[str, bytes]] = field(default_factory=list)
     """The id and the bytes of each file."""
 
@@ -39,7 +38,7 @@ def collect(journal: Journal, course: Course) -> Collected:
             gathered.take(module, step, line.page(module.id, step.id))
     enrolment = line.enrolment
     manifest = HandInManifest(
-        tcptutor=hand_in.version(),
+        tcptutor=__version__,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         student=enrolment.student if enrolment else "",
         course=enrolment.course if enrolment else "",
@@ -49,15 +48,7 @@ def collect(journal: Journal, course: Course) -> Collected:
         machine=hand_in.machine(),
         missing=tuple(gathered.missing),
     )
-    return Collected(manifest, events, line, gathered.runs)
-
-
-def pages_left(course: Course, journal: Journal) -> Iterator[tuple[Module, Step]]:
-    """Those of the course on which something is left to do."""
-    for module in course.modules:
-        for step in module.steps:
-            if not step.is_done(journal.page(module.id, step.id)):
-                yield module, step
+    return Collected(manifest, events, gathered.runs)
 
 
 class _Gathered:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor import __version__, archive, files, printable
+from tcptutor import archive, files, printable
 from tcptutor.archive import ArchiveMember, NoArchive
 from tcptutor.course.model import Course
 from tcptutor.errors import JournalError, TutorError, refused
@@ -38,23 +38,9 @@ _MOST_RUNS = 4096
 _LONGEST_LINE = 2 << 20
 """Bytes of an event's line."""
 _WRITE_AGAIN = "ask for another one: `tcptutor submit` writes it"
-_MANIFEST_KIND = files.FileKind(
-    name="hand-in",
-    most=4 << 20,
-    missing=_WRITE_AGAIN,
-    unreadable=_WRITE_AGAIN,
-    damaged=_WRITE_AGAIN,
-    large=_WRITE_AGAIN,
-)
-_JOURNAL_KIND = files.FileKind(
-    name="record of a hand-in",
-    most=48 << 20,
-    plain=8 << 20,
-    times=60,
-    missing=_WRITE_AGAIN,
-    unreadable=_WRITE_AGAIN,
-    damaged=_WRITE_AGAIN,
-    large=_WRITE_AGAIN,
+_MANIFEST_KIND = msgspec.structs.replace(files.small_kind("hand-in", _WRITE_AGAIN), most=4 << 20)
+_JOURNAL_KIND = msgspec.structs.replace(
+    files.small_kind("record of a hand-in", _WRITE_AGAIN), most=48 << 20, plain=8 << 20, times=60
 )
 
 
@@ -158,8 +144,7 @@ def _read(path: Path, source: BufferedReader) -> HandIn:
 def _index(source: BufferedReader) -> tuple[ArchiveMember, ArchiveMember, dict[str, ArchiveMember]]:
     """Where its description, its journal and its runs are. Raises NoArchive."""
     found = archive.members(source, _MOST_MEMBER)
-    heads = [next(found, None), next(found, None)]
-    manifest, journal = heads
+    manifest, journal = next(found, None), next(found, None)
     if manifest is None or journal is None or (manifest.name, journal.name) != (_MANIFEST, _JOURNAL):
         raise NoArchive("it does not begin as one of ours")
     runs: dict[str, ArchiveMember] = {}
@@ -186,9 +171,7 @@ def write_hand_in(
     parts += [(f"{_RUNS}{id}.tcprun", content) for id, content in runs]
     with files.whole(target, "give another place with -o", private=True) as beside, beside.open("wb") as file:
         for name, content in parts:
-            file.write(archive.header(name, len(content)))
-            file.write(content)
-            file.write(archive.padding(len(content)))
+            file.write(archive.member(name, content))
         file.write(archive.end())
 
 
@@ -210,8 +193,3 @@ def _digest(path: Path) -> str:
 def machine() -> dict[str, str]:
     """What a hand-in says of the computer it was written on: nothing that tells whose it is."""
     return {"system": platform.system(), "machine": platform.machine(), "python": platform.python_version()}
-
-
-def version() -> str:
-    """Of the program that writes hand-ins."""
-    return __version__

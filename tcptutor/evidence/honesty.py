@@ -9,10 +9,11 @@ from datetime import timedelta
 
 from tcptutor.course import personal
 from tcptutor.course.activity import Activity
+from tcptutor.course.record import moment
 from tcptutor.errors import TutorError
 from tcptutor.evidence.hand_in import HandIn
 from tcptutor.evidence.physics import impossibilities
-from tcptutor.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, moment
+from tcptutor.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline
 from tcptutor.run import Run
 
 LAB_BACKENDS = frozenset({"host", "guest"})

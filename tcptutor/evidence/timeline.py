@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
 
-from tcptutor.course.record import Response
+from tcptutor.course.record import Response, moment
 from tcptutor.journal.events import (
     Enrolled,
     Hinted,
@@ -18,7 +18,6 @@ from tcptutor.journal.events import (
     RunBegun,
     RunEnded,
     StoredEvent,
-    Visited,
     decode,
 )
 from tcptutor.journal.fold import Enrolment
@@ -78,8 +77,6 @@ class PageTimeline:
     responses: list[TimedResponse] = field(default_factory=list)
     hints: list[TimedHint] = field(default_factory=list)
     runs: list[TimedRun] = field(default_factory=list)
-    visited: int = 0
-    """Serial of the first visit; 0 for none."""
 
     def of(self, activity: str) -> list[TimedResponse]:
         """The first responses to it, MOST_TRIES of them at most."""
@@ -130,8 +127,6 @@ class Timeline:
     pages: dict[tuple[str, str], PageTimeline] = field(default_factory=dict)
     enrolments: list[tuple[int, Enrolment]] = field(default_factory=list)
     """With the serial of the event of each."""
-    first_hash: bytes = b""
-    """Of the first event."""
     backward: list[BackwardStep] = field(default_factory=list)
     unread: int = 0
     """Events of kinds that this version does not know."""
@@ -150,11 +145,6 @@ class Timeline:
         at = bisect_right(self.enrolments, serial, key=lambda each: each[0])
         return self.enrolments[at - 1][1] if at else None
 
-    def identity(self, serial: int) -> str:
-        """What numbers were drawn by at that event."""
-        enrolled = self.enrolled_at(serial)
-        return enrolled.identity if enrolled else self.first_hash.hex()
-
 
 def timeline(events: Iterable[StoredEvent]) -> Timeline:
     """From the first event on."""
@@ -171,8 +161,6 @@ class _Reader:
         self._latest: datetime | None = None
 
     def take(self, stored: StoredEvent) -> None:
-        if stored.serial == 1:
-            self.found.first_hash = stored.hash
         event = decode(stored.data)
         if event is None:
             self.found.unread += 1
@@ -184,9 +172,6 @@ class _Reader:
         match event:
             case Enrolled(student=student, course=course):
                 self.found.enrolments.append((serial, Enrolment(student, course)))
-            case Visited(module=module, step=step):
-                page = self._page(module, step)
-                page.visited = page.visited or serial
             case Responded(module=module, step=step, activity=activity, response=response):
                 self._page(module, step).responses.append(TimedResponse(serial, event.at, activity, response))
             case Hinted(module=module, step=step, activity=activity, level=level):
@@ -214,17 +199,3 @@ class _Reader:
         if self._latest is not None and at < self._latest:
             self.found.backward.append(BackwardStep(serial, (self._latest - at).total_seconds()))
         self._latest = at
-
-
-def moment(text: str) -> datetime | None:
-    """A time with its zone; None for a text that is none."""
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return found if found.tzinfo is not None else None
-
-
-def pages_done(line: Timeline) -> Iterator[tuple[str, str]]:
-    """Module and step of the pages that were on the screen."""
-    return (key for key, page in line.pages.items() if page.visited)

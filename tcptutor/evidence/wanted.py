@@ -10,7 +10,7 @@ from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
 from tcptutor.course.model import Step
-from tcptutor.course.same import same_run
+from tcptutor.course.overrides import same_settings
 from tcptutor.evidence.timeline import PageTimeline, TimedRun
 from tcptutor.run import Run
 
@@ -61,7 +61,7 @@ def _swept(
         if not missing:
             return
         found = load(run)
-        left = [each for each in missing if found is None or not same_run(each, found.experiment)]
+        left = [each for each in missing if found is None or not same_settings(each, found.experiment)]
         if len(left) < len(missing):
             missing = left
             yield run

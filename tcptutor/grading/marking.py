@@ -13,12 +13,13 @@ from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity, MarkContext, Question
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course, Module, Step
-from tcptutor.course.same import same_run, same_settings
+from tcptutor.course.overrides import same_but_for_seed, same_settings
+from tcptutor.course.record import moment
 from tcptutor.errors import UsageError
 from tcptutor.evidence import honesty
 from tcptutor.evidence.hand_in import HandIn
 from tcptutor.evidence.honesty import RunChecks
-from tcptutor.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, moment, timeline
+from tcptutor.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, timeline
 from tcptutor.evidence.wanted import MOST_SWEPT
 from tcptutor.grading.grade import ActivityMark, Grade, Outcome
 from tcptutor.run import Run
@@ -128,17 +129,19 @@ class _PageMarker:
         """Why it is none of the page's runs, or not this student's; empty when it is."""
         step, made = self._step, run.experiment
         if step.experiment is not None:
-            if not same_settings(made, step.experiment.experiment):
+            if not same_but_for_seed(made, step.experiment.experiment):
                 return "the run has other settings than the page's"
             return honesty.seed_problem(self._line, self._module.id, step.id, timed)
-        if step.sweep is not None and not any(same_settings(made, each) for each in step.sweep.experiments):
+        if step.sweep is not None and not any(
+            same_but_for_seed(made, each) for each in step.sweep.experiments
+        ):
             return "the run has other settings than the page's"
         if step.explore is not None:
             try:
                 allowed = step.explore.variant(step.explore.values(made))
             except UsageError as error:
                 return f"the run has settings that no knobs give: {error}"
-            if not same_settings(made, allowed):
+            if not same_but_for_seed(made, allowed):
                 return "the run has other settings than its knobs give"
         return ""
 
@@ -238,7 +241,7 @@ class _PageMarker:
                 continue
             checked = self._checks.check(timed)
             run = checked.run
-            found = next((each for each in missing if run and same_run(each, run.experiment)), None)
+            found = next((each for each in missing if run and same_settings(each, run.experiment)), None)
             problem = self._doubted(timed, (timed.begun, timed.ended))
             if problem is not None:
                 doubted = doubted or problem

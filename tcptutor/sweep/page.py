@@ -13,7 +13,7 @@ from tcptutor.analysis import Expectation, Prediction, ThroughputModel, expect, 
 from tcptutor.course import measures
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.measures import MEASURES
-from tcptutor.course.same import same_settings
+from tcptutor.course.overrides import same_but_for_seed
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.sweep.confidence import Summary, summarise
@@ -53,7 +53,7 @@ class CurveLine(msgspec.Struct, frozen=True, kw_only=True):
 def which(sweep: SweepActivity, experiment: Experiment) -> int | None:
     """The index of the value that `experiment` has, whatever its seed; None for none of this sweep."""
     there = enumerate(sweep.experiments)
-    return next((at for at, each in there if same_settings(each, experiment)), None)
+    return next((at for at, each in there if same_but_for_seed(each, experiment)), None)
 
 
 def page_cell(sweep: SweepActivity, at: int, run: Run) -> PageCell:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.personal import SEEDS
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 
 if TYPE_CHECKING:
     from tcptutor.sweep.page import CurveLine, PageCell
-
-SEEDS = 2**32
 
 
 @dataclass

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.overrides import rebuilt, same_settings
+from tcptutor.course.personal import SEEDS
 from tcptutor.errors import ParameterError, TutorError, UsageError
 from tcptutor.journal.benches import KeptBench
 from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment
@@ -22,7 +23,6 @@ MOST = 5
 """Earlier runs that are shown beside at most."""
 
 _USUAL = "parallel-streams/random-loss"
-_SEEDS = 2**32
 _SYSCTL = re.compile(r"\s*(\S+?)\s*(?:=|\s)\s*(.+?)\s*")
 
 
@@ -177,7 +177,7 @@ class Workbench:
     def turn(self, knob: str, by: int, algorithms: tuple[str, ...] = ()) -> bool:
         """One step on or back from what could be run last; False where it has no step there."""
         if knob == SEED:
-            self._try({**self.settings, SEED: str((self.experiment.seed + by) % _SEEDS)}, knob)
+            self._try({**self.settings, SEED: str((self.experiment.seed + by) % SEEDS)}, knob)
             self._let_go(knob)
             return True
         known = PARAMETERS.get(knob)
@@ -236,8 +236,8 @@ class Workbench:
         text = settings.get(SEED)
         if text is None:
             return self.own.seed
-        if not text.isdecimal() or int(text) >= _SEEDS:
-            raise ParameterError(f"seed: {text!r} is out of bounds: a whole number from 0 to {_SEEDS - 1}")
+        if not text.isdecimal() or int(text) >= SEEDS:
+            raise ParameterError(f"seed: {text!r} is out of bounds: a whole number from 0 to {SEEDS - 1}")
         return int(text)
 
     # As a command, and kept

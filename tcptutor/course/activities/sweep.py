@@ -39,6 +39,7 @@ from tcptutor.course.activity import (
 )
 from tcptutor.course.curve import MeasuredCurve
 from tcptutor.course.measures import MEASURES, MeasureName
+from tcptutor.course.personal import SEEDS
 from tcptutor.course.published import PublishedCurve
 from tcptutor.course.record import Given, PageRecord
 from tcptutor.errors import UnitError
@@ -104,7 +105,7 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
         More than one of the `rounds` repeat the sweep, each run with its own random numbers.
         """
         return tuple(
-            (at, msgspec.structs.replace(experiment, seed=(experiment.seed + number) % 2**32))
+            (at, msgspec.structs.replace(experiment, seed=(experiment.seed + number) % SEEDS))
             for number in range(self.seeds * rounds)
             for at, experiment in enumerate(self.experiments)
         )
