@@ -18,10 +18,9 @@ from tcptutor.course.claimed import PageClaim
 from tcptutor.course.claims import Judgement, MeasuredRun
 from tcptutor.course.tried import PageTrial
 from tcptutor.errors import LabError, TutorError, UsageError
-from tcptutor.fleet import place, pool
+from tcptutor.fleet import cached, place
 from tcptutor.fleet.cache import RunCache
 from tcptutor.fleet.place import Place
-from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
 Judged = PageClaim | PageTrial
@@ -128,10 +127,10 @@ class ClaimCheck:
         try:
             with Bar("claims", len(experiments)) as bar:
                 await asyncio.to_thread(self._tell_ready, waiting)
-                async with aclosing(pool.runs(experiments, where)) as runs:
-                    async for number, run in runs:
+                async with aclosing(cached.made(experiments, where, self._cache)) as ended:
+                    async for number, problem in ended:
                         key = self._cache.key(experiments[number])
-                        await asyncio.to_thread(self._take, key, run)
+                        self._take(key, problem)
                         waiting.discard(key)
                         bar.one_more(experiments[number].name)
                         await asyncio.to_thread(self._tell_ready, waiting)
@@ -141,13 +140,10 @@ class ClaimCheck:
             return error
         return None
 
-    def _take(self, key: str, run: Run | TutorError) -> None:
-        if isinstance(run, TutorError):
-            self._runs.failed[key] = str(run)
-        elif not run.complete:
-            self._runs.failed[key] = run.note or "the run was cut short"
+    def _take(self, key: str, problem: str) -> None:
+        if problem:
+            self._runs.failed[key] = problem
         else:
-            self._cache.put(self._missing[key], run)
             self.made += 1
 
     def _tell_ready(self, waiting: Iterable[str]) -> None:

@@ -18,8 +18,9 @@ from tcptutor.evidence.hand_in import SUFFIX
 from tcptutor.evidence.keys import CourseKey, course_code, read_key
 from tcptutor.files import whole
 from tcptutor.grading import batch
-from tcptutor.grading.formats import GradedFile, formatted, modules
-from tcptutor.grading.grade import ActivityMark, Grade
+from tcptutor.grading.batch import Asked
+from tcptutor.grading.formats import formatted, modules
+from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
 
 _SIGNS = {"full": "✓", "part": "◐", "none": "✗", "missing": "○", "refused": "✗", "inconclusive": "?"}
 
@@ -30,6 +31,7 @@ class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
     names: tuple[str, ...]
     key: str | None
     lessons: Path | None
+    modules: tuple[str, ...]
     kind: str
     output: str | None
     replace: bool
@@ -41,19 +43,12 @@ class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 def grade_files(asked: GradeRequest) -> int:
     """The exit code: 1 when one of the hand-ins could not be read. Raises TutorError for all others at once."""
-    given = [Path(name) for name in asked.names]
-    paths = batch.hand_ins(given)
-    if not paths:
-        raise UsageError(f"no hand-in is in {', '.join(asked.names)}: their names end in {SUFFIX}")
+    paths = hand_ins(asked.names)
     if asked.output is not None:
         check_targets([Path(asked.output)], paths, replace=asked.replace)
-    key = _key(asked.key)
-    code = key if isinstance(key, str) else key.code
-    choice = chosen(asked.rerun, asked.audit, None if isinstance(key, str) else key)
-    graded = _graded(paths, asked, code)
-    for each in graded:
-        if each.grade is None:
-            warn(each.problem)
+    code, key = key_of(asked.key)
+    choice = chosen(asked.rerun, asked.audit, key)
+    graded = grade_all(paths, Asked(asked.lessons or places.lessons(), code, asked.modules), asked.jobs)
     if choice is not None:
         graded = Reruns(choice, asked.jobs).apply(paths, graded)
     _tell(graded, asked)
@@ -75,22 +70,37 @@ def _tell(graded: Sequence[GradedFile], asked: GradeRequest) -> None:
     print_lines([f"wrote {asked.output}"])
 
 
-def _key(given: str | None) -> CourseKey | str:
-    """The key in that file, or a course's code that was typed; an empty one for none."""
+def hand_ins(names: Sequence[str]) -> list[Path]:
+    """All that are named, or in folders that are. Raises UsageError where there is none."""
+    paths = batch.hand_ins([Path(name) for name in names])
+    if not paths:
+        raise UsageError(f"no hand-in is in {', '.join(names)}: their names end in {SUFFIX}")
+    return paths
+
+
+def key_of(given: str | None) -> tuple[str, CourseKey | None]:
+    """The code of the course, empty for none, and its key where `given` is the name of a key's file."""
     if given is None:
-        return ""
+        return "", None
     path = Path(given)
-    return read_key(path) if path.exists() else course_code(given)
+    if not path.exists():
+        return course_code(given), None
+    key = read_key(path)
+    return key.code, key
 
 
-def _graded(paths: Sequence[Path], asked: GradeRequest, code: str) -> list[GradedFile]:
-    """Of each hand-in, in their order."""
+def grade_all(paths: Sequence[Path], asked: Asked, jobs: int | None) -> list[GradedFile]:
+    """What each is worth, in their order; of those that cannot be graded it is said why."""
     found: dict[int, GradedFile] = {}
     with Bar("hand-ins", len(paths)) as bar:
-        for number, one in batch.graded(paths, asked.lessons or places.lessons(), code, asked.jobs):
+        for number, one in batch.graded(paths, asked, jobs):
             found[number] = one
             bar.one_more(one.file)
-    return [found[number] for number in range(len(paths))]
+    graded = [found[number] for number in range(len(paths))]
+    for each in graded:
+        if each.grade is None:
+            warn(each.problem)
+    return graded
 
 
 def _lines(graded: GradedFile, found: Grade, everything: bool) -> Iterator[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
+from typing import NamedTuple
 
 from tcptutor import units
 from tcptutor.backends.ending import run_until_signal
@@ -16,11 +17,10 @@ from tcptutor.commands.bar import Bar
 from tcptutor.errors import LabError, TutorError, UnitError, UsageError, quoted
 from tcptutor.evidence.hand_in import opened_hand_in
 from tcptutor.evidence.keys import CourseKey
-from tcptutor.fleet import place, pool
+from tcptutor.fleet import cached, place
 from tcptutor.fleet.cache import RunCache
 from tcptutor.grading import rerun
-from tcptutor.grading.formats import GradedFile
-from tcptutor.grading.grade import Grade
+from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.rerun import Repetition
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
@@ -65,72 +65,78 @@ def _failed(grade: Grade) -> list[str]:
     return list(dict.fromkeys(id for mark in grade.marks if not mark.marks for id in mark.runs))
 
 
+class _Asked(NamedTuple):
+    """A run of a hand-in that is made again."""
+
+    exactly: bool
+    """Whether it has to come out equal to the byte."""
+    experiments: tuple[Experiment, ...] = ()
+    """What is made for it."""
+    problem: str = ""
+    """Why nothing can be made for it."""
+
+
 class Reruns:
-    """Makes the chosen runs again, hand-in by hand-in; what was made is kept, and not made a second time."""
+    """Makes the chosen runs of all hand-ins again; what was made is kept, and not made a second time."""
 
     def __init__(self, choice: Choice, jobs: int | None) -> None:
         """Raises LabUnavailable where there is no guest."""
         self._choice, self._jobs = choice, jobs
         self._cache = RunCache()
+        self._failed: dict[str, str] = {}
+        """Why a run could not be made, by its key."""
+        self._labs: dict[int, dict[str, str]] = {}
+        """What the lab here is made of, by the memory of its guest."""
 
     def apply(self, paths: Sequence[Path], graded: Sequence[GradedFile]) -> list[GradedFile]:
         """The grades, with what was found. Raises LabError when it is stopped."""
-        return [
-            each if each.grade is None else each._replace(grade=self._applied(path, each.grade))
+        asked = [
+            {} if each.grade is None else self._asked(path, self._choice(each.grade))
             for path, each in zip(paths, graded, strict=True)
         ]
-
-    def _applied(self, path: Path, grade: Grade) -> Grade:
-        runs = self._runs(path, self._choice(grade))
-        here = {run.id: rerun.is_of_lab(run, _lab_like(run)) for run in runs}
         todo = {
-            self._cache.key(each): each
-            for run in runs
-            for each in rerun.experiments(run, here[run.id])
-            if not self._cache.has(each)
+            self._cache.key(experiment): experiment
+            for of_one in asked
+            for each in of_one.values()
+            for experiment in each.experiments
+            if not self._cache.has(experiment)
         }
-        failed = self._make(path.name, todo) if todo else {}
-        found = [self._compared(run, here[run.id], failed) for run in runs]
+        if todo:
+            self._make(list(todo.values()))
+        found = [
+            each if each.grade is None else each._replace(grade=self._applied(path, each.grade, of_one))
+            for path, each, of_one in zip(paths, graded, asked, strict=True)
+        ]
         self._cache.prune()
-        return rerun.applied(grade, found)
-
-    def _runs(self, path: Path, ids: Sequence[str]) -> list[Run]:
-        found = []
-        with opened_hand_in(path) as hand_in:
-            for id in ids:
-                try:
-                    found.append(hand_in.run(id)[0])
-                except TutorError:
-                    continue  # it is told where it is marked
         return found
 
-    def _compared(self, run: Run, exactly: bool, failed: dict[str, str]) -> Repetition:
-        again = []
-        for experiment in rerun.experiments(run, exactly):
-            made = self._cache.get(experiment)
-            if made is None:
-                return Repetition(
-                    run.id, "failed", failed.get(self._cache.key(experiment), "it is not there")
-                )
-            again.append(made)
-        return rerun.compared(run, again, exactly)
+    def _asked(self, path: Path, ids: Sequence[str]) -> dict[str, _Asked]:
+        """By the runs' ids."""
+        return {id: self._of_run(run) for id, run in _runs(path, ids)}
 
-    def _make(self, name: str, todo: dict[str, Experiment]) -> dict[str, str]:
-        """Why a run could not be made, by its key."""
-        experiments = list(todo.values())
-        failed: dict[str, str] = {}
+    def _of_run(self, run: Run) -> _Asked:
+        try:
+            exactly = rerun.is_of_lab(run, self._lab_for(run.experiment))
+        except TutorError as error:
+            return _Asked(exactly=False, problem=str(error))
+        return _Asked(exactly, tuple(rerun.experiments(run, exactly)))
 
+    def _lab_for(self, experiment: Experiment) -> dict[str, str]:
+        """The parts of the lab here in which it is made. Raises KernelLacks where no guest of this machine holds it."""
+        memory = sizes.size(experiment)
+        if memory not in self._labs:
+            self._labs[memory] = Snapshots(memory=memory).composition("virtual")
+        return self._labs[memory]
+
+    def _make(self, experiments: Sequence[Experiment]) -> None:
         async def make() -> TutorError | None:
             where = await place.find(experiments, "guest", "virtual", self._jobs)
             try:
-                with Bar(name, len(experiments)) as bar:
-                    async with aclosing(pool.runs(experiments, where)) as runs:
-                        async for number, run in runs:
-                            key = self._cache.key(experiments[number])
-                            if isinstance(run, TutorError):
-                                failed[key] = str(run)
-                            else:
-                                await asyncio.to_thread(self._cache.put, experiments[number], run)
+                with Bar("runs", len(experiments)) as bar:
+                    async with aclosing(cached.made(experiments, where, self._cache)) as ended:
+                        async for number, problem in ended:
+                            if problem:
+                                self._failed[self._cache.key(experiments[number])] = problem
                             bar.one_more(experiments[number].name)
             except asyncio.CancelledError:
                 return LabError("stopped: the same command goes on with what was made")
@@ -139,9 +145,31 @@ class Reruns:
         stopped = run_until_signal(make())
         if stopped is not None:
             raise stopped
-        return failed
+
+    def _applied(self, path: Path, grade: Grade, asked: Mapping[str, _Asked]) -> Grade:
+        return rerun.applied(grade, [self._compared(run, asked[id]) for id, run in _runs(path, asked)])
+
+    def _compared(self, run: Run, asked: _Asked) -> Repetition:
+        if asked.problem:
+            return Repetition(run.id, "failed", asked.problem)
+        again = []
+        for experiment in asked.experiments:
+            made = self._cache.get(experiment)
+            if made is None:
+                reason = self._failed.get(self._cache.key(experiment), "it is not there")
+                return Repetition(run.id, "failed", reason)
+            again.append(made)
+        return rerun.compared(run, again, asked.exactly)
 
 
-def _lab_like(run: Run) -> dict[str, str]:
-    """The parts of the lab here in which such a run is made."""
-    return Snapshots(memory=sizes.size(run.experiment)).composition("virtual")
+def _runs(path: Path, ids: Collection[str]) -> Iterator[tuple[str, Run]]:
+    """Those of the hand-in's runs that can be read, by id; what is wrong with another is told where it is marked."""
+    if not ids:
+        return
+    with opened_hand_in(path) as hand_in:
+        for id in ids:
+            try:
+                run, _ = hand_in.run(id)
+            except TutorError:
+                continue
+            yield id, run

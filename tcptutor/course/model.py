@@ -17,6 +17,7 @@ from tcptutor.course.activity import Activity
 from tcptutor.course.claims import Claim, PageSetup
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.record import PageRecord
+from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import Experiment
 
 A = TypeVar("A", bound=Activity)
@@ -120,3 +121,15 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     root: Path | None = None
     """Its folder; None for a course that was not read from one."""
     marks: MarkScheme = MarkScheme()
+
+    def part(self, modules: Sequence[str]) -> Course:
+        """With those modules alone, by id; all of it without any. Raises UsageError for one that is not there."""
+        there = [module.id for module in self.modules]
+        for wanted in modules:
+            if wanted not in there:
+                raise UsageError(unknown("module", wanted, there))
+        if not modules:
+            return self
+        return msgspec.structs.replace(
+            self, modules=tuple(each for each in self.modules if each.id in modules)
+        )

@@ -16,6 +16,7 @@ from tcptutor.evidence.wanted import wanted_runs
 from tcptutor.journal import Journal
 from tcptutor.journal.events import StoredEvent
 from tcptutor.run import Run, load
+from tcptutor.runs.store import text_digest
 
 
 @dataclass
@@ -24,8 +25,8 @@ class Collected:
 
     manifest: HandInManifest
     events: list[StoredEvent]
-    runs: list[tuple[str, bytes]] = field(default_factory=list)
-    """The id and the bytes of each file."""
+    runs: list[tuple[str, Path]] = field(default_factory=list)
+    """The id and the file of each."""
 
 
 def collect(journal: Journal, course: Course) -> Collected:
@@ -56,19 +57,20 @@ class _Gathered:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder or Path()
-        self.runs: list[tuple[str, bytes]] = []
+        self.runs: list[tuple[str, Path]] = []
         self.missing: list[str] = []
 
     def take(self, module: Module, step: Step, page: PageTimeline) -> None:
         for run in wanted_runs(step, page, self._load):
-            try:
-                content = (self._folder / run.file).read_bytes()
-            except OSError:
+            file = self._folder / run.file
+            digest = text_digest(file)
+            if digest and digest == (run.digest or digest):
+                self.runs.append((run.id, file))
+            else:
+                what = "not as it was written" if file.exists() else "gone"
                 self.missing.append(
-                    f"{module.id}/{step.id}: the file of the run {run.id} is gone: run it again"
+                    f"{module.id}/{step.id}: the file of the run {run.id} is {what}: run it again"
                 )
-                continue
-            self.runs.append((run.id, content))
 
     def _load(self, run: TimedRun) -> Run | None:
         try:

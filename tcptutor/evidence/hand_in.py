@@ -2,7 +2,7 @@
 
     hand-in.json       HandInManifest
     journal.jsonl.gz   every event of the journal, as `journal.events.export_events` has them
-    runs/ID.tcprun     the runs that marks are given by, as they were kept
+    runs/ID.json.xz    the text of the run files that marks are given by, packed to 60 % of what these take
 
 It is a plain tar archive (`archive`). Nothing of it is ever written to a disk by who reads it.
 """
@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import lzma
 import platform
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
@@ -30,11 +33,18 @@ from tcptutor.run import Run, load
 FORMAT_VERSION = 1
 SUFFIX = ".tcphandin"
 _MANIFEST, _JOURNAL, _RUNS = "hand-in.json", "journal.jsonl.gz", "runs/"
-_RUN = re.compile(r"runs/([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})\.tcprun")
+_RUN = re.compile(r"runs/([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})\.json\.xz")
 MOST_BYTES = 64 << 20
 """Of a whole file. One of the whole course takes a tenth of it."""
 _MOST_MEMBER = 32 << 20
 _MOST_RUNS = 4096
+_MOST_TEXT, _MOST_TEXTS = 96 << 20, 1 << 30
+"""Bytes, unpacked, of one run, and of all that are read, again and again where they are asked for again: ten times as
+many as the whole course has."""
+_PRESET = 4
+"""Of xz: beyond it a few percent less take twice the time."""
+_UNPACKER_MEMORY = 32 << 20
+"""Bytes: six times what that needs."""
 _LONGEST_LINE = 2 << 20
 """Bytes of an event's line."""
 _WRITE_AGAIN = "ask for another one: `tcptutor submit` writes it"
@@ -82,23 +92,44 @@ class HandIn:
         self.broken = broken
         """Why the journal ends where it does; empty when it is whole."""
         self._source, self._runs = source, runs
+        self._unpacked = 0
 
     @property
     def run_ids(self) -> frozenset[str]:
         """Of the runs that are in it."""
         return frozenset(self._runs)
 
-    def size(self, id: str) -> int:
-        """Bytes of the file of a run that is in it."""
-        return self._runs[id].size
-
     def run(self, id: str) -> tuple[Run, str]:
-        """The run and the SHA-256 of its file. Raises TutorError for one that is not in it, or damaged."""
+        """The run and the SHA-256 of its file's text. Raises TutorError for one that is not in it, or damaged."""
         member = self._runs.get(id)
         if member is None:
             raise TutorError(f"the run {id} is not in {self.path}")
-        content = _content(self._source, member)
-        return load(self.path / member.name, content), hashlib.sha256(content).hexdigest()
+        try:
+            text = _unpacked(_content(self._source, member))
+        except (lzma.LZMAError, EOFError) as error:
+            raise TutorError(f"{member.name} in {self.path} is not packed as ours are, or damaged") from error
+        self._unpacked += len(text)
+        if len(text) > _MOST_TEXT or self._unpacked > _MOST_TEXTS:
+            raise TutorError(f"the runs in {self.path} are larger than those of any course")
+        return load(self.path / member.name, text), hashlib.sha256(text).hexdigest()
+
+
+def _unpacked(packed: bytes) -> bytes:
+    """Raises LZMAError, and EOFError for what has no end; of what is too large it gives the beginning."""
+    unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_UNPACKER_MEMORY)
+    text = unpacker.decompress(packed, max_length=_MOST_TEXT + 1)
+    if len(text) <= _MOST_TEXT and not unpacker.eof:
+        raise EOFError
+    return text
+
+
+def _packed(file: Path) -> bytes:
+    """A run file as it stands in a hand-in. Raises TutorError."""
+    try:
+        with gzip.open(file) as text:
+            return lzma.compress(text.read(), preset=_PRESET)
+    except (OSError, EOFError, zlib.error) as error:
+        raise TutorError(f"cannot read {file} any more ({error}): {_WRITE_AGAIN}") from error
 
 
 @contextmanager
@@ -162,17 +193,22 @@ def _content(source: BufferedReader, member: ArchiveMember) -> bytes:
 
 
 def write_hand_in(
-    target: Path, manifest: HandInManifest, events: Sequence[StoredEvent], runs: Sequence[tuple[str, bytes]]
+    target: Path, manifest: HandInManifest, events: Sequence[StoredEvent], runs: Sequence[tuple[str, Path]]
 ) -> None:
-    """Write one to `target`, whole or not at all; `runs`: the id and the bytes of each file. Raises TutorError."""
+    """Write one to `target`, whole or not at all; `runs`: the id and the file of each. Raises TutorError."""
     journal = gzip.compress(b"".join(export_events(events)), mtime=0)
     described = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
-    parts = [(_MANIFEST, described), (_JOURNAL, journal)]
-    parts += [(f"{_RUNS}{id}.tcprun", content) for id, content in runs]
-    with files.whole(target, "give another place with -o", private=True) as beside, beside.open("wb") as file:
-        for name, content in parts:
-            file.write(archive.member(name, content))
-        file.write(archive.end())
+    with (
+        files.whole(target, "give another place with -o", private=True) as beside,
+        beside.open("wb") as archived,
+        ThreadPoolExecutor() as pool,  # the packer lets other threads run
+    ):
+        for name, content in ((_MANIFEST, described), (_JOURNAL, journal)):
+            archived.write(archive.member(name, content))
+        packed = pool.map(_packed, (file for _, file in runs))
+        for (id, _), content in zip(runs, packed, strict=True):
+            archived.write(archive.member(f"{_RUNS}{id}.json.xz", content))
+        archived.write(archive.end())
 
 
 def lesson_hashes(course: Course) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from tcptutor.errors import TutorError
 from tcptutor.evidence.hand_in import HandIn
 from tcptutor.evidence.physics import impossibilities
 from tcptutor.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline
-from tcptutor.run import Run
+from tcptutor.run import Run, Sample
 
 LAB_BACKENDS = frozenset({"host", "guest"})
 """What runs of a student's own come from; all others are recordings and imports."""
@@ -24,9 +25,6 @@ _WINDOWS = 3
 _MOST_MISSING, _LONGEST_REMARK = 50, 200
 _MOST_NAMED = 5
 """Things of one kind that remarks name."""
-_MOST_READ = 64 << 20
-"""Bytes of run files that are read for one hand-in, again and again where they are asked for again: ten times those of
-the whole course."""
 _WALL_SLACK = timedelta(seconds=2)
 
 
@@ -56,7 +54,8 @@ class RunChecks:
     def __init__(self, hand_in: HandIn) -> None:
         self._hand_in = hand_in
         self._latest: dict[str, CheckedRun] = {}
-        self._read = 0
+        self.samples: dict[str, str] = {}
+        """Of each run that was looked at and has any, by its id: a digest of them."""
 
     def there(self, timed: TimedRun) -> bool:
         """Whether the hand-in has its file."""
@@ -74,14 +73,22 @@ class RunChecks:
     def _checked(self, timed: TimedRun) -> CheckedRun:
         if timed.id not in self._hand_in.run_ids:
             return CheckedRun(timed.id, None, (f"the run {timed.id} is not in the hand-in",))
-        self._read += self._hand_in.size(timed.id)
-        if self._read > _MOST_READ:
-            return CheckedRun(timed.id, None, ("its runs are larger than those of any course",))
         try:
             run, digest = self._hand_in.run(timed.id)
         except TutorError as error:
             return CheckedRun(timed.id, None, (f"the run {timed.id} cannot be read: {error}",))
+        if samples := _samples(run):
+            self.samples[timed.id] = samples
         return CheckedRun(timed.id, run, tuple(_problems(run, digest, timed)))
+
+
+def _samples(run: Run) -> str:
+    if not run.samples:
+        return ""
+    found = hashlib.blake2b(digest_size=16)
+    for name in Sample.__struct_fields__:
+        found.update(run.samples.column(name))
+    return found.hexdigest()
 
 
 def _problems(run: Run, digest: str, timed: TimedRun) -> Iterator[str]:

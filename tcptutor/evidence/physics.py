@@ -41,17 +41,19 @@ _LATE = 1.0
 
 def impossibilities(run: Run) -> Iterator[str]:
     """A sentence for each thing in a whole `run` that cannot be; none for an honest one."""
-    if stands := next(_each(run, _stands_still), ""):
+    flows = _flows(run)
+    if stands := next(_each(flows, _stands_still), ""):
         yield stands
         return
-    if run.samples:
-        yield from _results(run)
-        yield from _counters(run)
-        yield from _windows(run)
-        yield from _round_trips(run)
-        yield from _losses(run)
-        yield from _recoveries(run)
-    yield from _path(run)
+    spans = _spans(run) if flows else []
+    if flows:
+        yield from _results(run, spans)
+        yield from _each(flows, _counter)
+        yield from _windows(run, flows)
+        yield from _round_trips(run, flows)
+        yield from _losses(run, flows)
+        yield from _each(flows, _recovery)
+    yield from _path(run, spans)
     yield from _times(run)
 
 
@@ -74,8 +76,8 @@ def _spans(run: Run) -> list[FlowSpan]:
     return flow_spans(flows, samples, run.experiment)
 
 
-def _results(run: Run) -> Iterator[str]:
-    again = {span.result.flow: span.result for span in _spans(run)}
+def _results(run: Run, spans: Sequence[FlowSpan]) -> Iterator[str]:
+    again = {span.result.flow: span.result for span in spans}
     if {flow.flow for flow in run.flows} != set(again):
         yield "the flows that have figures are not those that have samples"
         return
@@ -105,36 +107,36 @@ def _different(told: FlowResult, worked_out: FlowResult) -> str:
 class _Flow:
     """The samples of one flow."""
 
-    def __init__(self, run: Run, number: int) -> None:
+    def __init__(self, samples: SampleTable, number: int, rows: Sequence[int]) -> None:
+        """rows: those of the flow, in order."""
         self.number = number
-        self._samples = run.samples
-        self._rows = [row for row, flow in enumerate(run.samples.column("flow")) if flow == number]
+        self._samples, self._rows = samples, rows
 
     def column(self, name: str) -> Sequence[Any]:
         whole: array[Any] = self._samples.column(name)
-        return [whole[row] for row in self._rows]
+        return whole if len(self._rows) == len(whole) else [whole[row] for row in self._rows]
 
 
-def _flows(run: Run) -> Iterator[_Flow]:
-    return (_Flow(run, number) for number in sorted(set(run.samples.column("flow"))))
+def _flows(run: Run) -> list[_Flow]:
+    rows: dict[int, list[int]] = {}
+    for row, number in enumerate(run.samples.column("flow")):
+        rows.setdefault(number, []).append(row)
+    return [_Flow(run.samples, number, rows[number]) for number in sorted(rows)]
 
 
-def _each(run: Run, rule: Callable[[_Flow], str]) -> Iterator[str]:
+def _each(flows: Sequence[_Flow], rule: Callable[[_Flow], str]) -> Iterator[str]:
     """What `rule` says of each flow."""
-    return (f"flow {flow.number + 1}: {said}" for flow in _flows(run) if (said := rule(flow)))
+    return (f"flow {flow.number + 1}: {said}" for flow in flows if (said := rule(flow)))
 
 
-def _counters(run: Run) -> Iterator[str]:
-    def rule(flow: _Flow) -> str:
-        for name in _COUNTERS:
-            column = flow.column(name)
-            # A kernel that does not tell has 0, also between two that it tells.
-            told = [value for value in column if value]
-            if any(map(gt, told, told[1:])):
-                return f"its {name.replace('_', ' ')} go down"
-        return ""
-
-    return _each(run, rule)
+def _counter(flow: _Flow) -> str:
+    """None of the kernel's counters goes down."""
+    for name in _COUNTERS:
+        # A kernel that does not tell has 0, also between two that it tells.
+        told = [value for value in flow.column(name) if value]
+        if any(map(gt, told, told[1:])):
+            return f"its {name.replace('_', ' ')} go down"
+    return ""
 
 
 def _growth_between_samples(flow: _Flow) -> float:
@@ -147,7 +149,7 @@ def _growth_between_samples(flow: _Flow) -> float:
     return 2.0 ** min(_MOST_DOUBLINGS, math.ceil(longest / rtt)) if rtt else 2.0**_MOST_DOUBLINGS
 
 
-def _windows(run: Run) -> Iterator[str]:
+def _windows(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
     def rule(flow: _Flow) -> str:
         cwnd, unacked, mss, window = (flow.column(name) for name in ("cwnd", "unacked", "mss", "snd_wnd"))
         sent, acked = flow.column("segs_out"), flow.column("bytes_acked")
@@ -169,10 +171,10 @@ def _windows(run: Run) -> Iterator[str]:
                 return f"{back} bytes were acknowledged of {out} segments"
         return ""
 
-    return _each(run, rule)
+    return _each(flows, rule)
 
 
-def _round_trips(run: Run) -> Iterator[str]:
+def _round_trips(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
     experiment = run.experiment
     path = experiment.path
     if path.jitter or path.reorder or any(change.name in ("delay", "jitter") for change in path.changes):
@@ -185,15 +187,15 @@ def _round_trips(run: Run) -> Iterator[str]:
             return f"its smallest RTT is {smallest * 1e3:.4g} ms on a path of {least * 1e3:.4g} ms"
         return ""
 
-    return _each(run, rule)
+    return _each(flows, rule)
 
 
-def _losses(run: Run) -> Iterator[str]:
+def _losses(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
     """Were as many segments lost as the path drops? What is lost is sent again, so at least so many were."""
     path = run.experiment.path
     if path.changes or path.loss_correlation or path.loss <= 0 or run.experiment.flows.udp_streams:
         return
-    forward = [flow for flow in _flows(run) if not run.experiment.reversed(flow.number)]
+    forward = [flow for flow in flows if not run.experiment.reversed(flow.number)]
     sent = sum(flow.column("segs_out")[-1] for flow in forward)
     again = sum(flow.column("retransmits")[-1] for flow in forward)
     # With offloads one draw is for many segments at once.
@@ -207,19 +209,17 @@ def _losses(run: Run) -> Iterator[str]:
         yield f"{again} segments were sent again, of {sent}"
 
 
-def _recoveries(run: Run) -> Iterator[str]:
-    def rule(flow: _Flow) -> str:
-        if max(flow.column("ca_state")) >= _RECOVERY and not flow.column("retransmits")[-1]:
-            return "its sender was in recovery, and sent nothing again"
-        return ""
-
-    return _each(run, rule)
+def _recovery(flow: _Flow) -> str:
+    """Who recovers sends something again."""
+    if max(flow.column("ca_state")) >= _RECOVERY and not flow.column("retransmits")[-1]:
+        return "its sender was in recovery, and sent nothing again"
+    return ""
 
 
-def _path(run: Run) -> Iterator[str]:
+def _path(run: Run, spans: Sequence[FlowSpan]) -> Iterator[str]:
     too_much = carried.by_queue(run.experiment, run.queue)
-    if not too_much and run.samples:
-        too_much = carried.by_flows(run.experiment, _spans(run), run.udp)
+    if not too_much and spans:
+        too_much = carried.by_flows(run.experiment, spans, run.udp)
     if too_much:
         yield too_much
 

@@ -9,14 +9,36 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import NamedTuple
 
 from tcptutor.course.load import load
 from tcptutor.course.model import Course
 from tcptutor.errors import TutorError
 from tcptutor.evidence.hand_in import SUFFIX, opened_hand_in
-from tcptutor.grading.formats import GradedFile
+from tcptutor.grading.cache import GradeCache
+from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.marking import grade
 
+
+class Asked(NamedTuple):
+    """What hand-ins are graded by."""
+
+    lessons: Path
+    code: str = ""
+    """Of the course whose students alone are graded; empty for all."""
+    modules: tuple[str, ...] = ()
+    """Ids of the modules that count; all without any."""
+
+    @property
+    def course(self) -> Course:
+        """Read from the lessons. Raises ContentError where they cannot be read whole: a page that is left out would
+        cost marks; and UsageError for a module that is not there.
+        """
+        return load(self.lessons).part(self.modules)
+
+
+_Result = tuple[Grade | None, str]
+"""A grade, or why there is none, one line."""
 _FEW = 4
 """Hand-ins from which on processes are started for them: a start takes longer than grading some."""
 
@@ -29,30 +51,61 @@ def hand_ins(names: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def graded(
-    paths: Sequence[Path], lessons: Path, code: str, jobs: int | None = None
-) -> Iterator[tuple[int, GradedFile]]:
-    """The number of each hand-in with what became of it, in the order in which they end.
-
-    Raises ContentError for lessons that cannot be read whole: a page that is left out would cost marks.
-    """
-    course = load(lessons)
+def graded(paths: Sequence[Path], asked: Asked, jobs: int | None = None) -> Iterator[tuple[int, GradedFile]]:
+    """The number of each hand-in with what became of it, in the order in which they end. Raises as `Asked.course`."""
+    grader = _Grader(asked)
+    names = _names(paths)
     processes = min(jobs or len(os.sched_getaffinity(0)), len(paths))
     if processes < 2 or len(paths) < _FEW:
-        for number, path in enumerate(paths):
-            yield number, _graded(path, course, code)
-        return
-    yield from _side_by_side(paths, lessons, code, processes)
+        results: Iterator[tuple[int, _Result]] = ((at, grader.result(path)) for at, path in enumerate(paths))
+    else:
+        results = _side_by_side(paths, asked, processes)
+    for number, (found, problem) in results:
+        yield number, GradedFile(names[number], found, problem)
+    grader.cache.prune()
 
 
-def _side_by_side(
-    paths: Sequence[Path], lessons: Path, code: str, processes: int
-) -> Iterator[tuple[int, GradedFile]]:
+def _names(paths: Sequence[Path]) -> list[str]:
+    """What each is called: its name, with the folders that tell it from the others."""
+    if len({path.name for path in paths}) == len(paths):
+        return [path.name for path in paths]
+    whole = [path.absolute() for path in paths]
+    above = os.path.commonpath([path.parent for path in whole])
+    return [str(path.relative_to(above)) for path in whole]
+
+
+class _Grader:
+    """Grades one after the other, and puts what came out into the cache."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._course, self._code = asked.course, asked.code
+        self.cache = GradeCache(self._course, self._code)
+
+    def result(self, path: Path) -> _Result:
+        """Never raises TutorError."""
+        try:
+            key = self.cache.key(path)
+            found = self.cache.get(key)
+        except OSError:
+            key, found = "", None  # it is told below why
+        if found is not None:
+            return found, ""
+        try:
+            with opened_hand_in(path) as hand_in:
+                found = grade(hand_in, self._course, self._code)
+        except TutorError as error:
+            return None, str(error)
+        if key:
+            self.cache.put(key, found)
+        return found, ""
+
+
+def _side_by_side(paths: Sequence[Path], asked: Asked, processes: int) -> Iterator[tuple[int, _Result]]:
     left = list(enumerate(paths))
     while left:
         # A process that was killed takes its pool with it: what had not ended goes to another one, alone if need be.
         ended: set[int] = set()
-        with _pool(lessons, code, processes) as pool:
+        with _pool(asked, processes) as pool:
             try:
                 for number, one in _results(pool, left):
                     ended.add(number)
@@ -61,21 +114,21 @@ def _side_by_side(
                 if processes == 1:
                     number, path = next(each for each in left if each[0] not in ended)
                     ended.add(number)
-                    yield number, GradedFile(path.name, None, f"{path} ended the process that graded it")
+                    yield number, (None, f"{path} ended the process that graded it")
                 processes = 1
         left = [each for each in left if each[0] not in ended]
 
 
-def _pool(lessons: Path, code: str, processes: int) -> ProcessPoolExecutor:
+def _pool(asked: Asked, processes: int) -> ProcessPoolExecutor:
     # Not forked: this program has threads by now.
     return ProcessPoolExecutor(
-        processes, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(lessons, code)
+        processes, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(asked,)
     )
 
 
-def _results(pool: ProcessPoolExecutor, left: Sequence[tuple[int, Path]]) -> Iterator[tuple[int, GradedFile]]:
+def _results(pool: ProcessPoolExecutor, left: Sequence[tuple[int, Path]]) -> Iterator[tuple[int, _Result]]:
     """A few at a time: what waits takes memory."""
-    waiting: dict[Future[GradedFile], int] = {}
+    waiting: dict[Future[_Result], int] = {}
     todo = iter(left)
     most = 2 * (os.cpu_count() or 1) + 2
     while True:
@@ -93,22 +146,13 @@ def _results(pool: ProcessPoolExecutor, left: Sequence[tuple[int, Path]]) -> Ite
 class _Begun:
     """What a process was begun with."""
 
-    course: Course
-    code: str
+    grader: _Grader
 
 
-def _begin(lessons: Path, code: str) -> None:
+def _begin(asked: Asked) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a ^C is for the program that waits for us
-    _Begun.course, _Begun.code = load(lessons), code
+    _Begun.grader = _Grader(asked)
 
 
-def _of_course(path: Path) -> GradedFile:
-    return _graded(path, _Begun.course, _Begun.code)
-
-
-def _graded(path: Path, course: Course, code: str) -> GradedFile:
-    try:
-        with opened_hand_in(path) as hand_in:
-            return GradedFile(path.name, grade(hand_in, course, code))
-    except TutorError as error:
-        return GradedFile(path.name, None, str(error))
+def _of_course(path: Path) -> _Result:
+    return _Begun.grader.result(path)

@@ -1,43 +1,40 @@
 """Grades in the formats that courses' own systems read.
 
 json          all of it, for programs
-csv           a row a student: the total, and a column a module
+csv, moodle, canvas, nbgrader
+              a row a student, see gradebooks
 gradescope    results.json (https://gradescope-autograders.readthedocs.io, "Autograder Specifications")
 classroom50   result.json (https://github.com/foundation50/classroom50/wiki/Advanced-Autograding, "The `result.json`
               contract"); marks are whole numbers there: hundredths of ours
 lti           score objects of LTI 1.3 (1EdTech, "Assignment and Grade Services", 3.4), one a student
 prairielearn  results.json (https://prairielearn.readthedocs.io, "External grading")
-junit         XML as build servers read it: a suite a module, a case an activity
+junit         XML as build servers read it: a suite a module, a case an activity; of several hand-ins a suite each has
+github-classroom
+              what its reporter takes, before base64 (https://github.com/classroom-resources/autograding-grading-reporter,
+              https://github.com/classroom-resources/autograding-command-grader); GitHub Classroom ended in 2026
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
+import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from tcptutor.errors import UsageError
-from tcptutor.grading.grade import ActivityMark, Grade
+from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
+from tcptutor.grading.gradebooks import GRADEBOOKS, modules, number
+
+__all__ = ["FORMATS", "formatted", "modules"]
 
 _DIGITS = 4
 _HUNDREDTHS = 100
-
-
-class GradedFile(NamedTuple):
-    """A hand-in that was graded, or that could not be."""
-
-    file: str
-    """Its name, without its folder."""
-    grade: Grade | None
-    problem: str = ""
-    """Why there is no grade, one line."""
+_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def formatted(graded: Sequence[GradedFile], kind: str) -> str:
@@ -54,8 +51,7 @@ def formatted(graded: Sequence[GradedFile], kind: str) -> str:
     return _OF_ONE[kind](only.grade)
 
 
-def document(graded: GradedFile) -> dict[str, Any]:
-    """A graded hand-in as `--json` prints it."""
+def _document(graded: GradedFile) -> dict[str, Any]:
     if graded.grade is None:
         return {"file": graded.file, "problem": graded.problem}
     grade = graded.grade
@@ -69,40 +65,7 @@ def document(graded: GradedFile) -> dict[str, Any]:
 
 
 def _json(graded: Sequence[GradedFile]) -> str:
-    return _written({"hand_ins": [document(each) for each in graded]})
-
-
-def modules(grade: Grade) -> dict[str, tuple[float, float]]:
-    """Marks reached, and to be reached, in each module."""
-    found: dict[str, tuple[float, float]] = {}
-    for mark in grade.marks:
-        reached, of = found.get(mark.module, (0.0, 0.0))
-        if mark.outcome != "inconclusive":
-            reached, of = reached + (0.0 if grade.refused else mark.marks), of + mark.of
-        found[mark.module] = (reached, of)
-    return found
-
-
-def _csv(graded: Sequence[GradedFile]) -> str:
-    names = list(dict.fromkeys(name for each in graded if each.grade for name in modules(each.grade)))
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["student", "file", "score", "max_score", "percent", *names, "remarks"])
-    for file, grade, problem in graded:
-        if grade is None:
-            writer.writerow(_plain(["", file, "", "", "", *("" for _ in names), problem]))
-            continue
-        of_module = modules(grade)
-        cells = [_number(of_module[name][0]) if name in of_module else "" for name in names]
-        remarks = "; ".join(filter(None, [grade.refused, *grade.remarks]))
-        total = [_number(grade.total), _number(grade.of), _number(100 * grade.share)]
-        writer.writerow(_plain([grade.student, file, *total, *cells, remarks]))
-    return text.getvalue()
-
-
-def _plain(cells: Iterable[str]) -> list[str]:
-    """A spreadsheet takes a cell that begins so for a formula, whoever wrote it."""
-    return [f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t")) else cell for cell in cells]
+    return _written({"hand_ins": [_document(each) for each in graded]})
 
 
 def _gradescope(grade: Grade) -> str:
@@ -145,7 +108,7 @@ def _classroom50(grade: Grade) -> str:
             "passed": not _failed(grade, mark),
             "score": score,
             "max-score": of,
-            "reason": _told(mark),
+            "reason": _why(grade, mark),
         }
         for mark, score, of in zip(counted, scores, most, strict=True)
     ]
@@ -155,6 +118,8 @@ def _classroom50(grade: Grade) -> str:
             "schema": "classroom50/result/v1",
             "classroom": os.environ.get("CLASSROOM", ""),
             "assignment": os.environ.get("ASSIGNMENT", ""),
+            "assignment_type": os.environ.get("ASSIGNMENT_TYPE") or "individual",
+            "owner": os.environ.get("OWNER", ""),
             "submission": os.environ.get("SUBMISSION_TAG", ""),
             "commit": commit,
             "release": os.environ.get("RELEASE_URL", ""),
@@ -211,26 +176,83 @@ def _prairielearn(grade: Grade) -> str:
     )
 
 
-def _junit(grade: Grade) -> str:
-    root = ET.Element("testsuites", name=grade.title)
+def _github_classroom(grade: Grade) -> str:
+    """Short: it becomes one variable of an environment, which may have 128 KiB. The reporter shows messages of errors
+    alone.
+    """
+    counted = [mark for mark in grade.marks if mark.outcome != "inconclusive"]
+    tests = [
+        _reported(_name(mark), "fail", _points(grade, mark), mark.outcome)
+        if _failed(grade, mark)
+        else _reported(_name(mark), "pass", _points(grade, mark))
+        for mark in counted
+    ]
+    status = "fail" if any(_failed(grade, mark) for mark in counted) else "pass"
+    if grade.refused:
+        status = "error"
+        tests.insert(0, _reported("hand-in", status, 0.0, grade.refused))
+    whole = {"version": 1, "status": status, "max_score": round(grade.of, _DIGITS), "tests": tests}
+    return json.dumps(whole, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def _reported(name: str, status: str, score: float, message: str | None = None) -> dict[str, Any]:
+    """A test as the graders of GitHub Classroom report it."""
+    return {
+        "name": name,
+        "status": status,
+        "score": score,
+        "message": message,
+        "test_code": "",
+        "filename": "",
+        "line_no": 0,
+        "duration": 0,
+    }
+
+
+def _junit(graded: Sequence[GradedFile]) -> str:
+    titles = (each.grade.title for each in graded if each.grade is not None)
+    root = ET.Element("testsuites", name=next(titles, "tcptutor"))
+    for each in graded:
+        within = "" if len(graded) == 1 else each.file
+        if each.grade is None:
+            name, counts = _xml(each.file), _counts(1, errors=1)
+            suite = ET.SubElement(root, "testsuite", {"name": name, **counts})
+            case = ET.SubElement(suite, "testcase", classname=name, name="hand-in")
+            ET.SubElement(case, "error", message=_xml(each.problem), type="unreadable")
+        else:
+            _suites(root, each.grade, within)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _suites(root: ET.Element, grade: Grade, within: str) -> None:
+    """Those of a hand-in's modules; `within`: its name, where there are others."""
     suites: dict[str, list[ActivityMark]] = {}
     for mark in grade.marks:
         suites.setdefault(mark.module, []).append(mark)
     for module, marks in suites.items():
-        lost = [mark for mark in marks if _failed(grade, mark)]
-        skipped = [mark for mark in marks if mark.outcome == "inconclusive"]
-        counts = {"tests": len(marks), "failures": len(lost), "errors": 0, "skipped": len(skipped)}
-        suite = ET.SubElement(
-            root, "testsuite", {"name": module, **{key: str(n) for key, n in counts.items()}}
-        )
+        lost = sum(_failed(grade, mark) for mark in marks)
+        skipped = sum(mark.outcome == "inconclusive" for mark in marks)
+        name = ": ".join(filter(None, [_xml(within), module]))
+        counts = _counts(len(marks), failures=lost, skipped=skipped)
+        suite = ET.SubElement(root, "testsuite", {"name": name, **counts})
         for mark in marks:
-            case = ET.SubElement(suite, "testcase", classname=f"{module}.{mark.page}", name=mark.activity)
+            place = ": ".join(filter(None, [_xml(within), f"{module}.{mark.page}"]))
+            case = ET.SubElement(suite, "testcase", classname=place, name=mark.activity)
             if mark.outcome == "inconclusive":
-                ET.SubElement(case, "skipped", message=mark.reason)
+                ET.SubElement(case, "skipped", message=_xml(mark.reason))
             elif _failed(grade, mark):
-                ET.SubElement(case, "failure", message=_told(mark), type=mark.outcome)
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+                ET.SubElement(case, "failure", message=_xml(_why(grade, mark)), type=mark.outcome)
+
+
+def _counts(tests: int, *, failures: int = 0, errors: int = 0, skipped: int = 0) -> dict[str, str]:
+    counts = {"tests": tests, "failures": failures, "errors": errors, "skipped": skipped}
+    return {key: str(value) for key, value in counts.items()}
+
+
+def _xml(text: str) -> str:
+    """What is no character of XML 1.0 as an escape: the name of a file may have such."""
+    return _NO_XML.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def _failed(grade: Grade, mark: ActivityMark) -> bool:
@@ -249,25 +271,31 @@ def _told(mark: ActivityMark) -> str:
     return f"{mark.outcome}: {mark.reason}" if mark.reason else mark.outcome
 
 
+def _why(grade: Grade, mark: ActivityMark) -> str:
+    """As _told; of a hand-in that does not count, why it does not."""
+    return grade.refused or _told(mark)
+
+
 def _summary(grade: Grade) -> str:
-    lines = [f"{_number(grade.total)} of {_number(grade.of)} marks"]
+    lines = [f"{number(grade.total)} of {number(grade.of)} marks"]
     return "\n".join([*lines, *filter(None, [grade.refused]), *grade.remarks])
-
-
-def _number(value: float) -> str:
-    return f"{round(value, 2):g}"
 
 
 def _written(whole: object) -> str:
     return json.dumps(whole, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-_OF_ALL: Mapping[str, Callable[[Sequence[GradedFile]], str]] = {"json": _json, "csv": _csv, "lti": _lti}
+_OF_ALL: Mapping[str, Callable[[Sequence[GradedFile]], str]] = {
+    "json": _json,
+    **GRADEBOOKS,
+    "lti": _lti,
+    "junit": _junit,
+}
 _OF_ONE: Mapping[str, Callable[[Grade], str]] = {
     "gradescope": _gradescope,
     "classroom50": _classroom50,
     "prairielearn": _prairielearn,
-    "junit": _junit,
+    "github-classroom": _github_classroom,
 }
 FORMATS = (*_OF_ALL, *_OF_ONE)
 """Their names."""

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 Outcome = Literal["full", "part", "none", "missing", "refused", "inconclusive"]
 """none: done, and not right. missing: not done. refused: done, and its evidence does not hold. inconclusive: the lab
 does not stand for the run; it costs nothing."""
+
+
+class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """One response to an activity, as it is marked now."""
+
+    at: str
+    """Wall-clock time, ISO 8601 with zone, as the student's computer had it."""
+    text: str
+    """What was chosen, in the lesson's words, or what was typed."""
+    correct: bool | None
+    """None where nothing is right or wrong, and for what does not count."""
+    feedback: str = ""
+    """What the page tells of it when it is wrong."""
+    value: float | None = None
+    """Of a prediction, in its base unit."""
+    drawn: bool = False
+    """Whether it was asked with numbers of the student's own."""
 
 
 class ActivityMark(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +48,10 @@ class ActivityMark(msgspec.Struct, frozen=True, kw_only=True):
     """Serials of the journal's events that it was given by."""
     runs: tuple[str, ...] = ()
     """Ids of the runs that it was given by."""
+    answers: tuple[GivenAnswer, ...] = ()
+    """In their order, of a question or a prediction."""
+    measured: float | None = None
+    """What was predicted, as the first run after it measured it, in the base unit."""
 
 
 class Grade(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +67,9 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     """What whoever grades should know, a sentence each."""
     refused: str = ""
     """Why none of it counts; empty when it does."""
+    samples: dict[str, str] = {}
+    """A digest of the samples of each run whose seed no other student has, by its id: equal for equal runs, whoever made
+    them."""
 
     @property
     def total(self) -> float:
@@ -61,3 +85,13 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     def share(self) -> float:
         """0 to 1."""
         return self.total / self.of if self.of else 0.0
+
+
+class GradedFile(NamedTuple):
+    """A hand-in that was graded, or that could not be."""
+
+    file: str
+    """Its name, without its folder."""
+    grade: Grade | None
+    problem: str = ""
+    """Why there is no grade, one line."""

@@ -21,6 +21,7 @@ from tcptutor.evidence.hand_in import HandIn
 from tcptutor.evidence.honesty import RunChecks
 from tcptutor.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, timeline
 from tcptutor.evidence.wanted import MOST_SWEPT
+from tcptutor.grading.answers import answers
 from tcptutor.grading.grade import ActivityMark, Grade, Outcome
 from tcptutor.run import Run
 
@@ -40,6 +41,7 @@ def grade(hand_in: HandIn, course: Course, code: str = "") -> Grade:
         for step in module.steps
         for mark in _PageMarker(module, step, line, checks, course.marks).marks()
     ]
+    own = _own_runs(course, line)
     return Grade(
         student=enrolment.student if enrolment else "",
         course=enrolment.course if enrolment else "",
@@ -48,7 +50,21 @@ def grade(hand_in: HandIn, course: Course, code: str = "") -> Grade:
         marks=tuple(marks),
         remarks=tuple(honesty.remarks(hand_in, line)),
         refused=refused,
+        samples={id: digest for id, digest in checks.samples.items() if id in own},
     )
+
+
+def _own_runs(course: Course, line: Timeline) -> set[str]:
+    """Runs whose seeds no other student has: those of a page that runs its experiment, not of one that sweeps or turns
+    it.
+    """
+    return {
+        run.id
+        for module in course.modules
+        for step in module.steps
+        if step.experiment is not None
+        for run in line.page(module.id, step.id).runs
+    }
 
 
 class _Finding(NamedTuple):
@@ -80,6 +96,7 @@ class _PageMarker:
             if of is None:
                 continue
             found = self._found(activity)
+            given = tuple(answers(activity, self._page, self._checks))
             yield ActivityMark(
                 module=self._module.id,
                 page=self._step.id,
@@ -92,6 +109,8 @@ class _PageMarker:
                 reason=found.reason,
                 events=found.events,
                 runs=found.runs,
+                answers=given,
+                measured=self._measured(activity) if isinstance(activity, Predict) and given else None,
             )
 
     def _found(self, activity: Activity) -> _Finding:
@@ -146,6 +165,17 @@ class _PageMarker:
         return ""
 
     # Questions and predictions
+
+    def _measured(self, predict: Predict) -> float | None:
+        """What was predicted, by the first run after it; None where there is none that is believed."""
+        first = self._page.of(predict.id)[0]
+        timed = self._page.run_after(first.serial)
+        if timed is None or predict.of or self._doubted(timed, ()):
+            return None
+        try:
+            return predict.mark(first.response.given, MarkContext(run=self._checks.check(timed).run)).measured
+        except UsageError:
+            return None
 
     def _question(self, question: Question) -> _Finding:
         wrong = 0

@@ -102,7 +102,7 @@ class RunEnded(JournalEvent, frozen=True, tag="run-ended"):
     file: str
     """Name of its run file; empty when nothing had arrived that could be kept."""
     digest: str = ""
-    """SHA-256 of that file, in hexadecimal; empty in events from before it was noted, and without a file."""
+    """SHA-256 of that file's text, in hexadecimal; empty in events from before it was noted, and without a file."""
 
 
 _decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(

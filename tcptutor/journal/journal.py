@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -34,7 +33,7 @@ from tcptutor.journal.schema import transaction
 from tcptutor.journal.waiting import LaterFile, WaitingSaves
 from tcptutor.run import Run
 from tcptutor.runs.parts import ENDED
-from tcptutor.runs.store import RunStore, first_readable
+from tcptutor.runs.store import RunStore, first_readable, text_digest
 
 KEEP_EVERY = 1000
 """Events after which their fold is kept again: so many, and those of other programs, are read at a start at most."""
@@ -353,17 +352,8 @@ class Journal:
 
 
 def _end(run: Run, file: Path | None) -> RunEnded:
-    name, digest = (file.name, _digest(file)) if file else ("", "")
+    name, digest = (file.name, text_digest(file)) if file else ("", "")
     return RunEnded(_now(), run.id, run.complete, run.note, name, digest)
-
-
-def _digest(file: Path) -> str:
-    """Empty where the file cannot be read: then nothing can be told of it later."""
-    try:
-        with file.open("rb") as content:
-            return hashlib.file_digest(content, "sha256").hexdigest()
-    except OSError:
-        return ""
 
 
 def _now() -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -84,6 +87,15 @@ class RunStore:
     def goes_on(self, file: Path) -> bool:
         """Whether a program, this one or another, still writes that run."""
         return file.with_name(file.name + parts.SUFFIX).exists()
+
+
+def text_digest(file: Path) -> str:
+    """SHA-256 of a run file's text, however it is packed; empty where it cannot be read."""
+    try:
+        with gzip.open(file) as text:
+            return hashlib.file_digest(text, "sha256").hexdigest()
+    except (OSError, EOFError, zlib.error):
+        return ""
 
 
 def first_readable(names: Iterable[str]) -> Run | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import tarfile
 from pathlib import Path
 
@@ -104,9 +105,9 @@ HOSTILE = {
     "cut": HEAD[:700],
     "without an end": HEAD,
     "absolute": HEAD + _member("/etc/passwd", b"x") + archive.end(),
-    "above": HEAD + _member("runs/../../x.tcprun", b"x") + archive.end(),
-    "twice": HEAD + 2 * _member("runs/x.tcprun", b"x") + archive.end(),
-    "huge": HEAD + archive.header("runs/x.tcprun", 8**11 - 1),
+    "above": HEAD + _member("runs/../../x.json.xz", b"x") + archive.end(),
+    "twice": HEAD + 2 * _member("runs/x.json.xz", b"x") + archive.end(),
+    "huge": HEAD + archive.header("runs/x.json.xz", 8**11 - 1),
     "manifest of lists": _member("hand-in.json", b"[" * 100_000)
     + _member("journal.jsonl.gz", JOURNAL)
     + archive.end(),
@@ -135,7 +136,7 @@ def test_what_is_no_hand_in_is_refused_in_one_line(content: bytes, tmp_path: Pat
 
 @pytest.mark.parametrize("kind", ["SYMTYPE", "LNKTYPE", "CHRTYPE", "DIRTYPE", "FIFOTYPE"])
 def test_links_and_devices_are_refused(kind: str, tmp_path: Path) -> None:
-    member = tarfile.TarInfo("runs/x.tcprun")
+    member = tarfile.TarInfo("runs/x.json.xz")
     member.type, member.linkname = getattr(tarfile, kind), "/etc/passwd"
     path = tmp_path / "x.tcphandin"
     path.write_bytes(HEAD + member.tobuf(tarfile.USTAR_FORMAT) + archive.end())
@@ -149,15 +150,59 @@ def test_a_missing_file_and_a_device_are_told(tmp_path: Path) -> None:
             pass
 
 
-def test_a_damaged_run_is_told_where_it_is_asked_for(tmp_path: Path) -> None:
+DAMAGED = {
+    "not packed": (b'{"id":"x"}', "is not packed as ours are, or damaged"),
+    "cut": (lzma.compress(b'{"id":"x"}')[:-9], "is not packed as ours are, or damaged"),
+    "another thing": (lzma.compress(b'{"id":"x"}'), r"runs/x\.json\.xz is not a run file, or damaged"),
+    "bomb": (lzma.compress(bytes(200 << 20), preset=0), "are larger than those of any course"),
+    "wants memory": (lzma.compress(b'{"id":"x"}', preset=9), "is not packed as ours are, or damaged"),
+}
+
+
+@pytest.mark.parametrize(("content", "said"), DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_run_is_told_where_it_is_asked_for(content: bytes, said: str, tmp_path: Path) -> None:
     path = tmp_path / "x.tcphandin"
-    path.write_bytes(HEAD + _member("runs/x.tcprun", b"\x1f\x8bnothing") + archive.end())
+    path.write_bytes(HEAD + _member("runs/x.json.xz", content) + archive.end())
     with opened_hand_in(path) as hand_in:
         assert hand_in.run_ids == {"x"}
-        with pytest.raises(TutorError, match=r"runs/x\.tcprun is not a run file, or damaged"):
+        with pytest.raises(TutorError, match=said):
             hand_in.run("x")
         with pytest.raises(TutorError, match="the run y is not in"):
             hand_in.run("y")
+
+
+def test_all_runs_together_are_bounded(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened_hand_in(file) as hand_in:
+        id = min(hand_in.run_ids)
+        hand_in.run(id)
+        monkeypatch.setattr("tcptutor.evidence.hand_in._MOST_TEXTS", 1 << 20)
+        with pytest.raises(TutorError, match="are larger than those of any course"):
+            for _ in range(100):
+                hand_in.run(id)
+
+
+def test_a_run_whose_file_was_changed_is_missing_and_said(tmp_path: Path) -> None:
+    def do(one: Student) -> None:
+        one.does_asked_and_ran()
+        (path,) = (one.folder / "runs").glob("*.tcprun")
+        path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()) + b" "))
+
+    with opened_hand_in(handed_in("ada", tmp_path, do)) as hand_in:
+        (said,) = hand_in.manifest.missing
+    assert said.endswith(" is not as it was written: run it again")
+
+
+def test_another_packing_of_a_run_is_the_same_run(tmp_path: Path) -> None:
+    """Other libraries and levels pack to other bytes."""
+
+    def do(one: Student) -> None:
+        one.does_asked_and_ran()
+        (path,) = (one.folder / "runs").glob("*.tcprun")
+        path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()), 1))
+
+    with opened_hand_in(handed_in("ada", tmp_path, do)) as hand_in:
+        assert hand_in.manifest.missing == ()
+        assert len(hand_in.run_ids) == 1
 
 
 def test_a_journal_that_does_not_hold_together_is_read_as_far_as_it_does(file: Path, tmp_path: Path) -> None:

@@ -77,14 +77,15 @@ class Forger:
         manifest = msgspec.structs.replace(self.manifest, events=len(chained))
         ours = run or self.run()
         kept = {id: each for id, each in self.runs.items() if each.experiment.name != ours.experiment.name}
-        runs = [(each.id, self.content(each)) for each in (*kept.values(), ours)]
+        runs = [(each.id, self.saved(each)) for each in (*kept.values(), ours)]
         write_hand_in(target, manifest, chained, runs)
         return target
 
-    def content(self, run: Run) -> bytes:
-        path = self.folder / "forged.tcprun"
+    def saved(self, run: Run) -> Path:
+        """A file of its own for it."""
+        path = self.folder / f"forged-{len(list(self.folder.iterdir()))}.tcprun"
         save(run, path)
-        return path.read_bytes()
+        return path
 
 
 def _grade(file: Path) -> Grade:
@@ -269,7 +270,7 @@ def _replaced(forger: Forger, at: int, change: Callable[[Run], None]) -> Grade:
         msgspec.structs.replace(event, digest="") if isinstance(event, RunEnded) else event
         for event in forger.events
     ]
-    content = [(each.id, forger.content(each)) for each in forger.runs.values()]
+    content = [(each.id, forger.saved(each)) for each in forger.runs.values()]
     write_hand_in(target, forger.manifest, list(chain(events)), content)
     return _grade(target)
 
@@ -322,7 +323,7 @@ def test_a_challenge_that_calls_itself_reached_is_judged_anew(tmp_path: Path) ->
         for event in forger.events
     ]
     target = tmp_path / "forged.tcphandin"
-    runs = [(id, forger.content(run)) for id, run in forger.runs.items()]
+    runs = [(id, forger.saved(run)) for id, run in forger.runs.items()]
     write_hand_in(target, forger.manifest, list(chain(events)), runs)
     found = _grade(target)
     assert _outcome(found, "explore") == ("none", "1 of 2 to go.")

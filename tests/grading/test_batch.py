@@ -11,6 +11,7 @@ import pytest
 
 from tcptutor.errors import ContentError
 from tcptutor.grading import batch
+from tcptutor.grading.batch import Asked
 from tests.evidence.student import KEY, LESSONS, handed_in
 
 
@@ -32,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_bad_one_costs_nobody_else_anything(jobs: int, folder: Path) -> None:
     paths = batch.hand_ins([folder])
     assert [path.name for path in paths] == [*(f"{n}.tcphandin" for n in range(10)), "x.tcphandin"]
-    found = dict(batch.graded(paths, LESSONS, KEY.code, jobs))
+    found = dict(batch.graded(paths, Asked(LESSONS, KEY.code), jobs))
     assert sorted(found) == list(range(11))
     assert [number for number, one in found.items() if one.grade is None] == [3]
     assert {one.grade.total for one in found.values() if one.grade} == {19}
@@ -42,7 +43,7 @@ def test_a_bad_one_costs_nobody_else_anything(jobs: int, folder: Path) -> None:
 def test_a_process_that_is_killed_is_told_and_the_others_are_graded(folder: Path) -> None:
     """By what we cannot foresee: memory that runs out, for one."""
     paths = batch.hand_ins([folder])
-    results = batch.graded(paths, LESSONS, KEY.code, 2)
+    results = batch.graded(paths, Asked(LESSONS, KEY.code), 2)
     found = dict([next(results)])
     for worker in _workers():
         os.kill(worker, signal.SIGKILL)
@@ -63,4 +64,4 @@ def test_lessons_that_cannot_be_read_whole_are_told_before_anything(tmp_path: Pa
     shutil.copytree(LESSONS, tmp_path / "lessons")
     (tmp_path / "lessons/01-small/01-asked.md").write_text("+++\nno\n+++\n")
     with pytest.raises(ContentError):
-        next(batch.graded([tmp_path / "x"], tmp_path / "lessons", ""))
+        next(batch.graded([tmp_path / "x"], Asked(tmp_path / "lessons")))

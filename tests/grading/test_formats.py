@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import json
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from tcptutor import places
+from tcptutor.course import load as load_course
 from tcptutor.errors import UsageError
 from tcptutor.evidence.hand_in import opened_hand_in
-from tcptutor.grading.formats import FORMATS, GradedFile, formatted
-from tcptutor.grading.grade import ActivityMark, Grade
+from tcptutor.grading.formats import FORMATS, formatted
+from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
 from tcptutor.grading.marking import grade
 from tests.evidence.student import KEY, Student, course, handed_in
+from tests.grading import contracts
 
 
 def _mark(activity: str, outcome: str, marks: float, of: float = 2.0, module: str = "m") -> ActivityMark:
@@ -46,24 +52,19 @@ def test_the_total_leaves_out_what_is_inconclusive() -> None:
 
 
 def test_gradescope() -> None:
-    """https://gradescope-autograders.readthedocs.io/en/latest/specs/: the keys, and what each may be."""
     told = json.loads(formatted([GRADED], "gradescope"))
+    contracts.gradescope(told)
     assert told["score"] == 3
     assert told["output"].splitlines() == ["3 of 7 marks", "the clock went back"]
     assert [(test["score"], test["max_score"], test["status"]) for test in told["tests"]] == [
         (2, 2, "passed"), (1, 2, "failed"), (0, 2, "failed"), (0, 0, "failed"), (0, 1, "failed"),
     ]  # fmt: skip
-    for test in told["tests"]:
-        assert test["visibility"] in ("hidden", "after_due_date", "after_published", "visible")
-        assert test["output_format"] in ("text", "html", "simple_format", "md", "ansi")
-        assert all(isinstance(tag, str) for tag in test["tags"])
-        assert isinstance(test["number"], str)
     assert sum(test["score"] for test in told["tests"]) == told["score"]
 
 
 def test_prairielearn() -> None:
-    """https://prairielearn.readthedocs.io/en/latest/externalGrading/: score from 0 to 1, points by test."""
     told = json.loads(formatted([GRADED], "prairielearn"))
+    contracts.prairielearn(told)
     assert (told["gradable"], told["score"], told["format_errors"]) == (
         True,
         pytest.approx(3 / 7, abs=1e-4),
@@ -75,22 +76,23 @@ def test_prairielearn() -> None:
 
 def test_classroom50(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fields of its contract, with whole numbers; of the submission what the runner says of it."""
-    for name in ("CLASSROOM", "ASSIGNMENT", "SUBMISSION_TAG", "COMMIT_URL", "RELEASE_URL"):
+    for name in ("CLASSROOM", "ASSIGNMENT", "OWNER", "COMMIT_URL", "RELEASE_URL"):
         monkeypatch.setenv(name, name.lower())
+    monkeypatch.setenv("SUBMISSION_TAG", "submit/1")
+    monkeypatch.setenv("ASSIGNMENT_TYPE", "group")
     told = json.loads(formatted([GRADED], "classroom50"))
+    contracts.classroom50(told)
     tests = told.pop("tests")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", told.pop("datetime"))
     assert told == {
         "schema": "classroom50/result/v1", "classroom": "classroom", "assignment": "assignment",
-        "submission": "submission_tag", "commit": "commit_url", "release": "release_url", "review": "commit_url",
+        "assignment_type": "group", "owner": "owner", "submission": "submit/1",
+        "commit": "commit_url", "release": "release_url", "review": "commit_url",
         "score": 300, "max-score": 700,
     }  # fmt: skip
     assert tests[1] == {
         "test-name": "m/p: b", "passed": False, "score": 100, "max-score": 200, "reason": "part: it is part",
     }  # fmt: skip
-    for key in ("score", "max-score"):
-        assert sum(test[key] for test in tests) == told[key]
-        assert all(type(test[key]) is int for test in tests)
 
 
 def test_lti() -> None:
@@ -115,6 +117,174 @@ def test_junit() -> None:
     assert [[child.tag for child in case] for case in root[0]] == [[], ["failure"], ["failure"], ["skipped"]]
 
 
+def test_junit_of_several_hand_ins_tells_whose_each_is() -> None:
+    unread = GradedFile("x\x1b\udcff.tcphandin", None, "x\x1b is not a hand-in")
+    root = ET.fromstring(formatted([GRADED, unread], "junit"))
+    assert [(suite.get("name"), suite.get("errors")) for suite in root] == [
+        ("ada.tcphandin: m", "0"), ("ada.tcphandin: n", "0"), ("x\\x1b\\udcff.tcphandin", "1"),
+    ]  # fmt: skip
+    assert [case.get("classname") for case in root.iter("testcase")][::4] == [
+        "ada.tcphandin: m.p", "ada.tcphandin: n.p",
+    ]  # fmt: skip
+    (error,) = root.iter("error")
+    assert error.get("message") == "x\\x1b is not a hand-in"
+
+
+def test_github_classroom() -> None:
+    """Part of the marks is part of the points, although the test has failed."""
+    told = json.loads(formatted([GRADED], "github-classroom"))
+    contracts.github_classroom(told)
+    assert (told["status"], told["max_score"]) == ("fail", 7)
+    assert [(test["name"], test["status"], test["score"]) for test in told["tests"]] == [
+        ("m/p: a", "pass", 2), ("m/p: b", "fail", 1), ("m/p: c", "fail", 0), ("n/p: e", "fail", 0),
+    ]  # fmt: skip
+
+
+def test_github_classroom_of_a_whole_course_fits_into_a_variable() -> None:
+    """The reporter takes it from its environment, where Linux lets one have 128 KiB."""
+    course = load_course(places.lessons())
+    marks = tuple(
+        ActivityMark(
+            module=module.id, page=step.id, title=step.title, activity=activity.id, kind="question", marks=1 / 3,
+            of=1, outcome="part", reason="r" * 200,
+        )
+        for module in course.modules for step in module.steps for activity in step.activities
+    )  # fmt: skip
+    assert len(marks) > 300
+    text = formatted([GradedFile("a", msgspec.structs.replace(GRADE, marks=marks))], "github-classroom")
+    assert len(base64.b64encode(text.encode())) < 120 << 10
+
+
+@pytest.mark.parametrize(
+    ("check", "sample"),
+    [
+        # gradescope/autograder_samples, docs/specs.md
+        (contracts.gradescope, {
+            "score": 44.0, "execution_time": 136, "output": "Text relevant to the entire submission",
+            "output_format": "simple_format", "test_output_format": "text", "test_name_format": "text",
+            "visibility": "after_due_date", "stdout_visibility": "visible", "extra_data": {},
+            "tests": [{
+                "score": 2.0, "max_score": 2.0, "status": "passed", "name": "Your name here", "name_format": "text",
+                "number": "1.1", "output": "Giant multiline string", "output_format": "text",
+                "tags": ["tag1", "tag2", "tag3"], "visibility": "visible", "extra_data": {},
+            }],
+            "leaderboard": [{"name": "Accuracy", "value": 0.926}],
+        }),
+        # PrairieLearn/PrairieLearn, docs/externalGrading.md
+        (contracts.prairielearn, {
+            "gradable": True, "score": 0.25, "message": "Tests completed successfully.", "output": "Running tests...",
+            "images": [{"label": "First Image", "url": "data:image/png;base64,..."}],
+            "tests": [
+                {"name": "Test 1", "description": "Tests that a thing does a thing.", "points": 1, "max_points": 1,
+                 "message": "No errors!", "output": "Running test..."},
+                {"name": "Test 2", "description": "Like Test 1, but harder", "points": 0, "max_points": 3,
+                 "message": "Make sure that your code is doing the thing correctly.", "output": "Running test..."},
+            ],
+        }),
+        # foundation50/classroom50, wiki/Advanced-Autograding.md
+        (contracts.classroom50, {
+            "schema": "classroom50/result/v1", "classroom": "cs-principles", "assignment": "hello",
+            "assignment_type": "individual", "owner": "alice", "submission": "submit/2026-06-01T14-32-05Z-a1b2c3d",
+            "commit": "https://github.com/.../commit/SHA", "datetime": "2026-06-01T14:32:01Z",
+            "release": "https://github.com/.../releases/tag/submit%2F...", "graded_at": "2026-06-01T14:33:11Z",
+            "review": "https://github.com/.../compare/BASELINE-SHA...SHA", "score": 4, "max-score": 5,
+            "tests": [
+                {"test-name": "compiles", "passed": True, "score": 4, "max-score": 4},
+                {"test-name": "outputs_correct", "passed": False, "score": 0, "max-score": 1},
+            ],
+        }),
+        # classroom-resources/autograding-command-grader, src/main.js
+        (contracts.github_classroom, {
+            "version": 1, "status": "fail", "max_score": 10, "tests": [{
+                "name": "Command Test", "status": "fail", "score": 0, "message": "failed with exit code 1",
+                "test_code": "echo hello", "filename": "", "line_no": 0, "duration": 8,
+            }],
+        }),
+    ],
+)  # fmt: skip
+def test_what_the_systems_publish_is_taken(check: Callable[[Any], None], sample: Any) -> None:
+    check(sample)
+
+
+PLAIN = msgspec.structs.replace(GRADE, remarks=(), made="2026-11-24T03:04:05+01:00")
+CLASS = [
+    GRADED,
+    GradedFile("b", msgspec.structs.replace(PLAIN, student="bob@example.edu")),
+    GradedFile("c", None, "c is not a hand-in"),
+    GradedFile("d", msgspec.structs.replace(PLAIN, student="")),
+]
+"""A class: none of the gradebooks has the third, who was not graded, nor the fourth, who was not enrolled."""
+
+
+def _rows(kind: str, graded: Sequence[GradedFile] = CLASS) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(formatted(graded, kind))))
+
+
+def test_moodle() -> None:
+    """Percent, since what counts is not the same for all. The columns are called as in its own exports, of which
+    `grade/import/csv/tests/load_data_test.php` of moodle/moodle has one.
+    """
+    exported = '"First name",Surname,"ID number",Institution,Department,"Email address"'
+    known = next(csv.reader([exported]))
+    rows = _rows("moodle")
+    assert rows == [
+        ["ID number", "T", "Feedback: T"],
+        ["ada", "42.86", "3 of 7 marks; the clock went back"],
+        ["bob@example.edu", "42.86", "3 of 7 marks"],
+    ]
+    by_mail = _rows("moodle", CLASS[1:])
+    assert (by_mail[0][0], by_mail[1][0]) == ("Email address", "bob@example.edu")
+    assert {rows[0][0], by_mail[0][0]} <= set(known)
+    assert all(float(row[1]) for row in rows[1:])
+
+
+def test_canvas() -> None:
+    """The rules of `lib/gradebook_importer.rb` of instructure/canvas-lms: where it looks for the columns of students,
+    the row of points, and who each is.
+    """
+    head, possible, *rows = _rows("canvas")
+    # The head of `spec/lib/gradebook_importer_spec.rb`, "User lookup".
+    assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "T"]
+    assert "Student" in head[0] and "ID" in head[1] and len(head) > 3
+    assert "Points Possible" in possible[0]
+    assert possible[5] == "100"
+    assert rows == [
+        ["ada", "", "ada", "ada", "", "42.86"],
+        ["bob@example.edu", "", "bob@example.edu", "bob@example.edu", "", "42.86"],
+    ]
+    assert {len(row) for row in (head, possible, *rows)} == {6}
+
+
+def test_nbgrader() -> None:
+    """The columns and values of `nbgrader/docs/source/user_guide/grades.csv` of jupyter/nbgrader."""
+    sample = (
+        "assignment,duedate,timestamp,student_id,last_name,first_name,email,raw_score,late_submission_penalty,"
+        "score,max_score\n"
+        "ps1,,2015-02-02 22:58:23.948203,bitdiddle,,,,1.5,0.0,1.5,23.0\n"
+    )
+    head, bitdiddle = csv.reader(io.StringIO(sample))
+    ours, ada, bob = _rows("nbgrader")
+    assert ours == head
+    assert ada == ["T", "", "", "ada", "", "", "", "3", "0.0", "3", "7"]
+    assert bob[2:7] == ["2026-11-24 02:04:05", "bob@example.edu", "", "", "bob@example.edu"]
+    assert datetime.fromisoformat(bob[2]).tzinfo is datetime.fromisoformat(bitdiddle[2]).tzinfo is None
+
+
+@pytest.mark.parametrize("kind", ["moodle", "canvas", "nbgrader"])
+def test_a_gradebook_of_nobody_has_its_columns(kind: str) -> None:
+    nobody = _rows(kind, CLASS[2:])
+    assert len(nobody) == (2 if kind == "canvas" else 1)
+    assert len(nobody[0]) == len(_rows(kind)[0])
+
+
+@pytest.mark.parametrize("kind", ["csv", "moodle", "canvas", "nbgrader"])
+def test_no_cell_of_a_gradebook_is_a_formula(kind: str) -> None:
+    named = msgspec.structs.replace(PLAIN, student="=1+1", title="@SUM(A1)", remarks=("-1",))
+    cells = [cell for row in _rows(kind, [GradedFile("+x", named)]) for cell in row]
+    assert "'=1+1" in cells
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
+
+
 def test_csv_has_a_row_a_student_and_a_column_a_module() -> None:
     problem = GradedFile("=cmd()", None, "=cmd() is not a hand-in")
     rows = list(csv.reader(io.StringIO(formatted([GRADED, problem], "csv"))))
@@ -131,7 +301,7 @@ def test_json_has_all_of_it() -> None:
     assert told[1] == {"file": "x", "problem": "no"}
 
 
-@pytest.mark.parametrize("kind", ["gradescope", "classroom50", "prairielearn", "junit"])
+@pytest.mark.parametrize("kind", ["gradescope", "classroom50", "prairielearn", "github-classroom"])
 def test_a_format_of_one_takes_one(kind: str) -> None:
     with pytest.raises(
         UsageError, match=f"{kind} holds the result of one hand-in: give one, or take csv or json"
@@ -146,8 +316,16 @@ def test_who_is_of_another_course_gets_nothing_in_any(kind: str, tmp_path: Path)
     with opened_hand_in(handed_in("ada", tmp_path, Student.does_all)) as hand_in:
         found = grade(hand_in, course(), "AAAA-AAAA-AAAA-AAAA")
     text = formatted([GradedFile("ada", found)], kind)
-    assert "not in AAAA-AAAA-AAAA-AAAA" in text or kind in ("junit", "classroom50")
+    # These have no place for a reason.
+    assert "not in AAAA-AAAA-AAAA-AAAA" in text or kind in ("canvas", "nbgrader")
     if kind == "classroom50":
         assert json.loads(text)["score"] == 0
+    if kind == "canvas":
+        assert text.endswith(",0\n")
+    if kind == "nbgrader":
+        assert text.endswith(",0,0.0,0,19\n")
     if kind == "junit":
         assert len(ET.fromstring(text).findall(".//failure")) == len(found.marks)
+    if kind == "github-classroom":
+        contracts.github_classroom(json.loads(text))
+        assert sum(test["score"] for test in json.loads(text)["tests"]) == 0

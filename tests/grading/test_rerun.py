@@ -14,8 +14,7 @@ from tcptutor.commands.rerun import Reruns, chosen
 from tcptutor.errors import UsageError
 from tcptutor.evidence.hand_in import opened_hand_in
 from tcptutor.grading import rerun
-from tcptutor.grading.formats import GradedFile
-from tcptutor.grading.grade import Grade
+from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.marking import grade
 from tcptutor.grading.rerun import Repetition
 from tcptutor.run import Fidelity, Run, SampleTable, lab, load

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import tempfile
 from collections.abc import Sequence
 from functools import cache
@@ -15,7 +16,8 @@ from tcptutor import archive
 from tcptutor.course.model import Course
 from tcptutor.evidence.hand_in import opened_hand_in
 from tcptutor.evidence.keys import read_key
-from tcptutor.grading.formats import FORMATS, GradedFile, formatted
+from tcptutor.grading.formats import FORMATS, formatted
+from tcptutor.grading.grade import GradedFile
 from tcptutor.grading.marking import grade
 from tcptutor.journal.events import RunEnded, chain, decode, export_events
 from tcptutor.printable import is_printable
@@ -68,7 +70,6 @@ def _parts() -> _Parts:
         if each is not None
     ]
     journal = b"".join(export_events(chain(open_ended)))
-    # A run file may be packed or not; what is not packed is not found out by gzip's checksum.
     run = gzip.decompress((RUNS / "ada.tcprun").read_bytes())
     return _Parts(msgspec.json.encode(manifest), journal, run)
 
@@ -81,7 +82,7 @@ def _of_part(name: str) -> Reader:
         contents = {
             "hand-in.json": parts.manifest,
             "journal.jsonl.gz": gzip.compress(parts.journal, 1),
-            f"runs/{load(RUNS / 'ada.tcprun').id}.tcprun": parts.run,
+            f"runs/{load(RUNS / 'ada.tcprun').id}.json.xz": lzma.compress(parts.run, preset=0),
         }
         with path.open("wb") as file:
             for member, content in contents.items():

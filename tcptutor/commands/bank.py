@@ -1,0 +1,129 @@
+"""`tcptutor bank`: the course's questions, as course systems read them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from tcptutor import places
+from tcptutor.commands.bar import Bar
+from tcptutor.commands.output import print_lines, remark, warn
+from tcptutor.commands.targets import check_targets
+from tcptutor.commands.words import count
+from tcptutor.course.activity import Question
+from tcptutor.course.claimed import pages
+from tcptutor.course.load import read_course
+from tcptutor.course.model import Course, Module
+from tcptutor.errors import UsageError
+from tcptutor.exchange.drawing import can_draw, install_command
+from tcptutor.files import whole
+from tcptutor.grading.banks.gift import gift
+from tcptutor.grading.banks.items import Bank, bank
+from tcptutor.grading.banks.pages import RecordedPages, drawn_chart
+from tcptutor.grading.banks.qti import write_qti
+from tcptutor.run import Run
+
+
+class BankRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What `tcptutor bank` was asked for."""
+
+    targets: tuple[str, ...]
+    kind: str
+    output: str | None
+    variants: int
+    lessons: Path | None
+    replace: bool
+
+
+def write_bank(asked: BankRequest) -> int:
+    """The exit code. Raises TutorError."""
+    if asked.output is None and asked.kind == "qti":
+        raise UsageError("QTI is a zip: say with -o where it goes, such as -o questions.zip")
+    if asked.output is not None:
+        check_targets([Path(asked.output)], [], replace=asked.replace)
+    root = asked.lessons or places.lessons()
+    course, problems = read_course(root)
+    for problem in problems:
+        warn(str(problem))
+    made = _made(course, _modules(course, root, asked.targets), asked.variants)
+    if not made.items:
+        where = f" on {', '.join(asked.targets)}" if asked.targets else " in the course"
+        raise UsageError(f"no question{where} can be asked elsewhere{_left_out(made)}: give another page")
+    say: Callable[[str], None] = remark
+    if asked.output is None:
+        print_lines(gift(made).split("\n")[:-1])
+    else:
+        with whole(Path(asked.output), "give another place with -o") as beside:
+            beside.write_bytes(_bytes(made, asked.kind))
+        say = _print
+    for line in _said(made, asked.output):
+        say(line)
+    return 0
+
+
+def _print(line: str) -> None:
+    print_lines([line])
+
+
+def _modules(course: Course, root: Path, targets: Sequence[str]) -> list[Module]:
+    """Those that are asked for, in the order of the course, each with the pages that are."""
+    chosen: dict[str, set[str]] = {}
+    for target in targets:
+        for module in pages(root, target).modules:
+            chosen.setdefault(module.id, set()).update(step.id for step in module.steps)
+    if not targets:
+        return list(course.modules)
+    return [
+        structs.replace(module, steps=[step for step in module.steps if step.id in chosen[module.id]])
+        for module in course.modules
+        if module.id in chosen
+    ]
+
+
+def _made(course: Course, modules: Sequence[Module], variants: int) -> Bank:
+    charts = sum(
+        any(question.about_run for question in step.of(Question)) and step.experiment is not None
+        for module in modules
+        for step in module.steps
+    )
+    if not charts:
+        return bank(course.title, modules, RecordedPages(None), variants)
+    if not can_draw():
+        remark(f"charts are left out: they need matplotlib: run {install_command()}")
+        return bank(course.title, modules, RecordedPages(None), variants)
+    with Bar("charts", charts) as bar:
+
+        def draw(run: Run) -> bytes | None:
+            drawn = drawn_chart(run)
+            bar.one_more(run.experiment.name)
+            return drawn
+
+        return bank(course.title, modules, RecordedPages(draw), variants)
+
+
+def _bytes(made: Bank, kind: str) -> bytes:
+    if kind == "gift":
+        return gift(made).encode()
+    out = io.BytesIO()
+    write_qti(made, out)
+    return out.getvalue()
+
+
+def _said(made: Bank, output: str | None) -> list[str]:
+    drawn = made.items - made.questions
+    more = f", with all draws {count(made.items, 'item')}" if drawn else ""
+    charts = f", {count(len(made.charts), 'chart')}" if made.charts else ""
+    lines = [f"wrote {output or 'the bank'}: {count(made.questions, 'question')}{more}{charts}"]
+    return [*lines, *(f"left out: {told}" for told in _reasons(made))]
+
+
+def _left_out(made: Bank) -> str:
+    return f" ({'; '.join(_reasons(made))})" if made.left_out else ""
+
+
+def _reasons(made: Bank) -> list[str]:
+    return [f"{count(number, 'question')} {reason}" for reason, number in made.left_out.items()]

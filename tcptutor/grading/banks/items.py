@@ -1,0 +1,305 @@
+"""The course's questions as plain items, which every format of a bank can be written from.
+
+A question that draws numbers is one item for each of several draws, all in one group: a quiz takes one of a group.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import TypeAlias
+
+import msgspec
+
+from tcptutor import units
+from tcptutor.course.activities.choice import ChoiceQuestion
+from tcptutor.course.activities.numeric import MIN_TOLERANCE_DRAWN, Numeric
+from tcptutor.course.activities.order import Order
+from tcptutor.course.activity import Activity, Question
+from tcptutor.course.model import Module, Step
+from tcptutor.course.personal import DRAWS_AGAIN
+from tcptutor.grading.banks.markup import inline, paragraphs
+from tcptutor.grading.banks.pages import PageShown, RecordedPages
+
+VARIANTS = 5
+"""Draws of a question that draws numbers."""
+
+OWN_RUN = "marked by the student's own run"
+BY_HAND = "about what was done by hand on the page"
+NOT_RECORDED = "about a run that is not recorded"
+NO_FORM = "of a kind that no course system has"
+
+
+class BankChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """Something to choose."""
+
+    text: str
+    right: bool
+    feedback: str
+
+
+class BankChoices(msgspec.Struct, frozen=True, kw_only=True):
+    """One of them is right, or with `several` all that are right together."""
+
+    several: bool
+    choices: tuple[BankChoice, ...]
+
+
+class BankSlip(msgspec.Struct, frozen=True, kw_only=True):
+    """A wrong number that is often given."""
+
+    value: Decimal
+    tolerance: Decimal
+    written: str
+    """With its unit."""
+    feedback: str
+
+
+class BankNumber(msgspec.Struct, frozen=True, kw_only=True):
+    """A number, in the unit that the stem names."""
+
+    value: Decimal
+    tolerance: Decimal
+    """Absolute."""
+    right: str
+    """What a right number is told."""
+    wrong: str
+    slips: tuple[BankSlip, ...] = ()
+
+
+class BankEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several that are put in order."""
+
+    text: str
+    place: int
+    """Counted from 1."""
+    feedback: str
+
+
+class BankOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """Events in the order in which they are listed, which is not the right one."""
+
+    events: tuple[BankEvent, ...]
+
+
+Answers: TypeAlias = BankChoices | BankNumber | BankOrder
+
+
+class BankItem(msgspec.Struct, frozen=True, kw_only=True):
+    """A question as a course system asks it. All texts are HTML."""
+
+    id: str
+    """MODULE/PAGE/QUESTION, and the number of the draw where there are several."""
+    title: str
+    """Plain text."""
+    stem: str
+    answers: Answers
+    explanation: str
+    """Why the right answer is right."""
+
+
+class BankGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A question: one item, or one for each draw."""
+
+    id: str
+    """MODULE/PAGE/QUESTION"""
+    title: str
+    items: tuple[BankItem, ...]
+
+
+class BankPage(msgspec.Struct, frozen=True, kw_only=True):
+    """The questions of a page."""
+
+    id: str
+    groups: tuple[BankGroup, ...]
+
+
+class BankModule(msgspec.Struct, frozen=True, kw_only=True):
+    """The pages of a module that have questions."""
+
+    id: str
+    title: str
+    pages: tuple[BankPage, ...]
+
+    @property
+    def groups(self) -> Iterator[BankGroup]:
+        return (group for page in self.pages for group in page.groups)
+
+
+class Bank(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the course as a bank."""
+
+    title: str
+    modules: tuple[BankModule, ...]
+    charts: Mapping[str, bytes]
+    """The PNG files that stems show, by name."""
+    left_out: Mapping[str, int]
+    """How many questions cannot be asked in a course system, by the reason."""
+
+    @property
+    def questions(self) -> int:
+        return sum(1 for module in self.modules for _ in module.groups)
+
+    @property
+    def items(self) -> int:
+        return sum(len(group.items) for module in self.modules for group in module.groups)
+
+
+def bank(title: str, modules: Sequence[Module], recorded: RecordedPages, variants: int = VARIANTS) -> Bank:
+    """The questions of `modules`, those about runs with what `recorded` has of these."""
+    maker = _Maker(recorded, variants)
+    made = tuple(
+        BankModule(
+            id=module.id,
+            title=module.title,
+            pages=tuple(page for step in module.steps if (page := maker.page(module, step)).groups),
+        )
+        for module in modules
+    )
+    return Bank(
+        title=title,
+        modules=tuple(module for module in made if module.pages),
+        charts=maker.charts,
+        left_out=dict(maker.left_out),
+    )
+
+
+class _Maker:
+    """Makes items; owns the charts they show and the count of those left out."""
+
+    def __init__(self, recorded: RecordedPages, variants: int) -> None:
+        self._recorded, self._variants = recorded, variants
+        self.charts: dict[str, bytes] = {}
+        self.left_out: Counter[str] = Counter()
+
+    def page(self, module: Module, step: Step) -> BankPage:
+        questions = step.of(Question)
+        about = any(question.about_run and not question.against_run for question in questions)
+        shown = self._recorded.page(module, step) if about else None
+        groups = []
+        for question in questions:
+            if reason := _reason(step, question, shown):
+                self.left_out[reason] += 1
+                continue
+            context = shown.html if question.about_run and shown else ""
+            groups.append(self._group(f"{module.id}/{step.id}/{question.id}", step, question, context))
+            if context and shown:
+                self.charts |= shown.charts
+        return BankPage(id=step.id, groups=tuple(groups))
+
+    def _group(self, id_: str, step: Step, question: Question, context: str) -> BankGroup:
+        title = f"{step.title}: {question.id.replace('-', ' ')}"
+        if not question.drawn(id_):
+            items = [_item(id_, title, question, context)]
+        else:
+            items = [
+                _item(f"{id_}/{number}", f"{title} ({number})", posed, context)
+                for number, posed in enumerate(variants(id_, question, self._variants), start=1)
+            ]
+        return BankGroup(id=id_, title=title, items=tuple(items))
+
+
+def _reason(step: Step, question: Question, shown: PageShown | None) -> str:
+    """Why it cannot be asked away from its page; empty where it can."""
+    if not isinstance(question, ChoiceQuestion | Numeric | Order):
+        return OWN_RUN if question.against_run else NO_FORM
+    if step.shell is not None:
+        return BY_HAND
+    if question.about_run and shown is None:
+        return NOT_RECORDED
+    return ""
+
+
+def variants(id_: str, question: Question, wanted: int) -> Iterator[Activity]:
+    """The question with so many draws that differ, or with all that there are; the same ones for the same `id_`."""
+    seen: list[dict[str, str]] = []
+    for number in range(1, wanted * DRAWS_AGAIN + 1):
+        draw = question.drawn(f"bank/{id_}/{number}")
+        if draw not in seen:
+            seen.append(draw)
+            yield question.posed(draw)
+        if len(seen) == wanted:
+            return
+
+
+def _item(id_: str, title: str, question: Activity, context: str) -> BankItem:
+    assert isinstance(question, ChoiceQuestion | Numeric | Order)
+    stem = context + paragraphs(question.ask)
+    answers: Answers
+    match question:
+        case Numeric():
+            stem += f"<p><em>{_how(question)}</em></p>"
+            answers = _number(question)
+        case Order():
+            stem += "<p><em>Give each its place in the order, from 1 on.</em></p>"
+            answers = _order(question)
+        case _:
+            stem += "<p><em>Choose all that hold.</em></p>" if question.several else ""
+            answers = _choices(question)
+    return BankItem(
+        id=id_, title=title, stem=stem, answers=answers, explanation=paragraphs(question.explanation)
+    )
+
+
+def _choices(question: ChoiceQuestion) -> BankChoices:
+    return BankChoices(
+        several=question.several,
+        choices=tuple(
+            BankChoice(text=inline(each.text), right=each.correct, feedback=inline(each.feedback))
+            for each in question.choices
+        ),
+    )
+
+
+def _order(question: Order) -> BankOrder:
+    listed = ((place, question.events[place]) for place in question.mixed)
+    return BankOrder(
+        events=tuple(
+            BankEvent(text=inline(event.text), place=place + 1, feedback=inline(event.feedback))
+            for place, event in listed
+        )
+    )
+
+
+def _how(question: Numeric) -> str:
+    """In what the answer is given. A course system takes a number alone: it is in the unit that the course writes."""
+    unit = units.split(question.answer)[1]
+    if unit:
+        return f"Give the answer in {unit}, as a number without the unit."
+    return f"Give the answer as a {'whole ' if question.unit == 'count' else ''}number."
+
+
+def _number(question: Numeric) -> BankNumber:
+    value, unit = units.split(question.answer)
+    right = _decimal(value)
+    return BankNumber(
+        value=right,
+        tolerance=abs(right) * _decimal(question.tolerance),
+        right=f"The answer is {inline(question.answer)}.",
+        wrong=inline(question.feedback),
+        slips=tuple(_slips(question, unit)),
+    )
+
+
+def _slips(question: Numeric, unit: str) -> Iterator[BankSlip]:
+    """Those that are known, in the unit of the answer, each as near as the course takes it for one."""
+    scale = units.parse(f"1 {unit}".strip(), question.unit)
+    near = _decimal(max(question.tolerance, MIN_TOLERANCE_DRAWN))
+    for each in question.slips:
+        value = _decimal(units.parse(each.value, question.unit) / scale)
+        yield BankSlip(
+            value=value,
+            tolerance=abs(value) * near,
+            written=inline(each.value),
+            feedback=inline(each.feedback),
+        )
+
+
+def _decimal(value: float) -> Decimal:
+    return Decimal(f"{value:.12g}")
+
+
+def written(value: Decimal) -> str:
+    """All its digits, without a power of ten."""
+    return f"{value.normalize():f}"

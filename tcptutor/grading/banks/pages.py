@@ -1,0 +1,176 @@
+"""What a question about a run is asked of: its page's text, what the recorded run measured, and a chart of it."""
+
+from __future__ import annotations
+
+import io
+import math
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from tcptutor import spec, units
+from tcptutor.analysis import Report, report
+from tcptutor.backends import replay
+from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.measures import MEASURES
+from tcptutor.course.model import Module, Step
+from tcptutor.errors import TutorError
+from tcptutor.exchange import plot
+from tcptutor.grading.banks.markup import chart, inline, page, table
+from tcptutor.run import Run, load
+from tcptutor.spec import Experiment
+from tcptutor.sweep.page import models, page_cell, summaries
+
+_PANELS = ("cwnd", "rtt", "throughput", "queue")
+_WIDTH = 1050
+"""Pixels of a chart: the column of a question on a screen, twice as fine."""
+_COLOURS = 128
+_MANY = 8
+"""Flows of which each is told; of more only what they have together."""
+
+
+class PageShown(NamedTuple):
+    """What a student sees who is asked."""
+
+    html: str
+    charts: Mapping[str, bytes]
+
+
+class RecordedPages:
+    """Pages with the recorded runs that ship with tcptutor, or those in another folder. `draw` makes a chart of a run;
+    None for pages without charts."""
+
+    def __init__(self, draw: Callable[[Run], bytes | None] | None, folder: Path | None = None) -> None:
+        self._draw = draw
+        folder = folder or replay.folder()
+
+        @cache
+        def runs(module: str) -> tuple[Run, ...]:
+            return tuple(load(path) for path in sorted(folder.glob(f"{module}/**/*.tcprun")))
+
+        self._runs = runs
+
+    def page(self, module: Module, step: Step) -> PageShown | None:
+        """None for a page of which a run is not recorded."""
+        charts: dict[str, bytes] = {}
+        if step.sweep is not None:
+            measured = self._sweep(step.sweep)
+        elif step.experiment is not None:
+            measured = self._run(module, step, step.experiment, charts)
+        else:
+            return None
+        if measured is None:
+            return None
+        head = f"<p><strong>{inline(step.title)}</strong></p>"
+        return PageShown(f"{head}{page(step.prose)}{measured}{page(step.after)}<hr>", charts)
+
+    def _run(self, module: Module, step: Step, of: RunActivity, charts: dict[str, bytes]) -> str | None:
+        run = self._find(of.experiment)
+        if run is None:
+            return None
+        named = {"": run}
+        other = next((each for each in module.steps if each.id == of.beside), None)
+        if other is not None and other.experiment is not None:
+            beside = self._find(other.experiment.experiment)
+            named = {step.title: run, **({other.title: beside} if beside is not None else {})}
+        drawn = self._draw(run) if self._draw else None
+        if drawn is None:
+            return _measured(named)
+        name = f"{module.id}-{step.id}.png"
+        charts[name] = drawn
+        return _measured(named) + chart(name, f"cwnd, RTT, throughput and queue over time: {step.title}")
+
+    def _sweep(self, sweep: SweepActivity) -> str | None:
+        found = [(at, self._find(experiment)) for at, experiment in sweep.cells()]
+        cells = [page_cell(sweep, at, run) for at, run in found if run is not None]
+        if len(cells) < len(found):
+            return None
+        measure, lines = MEASURES[sweep.measure], models(sweep)[:1]
+        rows = [
+            [
+                value,
+                "none" if summary is None else measure.written(summary.mean),
+                *(measure.written(line.values[at]) for line in lines),
+            ]
+            for at, (value, summary) in enumerate(zip(sweep.values, summaries(sweep, cells), strict=True))
+        ]
+        head = [
+            sweep.axis.replace("_", " "),
+            f"{measure.label}, measured",
+            *(f"expected ({line.name})" for line in lines),
+        ]
+        return table(head, rows)
+
+    def _find(self, experiment: Experiment) -> Run | None:
+        runs = self._runs(experiment.name.partition("/")[0])
+        return next((run for run in runs if replay.same(run.experiment, experiment)), None)
+
+
+def drawn_chart(run: Run) -> bytes | None:
+    """A PNG small enough to stand in a question; None for a run of which nothing can be drawn."""
+    from PIL import Image  # noqa: PLC0415  # comes with matplotlib
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "chart.png"
+        try:
+            plot.plot([run], path, _PANELS)
+        except TutorError:
+            return None
+        with Image.open(path) as whole:
+            size = _WIDTH, round(whole.height * _WIDTH / whole.width)
+            small = whole.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+            # The other ways lose faint colours, or take two for one.
+            small = small.quantize(_COLOURS, Image.Quantize.FASTOCTREE)
+    out = io.BytesIO()
+    small.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def _measured(named: Mapping[str, Run]) -> str:
+    """The runs side by side, by their names; what none of them has is left out."""
+    columns = [_figures(run) for run in named.values()]
+    names = dict.fromkeys(name for column in columns for name in column)
+    rows = [[name, *(column.get(name, "") for column in columns)] for name in names]
+    return table(["", *(name or "measured" for name in named)], rows)
+
+
+def _figures(run: Run) -> dict[str, str]:
+    """What a run was set to, and what it measured."""
+    told, flows = report(run), report(run).flows
+    found = {"set to": ", ".join(f"{name} {value}" for name, value in spec.settings(run.experiment).items())}
+    if flows:
+        found |= {"throughput": units.rate(told.throughput_bps), **_of_flows(told)}
+    if told.udp:
+        found |= {
+            "UDP sent": units.rate(math.fsum(flow.sent_bps for flow in told.udp)),
+            "UDP received": units.rate(math.fsum(flow.received_bps for flow in told.udp)),
+            "UDP lost": units.share(
+                sum(flow.lost for flow in told.udp) / max(1, sum(flow.datagrams for flow in told.udp))
+            ),
+        }
+    return found
+
+
+def _of_flows(told: Report) -> dict[str, str]:
+    flows = told.flows
+    found = {
+        "mean RTT": units.seconds(_mean([flow.mean_rtt_s for flow in flows])),
+        "mean cwnd": f"{_mean([flow.mean_cwnd_segments for flow in flows]):.1f} segments",
+        "loss events": str(told.loss_events),
+        "sent again": str(told.retransmits),
+    }
+    if len(flows) == 1:
+        return found
+    found |= {"flows": str(len(flows)), "Jain's index": f"{told.jain_index:.3f}"}
+    if any(flow.cov is not None for flow in flows):
+        found["CoV of a flow"] = units.share(_mean([flow.cov for flow in flows if flow.cov is not None]))
+    if len(flows) <= _MANY:
+        found["each flow"] = ", ".join(units.rate(flow.throughput_bps) for flow in flows)
+    return found
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)

@@ -1,0 +1,266 @@
+"""A survey as tables of text: what the screen, the printed report and the page of a class show."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from tcptutor import units
+from tcptutor.grading.similar import Similar
+from tcptutor.grading.survey import PageRow, PredictionRow, QuestionRow, StudentRow, Survey
+
+_STEPS = " ▁▂▃▄▅▆▇█"
+_BAR = 10
+"""Characters of a whole bar."""
+_FACTORS = (1 / 8, 1 / 4, 1 / 2, 1 / 1.25, 1.25, 2, 4, 8)
+"""Between them lie the bins of predictions, as multiples of what was measured; the one in the middle is right."""
+_TEXT = 60
+"""Characters of a question, or of an answer, in a table."""
+
+
+_Place = Callable[[PageRow | QuestionRow | PredictionRow], str]
+"""Names the page of a row."""
+
+
+class TableView(NamedTuple):
+    """One table."""
+
+    id: str
+    title: str
+    head: tuple[str, ...]
+    right: tuple[bool, ...]
+    """Columns of numbers."""
+    rows: tuple[tuple[str, ...], ...]
+    details: tuple[tuple[str, ...], ...]
+    """Of each row what it has no room for, a line each."""
+    notes: tuple[str, ...] = ()
+    """What to know of it, a sentence each; of an empty table why it is empty."""
+
+
+def views(found: Survey, *, anonymous: bool = False) -> tuple[TableView, ...]:
+    """All of them. `anonymous`: with numbers in the place of names."""
+    names = _names(found, anonymous)
+    alone = len({row.module for row in found.pages}) < 2
+
+    def place(row: PageRow | QuestionRow | PredictionRow) -> str:
+        return row.page if alone else f"{row.module}/{row.page}"
+
+    return (
+        _students(found, names),
+        _pages(found, place),
+        _questions(found, place),
+        _predictions(found, place),
+        _similar(found, names),
+    )
+
+
+def _names(found: Survey, anonymous: bool) -> dict[str, str]:
+    return {
+        row.name: f"student {number}" if anonymous else row.name
+        for number, row in enumerate(found.students, 1)
+    }
+
+
+def _students(found: Survey, names: dict[str, str]) -> TableView:
+    shares = [row.total / row.of for row in found.students if row.of]
+    notes = list(found.problems)
+    if shares:
+        notes.insert(0, f"{len(shares)} hand-ins, median {_percent(statistics.median(shares))} of the marks")
+    return TableView(
+        "students",
+        "Students",
+        ("student", "marks", "of", "", "", "done", "to look at"),
+        (False, True, True, True, False, True, False),
+        tuple(_student(row, names) for row in found.students),
+        tuple((*([row.refused] if row.refused else []), *row.remarks) for row in found.students),
+        tuple(notes) or ("no hand-in was graded",),
+    )
+
+
+def _student(row: StudentRow, names: dict[str, str]) -> tuple[str, ...]:
+    share = row.total / row.of if row.of else 0.0
+    doubts = [f"{row.doubts} refused"] if row.doubts else []
+    if row.remarks:
+        doubts.append(f"{len(row.remarks)} remark{'s' if len(row.remarks) > 1 else ''}")
+    return (
+        names[row.name],
+        f"{row.total:.4g}",
+        f"{row.of:.4g}",
+        _percent(share),
+        bar(share),
+        f"{row.done}/{row.activities}",
+        row.refused or ", ".join(doubts),
+    )
+
+
+def _pages(found: Survey, place: _Place) -> TableView:
+    return TableView(
+        "pages",
+        "Pages",
+        ("page", "done by", "mean", ""),
+        (False, True, True, False),
+        tuple(_page(row, place) for row in found.pages),
+        tuple((row.title,) for row in found.pages),
+        () if found.pages else ("no page was done",),
+    )
+
+
+def _page(row: PageRow, place: _Place) -> tuple[str, ...]:
+    return (
+        place(row),
+        f"{row.done} of {row.students}",
+        _percent(row.mean),
+        bar(row.mean),
+    )
+
+
+def _questions(found: Survey, place: _Place) -> TableView:
+    rows = sorted(
+        (row for row in found.questions if row.answered), key=lambda row: row.right_first / row.answered
+    )
+    notes = tuple(
+        f"{place(row)} {row.activity} does not tell who knows more from who knows less:"
+        f" r = {row.discrimination:.2f}, with 97.5 % below {row.discrimination_at_most:.2f}"
+        for row in found.weak
+    )
+    return TableView(
+        "questions",
+        "Questions, the hardest first",
+        ("question", "right at once", "", "commonest wrong answer", "why it is given"),
+        (False, True, True, False, False),
+        tuple(_question(row, place) for row in rows),
+        tuple(tuple(_asked(row)) for row in rows),
+        notes if rows else ("no question was answered",),
+    )
+
+
+def _question(row: QuestionRow, place: _Place) -> tuple[str, ...]:
+    commonest = next(iter(row.wrong), None)
+    answer, why = "", ""
+    if commonest is not None:
+        answer = f"{commonest.students} × {short(commonest.text or 'a number')}"
+        why = short(commonest.feedback)
+    return (
+        f"{place(row)} {row.activity}",
+        f"{row.right_first} of {row.answered}",
+        _percent(row.right_first / row.answered),
+        answer,
+        why,
+    )
+
+
+def _asked(row: QuestionRow) -> Iterator[str]:
+    yield " ".join(row.ask.split())
+    for wrong in row.wrong:
+        answer = f"“{' '.join(wrong.text.split())}”" if wrong.text else "a number"
+        yield f"{wrong.students} × {answer}: {' '.join(wrong.feedback.split())}"
+    if row.discrimination is not None:
+        yield f"r = {row.discrimination:.2f} with the share of all other marks"
+
+
+def _predictions(found: Survey, place: _Place) -> TableView:
+    return TableView(
+        "predictions",
+        "Predictions",
+        ("page", "predicted", "measured", "model", "÷8  as measured  ×8", "left out"),
+        (False, True, True, True, False, True),
+        tuple(_prediction(row, place) for row in found.predictions),
+        tuple((_told(row),) for row in found.predictions),
+        ("Medians of the class; the row of bars counts predictions as multiples of what was measured.",)
+        if found.predictions
+        else ("nothing was predicted",),
+    )
+
+
+def _prediction(row: PredictionRow, place: _Place) -> tuple[str, ...]:
+    def told(numbers: Sequence[float]) -> str:
+        return _quantity(statistics.median(numbers), row.unit) if numbers else "-"
+
+    return (
+        place(row),
+        told(row.predicted),
+        told(row.measured),
+        "-" if row.model is None else _quantity(row.model, row.unit),
+        spread(row),
+        str(row.left_out or ""),
+    )
+
+
+def _told(row: PredictionRow) -> str:
+    found = counts(row)
+    if not found:
+        return ""
+    middle = len(found) // 2
+    return f"{sum(found[:middle])} too low, {found[middle]} within 25 %, {sum(found[middle + 1 :])} too high"
+
+
+def _similar(found: Survey, names: dict[str, str]) -> TableView:
+    return TableView(
+        "similar",
+        "Alike",
+        ("one", "other", "what is alike"),
+        (False, False, False),
+        tuple((names[pair.one], names[pair.other], next(alike(pair))) for pair in found.similar),
+        tuple(tuple(alike(pair)) for pair in found.similar),
+        (
+            "A fact about two files, and no verdict: who learned together shares mistakes as well.",
+            "p is the probability of as many equal wrong answers, each given as often as the class gives it.",
+        )
+        if found.similar
+        else ("no two hand-ins are more alike than chance makes them",),
+    )
+
+
+def alike(pair: Similar) -> Iterator[str]:
+    """What two hand-ins have in common, a clause each."""
+    if pair.runs:
+        runs = "run has" if len(pair.runs) == 1 else "runs have"
+        yield f"{len(pair.runs)} {runs} the same samples: {', '.join(pair.runs[:3])}"
+    if pair.same_wrong:
+        yield (
+            f"{pair.same_wrong} of {pair.both_wrong} answers that both had wrong are the same"
+            f" (p = {pair.probability:.2g}; {pair.pairs:.2g} such pairs by chance)"
+        )
+    if pair.together:
+        yield f"{pair.together} of {pair.answered} questions were answered within 20 s of each other"
+
+
+def bar(share: float) -> str:
+    """A share as a bar of blocks."""
+    eighths = round(max(0.0, min(1.0, share)) * _BAR * 8)
+    full, part = divmod(eighths, 8)
+    return "█" * full + (" ▏▎▍▌▋▊▉"[part] if part else "")
+
+
+def counts(row: PredictionRow) -> list[int]:
+    """Predictions in bins, as multiples of what the class measured, or else of the model; none without either."""
+    measured = statistics.median(row.measured) if row.measured else row.model
+    if not measured:
+        return []
+    found = [0] * (len(_FACTORS) + 1)
+    for predicted in row.predicted:
+        found[sum(predicted / measured > factor for factor in _FACTORS)] += 1
+    return found
+
+
+def spread(row: PredictionRow) -> str:
+    """`counts`, as a row of bars."""
+    found = counts(row)
+    most = max(found, default=0)
+    return "".join(_STEPS[math.ceil(8 * each / most)] * 2 for each in found) if most else ""
+
+
+def short(text: str) -> str:
+    """The beginning of it, on one line."""
+    words = " ".join(text.split())
+    return words if len(words) <= _TEXT else f"{words[: _TEXT - 1].rstrip()}…"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _quantity(value: float, kind: units.Kind) -> str:
+    return units.write(float(f"{value:.3g}"), kind)

@@ -1,0 +1,93 @@
+"""A class on one page of HTML: it needs no other file, no script and no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from tcptutor.grading.survey import PredictionRow, Survey
+from tcptutor.grading.views import TableView, counts, views
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1c2430; --paper: #fcfcfa; --line: #d8d8d2; --mark: #2f6f9f; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4e7ea; --paper: #15191e; --line: #343b44; --mark: #74b4de; }
+}
+body { font: 16px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+       max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2.5rem }
+nav a { margin-right: 1rem } a { color: var(--mark) }
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; padding: .25rem .6rem .25rem 0; border-bottom: 1px solid var(--line);
+         vertical-align: top; font-variant-numeric: tabular-nums }
+.number { text-align: right } .bar { color: var(--mark); white-space: pre; font-family: monospace }
+svg rect { fill: var(--mark) }
+.note { opacity: .8 }
+@media print { nav { display: none } }
+"""
+_BARS = frozenset("█▏▎▍▌▋▊▉")
+_WIDTH, _HEIGHT = 14, 28
+"""Of a bar of a prediction's bins, pixels."""
+
+
+def page(found: Survey, *, anonymous: bool = False) -> str:
+    """The whole page. `anonymous`: with numbers in the place of names."""
+    return "\n".join(_page(found, anonymous)) + "\n"
+
+
+def _page(found: Survey, anonymous: bool) -> Iterator[str]:
+    tables = views(found, anonymous=anonymous)
+    yield "<!doctype html>"
+    yield '<html lang="en"><head><meta charset="utf-8">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{escape(found.title)}: the class</title><style>{_STYLE}</style></head><body>"
+    yield f"<h1>{escape(found.title)}: the class</h1>"
+    links = (f'<a href="#{view.id}">{escape(view.title.partition(",")[0])}</a>' for view in tables)
+    yield f"<nav>{''.join(links)}</nav>"
+    for view in tables:
+        yield f'<section id="{view.id}"><h2>{escape(view.title)}</h2>'
+        yield from _table(view, found)
+        yield from (f'<p class="note">{escape(note)}</p>' for note in view.notes)
+        yield "</section>"
+    yield "</body></html>"
+
+
+def _table(view: TableView, found: Survey) -> Iterator[str]:
+    if not view.rows:
+        return
+    yield "<table><thead><tr>"
+    for head, right in zip(view.head, view.right, strict=True):
+        yield f"<th{' class=number' if right else ''}>{escape(head)}</th>"
+    yield "</tr></thead><tbody>"
+    for number, row in enumerate(view.rows):
+        cells = [_cell(*each) for each in zip(row, view.right, strict=True)]
+        if details := view.details[number]:
+            lines = "<br>".join(map(escape, details))
+            cells[0] = f"<td><details><summary>{escape(row[0])}</summary>{lines}</details></td>"
+        if view.id == "predictions":
+            cells[4] = f"<td>{_bins(found.predictions[number], details)}</td>"
+        yield f"<tr>{''.join(cells)}</tr>"
+    yield "</tbody></table>"
+
+
+def _cell(text: str, right: bool) -> str:
+    kind = "number" if right else "bar" if text and set(text) <= _BARS else ""
+    return f"<td{f' class={kind}' if kind else ''}>{escape(text)}</td>"
+
+
+def _bins(row: PredictionRow, told: Sequence[str]) -> str:
+    """Predictions as multiples of what was measured, as a small chart, which is also `told` in words."""
+    found = counts(row)
+    if not found:
+        return ""
+    most = max(found) or 1
+    bars = "".join(
+        f'<rect x="{at * _WIDTH}" y="{_HEIGHT * (1 - each / most):.1f}"'
+        f' width="{_WIDTH - 2}" height="{_HEIGHT * each / most:.1f}"/>'
+        for at, each in enumerate(found)
+    )
+    words = escape(" ".join(told))
+    return (
+        f'<svg role="img" aria-label="{words}" width="{len(found) * _WIDTH}" height="{_HEIGHT}">'
+        f"<title>{words}</title>{bars}</svg>"
+    )

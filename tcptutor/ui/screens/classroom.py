@@ -1,0 +1,118 @@
+"""A class: its tables, one at a time, with all of a row below."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import DataTable, Static
+
+from tcptutor.grading.survey import Survey
+from tcptutor.grading.views import TableView, views
+from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.widgets.bars import KeyBar, TopBar
+
+
+class ClassScreen(TutorScreen):
+    """Needs no lab and no journal."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "left", "turn(-1)", "table before", priority=True, id="class.before", tooltip="the table before"
+        ),
+        Binding(
+            "right,tab", "turn(1)", "next table", priority=True, id="class.next", tooltip="the next table"
+        ),
+        *(
+            Binding(str(number), f"show({number - 1})", show=False, id=f"class.show-{number}")
+            for number in range(1, 6)
+        ),
+        Binding("a", "hide", "names", id="class.names", tooltip="names, or numbers in their place"),
+    ]
+    OTHER_KEYS = (("↑ ↓", "another row; all of it is told below"), ("1 to 5", "a table"))
+    FOOTER: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("class.before class.next", "other table"),
+        ("class.names", "names / numbers"),
+        ("app.keys", "keys"),
+        ("app.quit", "quit"),
+    )
+
+    def __init__(self, found: Survey, *, anonymous: bool = False) -> None:
+        super().__init__()
+        self._found, self._anonymous = found, anonymous
+        self._views = views(found, anonymous=anonymous)
+        self._at = 0
+
+    def compose(self) -> ComposeResult:
+        yield TopBar()
+        yield Static(id="class-tabs", markup=False)
+        yield DataTable[Text](id="class-table", cursor_type="row", cell_padding=1)
+        with VerticalScroll(id="class-details", can_focus=False):
+            yield Static(markup=False)
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        self.query_one(TopBar).show_place(f"the class · {self._found.title}")
+        self._show()
+
+    def show_lab(self) -> None:
+        """No lab has a part in it: how many there are stands in its place."""
+        for bar in self.query(TopBar):
+            number = len(self._found.students)
+            bar.show_lab(f"{number} hand-in{'' if number == 1 else 's'}")
+
+    @property
+    def _view(self) -> TableView:
+        return self._views[self._at]
+
+    def _show(self) -> None:
+        tabs = [
+            Content.styled(
+                f" {number} {view.title.partition(',')[0]} ", "reverse" if view is self._view else ""
+            )
+            for number, view in enumerate(self._views, 1)
+        ]
+        self.query_one("#class-tabs", Static).update(Content(" ").join(tabs))
+        table = self.query_one(DataTable)
+        table.clear(columns=True)
+        for head, right in zip(self._view.head, self._view.right, strict=True):
+            table.add_column(Text(head, justify="right" if right else "left"))
+        for row in self._view.rows:
+            table.add_row(
+                *(
+                    Text(cell, justify="right" if right else "left")
+                    for cell, right in zip(row, self._view.right, strict=True)
+                )
+            )
+        table.display = bool(self._view.rows)
+        if self._view.rows:
+            table.focus()
+        self._tell(0)
+
+    def _tell(self, row: int) -> None:
+        """All of that row, then what is to be known of the table."""
+        lines = list(self._view.details[row]) if row < len(self._view.details) else []
+        notes = [note for note in self._view.notes if note]
+        told = Content("\n").join(
+            [*map(Content, lines), *(Content.styled(note, "$text-muted") for note in notes)]
+        )
+        self.query_one("#class-details > Static", Static).update(told)
+
+    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+        self._tell(event.cursor_row)
+
+    def action_turn(self, by: int) -> None:
+        self.action_show((self._at + by) % len(self._views))
+
+    def action_show(self, number: int) -> None:
+        self._at = number
+        self._show()
+
+    def action_hide(self) -> None:
+        self._anonymous = not self._anonymous
+        self._views = views(self._found, anonymous=self._anonymous)
+        self._show()

@@ -1,0 +1,256 @@
+"""What a class did, from hand-ins of students whose answers are known."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tcptutor.course import load
+from tcptutor.grading import batch, web
+from tcptutor.grading.batch import Asked
+from tcptutor.grading.survey import Survey, survey
+from tcptutor.grading.views import bar, spread, views
+from tcptutor.ui.classroom import ClassApp
+from tests.cli.command import tcptutor
+from tests.evidence.doer import Doer, able
+from tests.evidence.student import KEY, LESSONS, Student, handed_in
+from tests.ui.screen import text, until_text
+
+NAMES = ("ada", "bob", "cleo", "dan", "eve", "finn", "gina", "hugo", "ines", "jan")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ada and Bob with everything, three who answer wrongly at first, others who only answer, one damaged file."""
+    top = tmp_path_factory.mktemp("class")
+    made = top / "hand-ins"
+    made.mkdir()
+    for name in ("ada", "bob"):
+        handed_in(name, top / name).rename(made / f"{name}.tcphandin")
+
+    def wrong(one: Student) -> None:
+        one.answer(1, "which", (1,))
+        one.answer(1, "which")
+        one.answer(1, "how-much", "1 MB")
+
+    for name in NAMES[2:5]:
+        handed_in(name, top / name, wrong).rename(made / f"{name}.tcphandin")
+    for name in NAMES[5:]:
+        handed_in(name, top / name, lambda one: one.answer(1, "which")).rename(made / f"{name}.tcphandin")
+    (made / "x.tcphandin").write_bytes(b"nothing")
+    return made
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> Survey:
+    asked = Asked(LESSONS, KEY.code)
+    graded = dict(batch.graded(batch.hand_ins([folder]), asked, 1))
+    return survey([graded[number] for number in sorted(graded)], asked.course)
+
+
+def test_each_student_has_a_row_and_a_file_that_is_none_a_line(found: Survey) -> None:
+    assert [row.student for row in found.students] == list(NAMES)
+    ada, gina = found.students[0], found.students[6]
+    assert (ada.total, ada.of, ada.done, ada.activities, ada.doubts) == (19, 19, 10, 10, 0)
+    assert (gina.total, gina.of, gina.done) == (2, 19, 1)
+    (problem,) = found.problems
+    assert "x.tcphandin is not a hand-in" in problem
+
+
+def test_pages_tell_who_did_them_and_how_well(found: Survey) -> None:
+    assert [(row.page, row.done, row.students) for row in found.pages] == [
+        ("asked", 10, 10),
+        *((page, 2, 10) for page in ("ran", "swept", "turned", "by-hand")),
+    ]
+    # Of 4 marks: two have all, three half of one question's, five one question's.
+    assert found.pages[0].mean == pytest.approx((2 * 1 + 3 * 0.25 + 5 * 0.5) / 10)
+
+
+def test_wrong_answers_are_counted_with_their_misconception(found: Survey) -> None:
+    which, how_much = found.questions[:2]
+    assert (which.activity, which.answered, which.right_first) == ("which", 10, 7)
+    (wrong,) = which.wrong
+    assert (wrong.text, wrong.feedback, wrong.students) == ("RTT", "That is a time.", 3)
+    (number,) = how_much.wrong
+    # Each is asked with other numbers: what was typed is nothing that others share.
+    assert (number.text, number.students) == ("", 3)
+    assert number.feedback.startswith("Throughput is window / RTT")
+
+
+def test_predictions_stand_beside_measurements_and_the_model(found: Survey) -> None:
+    ran, swept = found.predictions
+    assert ran.page == "ran"
+    assert ran.predicted == (2e6, 2e6)
+    assert len(ran.measured) == 2
+    assert ran.model == pytest.approx(sum(ran.measured) / 2, rel=0.5)
+    assert swept.predicted == (9e6, 9e6)
+    assert swept.model == pytest.approx(8 * 25e3 / 20e-3, rel=0.1)
+
+
+def test_questions_that_do_not_tell_students_apart_are_named_once_that_is_known(tmp_path: Path) -> None:
+    course = load(LESSONS)
+    weak = survey([], course)
+    assert weak.weak == ()
+    paths = []
+    for number in range(40):
+        chance = random.Random(number)
+        # Who knows more of all else knows less of the first question.
+        able_to = able(chance, 0.05 if number % 2 else 0.95)
+
+        def answer(activity, study, able_to=able_to, number=number):  # type: ignore[no-untyped-def]
+            if activity.id == "which":
+                return (0,) if number % 2 else (1,)
+            return able_to(activity, study)
+
+        one = Doer(course, tmp_path / f"{number}", answer, student=f"s{number}", code=KEY.code)
+        one.does()
+        paths.append(one.hands_in(tmp_path / f"{number}.tcphandin"))
+        one.journal.close()
+    graded = dict(batch.graded(paths, Asked(LESSONS, KEY.code), 1))
+    found = survey([graded[number] for number in range(40)], course)
+    which, how_much = found.questions[:2]
+    assert found.weak == (which,)
+    assert which.discrimination is not None
+    assert which.discrimination < -0.5
+    assert how_much.discrimination is not None
+    assert how_much.discrimination > 0.5
+    (note,) = next(view for view in views(found) if view.id == "questions").notes
+    assert note.startswith("asked which does not tell who knows more from who knows less: r = -")
+
+
+def test_bars_are_as_long_as_their_share() -> None:
+    assert [bar(share) for share in (0, 0.5, 1, 7, 0.0125)] == ["", "█████", "█" * 10, "█" * 10, "▏"]
+
+
+def test_predictions_are_counted_by_how_far_off_they_are(found: Survey) -> None:
+    ran = found.predictions[0]
+    assert len(spread(ran)) == 18
+    assert spread(ran).strip() == "██"
+
+
+class _Tags(HTMLParser):
+    """Fails for tags that are not closed in their order."""
+
+    void = frozenset({"meta", "br", "rect"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.void:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def test_the_page_is_whole_and_needs_nothing_else(found: Survey) -> None:
+    page = web.page(found)
+    tags = _Tags()
+    tags.feed(page)
+    assert tags.open == []
+    assert "script" not in tags.seen
+    assert not {"src=", "http:", "https:", "@import"} & set(page.split())
+    assert "//" not in page
+    told = " ".join(tags.text)
+    for word in ("ada", "That is a time.", "Predictions", "x.tcphandin is not a hand-in"):
+        assert word in told
+
+
+def test_names_can_be_left_out_everywhere(found: Survey) -> None:
+    told = web.page(found, anonymous=True) + repr(views(found, anonymous=True))
+    assert not any(name in told for name in ("ada", "cleo", "gina"))
+    assert "student 10" in told
+
+
+def test_what_a_student_wrote_is_no_markup(tmp_path: Path) -> None:
+    course, hostile = load(LESSONS), "<script>alert(1)</script>"
+    one = Doer(course, tmp_path, student=hostile, code=KEY.code)
+    one.does()
+    graded = [each for _, each in batch.graded([one.hands_in()], Asked(LESSONS, KEY.code), 1)]
+    page = web.page(survey(graded, course))
+    assert hostile not in page
+    assert "&lt;script&gt;" in page
+
+
+# The command
+
+
+def _class(*words: str) -> list[str]:
+    return ["class", "--lessons", str(LESSONS), "--key", KEY.code, *words]
+
+
+def test_the_command_prints_writes_and_counts_what_it_could_not_read(folder: Path, tmp_path: Path) -> None:
+    told = tcptutor(*_class(str(folder)))
+    assert told.returncode == 1
+    assert "3 × RTT" in told.stdout
+    assert "x.tcphandin is not a hand-in" in told.stderr
+    document = json.loads(tcptutor(*_class(str(folder), "--json")).stdout)
+    assert [row["student"] for row in document["students"]] == list(NAMES)
+    marks, page = tmp_path / "marks.csv", tmp_path / "class.html"
+    wrote = tcptutor(*_class(str(folder), "--csv", str(marks), "--html", str(page)))
+    assert wrote.stdout.splitlines() == [f"wrote {marks}", f"wrote {page}"]
+    assert [row["student"] for row in csv.DictReader(marks.read_text().splitlines())][:2] == ["ada", "bob"]
+    assert page.read_text().startswith("<!doctype html>")
+    again = tcptutor(*_class(str(folder), "--html", str(page)))
+    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+
+
+def test_one_module_can_be_counted_alone(folder: Path) -> None:
+    wrong = tcptutor(*_class(str(folder), "--module", "smal"))
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "small" in wrong.stderr
+    alone = tcptutor(*_class(str(folder / "ada.tcphandin"), "--module", "small", "--json"))
+    assert json.loads(alone.stdout)["students"][0]["of"] == 19
+
+
+def test_a_folder_without_hand_ins_is_told(tmp_path: Path) -> None:
+    told = tcptutor(*_class(str(tmp_path)))
+    assert (told.returncode, "no hand-in is in" in told.stderr) == (2, True)
+
+
+# The screen
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_the_screen_shows_each_table_and_all_of_a_row(found: Survey, size: tuple[int, int]) -> None:
+    app = ClassApp(found)
+    async with app.run_test(size=size) as pilot:
+        await until_text(pilot, "ada")
+        assert "10 hand-ins" in text(app)
+        await pilot.press("3")
+        await until_text(pilot, "right at once")
+        await until_text(pilot, "3 × a number: Throughput is window / RTT")
+        await pilot.press("down")
+        await until_text(pilot, "Which of these is a window?")
+        await pilot.press("right")
+        await until_text(pilot, "as measured")
+        await pilot.press("right")
+        await until_text(pilot, "no two hand-ins are more alike")
+        await pilot.press("right", "a")
+        await until_text(pilot, "student 1 ")
+        assert "ada" not in text(app)
+        await pilot.press("a", "left")
+        await until_text(pilot, "no two hand-ins are more alike")
+
+
+async def test_a_class_of_nobody_is_shown_as_such() -> None:
+    app = ClassApp(survey([], load(LESSONS)))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "no hand-in was graded")
+        for number in range(2, 6):
+            await pilot.press(str(number))
+        await until_text(pilot, "no two hand-ins")
