@@ -65,3 +65,35 @@ def test_lessons_that_cannot_be_read_whole_are_told_before_anything(tmp_path: Pa
     (tmp_path / "lessons/01-small/01-asked.md").write_text("+++\nno\n+++\n")
     with pytest.raises(ContentError):
         next(batch.graded([tmp_path / "x"], Asked(tmp_path / "lessons")))
+
+
+def test_what_was_graded_is_not_graded_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    paths, asked = batch.hand_ins([folder]), Asked(LESSONS, KEY.code)
+    first = dict(batch.graded(paths, asked, 1))
+    # Ten of the eleven are equal; the other is none, and nothing of it is put into the cache.
+    (entry,) = (tmp_path / "cache/tcptutor/grades").iterdir()
+    assert entry.stat().st_mode & 0o777 == 0o600
+    monkeypatch.setattr("tcptutor.grading.batch.grade", _never)
+    assert dict(batch.graded(paths, asked, 1)) == first
+    # By other rules it is another grade, and a damaged entry is none.
+    for by in (Asked(LESSONS, ""), asked):
+        entry.write_bytes(b"{")
+        with pytest.raises(AssertionError, match="graded again"):
+            dict(batch.graded(paths, by, 1))
+
+
+def _never(*_: object) -> None:
+    raise AssertionError("graded again")
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    """As course systems pack them: a folder a student."""
+    good = handed_in("ada", tmp_path / "ada")
+    for name in ("ada", "bob"):
+        (tmp_path / "class" / name).mkdir(parents=True)
+        shutil.copy(good, tmp_path / "class" / name / "hand-in.tcphandin")
+    found = dict(batch.graded(batch.hand_ins([tmp_path / "class"]), Asked(LESSONS), 1))
+    assert [found[number].file for number in range(2)] == ["ada/hand-in.tcphandin", "bob/hand-in.tcphandin"]

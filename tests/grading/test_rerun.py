@@ -11,13 +11,14 @@ import pytest
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.commands.rerun import Reruns, chosen
-from tcptutor.errors import UsageError
+from tcptutor.errors import KernelLacks, UsageError
 from tcptutor.evidence.hand_in import opened_hand_in
 from tcptutor.grading import rerun
 from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.marking import grade
 from tcptutor.grading.rerun import Repetition
 from tcptutor.run import Fidelity, Run, SampleTable, lab, load
+from tcptutor.spec import Experiment
 from tests.backends.play import play
 from tests.evidence.student import KEY, RUNS, Student, course, handed_in
 
@@ -154,3 +155,23 @@ def test_an_honest_run_of_this_lab_is_equal_and_a_forged_one_is_not(
     assert (good.total, good.remarks) == (2, ("1 run was made again: 1 equal to the byte",))
     assert bad.total == 1
     assert bad.remarks == ("1 run was made again: 1 another one",)
+
+
+@pytest.mark.guest
+def test_a_run_that_no_guest_holds_costs_the_others_nothing(
+    snapshots: Snapshots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacks(experiment: Experiment) -> int:
+        raise KernelLacks(f"no guest holds {experiment.name}")
+
+    path = handed_in("ada", tmp_path / "ada", Student.does_asked_and_ran)
+    found = _grade(path)
+    (id,) = rerun.wanted(found)
+    monkeypatch.setattr("tcptutor.commands.rerun.sizes.size", lacks)
+    (again,) = Reruns(rerun.wanted, 1).apply([path], [GradedFile("ada", found)])
+    assert again.grade is not None
+    assert again.grade.total == found.total
+    assert again.grade.remarks == (
+        "1 run was made again: 1 could not be made",
+        f"{id} could not be made again: no guest holds small/lossy",
+    )
