@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -19,13 +20,18 @@ from tcptutor.course.claimed import pages
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Course, Module
 from tcptutor.errors import UsageError
+from tcptutor.exchange import plot
 from tcptutor.exchange.drawing import can_draw, install_command
 from tcptutor.files import whole
 from tcptutor.grading.banks.gift import gift
 from tcptutor.grading.banks.items import Bank, bank
-from tcptutor.grading.banks.pages import RecordedPages, drawn_chart
+from tcptutor.grading.banks.pages import PANELS, RecordedPages
 from tcptutor.grading.banks.qti import write_qti
 from tcptutor.run import Run
+
+_WIDTH = 1050
+"""Pixels of a chart: the column of a question on a screen, twice as fine."""
+_COLOURS = 128
 
 
 class BankRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +92,8 @@ def _modules(course: Course, root: Path, targets: Sequence[str]) -> list[Module]
 
 def _made(course: Course, modules: Sequence[Module], variants: int) -> Bank:
     charts = sum(
-        any(question.about_run for question in step.of(Question)) and step.experiment is not None
+        step.experiment is not None
+        and any(each.about_run and not each.against_run for each in step.of(Question))
         for module in modules
         for step in module.steps
     )
@@ -97,12 +104,29 @@ def _made(course: Course, modules: Sequence[Module], variants: int) -> Bank:
         return bank(course.title, modules, RecordedPages(None), variants)
     with Bar("charts", charts) as bar:
 
-        def draw(run: Run) -> bytes | None:
+        def draw(run: Run) -> bytes:
             drawn = drawn_chart(run)
             bar.one_more(run.experiment.name)
             return drawn
 
         return bank(course.title, modules, RecordedPages(draw), variants)
+
+
+def drawn_chart(run: Run) -> bytes:
+    """A PNG small enough to stand in a question. Raises TutorError where nothing can be drawn of a run."""
+    from PIL import Image  # noqa: PLC0415  # comes with matplotlib
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "chart.png"
+        plot.plot([run], path, PANELS)
+        with Image.open(path) as large:
+            size = _WIDTH, round(large.height * _WIDTH / large.width)
+            small = large.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+            # The other ways lose faint colours, or take two for one.
+            small = small.quantize(_COLOURS, Image.Quantize.FASTOCTREE)
+    out = io.BytesIO()
+    small.save(out, "PNG", optimize=True)
+    return out.getvalue()
 
 
 def _bytes(made: Bank, kind: str) -> bytes:

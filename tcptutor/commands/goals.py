@@ -11,6 +11,7 @@ from tcptutor.commands.output import toned, width
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.claimed import pages
 from tcptutor.course.goals.board import GoalBoard
+from tcptutor.course.goals.session import SessionRecord
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Module, Step
 from tcptutor.course.record import Given, Response
@@ -83,11 +84,12 @@ class PageRecorder:
         self._page = page
         self.trouble = ""
 
-    def __call__(self, shell: ShellActivity, given: Given) -> None:
+    def __call__(self, shell: ShellActivity, given: Given, session: SessionRecord) -> None:
         module, step = self._page.module.id, self._page.step.id
         try:
             with closing(Journal.open()) as journal:
                 journal.visit(module, step)
+                journal.worked(module, step, shell.id, session)
                 journal.respond(module, step, shell.id, Response(given, shell.mark(given).correct))
                 self.trouble = self.trouble or journal.notice
         except JournalError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_lines, toned, warn
 from tcptutor.commands.rerun import Reruns, chosen
 from tcptutor.commands.targets import check_targets
-from tcptutor.errors import UsageError
+from tcptutor.errors import UsageError, quoted
 from tcptutor.evidence.hand_in import SUFFIX
 from tcptutor.evidence.keys import CourseKey, course_code, read_key
 from tcptutor.files import whole
@@ -82,9 +83,14 @@ def key_of(given: str | None) -> tuple[str, CourseKey | None]:
     """The code of the course, empty for none, and its key where `given` is the name of a key's file."""
     if given is None:
         return "", None
+    # A code first: the folder may be a student's, and a file in it called like the code.
+    with contextlib.suppress(UsageError):
+        return course_code(given), None
     path = Path(given)
     if not path.exists():
-        return course_code(given), None
+        raise UsageError(
+            f"{quoted(given)} is no course's code, which looks like ABCD-EFGH-2345-WXYZ, and no file of a key"
+        )
     key = read_key(path)
     return key.code, key
 

@@ -70,6 +70,14 @@ class RunChecks:
             self._latest = {**dict(list(self._latest.items())[-3:]), timed.id: found}
         return found
 
+    def of_session(self, timed: TimedRun) -> Run | None:
+        """A run that came of what was typed; None where it is not there as it was made."""
+        try:
+            run, digest = self._hand_in.run(timed.id)
+        except TutorError:
+            return None
+        return run if timed.digest == digest else None
+
     def _checked(self, timed: TimedRun) -> CheckedRun:
         if timed.id not in self._hand_in.run_ids:
             return CheckedRun(timed.id, None, (f"the run {timed.id} is not in the hand-in",))

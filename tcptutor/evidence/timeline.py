@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
 
+from tcptutor.course.goals.session import SessionRecord
 from tcptutor.course.record import Response, moment
 from tcptutor.journal.events import (
     Enrolled,
@@ -18,6 +19,7 @@ from tcptutor.journal.events import (
     RunBegun,
     RunEnded,
     StoredEvent,
+    Worked,
     decode,
 )
 from tcptutor.journal.fold import Enrolment
@@ -70,6 +72,25 @@ class TimedRun:
         return self.complete and bool(self.file) and not self.changed_from
 
 
+class TimedSession(NamedTuple):
+    """A session in which all goals of a page were reached by hand."""
+
+    serial: int
+    """Of its event."""
+    activity: str
+    record: SessionRecord
+
+    @property
+    def runs(self) -> list[TimedRun]:
+        """Those that came of it and left a file."""
+        digests = self.record.digests
+        return [
+            TimedRun(id, self.serial, "", "", 0, "", file=f"{id}.tcprun", digest=digests[id])
+            for id in dict.fromkeys(self.record.runs)
+            if digests.get(id)
+        ]
+
+
 @dataclass
 class PageTimeline:
     """What was done on one page: to be asked once all of it is there."""
@@ -77,6 +98,7 @@ class PageTimeline:
     responses: list[TimedResponse] = field(default_factory=list)
     hints: list[TimedHint] = field(default_factory=list)
     runs: list[TimedRun] = field(default_factory=list)
+    sessions: list[TimedSession] = field(default_factory=list)
 
     def of(self, activity: str) -> list[TimedResponse]:
         """The first responses to it, MOST_TRIES of them at most."""
@@ -107,6 +129,13 @@ class PageTimeline:
         """The latest whole run that had ended before that event."""
         at = bisect_left(self.whole_runs, serial, key=lambda run: run.ended)
         return self.whole_runs[at - 1] if at else None
+
+    def session_before(self, activity: str, serial: int) -> TimedSession | None:
+        """The latest session that had reached its goals before that event."""
+        found = (
+            each for each in reversed(self.sessions) if each.activity == activity and each.serial < serial
+        )
+        return next(found, None)
 
     def run_after(self, serial: int) -> TimedRun | None:
         """The first whole run that was begun after that event."""
@@ -183,6 +212,8 @@ class _Reader:
             case RunEnded() if (begun := self._runs.get(event.run)) and not begun.ended:
                 begun.ended, begun.ended_at, begun.complete = serial, event.at, event.complete
                 begun.file, begun.digest = event.file, event.digest
+            case Worked(module=module, step=step, activity=activity, session=record):
+                self._page(module, step).sessions.append(TimedSession(serial, activity, record))
             case _:
                 pass  # whether a prediction was answered is worked out anew
 

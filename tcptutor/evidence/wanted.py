@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
 from tcptutor.course.model import Step
@@ -16,6 +17,9 @@ from tcptutor.run import Run
 
 MOST_SWEPT = 60
 """Run files of a page that are looked into for runs of its sweep: the latest ones, as the page itself does."""
+
+MOST_BY_HAND = 20
+"""Runs of one session that its goals are judged by: the latest ones."""
 
 
 def wanted_runs(step: Step, page: PageTimeline, load: Callable[[TimedRun], Run | None]) -> Iterator[TimedRun]:
@@ -40,6 +44,8 @@ def _with_repeats(
                 yield from _swept(activity, page, load)
             case ExploreActivity():
                 yield from _turned(activity, page, load)
+            case ShellActivity():
+                yield from _worked(activity, page)
             case _ if activity.against_run:
                 yield from _marked_against(activity, page)
 
@@ -50,6 +56,14 @@ def _marked_against(activity: Activity, page: PageTimeline) -> Iterator[TimedRun
         yield page.run_after(given.serial) if isinstance(activity, Predict) else page.run_before(given.serial)
         if isinstance(activity, Predict):
             return
+
+
+def _worked(shell: ShellActivity, page: PageTimeline) -> Iterator[TimedRun]:
+    """The runs of the session in which all goals were reached for the first time."""
+    first = next((each for each in page.of(shell.id) if each.response.correct), None)
+    session = page.session_before(shell.id, first.serial) if first else None
+    if session is not None:
+        yield from session.runs[-MOST_BY_HAND:]
 
 
 def _swept(

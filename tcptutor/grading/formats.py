@@ -41,6 +41,11 @@ def formatted(graded: Sequence[GradedFile], kind: str) -> str:
     """In that format, one of FORMATS. Raises UsageError for several of a format that holds one, and for one of these
     that could not be graded.
     """
+    # Bytes of a file's name that are no UTF-8 become escapes, as which JSON reads them too.
+    return _text(graded, kind).encode(errors="backslashreplace").decode()
+
+
+def _text(graded: Sequence[GradedFile], kind: str) -> str:
     if kind in _OF_ALL:
         return _OF_ALL[kind](graded)
     if len(graded) != 1:

@@ -68,8 +68,8 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     refused: str = ""
     """Why none of it counts; empty when it does."""
     samples: dict[str, str] = {}
-    """A digest of the samples of each run whose seed no other student has, by its id: equal for equal runs, whoever made
-    them."""
+    """By the id of each run whose seed no other student has, a digest of its samples: equal for equal runs, whoever
+    made them."""
 
     @property
     def total(self) -> float:

@@ -9,6 +9,7 @@ from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.shape import ShapePrediction
+from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity, MarkContext, Question
 from tcptutor.course.marks import MarkScheme
@@ -16,7 +17,7 @@ from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.overrides import same_but_for_seed, same_settings
 from tcptutor.course.record import moment
 from tcptutor.errors import UsageError
-from tcptutor.evidence import honesty
+from tcptutor.evidence import by_hand, honesty
 from tcptutor.evidence.hand_in import HandIn
 from tcptutor.evidence.honesty import RunChecks
 from tcptutor.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, timeline
@@ -328,14 +329,21 @@ class _PageMarker:
 
     def _by_hand(self, activity: Activity) -> _Finding:
         given = self._page.of(activity.id)
-        for each in given:
-            try:
-                correct = activity.mark(each.response.given).correct
-            except UsageError:
-                continue
-            if correct:
-                return _scored(self._left(activity, each), _Finding("full", events=(each.serial,)), 0)
-        return _Finding("none", reason="not all goals were reached") if given else _MISSING
+        reached = next((each for each in given if each.response.correct), None)
+        if reached is None or not isinstance(activity, ShellActivity):
+            return _Finding("none", reason="not all goals were reached") if given else _MISSING
+        session = self._page.session_before(activity.id, reached.serial)
+        if session is None:
+            reason = "nothing tells of the session it was done in"
+            return _Finding("refused", reason=reason, events=(reached.serial,))
+        events, runs = (session.serial, reached.serial), tuple(each.id for each in session.runs)
+        problem = by_hand.problem(activity, session, self._checks)
+        if problem:
+            return _Finding("refused", reason=problem, events=events, runs=runs)
+        if session.record.cut:
+            reason = "the session was too long to be kept whole: do it again, in fewer steps"
+            return _Finding("inconclusive", reason=reason, events=events, runs=runs)
+        return _scored(self._left(activity, reached), _Finding("full", events=events, runs=runs), 0)
 
 
 def _scored(share: float, found: _Finding, wrong: int) -> _Finding:

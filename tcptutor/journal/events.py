@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tcptutor.course.goals.session import SessionRecord
 from tcptutor.course.record import Response
 from tcptutor.errors import JournalError
 from tcptutor.printable import tree
@@ -105,8 +106,17 @@ class RunEnded(JournalEvent, frozen=True, tag="run-ended"):
     """SHA-256 of that file's text, in hexadecimal; empty in events from before it was noted, and without a file."""
 
 
+class Worked(JournalEvent, frozen=True, tag="worked"):
+    """All goals of a page were reached by hand, in the session of that record."""
+
+    module: str
+    step: str
+    activity: str
+    session: SessionRecord
+
+
 _decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(
-    Enrolled | Visited | Responded | Hinted | Answered | RunBegun | RunEnded
+    Enrolled | Visited | Responded | Hinted | Answered | RunBegun | RunEnded | Worked
 )
 
 

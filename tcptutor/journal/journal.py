@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from tcptutor import places
+from tcptutor.course.goals.session import SessionRecord
 from tcptutor.course.model import Course
 from tcptutor.course.record import PageRecord, Response
 from tcptutor.errors import JournalError
@@ -25,6 +26,7 @@ from tcptutor.journal.events import (
     RunEnded,
     StoredEvent,
     Visited,
+    Worked,
     chain,
     decode,
 )
@@ -143,6 +145,10 @@ class Journal:
         response = msgspec.structs.replace(response, at="")
         self._append(Responded(_now(), module, step, activity, response))
         return self._folded.record.page(module, step)
+
+    def worked(self, module: str, step: str, activity: str, session: SessionRecord) -> None:
+        """All goals of the page were reached by hand, in that session."""
+        self._append(Worked(_now(), module, step, activity, session))
 
     def hint(self, module: str, step: str, activity: str, level: int) -> PageRecord:
         """Hint `level` (from 1) of the activity was shown."""

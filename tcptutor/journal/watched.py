@@ -8,21 +8,30 @@ from collections.abc import Callable, Hashable
 from tcptutor.conduct import ConductedSession
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.goals.board import GoalBoard
+from tcptutor.course.goals.session import SessionLog, SessionRecord
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.course.record import Given
 from tcptutor.journal.goals import GoalFile
-from tcptutor.lab.protocol import Event, Finished
+from tcptutor.lab.protocol import Event, Failed, Finished
+from tcptutor.runs.store import text_digest
 
 
 class WatchedGoals:
     """Of one page, for as long as its session goes on. Owns the watch and the file; `close` it."""
 
     def __init__(
-        self, module: str, step: str, shell: ShellActivity, record: Callable[[ShellActivity, Given], object]
+        self,
+        module: str,
+        step: str,
+        shell: ShellActivity,
+        record: Callable[[ShellActivity, Given, SessionRecord], object],
     ) -> None:
-        """record: called once, with the response that does the activity, before anybody is told."""
+        """record: called once, with the response that does the activity and what the session told until then, before
+        anybody is told.
+        """
         self._shell, self._record = shell, record
         self._watch = GoalWatch(shell.asked, shell.in_order, bool(shell.broken))
+        self._log = SessionLog()
         self._file = GoalFile(module, step)
         self._recorded = False
         self._file.write(self.board)
@@ -34,6 +43,8 @@ class WatchedGoals:
 
     async def take(self, event: Event, conducted: ConductedSession) -> GoalBoard:
         """What the session has told: each event once, in order, when `conducted` has it."""
+        if not self._recorded:
+            self._log.take(event, conducted.run, _digest(event, conducted))
         if isinstance(event, Finished):
             # What it measured is worked out, and the terminal goes on meanwhile.
             await asyncio.to_thread(self._watch.take, event, conducted.run)
@@ -41,7 +52,7 @@ class WatchedGoals:
             self._watch.take(event, conducted.run)
         if self.board.done and not self._recorded:
             self._recorded = True
-            self._record(self._shell, self.board.reached)
+            self._record(self._shell, self.board.reached, self._log.reached(self.board.reached))
         self._file.write(self.board)
         return self.board
 
@@ -54,3 +65,11 @@ class WatchedGoals:
     def close(self) -> None:
         """Nobody works on it any more."""
         self._file.close()
+
+
+def _digest(event: Event, conducted: ConductedSession) -> str:
+    """Of the file of the run that has just ended; empty where none has, or it could not be written."""
+    if not isinstance(event, Finished | Failed) or not conducted.ended:
+        return ""
+    file = conducted.ended[-1].file
+    return text_digest(file) if file is not None else ""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from tcptutor.conduct import ConductedSession, LabLike
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.goals.board import GoalBoard
+from tcptutor.course.goals.session import SessionRecord
 from tcptutor.course.record import Given, Response
 from tcptutor.errors import JournalError, TutorError
 from tcptutor.journal import Journal
@@ -157,10 +158,11 @@ class LabSession:
             if self.goals.printed(host, data) is not before:
                 self._post(GoalsMoved())
 
-    def _record(self, shell: ShellActivity, given: Given) -> None:
+    def _record(self, shell: ShellActivity, given: Given, session: SessionRecord) -> None:
         """In the journal, before anybody is told."""
         module, step = self.page
         try:
+            self._journal.worked(module, step, shell.id, session)
             self._journal.respond(module, step, shell.id, Response(given, shell.mark(given).correct))
         except JournalError as error:
             self.problem = str(error)

@@ -13,10 +13,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 import pytest
 
 from tcptutor import places
+from tcptutor.commands.grading import grade as grade_command
 from tcptutor.course import load as load_course
 from tcptutor.errors import UsageError
 from tcptutor.evidence.hand_in import opened_hand_in
@@ -45,6 +47,12 @@ GRADE = Grade(
     student="ada", course=KEY.code, title="T", made="", marks=MARKS, remarks=("the clock went back",)
 )
 GRADED = GradedFile("ada.tcphandin", GRADE)
+
+
+def test_each_format_can_be_asked_for() -> None:
+    (option,) = (each for each in grade_command.params if each.name == "kind")
+    assert isinstance(option.type, click.Choice)
+    assert list(option.type.choices) == ["text", *FORMATS]
 
 
 def test_the_total_leaves_out_what_is_inconclusive() -> None:
@@ -292,6 +300,13 @@ def test_csv_has_a_row_a_student_and_a_column_a_module() -> None:
     assert rows[1] == ["ada", "ada.tcphandin", "3", "7", "42.86", "3", "0", "the clock went back"]
     # A spreadsheet would take it for a formula.
     assert rows[2] == ["", "'=cmd()", "", "", "", "", "", "'=cmd() is not a hand-in"]
+
+
+@pytest.mark.parametrize("kind", ["json", "csv", "junit"])
+def test_a_name_that_is_no_utf8_is_written_with_escapes(kind: str) -> None:
+    text = formatted([GradedFile("x\udcff", None, "no")], kind)
+    assert "x\\udcff" in text
+    assert text.encode()
 
 
 def test_json_has_all_of_it() -> None:

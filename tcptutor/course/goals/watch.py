@@ -40,9 +40,17 @@ class GoalWatch:
     """Owns what was seen of the session. A goal is ticked by what the kernel holds and carried, never by what is
     typed or printed."""
 
-    def __init__(self, asked: Sequence[AskedGoal], in_order: bool = False, broken: bool = False) -> None:
+    def __init__(
+        self,
+        asked: Sequence[AskedGoal],
+        in_order: bool = False,
+        broken: bool = False,
+        *,
+        explains: bool = True,
+    ) -> None:
         """in_order: each goal is due once those before it were ticked together. broken: what is wrong from the
-        beginning is for the student to find, so nothing is said of it."""
+        beginning is for the student to find, so nothing is said of it. explains: tell what is nearly right."""
+        self._explains = explains
         self._asked, self._in_order, self._broken = tuple(asked), in_order, broken
         self._given: set[tuple[int, str]] = set()
         """Near misses by goal and kind that are there before anything is done, where nothing is said of these."""
@@ -122,7 +130,7 @@ class GoalWatch:
             self._changed = {host.name: host for host in state.hosts}
         else:
             self._states[0] = state
-        if is_first and self._broken:
+        if is_first and self._broken and self._explains:
             self._given = set(self._near_at_first())
 
     def _end(self, run: Run | None) -> None:
@@ -141,7 +149,7 @@ class GoalWatch:
             if not explain and (each.at_end or not each.about_run) and self.board.goals[place].due:
                 states.append(self.board.goals[place])
                 continue
-            state = self._state(place, each, explain)
+            state = self._state(place, each, explain and self._explains)
             if state.near in [before.near for before in states]:
                 state = structs.replace(state, near=None)  # once is enough
             states.append(state)

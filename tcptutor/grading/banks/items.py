@@ -124,6 +124,7 @@ class BankModule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def groups(self) -> Iterator[BankGroup]:
+        """The questions of all its pages."""
         return (group for page in self.pages for group in page.groups)
 
 
@@ -139,10 +140,12 @@ class Bank(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def questions(self) -> int:
+        """How many, each counted once."""
         return sum(1 for module in self.modules for _ in module.groups)
 
     @property
     def items(self) -> int:
+        """How many, with all draws."""
         return sum(len(group.items) for module in self.modules for group in module.groups)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import math
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,17 +15,13 @@ from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.measures import MEASURES
 from tcptutor.course.model import Module, Step
-from tcptutor.errors import TutorError
-from tcptutor.exchange import plot
 from tcptutor.grading.banks.markup import chart, inline, page, table
 from tcptutor.run import Run, load
 from tcptutor.spec import Experiment
 from tcptutor.sweep.page import models, page_cell, summaries
 
-_PANELS = ("cwnd", "rtt", "throughput", "queue")
-_WIDTH = 1050
-"""Pixels of a chart: the column of a question on a screen, twice as fine."""
-_COLOURS = 128
+PANELS = ("cwnd", "rtt", "throughput", "queue")
+"""What a chart shows of a run."""
 _MANY = 8
 """Flows of which each is told; of more only what they have together."""
 
@@ -43,7 +37,7 @@ class RecordedPages:
     """Pages with the recorded runs that ship with tcptutor, or those in another folder. `draw` makes a chart of a run;
     None for pages without charts."""
 
-    def __init__(self, draw: Callable[[Run], bytes | None] | None, folder: Path | None = None) -> None:
+    def __init__(self, draw: Callable[[Run], bytes] | None, folder: Path | None = None) -> None:
         self._draw = draw
         folder = folder or replay.folder()
 
@@ -76,11 +70,10 @@ class RecordedPages:
         if other is not None and other.experiment is not None:
             beside = self._find(other.experiment.experiment)
             named = {step.title: run, **({other.title: beside} if beside is not None else {})}
-        drawn = self._draw(run) if self._draw else None
-        if drawn is None:
+        if self._draw is None:
             return _measured(named)
         name = f"{module.id}-{step.id}.png"
-        charts[name] = drawn
+        charts[name] = self._draw(run)
         return _measured(named) + chart(name, f"cwnd, RTT, throughput and queue over time: {step.title}")
 
     def _sweep(self, sweep: SweepActivity) -> str | None:
@@ -102,31 +95,27 @@ class RecordedPages:
             f"{measure.label}, measured",
             *(f"expected ({line.name})" for line in lines),
         ]
-        return table(head, rows)
+        return table(head, rows) + _published(sweep)
 
     def _find(self, experiment: Experiment) -> Run | None:
         runs = self._runs(experiment.name.partition("/")[0])
         return next((run for run in runs if replay.same(run.experiment, experiment)), None)
 
 
-def drawn_chart(run: Run) -> bytes | None:
-    """A PNG small enough to stand in a question; None for a run of which nothing can be drawn."""
-    from PIL import Image  # noqa: PLC0415  # comes with matplotlib
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "chart.png"
-        try:
-            plot.plot([run], path, _PANELS)
-        except TutorError:
-            return None
-        with Image.open(path) as whole:
-            size = _WIDTH, round(whole.height * _WIDTH / whole.width)
-            small = whole.convert("RGB").resize(size, Image.Resampling.LANCZOS)
-            # The other ways lose faint colours, or take two for one.
-            small = small.quantize(_COLOURS, Image.Quantize.FASTOCTREE)
-    out = io.BytesIO()
-    small.save(out, "PNG", optimize=True)
-    return out.getvalue()
+def _published(sweep: SweepActivity) -> str:
+    """The points that the page sets beside those that were measured; empty for none."""
+    if sweep.published is None:
+        return ""
+    scaled = f", {sweep.published.scaled}" if sweep.published.scaled else ""
+    rows = [
+        [units.rounded(x, sweep.kind), MEASURES[sweep.measure].written(y)]
+        for x, y in sweep.published.points()
+    ]
+    head = [
+        sweep.axis.replace("_", " "),
+        f"{MEASURES[sweep.measure].label}, {sweep.published.called}{scaled}",
+    ]
+    return table(head, rows)
 
 
 def _measured(named: Mapping[str, Run]) -> str:
@@ -139,9 +128,9 @@ def _measured(named: Mapping[str, Run]) -> str:
 
 def _figures(run: Run) -> dict[str, str]:
     """What a run was set to, and what it measured."""
-    told, flows = report(run), report(run).flows
+    told = report(run)
     found = {"set to": ", ".join(f"{name} {value}" for name, value in spec.settings(run.experiment).items())}
-    if flows:
+    if told.flows:
         found |= {"throughput": units.rate(told.throughput_bps), **_of_flows(told)}
     if told.udp:
         found |= {

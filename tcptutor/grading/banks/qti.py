@@ -262,10 +262,9 @@ class _NumberKind(_Kind):
         found = self._found
         either = ET.SubElement(_condition(processing, "No", "100", feedback="correct_fb"), "or")
         _is(either, "varequal", written(found.value))
-        if found.tolerance:
-            within = ET.SubElement(either, "and")
-            _is(within, "vargte", written(found.value - found.tolerance))
-            _is(within, "varlte", written(found.value + found.tolerance))
+        within = ET.SubElement(either, "and")
+        _is(within, "vargte", written(found.value - found.tolerance))
+        _is(within, "varlte", written(found.value + found.tolerance))
         ET.SubElement(_condition(processing, "Yes", feedback="general_incorrect_fb"), "other")
 
     def feedback(self) -> Iterator[tuple[str, str]]:
