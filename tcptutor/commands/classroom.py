@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor import places
 from tcptutor.columns import table
 from tcptutor.commands.grade import grade_all, hand_ins, key_of
 from tcptutor.commands.output import on_terminal, print_json, print_lines, toned, width
@@ -34,6 +33,7 @@ class ClassRequest(msgspec.Struct, frozen=True, kw_only=True):
     anonymous: bool
     as_text: bool
     jobs: int | None
+    cluster: str | None
 
 
 def show_class(asked: ClassRequest) -> int:
@@ -42,8 +42,8 @@ def show_class(asked: ClassRequest) -> int:
     code, _ = key_of(asked.key)
     targets = [Path(name) for name in (asked.csv, asked.html) if name is not None]
     check_targets(targets, paths, replace=asked.replace, elsewhere="give another name")
-    by = Asked(asked.lessons or places.lessons(), code, asked.modules)
-    graded = grade_all(paths, by, asked.jobs)
+    by = Asked.of(asked.lessons, code, asked.modules)
+    graded = grade_all(paths, by, asked.jobs, asked.cluster)
     found = survey(graded, by.course)
     if asked.csv is not None:
         _write(Path(asked.csv), formatted(graded, "csv"))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
 from pathlib import Path
 
 import msgspec
 
-from tcptutor import places
+from tcptutor.backends.ending import run_until_signal
 from tcptutor.columns import table
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_lines, toned, warn
 from tcptutor.commands.rerun import Reruns, chosen
 from tcptutor.commands.targets import check_targets
-from tcptutor.errors import UsageError, quoted
+from tcptutor.errors import LabError, TutorError, UsageError, quoted
 from tcptutor.evidence.hand_in import SUFFIX
 from tcptutor.evidence.keys import CourseKey, course_code, read_key
 from tcptutor.files import whole
@@ -40,6 +42,7 @@ class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
     rerun: str | None
     audit: str | None
     jobs: int | None
+    cluster: str | None
 
 
 def grade_files(asked: GradeRequest) -> int:
@@ -49,9 +52,9 @@ def grade_files(asked: GradeRequest) -> int:
         check_targets([Path(asked.output)], paths, replace=asked.replace)
     code, key = key_of(asked.key)
     choice = chosen(asked.rerun, asked.audit, key)
-    graded = grade_all(paths, Asked(asked.lessons or places.lessons(), code, asked.modules), asked.jobs)
+    graded = grade_all(paths, Asked.of(asked.lessons, code, asked.modules), asked.jobs, asked.cluster)
     if choice is not None:
-        graded = Reruns(choice, asked.jobs).apply(paths, graded)
+        graded = Reruns(choice, asked.jobs, asked.cluster).apply(paths, graded)
     _tell(graded, asked)
     return 1 if any(each.grade is None for each in graded) else 0
 
@@ -95,18 +98,50 @@ def key_of(given: str | None) -> tuple[str, CourseKey | None]:
     return key.code, key
 
 
-def grade_all(paths: Sequence[Path], asked: Asked, jobs: int | None) -> list[GradedFile]:
-    """What each is worth, in their order; of those that cannot be graded it is said why."""
+def grade_all(paths: Sequence[Path], asked: Asked, jobs: int | None, cluster: str | None) -> list[GradedFile]:
+    """What each is worth, in their order; of those that cannot be graded it is said why.
+
+    cluster: the address of the Dask scheduler whose workers grade. Raises LabError when it is stopped.
+    """
+    if cluster is not None and jobs is not None:
+        raise UsageError(
+            "--cluster: each worker grades as many at a time as it has threads: leave --jobs out"
+        )
     found: dict[int, GradedFile] = {}
     with Bar("hand-ins", len(paths)) as bar:
-        for number, one in batch.graded(paths, asked, jobs):
+
+        def take(number: int, one: GradedFile) -> None:
             found[number] = one
             bar.one_more(one.file)
+
+        if cluster is None:
+            for number, one in batch.graded(paths, asked, jobs):
+                take(number, one)
+        else:
+            stopped = run_until_signal(_on_cluster(paths, asked, cluster, take))
+            if stopped is not None:
+                raise stopped
     graded = [found[number] for number in range(len(paths))]
     for each in graded:
         if each.grade is None:
             warn(each.problem)
     return graded
+
+
+async def _on_cluster(
+    paths: Sequence[Path], asked: Asked, cluster: str, take: Callable[[int, GradedFile], None]
+) -> TutorError | None:
+    # Only with a cluster: Dask takes its time.
+    from tcptutor.grading import remote  # noqa: PLC0415
+
+    called = batch.names(paths)
+    try:
+        async with aclosing(remote.graded(paths, asked, cluster)) as results:
+            async for number, (grade, problem) in results:
+                take(number, GradedFile(called[number], grade, problem))
+    except asyncio.CancelledError:
+        return LabError("stopped: the same command goes on with what was graded")
+    return None
 
 
 def _lines(graded: GradedFile, found: Grade, everything: bool) -> Iterator[str]:

@@ -27,6 +27,9 @@ _MODULES = click.option(
     metavar="ID",
     help="Count this module alone; may be given several times.",
 )
+_CLUSTER = click.option(
+    "--cluster", metavar="ADDRESS", help="Grade, and make runs again, on the workers of this Dask scheduler."
+)
 _JOBS = click.option(
     "-j", "--jobs", type=click.IntRange(1, 256), help="Hand-ins, and guests, at a time. Default: one a core."
 )
@@ -107,6 +110,7 @@ def submit(**given: Any) -> None:
     help="Make this share of the runs again, such as 5%, as the course's key draws them.",
 )
 @_JOBS
+@_CLUSTER
 def grade(**given: Any) -> None:
     """Work out anew what hand-ins are worth, from their evidence."""
     from tcptutor.commands.grade import GradeRequest, grade_files  # noqa: PLC0415
@@ -126,6 +130,7 @@ def grade(**given: Any) -> None:
 @click.option("--anonymous", is_flag=True, help="Numbers in the place of names.")
 @click.option("--text", "as_text", is_flag=True, help="Print it, also on a terminal.")
 @_JOBS
+@_CLUSTER
 def class_(**given: Any) -> None:
     """What a class did: marks, wrong answers and why, predictions beside measurements, hand-ins that are alike."""
     from tcptutor.commands.classroom import ClassRequest, show_class  # noqa: PLC0415

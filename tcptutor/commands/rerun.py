@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 from tcptutor import units
 from tcptutor.backends.ending import run_until_signal
-from tcptutor.backends.guest import sizes
-from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.commands.bar import Bar
 from tcptutor.errors import LabError, TutorError, UnitError, UsageError, quoted
 from tcptutor.evidence.hand_in import opened_hand_in
 from tcptutor.evidence.keys import CourseKey
 from tcptutor.fleet import cached, place
 from tcptutor.fleet.cache import RunCache
+from tcptutor.fleet.place import Place
 from tcptutor.grading import rerun
 from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.rerun import Repetition
@@ -79,14 +78,14 @@ class _Asked(NamedTuple):
 class Reruns:
     """Makes the chosen runs of all hand-ins again; what was made is kept, and not made a second time."""
 
-    def __init__(self, choice: Choice, jobs: int | None) -> None:
-        """Raises LabUnavailable where there is no guest."""
-        self._choice, self._jobs = choice, jobs
+    def __init__(self, choice: Choice, jobs: int | None, cluster: str | None = None) -> None:
+        """cluster: the address of the Dask scheduler whose workers make them. Raises LabUnavailable where there is no
+        guest here.
+        """
+        self._choice, self._jobs, self._cluster = choice, jobs, cluster
         self._cache = RunCache()
         self._failed: dict[str, str] = {}
         """Why a run could not be made, by its key."""
-        self._labs: dict[int, dict[str, str]] = {}
-        """What the lab here is made of, by the memory of its guest."""
 
     def apply(self, paths: Sequence[Path], graded: Sequence[GradedFile]) -> list[GradedFile]:
         """The grades, with what was found. Raises LabError when it is stopped."""
@@ -116,24 +115,21 @@ class Reruns:
 
     def _of_run(self, run: Run) -> _Asked:
         try:
-            exactly = rerun.is_of_lab(run, self._lab_for(run.experiment))
+            exactly = rerun.is_of_lab(run, self._cache.lab_of(run.experiment))
         except TutorError as error:
             return _Asked(exactly=False, problem=str(error))
         return _Asked(exactly, tuple(rerun.experiments(run, exactly)))
 
-    def _lab_for(self, experiment: Experiment) -> dict[str, str]:
-        """The parts of the lab here in which it is made. Raises KernelLacks where no guest of this machine holds it."""
-        memory = sizes.size(experiment)
-        if memory not in self._labs:
-            self._labs[memory] = Snapshots(memory=memory).composition("virtual")
-        return self._labs[memory]
-
     def _make(self, experiments: Sequence[Experiment]) -> None:
         async def make() -> TutorError | None:
-            where = await place.find(experiments, "guest", "virtual", self._jobs)
+            if self._cluster is None:
+                where = await place.find(experiments, "guest", "virtual", self._jobs)
+            else:
+                where = Place("guest", "virtual", 1, "on the cluster")
+            made = cached.made(experiments, where, self._cache, self._cluster)
             try:
                 with Bar("runs", len(experiments)) as bar:
-                    async with aclosing(cached.made(experiments, where, self._cache)) as ended:
+                    async with aclosing(made) as ended:
                         async for number, problem in ended:
                             if problem:
                                 self._failed[self._cache.key(experiments[number])] = problem

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
 
 import msgspec
@@ -85,7 +85,7 @@ class HandIn:
         manifest: HandInManifest,
         events: Sequence[StoredEvent],
         broken: str,
-        source: BufferedReader,
+        source: BufferedReader | BytesIO,
         runs: Mapping[str, ArchiveMember],
     ) -> None:
         self.path, self.manifest, self.events = path, manifest, events
@@ -133,13 +133,14 @@ def _packed(file: Path) -> bytes:
 
 
 @contextmanager
-def opened_hand_in(path: Path) -> Iterator[HandIn]:
+def opened_hand_in(path: Path, content: bytes | None = None) -> Iterator[HandIn]:
     """The hand-in at `path`, while the block lasts. Raises TutorError, one line, for anything else.
 
-    A journal that does not hold together is no reason to refuse it: `HandIn.broken` says where.
+    content: what stands in it, where it was read before. A journal that does not hold together is no reason to refuse
+    it: `HandIn.broken` says where.
     """
     try:
-        with files.regular(path) as source:
+        with files.regular(path) if content is None else BytesIO(content) as source:
             yield _read(path, source)
     except FileNotFoundError:
         raise TutorError(f"no hand-in {path}: `tcptutor submit` writes one") from None
@@ -147,7 +148,7 @@ def opened_hand_in(path: Path) -> Iterator[HandIn]:
         raise TutorError(f"cannot read {path}: {refused(error)}") from error
 
 
-def _read(path: Path, source: BufferedReader) -> HandIn:
+def _read(path: Path, source: BufferedReader | BytesIO) -> HandIn:
     size = source.seek(0, 2)
     source.seek(0)
     if size > MOST_BYTES:
@@ -172,7 +173,7 @@ def _read(path: Path, source: BufferedReader) -> HandIn:
     return HandIn(path, manifest, events, broken, source, runs)
 
 
-def _index(source: BufferedReader) -> tuple[ArchiveMember, ArchiveMember, dict[str, ArchiveMember]]:
+def _index(source: BufferedReader | BytesIO) -> tuple[ArchiveMember, ArchiveMember, dict[str, ArchiveMember]]:
     """Where its description, its journal and its runs are. Raises NoArchive."""
     found = archive.members(source, _MOST_MEMBER)
     manifest, journal = next(found, None), next(found, None)
@@ -187,7 +188,7 @@ def _index(source: BufferedReader) -> tuple[ArchiveMember, ArchiveMember, dict[s
     return manifest, journal, runs
 
 
-def _content(source: BufferedReader, member: ArchiveMember) -> bytes:
+def _content(source: BufferedReader | BytesIO, member: ArchiveMember) -> bytes:
     source.seek(member.start)
     return source.read(member.size)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from tcptutor import places
+from tcptutor.backends.guest import sizes
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import TutorError
 from tcptutor.run import Run, load, save
@@ -27,12 +28,21 @@ class RunCache:
         """version: of the lab, by default of the guest that is here. Raises LabUnavailable where there is none."""
         self._version = Snapshots().version() if version is None else version
         self._folder = folder or places.cache() / "measured"
+        self._labs: dict[int, dict[str, str]] = {}
+        """What labs here are made of, by the memory of their guests, MiB."""
 
     def key(self, experiment: Experiment) -> str:
         """Equal for equal settings and seed, whatever the titles say."""
         plain = msgspec.structs.replace(experiment, title="", sources=(), scale="bench")
         content = msgspec.json.encode([self._version, plain], order="deterministic")
         return hashlib.sha256(content).hexdigest()[:32]
+
+    def lab_of(self, experiment: Experiment) -> dict[str, str]:
+        """What the lab is made of in which it is run here. Raises KernelLacks where no guest of ours holds it."""
+        memory = sizes.size(experiment)
+        if memory not in self._labs:
+            self._labs[memory] = Snapshots(memory=memory).composition("virtual")
+        return self._labs[memory]
 
     def has(self, experiment: Experiment) -> bool:
         return self._file(experiment).exists()

@@ -1,11 +1,13 @@
-"""Experiments on the workers of a Dask cluster, each worker with guests of its own."""
+"""Work for a Dask cluster: experiments, each worker with guests of its own, and functions that need no lab."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import warnings
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
@@ -86,24 +88,59 @@ class Cluster:
         `of` is a function at the top of a module, and is called on the worker; what it gives travels as JSON and is
         read as `kind`. Closing the iterator ends what is running. Raises LabError when the scheduler goes away.
         """
-        launch, name = _launcher(), f"{of.__module__}:{of.__qualname__}"
-        numbers = {
-            self._client.submit(
-                launch, msgspec.json.encode(experiment), name, clock, __version__, pure=False
-            ): number
-            for number, experiment in enumerate(experiments)
-        }
+        launch = _launcher()
+        calls = (
+            (launch, msgspec.json.encode(experiment), _name(of), clock, __version__)
+            for experiment in experiments
+        )
+        async with aclosing(self._results(calls, kind)) as found:
+            async for each in found:
+                yield each
+
+    async def calls(
+        self, arguments: Iterable[bytes], of: Callable[[bytes], _T], kind: type[_T]
+    ) -> AsyncGenerator[tuple[int, _T | TutorError], None]:
+        """As `results`, of a function that needs no lab, with each of the arguments.
+
+        So many are on their way as keep all workers busy: what waits takes the memory of the scheduler.
+        """
+        launch, threads = _caller(), sum((await self._client.nthreads()).values())
+        calls = ((launch, argument, _name(of), __version__) for argument in arguments)
+        async with aclosing(self._results(calls, kind, 2 * threads + 2)) as found:
+            async for each in found:
+                yield each
+
+    async def _results(
+        self, calls: Iterable[tuple[object, ...]], kind: type[_T], at_once: int | None = None
+    ) -> AsyncGenerator[tuple[int, _T | TutorError], None]:
+        numbers: dict[Any, int] = {}
+        todo = enumerate(calls)
+        waiting = self._distributed.as_completed(loop=self._client.loop)
+
+        def submit(most: int | None) -> None:
+            for number, (launch, *arguments) in islice(todo, most):
+                future = self._client.submit(launch, *arguments, pure=False)
+                numbers[future] = number
+                waiting.add(future)
+
+        submit(at_once)
         try:
-            async for future in self._distributed.as_completed(numbers, loop=self._client.loop):
+            async for future in waiting:
+                number = numbers.pop(future)
+                submit(1)
                 if future.status == "finished":
-                    yield numbers[future], worker.read(await future.result(), kind)
+                    yield number, worker.read(await future.result(), kind)
                 elif future.status == "error":
-                    yield numbers[future], TutorError(_reason(await future.exception()))
+                    yield number, TutorError(_reason(await future.exception()))
                 else:
                     raise LabError(f"the Dask scheduler at {self._address} has gone away")
         finally:
             with contextlib.suppress(OSError, TimeoutError, AttributeError):
                 await self._client.cancel(list(numbers))
+
+
+def _name(of: Callable[..., object]) -> str:
+    return f"{of.__module__}:{of.__qualname__}"
 
 
 def _reason(error: BaseException) -> str:
@@ -124,5 +161,14 @@ def _launcher() -> Callable[[bytes, str, str, str], bytes]:
         from tcptutor.fleet.worker import run_experiment  # noqa: PLC0415
 
         return run_experiment(experiment, of, clock, version)
+
+    return launch
+
+
+def _caller() -> Callable[[bytes, str, str], bytes]:
+    def launch(argument: bytes, of: str, version: str) -> bytes:
+        from tcptutor.fleet.worker import call  # noqa: PLC0415
+
+        return call(argument, of, version)
 
     return launch

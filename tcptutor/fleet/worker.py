@@ -1,4 +1,4 @@
-"""What runs on a worker of a Dask cluster: one experiment, in a guest of its own; and how its answer travels."""
+"""What runs on a worker of a Dask cluster, an experiment in a guest or a function; and how its answer travels."""
 
 from __future__ import annotations
 
@@ -51,17 +51,36 @@ def run_experiment(experiment: bytes, of: str, clock: str, version: str) -> byte
         task = worker.state.tasks.get(key)
         return task is not None and task.state == "executing"
 
+    def run() -> object:
+        whole = asyncio.run(_while(wanted, msgspec.json.decode(experiment, type=Experiment), clock))
+        return _function(of)(whole)
+
+    return _answer(run, version)
+
+
+def call(argument: bytes, of: str, version: str) -> bytes:
+    """Give `of` its argument, to be understood by `read`; for what needs no lab.
+
+    of: "module:function", a function of bytes whose result msgspec can write. version: of the tcptutor that asks.
+    """
+    return _answer(lambda: _function(of)(argument), version)
+
+
+def _function(of: str) -> Callable[..., object]:
+    module, _, name = of.partition(":")
+    found: Callable[..., object] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def _answer(work: Callable[[], object], version: str) -> bytes:
     where = f"on {socket.gethostname()}: "
     if version != __version__:
         reason = (
             f"tcptutor {__version__} is there, not {version}: all must be of one version of the repository"
         )
         return msgspec.json.encode(WorkerAnswer(problem=where + reason, exit_code=TutorError.exit_code))
-    module, _, name = of.partition(":")
-    function = getattr(importlib.import_module(module), name)
     try:
-        run = asyncio.run(_while(wanted, msgspec.json.decode(experiment, type=Experiment), clock))
-        return msgspec.json.encode(WorkerAnswer(result=msgspec.Raw(msgspec.json.encode(function(run)))))
+        return msgspec.json.encode(WorkerAnswer(result=msgspec.Raw(msgspec.json.encode(work()))))
     except TutorError as error:
         return msgspec.json.encode(WorkerAnswer(problem=f"{where}{error}", exit_code=error.exit_code))
 

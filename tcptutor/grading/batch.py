@@ -11,6 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import NamedTuple
 
+from tcptutor import places
 from tcptutor.course.load import load
 from tcptutor.course.model import Course
 from tcptutor.errors import TutorError
@@ -29,6 +30,16 @@ class Asked(NamedTuple):
     modules: tuple[str, ...] = ()
     """Ids of the modules that count; all without any."""
 
+    @classmethod
+    def of(cls, lessons: Path | str | None, code: str = "", modules: tuple[str, ...] = ()) -> Asked:
+        """lessons: their folder; empty for those that ship with tcptutor."""
+        return cls(Path(lessons) if lessons else places.lessons(), code, modules)
+
+    @property
+    def shipped(self) -> bool:
+        """Whether the lessons are those that ship with tcptutor."""
+        return self.lessons == places.lessons()
+
     @property
     def course(self) -> Course:
         """Read from the lessons. Raises ContentError where they cannot be read whole: a page that is left out would
@@ -37,7 +48,7 @@ class Asked(NamedTuple):
         return load(self.lessons).part(self.modules)
 
 
-_Result = tuple[Grade | None, str]
+Result = tuple[Grade | None, str]
 """A grade, or why there is none, one line."""
 _FEW = 4
 """Hand-ins from which on processes are started for them: a start takes longer than grading some."""
@@ -54,18 +65,18 @@ def hand_ins(names: Sequence[Path]) -> list[Path]:
 def graded(paths: Sequence[Path], asked: Asked, jobs: int | None = None) -> Iterator[tuple[int, GradedFile]]:
     """The number of each hand-in with what became of it, in the order in which they end. Raises as `Asked.course`."""
     grader = _Grader(asked)
-    names = _names(paths)
+    called = names(paths)
     processes = min(jobs or len(os.sched_getaffinity(0)), len(paths))
     if processes < 2 or len(paths) < _FEW:
-        results: Iterator[tuple[int, _Result]] = ((at, grader.result(path)) for at, path in enumerate(paths))
+        results: Iterator[tuple[int, Result]] = ((at, grader.result(path)) for at, path in enumerate(paths))
     else:
         results = _side_by_side(paths, asked, processes)
     for number, (found, problem) in results:
-        yield number, GradedFile(names[number], found, problem)
+        yield number, GradedFile(called[number], found, problem)
     grader.cache.prune()
 
 
-def _names(paths: Sequence[Path]) -> list[str]:
+def names(paths: Sequence[Path]) -> list[str]:
     """What each is called: its name, with the folders that tell it from the others."""
     if len({path.name for path in paths}) == len(paths):
         return [path.name for path in paths]
@@ -81,7 +92,7 @@ class _Grader:
         self._course, self._code = asked.course, asked.code
         self.cache = GradeCache(self._course, self._code)
 
-    def result(self, path: Path) -> _Result:
+    def result(self, path: Path) -> Result:
         """Never raises TutorError."""
         try:
             key = self.cache.key(path)
@@ -100,7 +111,7 @@ class _Grader:
         return found, ""
 
 
-def _side_by_side(paths: Sequence[Path], asked: Asked, processes: int) -> Iterator[tuple[int, _Result]]:
+def _side_by_side(paths: Sequence[Path], asked: Asked, processes: int) -> Iterator[tuple[int, Result]]:
     left = list(enumerate(paths))
     while left:
         # A process that was killed takes its pool with it: what had not ended goes to another one, alone if need be.
@@ -126,9 +137,9 @@ def _pool(asked: Asked, processes: int) -> ProcessPoolExecutor:
     )
 
 
-def _results(pool: ProcessPoolExecutor, left: Sequence[tuple[int, Path]]) -> Iterator[tuple[int, _Result]]:
+def _results(pool: ProcessPoolExecutor, left: Sequence[tuple[int, Path]]) -> Iterator[tuple[int, Result]]:
     """A few at a time: what waits takes memory."""
-    waiting: dict[Future[_Result], int] = {}
+    waiting: dict[Future[Result], int] = {}
     todo = iter(left)
     most = 2 * (os.cpu_count() or 1) + 2
     while True:
@@ -154,5 +165,5 @@ def _begin(asked: Asked) -> None:
     _Begun.grader = _Grader(asked)
 
 
-def _of_course(path: Path) -> _Result:
+def _of_course(path: Path) -> Result:
     return _Begun.grader.result(path)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from tcptutor.errors import ContentError
-from tcptutor.grading import batch
+from tcptutor.errors import ContentError, TutorError
+from tcptutor.grading import batch, remote
 from tcptutor.grading.batch import Asked
+from tests.command import process
 from tests.evidence.student import KEY, LESSONS, handed_in
+from tests.sweep.test_cluster import cluster
 
 
 @pytest.fixture
@@ -97,3 +101,43 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
         shutil.copy(good, tmp_path / "class" / name / "hand-in.tcphandin")
     found = dict(batch.graded(batch.hand_ins([tmp_path / "class"]), Asked(LESSONS), 1))
     assert [found[number].file for number in range(2)] == ["ada/hand-in.tcphandin", "bob/hand-in.tcphandin"]
+
+
+def tcptutor(*words: str, cache: str = "") -> subprocess.CompletedProcess[str]:
+    return process(*words, env={**os.environ, **({"XDG_CACHE_HOME": cache} if cache else {})})
+
+
+@pytest.mark.host
+def test_a_cluster_grades_as_this_machine_does(folder: Path, tmp_path: Path) -> None:
+    names = ["grade", "--lessons", str(LESSONS), "--key", KEY.code, "--format", "json", str(folder)]
+    here = tcptutor(*names, cache=str(tmp_path / "here"))
+    with cluster(2, XDG_CACHE_HOME=str(tmp_path / "there")) as (address, _):
+        there = tcptutor(*names, "--cluster", address, cache=str(tmp_path / "there"))
+        assert (there.returncode, there.stdout) == (1, here.stdout)
+        assert "is not a hand-in" in there.stderr
+        jobs = tcptutor(*names, "--cluster", address, "--jobs", "2")
+        assert (jobs.returncode, "leave --jobs out" in jobs.stderr) == (2, True)
+    # What was graded is in the cache: no scheduler is needed any more but for the one that is damaged.
+    gone = tcptutor(*names, "--cluster", address, cache=str(tmp_path / "there"))
+    assert gone.returncode == 3
+    assert "no Dask scheduler answers" in gone.stderr
+
+
+@pytest.mark.host
+def test_a_worker_reads_lessons_again_that_were_edited(folder: Path, tmp_path: Path) -> None:
+    lessons = tmp_path / "lessons"
+    shutil.copytree(LESSONS, lessons)
+    with cluster(1) as (address, _):
+        names = ["grade", "--lessons", str(lessons), str(folder / "1.tcphandin"), "--cluster", address]
+        assert "19 of 19" in tcptutor(*names, cache=str(tmp_path / "1")).stdout
+        page = lessons / "01-small/01-asked.md"
+        page.write_text(
+            page.read_text().replace("correct = true\n", "").replace('"RTT"', '"RTT"\ncorrect = true')
+        )
+        assert "17 of 19" in tcptutor(*names, cache=str(tmp_path / "2")).stdout
+
+
+def test_a_worker_with_other_lessons_grades_nothing() -> None:
+    asked = {"name": "x", "content": b"", "lessons": str(LESSONS), "digest": "0", "code": "", "modules": ()}
+    with pytest.raises(TutorError, match="the lessons there are others than here"):
+        remote.grade_there(msgspec.msgpack.encode(asked))

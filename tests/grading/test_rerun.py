@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,7 @@ from tcptutor.run import Fidelity, Run, SampleTable, lab, load
 from tcptutor.spec import Experiment
 from tests.backends.play import play
 from tests.evidence.student import KEY, RUNS, Student, course, handed_in
+from tests.sweep.test_cluster import cluster
 
 
 def _run() -> Run:
@@ -121,10 +123,13 @@ def test_a_share_that_is_none_is_told(audit: str) -> None:
         chosen(None, audit, KEY)
 
 
-async def _made_here(snapshots: Snapshots) -> Run:
+async def _made_here(snapshots: Snapshots, seed: int | None = None) -> Run:
+    experiment = _run().experiment
+    if seed is not None:
+        experiment = msgspec.structs.replace(experiment, seed=seed)
     backend = GuestBackend("virtual", snapshots)
     try:
-        return await play(backend, _run().experiment)
+        return await play(backend, experiment)
     finally:
         await backend.close()
 
@@ -167,7 +172,7 @@ def test_a_run_that_no_guest_holds_costs_the_others_nothing(
     path = handed_in("ada", tmp_path / "ada", Student.does_asked_and_ran)
     found = _grade(path)
     (id,) = rerun.wanted(found)
-    monkeypatch.setattr("tcptutor.commands.rerun.sizes.size", lacks)
+    monkeypatch.setattr("tcptutor.fleet.cache.sizes.size", lacks)
     (again,) = Reruns(rerun.wanted, 1).apply([path], [GradedFile("ada", found)])
     assert again.grade is not None
     assert again.grade.total == found.total
@@ -175,3 +180,22 @@ def test_a_run_that_no_guest_holds_costs_the_others_nothing(
         "1 run was made again: 1 could not be made",
         f"{id} could not be made again: no guest holds small/lossy",
     )
+
+
+@pytest.mark.guest
+@pytest.mark.host
+def test_a_cluster_makes_runs_again(snapshots: Snapshots, tmp_path: Path) -> None:
+    # Another seed each time: it is in no cache.
+    run = asyncio.run(_made_here(snapshots, secrets.randbelow(1 << 32)))
+
+    def do(one: Student) -> None:
+        one.answer(2, "predict", "2 Mbit/s")
+        one.runs(run)
+
+    path = handed_in("ada", tmp_path / "ada", do, enrolled=False)
+    with opened_hand_in(path) as hand_in:
+        found = grade(hand_in, course())
+    with cluster(1) as (address, _):
+        (again,) = Reruns(rerun.wanted, None, address).apply([path], [GradedFile("ada", found)])
+    assert again.grade is not None
+    assert again.grade.remarks == ("1 run was made again: 1 equal to the byte",)
