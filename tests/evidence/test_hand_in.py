@@ -19,10 +19,6 @@ from tcptutor.run import load
 from tests.evidence.student import RUNS, SWEPT, Student, handed_in
 
 
-def _member(name: str, content: bytes) -> bytes:
-    return archive.header(name, len(content)) + content + archive.padding(len(content))
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return handed_in("ada", tmp_path / "ada")
@@ -95,30 +91,32 @@ def test_what_is_not_printable_is_written_as_escapes(tmp_path: Path) -> None:
 
 MANIFEST = msgspec.json.encode(HandInManifest(tcptutor="1", made=""))
 JOURNAL = gzip.compress(b'{"events":0,"hash":"' + b"00" * 32 + b'"}\n')
-HEAD = _member("hand-in.json", MANIFEST) + _member("journal.jsonl.gz", JOURNAL)
+HEAD = archive.member("hand-in.json", MANIFEST) + archive.member("journal.jsonl.gz", JOURNAL)
 HOSTILE = {
     "empty": b"",
     "text": b"hello\n" * 1000,
     "gzip": gzip.compress(HEAD),
-    "no journal": _member("hand-in.json", MANIFEST) + archive.end(),
-    "other order": _member("journal.jsonl.gz", JOURNAL) + _member("hand-in.json", MANIFEST) + archive.end(),
+    "no journal": archive.member("hand-in.json", MANIFEST) + archive.end(),
+    "other order": archive.member("journal.jsonl.gz", JOURNAL)
+    + archive.member("hand-in.json", MANIFEST)
+    + archive.end(),
     "cut": HEAD[:700],
     "without an end": HEAD,
-    "absolute": HEAD + _member("/etc/passwd", b"x") + archive.end(),
-    "above": HEAD + _member("runs/../../x.json.xz", b"x") + archive.end(),
-    "twice": HEAD + 2 * _member("runs/x.json.xz", b"x") + archive.end(),
+    "absolute": HEAD + archive.member("/etc/passwd", b"x") + archive.end(),
+    "above": HEAD + archive.member("runs/../../x.json.xz", b"x") + archive.end(),
+    "twice": HEAD + 2 * archive.member("runs/x.json.xz", b"x") + archive.end(),
     "huge": HEAD + archive.header("runs/x.json.xz", 8**11 - 1),
-    "manifest of lists": _member("hand-in.json", b"[" * 100_000)
-    + _member("journal.jsonl.gz", JOURNAL)
+    "manifest of lists": archive.member("hand-in.json", b"[" * 100_000)
+    + archive.member("journal.jsonl.gz", JOURNAL)
     + archive.end(),
-    "manifest of another shape": _member("hand-in.json", b'{"format_version":1,"tcptutor":[]}')
-    + _member("journal.jsonl.gz", JOURNAL)
+    "manifest of another shape": archive.member("hand-in.json", b'{"format_version":1,"tcptutor":[]}')
+    + archive.member("journal.jsonl.gz", JOURNAL)
     + archive.end(),
-    "newer": _member("hand-in.json", b'{"format_version":9}')
-    + _member("journal.jsonl.gz", JOURNAL)
+    "newer": archive.member("hand-in.json", b'{"format_version":9}')
+    + archive.member("journal.jsonl.gz", JOURNAL)
     + archive.end(),
-    "bomb": _member("hand-in.json", MANIFEST)
-    + _member("journal.jsonl.gz", gzip.compress(bytes(200 << 20), 1))
+    "bomb": archive.member("hand-in.json", MANIFEST)
+    + archive.member("journal.jsonl.gz", gzip.compress(bytes(200 << 20), 1))
     + archive.end(),
 }
 
@@ -162,7 +160,7 @@ DAMAGED = {
 @pytest.mark.parametrize(("content", "said"), DAMAGED.values(), ids=DAMAGED)
 def test_a_damaged_run_is_told_where_it_is_asked_for(content: bytes, said: str, tmp_path: Path) -> None:
     path = tmp_path / "x.tcphandin"
-    path.write_bytes(HEAD + _member("runs/x.json.xz", content) + archive.end())
+    path.write_bytes(HEAD + archive.member("runs/x.json.xz", content) + archive.end())
     with opened_hand_in(path) as hand_in:
         assert hand_in.run_ids == {"x"}
         with pytest.raises(TutorError, match=said):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import lzma
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -16,10 +16,12 @@ from tcptutor import archive
 from tcptutor.course.model import Course
 from tcptutor.evidence.hand_in import opened_hand_in
 from tcptutor.evidence.keys import read_key
+from tcptutor.grading import web
 from tcptutor.grading.formats import FORMATS, formatted
 from tcptutor.grading.grade import GradedFile
 from tcptutor.grading.marking import grade
-from tcptutor.journal.events import RunEnded, chain, decode, export_events
+from tcptutor.grading.survey import survey
+from tcptutor.journal.events import START, RunEnded, StoredEvent, chain, decode, export_events, link
 from tcptutor.printable import is_printable
 from tcptutor.run import load
 from tests.evidence.student import KEY, RUNS, STUDENTS, course, handed_in
@@ -45,6 +47,9 @@ def _hand_in(path: Path) -> None:
         text = formatted([GradedFile(path.name, found)], kind)
         assert is_printable(text, lines=True), f"{kind} is not printable"
     assert 0 <= found.total <= found.of
+    told = survey([GradedFile(path.name, found)], _course())
+    assert is_printable(web.page(told), lines=True)
+    assert is_printable(msgspec.json.encode(told).decode(), lines=True)
 
 
 class _Parts(NamedTuple):
@@ -53,6 +58,8 @@ class _Parts(NamedTuple):
     manifest: bytes
     journal: bytes
     """Lines, not packed."""
+    events: bytes
+    """Those of the journal, a line each; where one is changed all are chained anew."""
     run: bytes
 
 
@@ -69,9 +76,11 @@ def _parts() -> _Parts:
         for each in events
         if each is not None
     ]
-    journal = b"".join(export_events(chain(open_ended)))
+    stored = list(chain(open_ended))
+    journal = b"".join(export_events(stored))
+    lines = b"\n".join(each.data for each in stored)
     run = gzip.decompress((RUNS / "ada.tcprun").read_bytes())
-    return _Parts(msgspec.json.encode(manifest), journal, run)
+    return _Parts(msgspec.json.encode(manifest), journal, lines, run)
 
 
 def _of_part(name: str) -> Reader:
@@ -79,6 +88,8 @@ def _of_part(name: str) -> Reader:
 
     def read(path: Path) -> None:
         parts = _parts()._replace(**{name: path.read_bytes()})
+        if name == "events":
+            parts = parts._replace(journal=b"".join(export_events(_chained(parts.events.split(b"\n")))))
         contents = {
             "hand-in.json": parts.manifest,
             "journal.jsonl.gz": gzip.compress(parts.journal, 1),
@@ -86,11 +97,18 @@ def _of_part(name: str) -> Reader:
         }
         with path.open("wb") as file:
             for member, content in contents.items():
-                file.write(archive.header(member, len(content)) + content + archive.padding(len(content)))
+                file.write(archive.member(member, content))
             file.write(archive.end())
         _hand_in(path)
 
     return Reader(f"hand-in-{name}", ".tcphandin", lambda: [getattr(_parts(), name)], read)
+
+
+def _chained(lines: Sequence[bytes]) -> Iterator[StoredEvent]:
+    hash = START
+    for serial, data in enumerate(lines, 1):
+        hash = link(hash, data)
+        yield StoredEvent(serial, data, hash)
 
 
 def _keys() -> Sequence[bytes]:
