@@ -142,12 +142,13 @@ def page_claims(root: Path, chosen: Pages, at_least: int = 1) -> Iterator[PageCl
             file = chosen.files[module.id, step.id]
             lines = LessonFile(file, root).text(PAGE).split("\n")
             heads = [number for number, line in enumerate(lines, 1) if _HEAD.fullmatch(line)]
-            texts = all_texts(step)
-            for line, claim in zip(heads, step.claims, strict=False):
-                if any(problems(claim, texts, module.id, step.setup, catalogue.build, formulas=False)):
-                    continue
-                compared = claim_run(claim, module.id, step.setup, catalogue.build)
-                where = file.relative_to(root.parent)
-                yield PageClaim(
-                    module.id, step.id, where, line, claim, tuple(seeds(claim, compared, at_least))
-                )
+            for variant in (step, *step.variants):
+                texts = all_texts(variant)
+                for line, claim in zip(heads, variant.claims, strict=False):
+                    if any(problems(claim, texts, module.id, variant.setup, catalogue.build, formulas=False)):
+                        continue
+                    compared = claim_run(claim, module.id, variant.setup, catalogue.build)
+                    where = file.relative_to(root.parent)
+                    yield PageClaim(
+                        module.id, step.id, where, line, claim, tuple(seeds(claim, compared, at_least))
+                    )

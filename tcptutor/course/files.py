@@ -12,12 +12,14 @@ from typing import Any
 
 import msgspec
 
+from tcptutor.course import own
 from tcptutor.course.activities import front_matter
 from tcptutor.course.activity import ActivityTable, Setting
 from tcptutor.course.claims import Claim
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.toml import PAGE
+from tcptutor.errors import unknown
 
 FORMAT_VERSION = 1
 _FENCE = "+++"
@@ -61,7 +63,13 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 StepFile = msgspec.defstruct(
     "StepFile",
-    [("title", str), ("after", str, ""), ("claim", tuple[Claim, ...], ()), *front_matter()],
+    [
+        ("title", str),
+        ("after", str, ""),
+        ("claim", tuple[Claim, ...], ()),
+        ("own", dict[str, tuple[str, ...]], msgspec.field(default_factory=dict)),
+        *front_matter(),
+    ],
     frozen=True,
     kw_only=True,
     forbid_unknown_fields=True,
@@ -92,8 +100,11 @@ def is_slug(name: str) -> bool:
     return _SLUG.fullmatch(name) is not None
 
 
-def read_step(file: LessonFile) -> StepText:
-    """Front matter and Markdown of a step. Raises ContentError."""
+def read_step(file: LessonFile) -> tuple[StepText, ...]:
+    """Front matter and Markdown of a step, as each of its variants has them: the page's own first, and as a rule alone.
+
+    Raises ContentError.
+    """
     lines = file.text(PAGE).split("\n")
     if lines[0].rstrip() != _FENCE:
         raise file.problem(f"the first line must be {_FENCE}: the front matter begins there")
@@ -101,9 +112,38 @@ def read_step(file: LessonFile) -> StepText:
     if end is None:
         raise file.problem(f"the second {_FENCE} line is missing: the front matter must end there")
     # An empty line in the fence's place keeps the parser's line numbers those of the file.
-    front: Any = file.convert("\n".join(["", *lines[1:end]]), StepFile, PAGE)
+    front = "\n".join(["", *lines[1:end]])
     prose = "\n".join(lines[end + 1 :]).strip()
     file.check_text(prose, "prose")
+    read: Any = file.convert(front, StepFile, PAGE)
+    if not read.own and "{own." not in front + prose:
+        return (_text(read, prose),)
+    return tuple(_variants(file, front, prose, read))
+
+
+def _variants(file: LessonFile, front: str, prose: str, read: Any) -> Iterator[StepText]:
+    if wrong := own.contradiction(read.own):
+        raise file.problem(wrong[1], wrong[0])
+    asked = set(own.placeholders(front + prose))
+    for name in sorted(asked - set(read.own)):
+        raise file.problem(
+            unknown("list", name, read.own) if read.own else f"there is no list {name!r}", "own"
+        )
+    for name in read.own:
+        if name not in asked:
+            raise file.problem(
+                f"{{own.{name}}} stands nowhere on the page: use it, or leave it out", f"own.{name}"
+            )
+    if read.shell is not None:
+        raise file.problem(
+            "a page with a network to work on by hand is the same for all: leave it out", "own"
+        )
+    for variant in range(len(next(iter(read.own.values())))):
+        text: Any = file.convert(own.filled(front, read.own, variant), StepFile, PAGE)
+        yield _text(text, own.filled(prose, read.own, variant))
+
+
+def _text(front: Any, prose: str) -> StepText:
     return StepText(front.title, front.after.strip(), front.claim, prose, tuple(_tables(front)))
 
 

@@ -76,7 +76,8 @@ def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> I
     by_id = files_by_step(folder)
     for number, step in enumerate(module.steps):
         say = _speaker(LessonFile(by_id[step.id], root))
-        yield from _step(step, module.id, catalogue, say)
+        for variant in (step, *step.variants):
+            yield from _step(variant, module.id, catalogue, say)
         before = {each.id for each in module.steps[:number] if each.experiment}
         if step.experiment and step.experiment.beside and step.experiment.beside not in before:
             yield say(f"no page before this one runs as {step.experiment.beside!r}", "experiment.beside")

@@ -8,6 +8,8 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+import msgspec
+
 from tcptutor import places
 from tcptutor.course.activities.explore import ExploreTable
 from tcptutor.course.activities.run import ExperimentTable
@@ -117,10 +119,13 @@ class OpenedCourse:
         entry = numbered(file.path.stem)
         if entry is None:
             raise file.problem("a step's file is named like 02-one-lossy-flow.md: rename it")
-        text = read_step(file)
+        first, *others = (self._variant(module, file, entry[1], text) for text in read_step(file))
+        return msgspec.structs.replace(first, variants=tuple(others))
+
+    def _variant(self, module: str, file: LessonFile, id_: str, text: StepText) -> Step:
         activities = tuple(self._activities(module, file, text))
         return Step(
-            id=entry[1],
+            id=id_,
             title=text.title,
             prose=text.prose,
             activities=activities,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, overload
 
 import msgspec
 
+from tcptutor.course import personal
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
@@ -39,6 +40,24 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """What the numbers are of that it states of runs."""
     setup: PageSetup | None = None
     """What the page runs, and what it sets for that; None for a page without a run."""
+    variants: tuple[Step, ...] = ()
+    """The same page with other settings, and what follows from them, as other students of a course that grades have it;
+    none for a page that is the same for all."""
+
+    def own(self, module: str, identity: str) -> Step:
+        """As the student of that identity has it in that module: one of its variants, a sweep with seeds of its own.
+        This one for who is in no course that grades.
+        """
+        if not identity:
+            return self
+        number = personal.variant(identity, module, self.id, 1 + len(self.variants))
+        step = (self, *self.variants)[number]
+        if step.sweep is None:
+            return step
+        # The seeds of other runs follow one from the other, and are given when they are begun.
+        swept = step.sweep.with_seed(personal.run_seed(identity, module, self.id))
+        activities = tuple(swept if each is step.sweep else each for each in step.activities)
+        return msgspec.structs.replace(step, activities=activities)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -113,6 +132,34 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
         return getattr(self.steps, "ids", None) or tuple(step.id for step in self.steps)
 
 
+class OwnSteps(Sequence[Step]):
+    """The steps of a module as one student has them, each made when it is first asked for."""
+
+    def __init__(self, module: Module, identity: str) -> None:
+        self._module, self._identity = module, identity
+        self._made: dict[int, Step] = {}
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Of the steps."""
+        return self._module.step_ids
+
+    @overload
+    def __getitem__(self, place: int) -> Step: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Step]: ...
+    def __getitem__(self, place: int | slice) -> Step | Sequence[Step]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(len(self))[place]]
+        number = range(len(self))[place]
+        if number not in self._made:
+            self._made[number] = self._module.steps[number].own(self._module.id, self._identity)
+        return self._made[number]
+
+    def __len__(self) -> int:
+        return len(self._module.steps)
+
+
 class Course(msgspec.Struct, frozen=True, kw_only=True):
     """All modules, in order."""
 
@@ -121,6 +168,15 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     root: Path | None = None
     """Its folder; None for a course that was not read from one."""
     marks: MarkScheme = MarkScheme()
+
+    def own(self, identity: str) -> Course:
+        """With the pages as the student of that identity has them."""
+        if not identity:
+            return self
+        modules = tuple(
+            msgspec.structs.replace(module, steps=OwnSteps(module, identity)) for module in self.modules
+        )
+        return msgspec.structs.replace(self, modules=modules)
 
     def part(self, modules: Sequence[str]) -> Course:
         """With those modules alone, by id; all of it without any. Raises UsageError for one that is not there."""

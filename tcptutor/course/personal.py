@@ -1,4 +1,4 @@
-"""What is a student's own: the numbers of the questions, and the seeds of the runs.
+"""What is a student's own: the numbers of the questions, the seeds of the runs, and which variant of a page.
 
 All of it follows from an identity: in a course that grades, from the course's code and what the course calls the
 student; else from the student's journal. So whoever knows both can tell which numbers a student was given.
@@ -32,3 +32,9 @@ def run_seed(identity: str, module: str, step: str) -> int:
     """Of the random numbers of a page's first run; each whole run after it has the next one."""
     text = "/".join([identity, module, step, "run"])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+def variant(identity: str, module: str, step: str, count: int) -> int:
+    """Which of `count` variants of a page, from 0."""
+    text = "/".join([identity, module, step, "variant"])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") % count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -132,5 +133,6 @@ def page_trials(root: Path, chosen: Pages, at_least: int = 1) -> Iterator[PageTr
             where = file.relative_to(root.parent)
             knobs = tuple(step.explore.solution)
             alone = [(knob,) for knob in knobs] if len(knobs) > 1 else []
-            for turned in ((), *alone, knobs):
-                yield PageTrial(module.id, step.id, where, line, step.explore, turned, max(SEEDS, at_least))
+            challenges = [variant.explore for variant in (step, *step.variants) if variant.explore]
+            for challenge, turned in product(challenges, ((), *alone, knobs)):
+                yield PageTrial(module.id, step.id, where, line, challenge, turned, max(SEEDS, at_least))

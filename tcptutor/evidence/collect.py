@@ -34,10 +34,10 @@ def collect(journal: Journal, course: Course) -> Collected:
     events = list(journal.events())
     line = timeline(events)
     gathered = _Gathered(journal.runs.folder)
-    for module in course.modules:
+    enrolment = line.enrolment
+    for module in course.own(enrolment.identity if enrolment else "").modules:
         for step in module.steps:
             gathered.take(module, step, line.page(module.id, step.id))
-    enrolment = line.enrolment
     manifest = HandInManifest(
         tcptutor=__version__,
         made=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -25,6 +25,7 @@ from tcptutor.evidence.wanted import MOST_SWEPT
 from tcptutor.grading.answers import answers
 from tcptutor.grading.grade import ActivityMark, Grade, Outcome
 from tcptutor.run import Run
+from tcptutor.spec import Experiment
 
 
 def grade(hand_in: HandIn, course: Course, code: str = "") -> Grade:
@@ -42,7 +43,6 @@ def grade(hand_in: HandIn, course: Course, code: str = "") -> Grade:
         for step in module.steps
         for mark in _PageMarker(module, step, line, checks, course.marks).marks()
     ]
-    own = _own_runs(course, line)
     return Grade(
         student=enrolment.student if enrolment else "",
         course=enrolment.course if enrolment else "",
@@ -51,21 +51,8 @@ def grade(hand_in: HandIn, course: Course, code: str = "") -> Grade:
         marks=tuple(marks),
         remarks=tuple(honesty.remarks(hand_in, line)),
         refused=refused,
-        samples={id: digest for id, digest in checks.samples.items() if id in own},
+        samples=checks.samples,
     )
-
-
-def _own_runs(course: Course, line: Timeline) -> set[str]:
-    """Runs whose seeds no other student has: those of a page that runs its experiment, not of one that sweeps or turns
-    it.
-    """
-    return {
-        run.id
-        for module in course.modules
-        for step in module.steps
-        if step.experiment is not None
-        for run in line.page(module.id, step.id).runs
-    }
 
 
 class _Finding(NamedTuple):
@@ -88,7 +75,9 @@ class _PageMarker:
     def __init__(
         self, module: Module, step: Step, line: Timeline, checks: RunChecks, scheme: MarkScheme
     ) -> None:
-        self._module, self._step, self._line, self._checks, self._scheme = module, step, line, checks, scheme
+        enrolment = line.enrolment
+        self._shared, self._step = step, step.own(module.id, enrolment.identity if enrolment else "")
+        self._module, self._line, self._checks, self._scheme = module, line, checks, scheme
         self._page: PageTimeline = line.page(module.id, step.id)
 
     def marks(self) -> Iterator[ActivityMark]:
@@ -147,22 +136,19 @@ class _PageMarker:
 
     def _not_of_page(self, run: Run, timed: TimedRun) -> str:
         """Why it is none of the page's runs, or not this student's; empty when it is."""
-        step, made = self._step, run.experiment
+        enrolled = self._line.enrolled_at(timed.begun)
+        step = self._shared.own(self._module.id, enrolled.identity if enrolled else "")
+        made = run.experiment
         if step.experiment is not None:
             if not same_but_for_seed(made, step.experiment.experiment):
                 return "the run has other settings than the page's"
             return honesty.seed_problem(self._line, self._module.id, step.id, timed)
-        if step.sweep is not None and not any(
-            same_but_for_seed(made, each) for each in step.sweep.experiments
-        ):
-            return "the run has other settings than the page's"
+        if step.sweep is not None:
+            known = any(same_but_for_seed(made, each) for each in step.sweep.experiments)
+            return "" if known else "the run has other settings than the page's"
         if step.explore is not None:
-            try:
-                allowed = step.explore.variant(step.explore.values(made))
-            except UsageError as error:
-                return f"the run has settings that no knobs give: {error}"
-            if not same_but_for_seed(made, allowed):
-                return "the run has other settings than its knobs give"
+            other = _not_by_knobs(step.explore, made)
+            return other or honesty.seed_problem(self._line, self._module.id, step.id, timed)
         return ""
 
     # Questions and predictions
@@ -344,6 +330,15 @@ class _PageMarker:
             reason = "the session was too long to be kept whole: do it again, in fewer steps"
             return _Finding("inconclusive", reason=reason, events=events, runs=runs)
         return _scored(self._left(activity, reached), _Finding("full", events=events, runs=runs), 0)
+
+
+def _not_by_knobs(challenge: ExploreActivity, made: Experiment) -> str:
+    """Why no setting of the knobs gives that experiment; empty where one does."""
+    try:
+        allowed = challenge.variant(challenge.values(made))
+    except UsageError as error:
+        return f"the run has settings that no knobs give: {error}"
+    return "" if same_but_for_seed(made, allowed) else "the run has other settings than its knobs give"
 
 
 def _scored(share: float, found: _Finding, wrong: int) -> _Finding:

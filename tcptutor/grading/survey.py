@@ -123,7 +123,9 @@ class PredictionRow(msgspec.Struct, frozen=True, kw_only=True):
     measured: tuple[float, ...]
     """Rising; by the students' own runs."""
     model: float | None
-    """What the models say; None where none speaks of it."""
+    """What the models say; None where none speaks of it, and where students have settings of their own."""
+    ratios: tuple[float, ...] = ()
+    """Each student's prediction over what their own run measured, or over the model without one; rising."""
 
 
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
@@ -275,6 +277,7 @@ def _predictions(
             first = [mark.answers[0] for mark in marks if mark.answers]
             if not first:
                 continue
+            model = None if step.variants else _model(step, predict)
             yield PredictionRow(
                 module=module.id,
                 page=step.id,
@@ -282,8 +285,17 @@ def _predictions(
                 predicted=tuple(sorted(each.value for each in first if each.value is not None)),
                 left_out=sum(each.value is None for each in first),
                 measured=tuple(sorted(mark.measured for mark in marks if mark.measured is not None)),
-                model=_model(step, predict),
+                model=model,
+                ratios=tuple(sorted(_ratios(marks, model))),
             )
+
+
+def _ratios(marks: Iterable[ActivityMark], model: float | None) -> Iterator[float]:
+    for mark in marks:
+        predicted = mark.answers[0].value if mark.answers else None
+        measured = mark.measured or model
+        if predicted is not None and measured:
+            yield predicted / measured
 
 
 def _model(step: Step, predict: Activity) -> float | None:

@@ -168,7 +168,9 @@ def _predictions(found: Survey, place: _Place) -> TableView:
         (False, True, True, True, False, True),
         tuple(_prediction(row, place) for row in found.predictions),
         tuple((_told(row),) for row in found.predictions),
-        ("Medians of the class; the row of bars counts predictions as multiples of what was measured.",)
+        (
+            "Medians of the class; the row of bars counts predictions as multiples of what each student measured.",
+        )
         if found.predictions
         else ("nothing was predicted",),
     )
@@ -235,13 +237,12 @@ def bar(share: float) -> str:
 
 
 def counts(row: PredictionRow) -> list[int]:
-    """Predictions in bins, as multiples of what the class measured, or else of the model; none without either."""
-    measured = statistics.median(row.measured) if row.measured else row.model
-    if not measured:
+    """Predictions in bins, as multiples of what was measured; none without any."""
+    if not row.ratios:
         return []
     found = [0] * (len(_FACTORS) + 1)
-    for predicted in row.predicted:
-        found[sum(predicted / measured > factor for factor in _FACTORS)] += 1
+    for ratio in row.ratios:
+        found[sum(ratio > factor for factor in _FACTORS)] += 1
     return found
 
 

@@ -64,7 +64,9 @@ def open_journal() -> Journal:
 async def _run(opened: OpenedCourse, journal: Journal, lab: LabLike, module: str | None) -> int:
     from tcptutor.ui.app import TutorApp  # noqa: PLC0415
 
-    app = TutorApp(opened.course, journal, lab, problems=opened.problems, module=module)
+    enrolment = journal.record.enrolment
+    course = opened.course.own(enrolment.identity) if enrolment else opened.course
+    app = TutorApp(course, journal, lab, problems=opened.problems, module=module)
     try:
         await app.run_async()
     finally:

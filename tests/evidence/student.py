@@ -37,9 +37,14 @@ RUNS = Path(__file__).parent / "runs"
 KEY = CourseKey(secret="5a" * 32)
 STUDENTS = ("ada", "bob")
 SWEPT = ("swept-1", "swept-2")
-"""Runs of the sweep, by its values."""
+"""Runs of the sweep, by its values; STUDENT-swept-1.tcprun."""
 TURNED = ("turned-start", "turned-solved")
 """Runs of the challenge: with nothing changed, and as its solution has it."""
+
+
+def identity(name: str) -> str:
+    """Of a student in the course."""
+    return personal.identity(KEY.code, name)
 
 
 def course() -> Course:
@@ -51,7 +56,7 @@ class Student:
 
     def __init__(self, name: str, folder: Path, *, enrolled: bool = True) -> None:
         self.name, self.folder = name, folder
-        self.course = course()
+        self.course = course().own(identity(name) if enrolled else "")
         self.journal = Journal.open(folder / "journal.db")
         if enrolled:
             self.journal.enrol(name, KEY.code)
@@ -90,8 +95,13 @@ class Student:
 
     def sweeps(self, *names: str) -> None:
         """The runs of the third page's sweep, and its response."""
+        sweep = self.module.steps[2].sweep
+        assert sweep is not None
+        own = {id: each for id, (_, each) in zip(SWEPT, sweep.cells(), strict=True)}
         for name in names:
-            self.runs(load(RUNS / f"{name}.tcprun"), 3)
+            run = load(RUNS / f"{self.name}-{name}.tcprun")
+            run.experiment = own[name]  # who is enrolled nowhere has the seeds of the page
+            self.runs(run, 3)
         self.journal.respond(self.module.id, "swept", "sweep", Response((), True))
 
     def turns(self, run: Run) -> None:
@@ -117,7 +127,7 @@ class Student:
         self.answer(3, "predict", "9 Mbit/s")
         self.sweeps(*SWEPT)
         for name in TURNED:
-            self.turns(load(RUNS / f"{name}.tcprun"))
+            self.turns(load(RUNS / f"{self.name}-{name}.tcprun"))
         self.works()
 
     def does_asked_and_ran(self) -> None:
@@ -172,17 +182,21 @@ async def main() -> None:
 
 
 def _experiments() -> dict[str, Experiment]:
-    _, ran, swept, turned, _ = course().modules[0].steps
-    assert ran.experiment is not None
-    assert swept.sweep is not None
-    assert turned.explore is not None
-    seeds = {name: personal.run_seed(personal.identity(KEY.code, name), "small", ran.id) for name in STUDENTS}
-    own = ran.experiment.experiment
-    return {
-        **{name: msgspec.structs.replace(own, seed=seed) for name, seed in seeds.items()},
-        **dict(zip(SWEPT, swept.sweep.experiments, strict=True)),
-        **dict(zip(TURNED, (turned.explore.experiment, turned.explore.solved), strict=True)),
-    }
+    found = {}
+    for name in STUDENTS:
+        _, ran, swept, turned, _ = course().own(identity(name)).modules[0].steps
+        assert ran.experiment is not None
+        assert swept.sweep is not None
+        assert turned.explore is not None
+        seed = {page.id: personal.run_seed(identity(name), "small", page.id) for page in (ran, turned)}
+        found[name] = msgspec.structs.replace(ran.experiment.experiment, seed=seed[ran.id])
+        found |= {f"{name}-{which}": each for which, each in zip(SWEPT, swept.sweep.experiments, strict=True)}
+        of_turned = (turned.explore.experiment, turned.explore.solved)
+        found |= {
+            f"{name}-{which}": msgspec.structs.replace(each, seed=seed[turned.id])
+            for which, each in zip(TURNED, of_turned, strict=True)
+        }
+    return found
 
 
 if __name__ == "__main__":

@@ -313,7 +313,7 @@ def test_a_challenge_with_what_no_knob_gives_is_refused(forger: Forger) -> None:
 
 def test_a_challenge_that_calls_itself_reached_is_judged_anew(tmp_path: Path) -> None:
     def do(one: Student) -> None:
-        one.turns(load(RUNS / "turned-start.tcprun"))
+        one.turns(load(RUNS / "ada-turned-start.tcprun"))
 
     forger = Forger(handed_in("ada", tmp_path / "ada", do), tmp_path)
     events = [

@@ -99,6 +99,11 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
         """What is measured against what: "throughput against streams"."""
         return f"{MEASURES[self.measure].label} against {self.axis.replace('_', ' ')}"
 
+    def with_seed(self, seed: int) -> SweepActivity:
+        """With that as the first seed at each value."""
+        experiments = tuple(msgspec.structs.replace(each, seed=seed) for each in self.experiments)
+        return msgspec.structs.replace(self, experiments=experiments)
+
     def cells(self, rounds: int = 1) -> tuple[tuple[int, Experiment], ...]:
         """Each run of it with the index of its value, all values once before any comes again.
 
