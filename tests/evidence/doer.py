@@ -7,7 +7,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
+
 from tcptutor import units
+from tcptutor.course import personal
 from tcptutor.course.activities.choice import SingleChoice
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
@@ -73,7 +76,8 @@ class Doer:
     ) -> None:
         """student: enrolled as that in the course of that code."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.course, self._folder, self._answer, self._find = course, folder, answer, find
+        self.course = course.own(personal.identity(code, student) if student else "")
+        self._folder, self._answer, self._find = folder, answer, find
         self.journal = Journal.open(folder / "journal.db")
         if student:
             self.journal.enrol(student, code)
@@ -139,7 +143,8 @@ class Doer:
         run.id = f"{run.id}-{len(self.runs)}"
         # As if it had been begun so long ago as it took.
         run.started = (datetime.now(UTC) - timedelta(seconds=run.wall_s + 1)).isoformat()
-        run.experiment = experiment
+        seed = experiment.seed if study.step.sweep else study.next_seed(experiment.seed)
+        run.experiment = msgspec.structs.replace(experiment, seed=seed)
         self.journal.begin_run(run, study.module.id, study.step.id)
         file = self.journal.runs.file(run.id)
         assert file is not None

@@ -1,0 +1,176 @@
+"""Pages with variants: what stands on them, what is wrong with their lists, and who has which."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from tcptutor.course import lint, load, personal
+from tcptutor.course.claimed import page_claims, pages
+from tcptutor.course.model import Step
+from tcptutor.errors import ContentError
+from tcptutor.evidence.hand_in import opened_hand_in
+from tcptutor.grading.marking import grade
+from tcptutor.run import Run
+from tcptutor.run import load as load_run
+from tcptutor.spec import Experiment
+from tests.evidence.doer import Doer, right
+from tests.evidence.student import KEY, LESSONS, RUNS
+
+OWN = """
+[own]
+loss = ["1 %", "2 %", "4 %"]
+mean = ["1.6 Mbit/s", "1.1 Mbit/s", "0.8 Mbit/s"]
+"""
+PAGE = f"""+++
+title = "Ran"
+after = "The formula gives **{{own.mean}}** at {{own.loss}}."
+{OWN}
+[[claim]]
+text = "{{own.mean}}"
+of = "mathis"
+
+[predict]
+ask = "What will it reach at {{own.loss}}?"
+hints = ["Think of the loss.", "Mathis has a formula."]
+
+[experiment]
+name = "lossy"
+set = {{ loss = "{{own.loss}}" }}
++++
+
+One in so many is lost: {{own.loss}}.
+"""
+
+
+@pytest.fixture
+def lessons(tmp_path: Path) -> Path:
+    shutil.copytree(LESSONS, tmp_path / "lessons")
+    (tmp_path / "lessons/01-small/02-ran.md").write_text(PAGE)
+    return tmp_path / "lessons"
+
+
+def _ran(lessons: Path) -> Step:
+    return load(lessons).modules[0].steps[1]
+
+
+def _told(step: Step) -> tuple[str, str, float, str]:
+    assert step.experiment is not None
+    return step.prose, step.after, step.experiment.experiment.path.loss, step.claims[0].text
+
+
+def test_each_variant_is_of_one_piece(lessons: Path) -> None:
+    step = _ran(lessons)
+    found = [_told(each) for each in (step, *step.variants)]
+    for told, loss, mean in zip(found, (1, 2, 4), ("1.6", "1.1", "0.8"), strict=True):
+        assert told == (
+            f"One in so many is lost: {loss} %.",
+            f"The formula gives **{mean} Mbit/s** at {loss} %.",
+            loss / 100,
+            f"{mean} Mbit/s",
+        )
+
+
+def test_who_is_in_no_course_has_the_page_s_own(lessons: Path) -> None:
+    course = load(lessons)
+    assert course.own("") is course
+    assert _ran(lessons).own("small", "") == _ran(lessons)
+
+
+def test_students_have_each_of_them_and_the_same_one_always(lessons: Path) -> None:
+    course, step = load(lessons), _ran(lessons)
+    found = Counter[float]()
+    for number in range(300):
+        identity = personal.identity(KEY.code, f"student {number}")
+        own = course.own(identity).modules[0].steps[1]
+        assert own == course.own(identity).modules[0].steps[1] == step.own("small", identity)
+        assert own.experiment is not None
+        found[own.experiment.experiment.path.loss] += 1
+    assert set(found) == {0.01, 0.02, 0.04}
+    assert min(found.values()) > 60
+
+
+def test_sweeps_have_seeds_of_their_own() -> None:
+    course = load(LESSONS)
+    seeds = set()
+    for number in range(20):
+        swept = course.own(personal.identity(KEY.code, f"{number}")).modules[0].steps[2].sweep
+        assert swept is not None
+        assert len({each.seed for each in swept.experiments}) == 1
+        seeds.add(swept.experiments[0].seed)
+    assert len(seeds) == 20
+
+
+def test_claims_are_judged_of_every_variant(lessons: Path) -> None:
+    found = [each for each in page_claims(lessons, pages(lessons)) if each.step == "ran"]
+    assert [each.text for each in found] == ["1.6 Mbit/s", "1.1 Mbit/s", "0.8 Mbit/s"]
+    assert [each.compared[0].of.path.loss for each in found if each.compared[0].of] == [0.01, 0.02, 0.04]
+    assert len({each.line for each in found}) == 1
+
+
+def test_the_linter_looks_at_every_variant(lessons: Path) -> None:
+    clean = lint(lessons)
+    page = lessons / "01-small/02-ran.md"
+    page.write_text(PAGE.replace('"0.8 Mbit/s"]', '"8 Mbit/s"]'))
+    (wrong,) = set(lint(lessons)) - set(clean)
+    assert "8 Mbit/s" in wrong
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"4 %"]', "]", "own.mean: 3 values, and 2 in the first list: the n-th go together"),
+        ("{own.mean}", "{own.men}", "no list 'men': did you mean mean?"),
+        (OWN, "", "there is no list 'loss'"),
+        ("One in so many", "[own] One {own.} in", "no list ''"),
+        ("mean = [", 'other = ["a", "b", "c"]\nmean = [', "{own.other} stands nowhere on the page"),
+        ('"4 %"', r'"4 \" %"', "own.loss: a value is too long, or has one of"),
+        ("loss = [", "Loss = [", "own.Loss: is no name"),
+        ('["1 %", "2 %", "4 %"]', '["1 %"]', "own.loss: 1 values: give 2 to 8"),
+    ],
+)
+def test_lists_that_do_not_fit_are_told(lessons: Path, old: str, new: str, said: str) -> None:
+    assert old in PAGE
+    (lessons / "01-small/02-ran.md").write_text(PAGE.replace(old, new))
+    with pytest.raises(ContentError) as caught:
+        load(lessons)
+    assert said in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_page_with_a_network_by_hand_has_no_variants(lessons: Path) -> None:
+    page = lessons / "01-small/05-by-hand.md"
+    text = page.read_text().replace('title = "By hand"', 'title = "By hand"\n[own]\nx = ["1", "2"]\n')
+    page.write_text(text.replace("Type this", "Type {own.x}"))
+    with pytest.raises(ContentError, match="a page with a network to work on by hand is the same for all"):
+        load(lessons)
+
+
+def test_a_run_with_another_student_s_settings_is_refused(lessons: Path, tmp_path: Path) -> None:
+    """It has the seed of the student, and the settings of another variant."""
+    course, step = load(lessons), _ran(lessons)
+    own = step.own("small", personal.identity(KEY.code, "ada"))
+    outcomes = []
+    for number, variant in enumerate((step, *step.variants)):
+        (module,) = course.modules
+        steps = tuple(
+            structs.replace(variant, variants=()) if each.id == step.id else each for each in module.steps
+        )
+        other = structs.replace(course, modules=(structs.replace(module, steps=steps),))
+        one = Doer(other, tmp_path / f"{number}", right, _adas, student="ada", code=KEY.code)
+        one.does("small/ran")
+        with opened_hand_in(one.hands_in()) as hand_in:
+            found = grade(hand_in, course, KEY.code)
+        one.journal.close()
+        mark = next(mark for mark in found.marks if mark.activity == "experiment")
+        outcomes.append(mark.reason)
+        assert ("other settings" in mark.reason) == (_told(variant) != _told(own))
+    assert sum("other settings" in reason for reason in outcomes) == 2
+
+
+def _adas(_: Experiment) -> Run:
+    return load_run(RUNS / "ada.tcprun")
