@@ -41,8 +41,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     setup: PageSetup | None = None
     """What the page runs, and what it sets for that; None for a page without a run."""
     variants: tuple[Step, ...] = ()
-    """The same page with other settings, and what follows from them, as other students of a course that grades have it;
-    none for a page that is the same for all."""
+    """What other students of a course that grades have in its place: other settings, and what follows from them. None
+    for a page on which all have the same."""
 
     def own(self, module: str, identity: str) -> Step:
         """As the student of that identity has it in that module: one of its variants, a sweep with seeds of its own.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tcptutor import spec
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.course.goals.session import SessionRecord, SessionRunBegun, StateHeld, judged
+from tcptutor.course.goals.session import SessionRecord, SessionRunBegun, StateEntry, judged
 from tcptutor.errors import ParameterError
 from tcptutor.evidence.honesty import RunChecks
 from tcptutor.evidence.timeline import TimedSession
@@ -47,7 +47,7 @@ def _check(record: SessionRecord) -> None:
     """Raises ParameterError for settings that no network has."""
     for entry in record.entries:
         match entry:
-            case StateHeld(state=state):
+            case StateEntry(state=state):
                 spec.plausible(state.experiment)
             case SessionRunBegun(experiment=experiment):
                 spec.plausible(experiment)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tcptutor.course.goals import session
-from tcptutor.course.goals.session import SessionLog, SessionRecord, StateHeld, judged
+from tcptutor.course.goals.session import SessionLog, SessionRecord, StateEntry, judged
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.evidence.hand_in import opened_hand_in
 from tcptutor.grading.grade import ActivityMark
@@ -90,7 +90,7 @@ def test_what_was_typed_stands_in_it_and_proves_nothing() -> None:
         ("s1", "tc qdisc add ... delay 40ms", 0)
     ]
     # A state that is told again is one.
-    assert sum(isinstance(entry, StateHeld) for entry in record.entries) == 1
+    assert sum(isinstance(entry, StateEntry) for entry in record.entries) == 1
     assert not judged([asked("a", {"path.delay": "40 ms"})], False, record, lambda _: None).done
 
 

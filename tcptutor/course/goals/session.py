@@ -37,7 +37,7 @@ class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", 
     """Lab time of the latest sample of the run that goes on, s; 0 where none does."""
 
 
-class StateHeld(SessionEntry, frozen=True, kw_only=True, tag="state"):
+class StateEntry(SessionEntry, frozen=True, kw_only=True, tag="state"):
     """What the kernel held from then on."""
 
     state: SessionState
@@ -75,7 +75,7 @@ class GoalsReached(SessionEntry, frozen=True, kw_only=True, tag="reached"):
     goals: tuple[int, ...]
 
 
-Entry = StateHeld | CommandTyped | SessionRunBegun | SessionRunEnded | GoalsReached
+Entry = StateEntry | CommandTyped | SessionRunBegun | SessionRunEnded | GoalsReached
 
 
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -117,7 +117,7 @@ class SessionLog:
         match event:
             case SessionState() if event != self._state:
                 self._state = event
-                self._add(StateHeld(t=self._now, sampled=self._sampled, state=event))
+                self._add(StateEntry(t=self._now, sampled=self._sampled, state=event))
             case Samples():
                 self._sampled = event.t
             case CommandEnded(host=host, command=command, status=status):
@@ -174,7 +174,7 @@ class _Replay:
     def take(self, entry: Entry) -> None:
         self._sample(entry.sampled)
         match entry:
-            case StateHeld(state=state):
+            case StateEntry(state=state):
                 self.watch.take(state, self._run)
             case SessionRunBegun(run=run, experiment=experiment):
                 self._run, self._told, self._told_queue = self._find(run), 0, 0
