@@ -12,7 +12,11 @@ from pathlib import Path
 import pytest
 
 from tcptutor import places
+from tcptutor.course import load
 from tcptutor.course.goals.board import GoalBoard, GoalState, NearMiss
+from tcptutor.evidence.hand_in import opened_hand_in
+from tcptutor.evidence.timeline import timeline
+from tcptutor.grading.marking import grade
 from tcptutor.journal import Journal
 from tcptutor.journal.goals import GoalFile, open_pages
 from tests import patience
@@ -178,3 +182,15 @@ def test_a_page_by_hand_from_its_beginning_to_its_record(
     assert page.visited
     assert page.activity("shell").right is not None
     assert "they were reached earlier" in here("check", "by-hand/2").stdout
+    # Handed in, the session alone says that they were.
+    hand_in = without_state / "x.tcphandin"
+    assert here("submit", "-o", str(hand_in)).returncode == 0
+    with opened_hand_in(hand_in) as opened:
+        found = grade(opened, load(EXAMPLES))
+        (session,) = timeline(opened.events).page("by-hand", "two-algorithms").sessions
+        assert len(opened.run_ids) >= 2
+    (mark,) = (mark for mark in found.marks if (mark.page, mark.kind) == ("two-algorithms", "shell"))
+    assert (mark.outcome, mark.reason) == ("full", "")
+    assert {each.host for each in session.record.typed} == {"h1"}
+    # The line that reached the last goal had not come to its end.
+    assert any("iperf3 -c h2 -n 2M" in each.command for each in session.record.typed)
