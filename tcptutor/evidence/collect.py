@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tcptutor import __version__
-from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.model import Course, Step
 from tcptutor.errors import TutorError
 from tcptutor.evidence import hand_in
 from tcptutor.evidence.hand_in import HandInManifest
@@ -35,9 +35,10 @@ def collect(journal: Journal, course: Course) -> Collected:
     line = timeline(events)
     gathered = _Gathered(journal.runs.folder)
     enrolment = line.enrolment
-    for module in course.own(enrolment.identity if enrolment else "").modules:
+    identity = enrolment.identity if enrolment else ""
+    for module in course.modules:
         for step in module.steps:
-            gathered.take(module, step, line.page(module.id, step.id))
+            gathered.take(module.id, step.own(module.id, identity), step, line.page(module.id, step.id))
     manifest = HandInManifest(
         tcptutor=__version__,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -60,8 +61,8 @@ class _Gathered:
         self.runs: list[tuple[str, Path]] = []
         self.missing: list[str] = []
 
-    def take(self, module: Module, step: Step, page: PageTimeline) -> None:
-        for run in wanted_runs(step, page, self._load):
+    def take(self, module: str, step: Step, shared: Step, page: PageTimeline) -> None:
+        for run in wanted_runs(step, shared, page, self._load):
             file = self._folder / run.file
             digest = text_digest(file)
             if digest and digest == (run.digest or digest):
@@ -69,7 +70,7 @@ class _Gathered:
             else:
                 what = "not as it was written" if file.exists() else "gone"
                 self.missing.append(
-                    f"{module.id}/{step.id}: the file of the run {run.id} is {what}: run it again"
+                    f"{module}/{step.id}: the file of the run {run.id} is {what}: run it again"
                 )
 
     def _load(self, run: TimedRun) -> Run | None:

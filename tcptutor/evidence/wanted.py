@@ -22,26 +22,30 @@ MOST_BY_HAND = 20
 """Runs of one session that its goals are judged by: the latest ones."""
 
 
-def wanted_runs(step: Step, page: PageTimeline, load: Callable[[TimedRun], Run | None]) -> Iterator[TimedRun]:
+def wanted_runs(
+    step: Step, shared: Step, page: PageTimeline, load: Callable[[TimedRun], Run | None]
+) -> Iterator[TimedRun]:
     """The runs of a page that its activities are marked by, each once; `load` reads one, and gives None for one whose
     file is gone.
+
+    step: as the student has it; shared: as everybody has it who is in no course, and the student before enrolling.
     """
     seen: set[str] = set()
-    for run in _with_repeats(step, page, load):
+    for run in _with_repeats(step, shared, page, load):
         if run is not None and run.id not in seen:
             seen.add(run.id)
             yield run
 
 
 def _with_repeats(
-    step: Step, page: PageTimeline, load: Callable[[TimedRun], Run | None]
+    step: Step, shared: Step, page: PageTimeline, load: Callable[[TimedRun], Run | None]
 ) -> Iterator[TimedRun | None]:
     for activity in step.activities:
         match activity:
             case RunActivity():
                 yield next(reversed(page.whole_runs), None)
             case SweepActivity():
-                yield from _swept(activity, page, load)
+                yield from _swept(activity, shared.sweep or activity, page, load)
             case ExploreActivity():
                 yield from _turned(activity, page, load)
             case ShellActivity():
@@ -67,15 +71,22 @@ def _worked(shell: ShellActivity, page: PageTimeline) -> Iterator[TimedRun]:
 
 
 def _swept(
-    sweep: SweepActivity, page: PageTimeline, load: Callable[[TimedRun], Run | None]
+    sweep: SweepActivity,
+    shared: SweepActivity,
+    page: PageTimeline,
+    load: Callable[[TimedRun], Run | None],
 ) -> Iterator[TimedRun]:
     """For each value and seed the latest run."""
-    missing = [experiment for _, experiment in sweep.cells()]
+    missing = [(own, of_all) for (_, own), (_, of_all) in zip(sweep.cells(), shared.cells(), strict=True)]
     for run in page.whole_runs[: -MOST_SWEPT - 1 : -1]:
         if not missing:
             return
         found = load(run)
-        left = [each for each in missing if found is None or not same_settings(each, found.experiment)]
+        left = [
+            each
+            for each in missing
+            if found is None or not any(same_settings(one, found.experiment) for one in each)
+        ]
         if len(left) < len(missing):
             missing = left
             yield run

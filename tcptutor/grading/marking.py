@@ -134,11 +134,14 @@ class _PageMarker:
             return _Finding("inconclusive", reason=reason, events=events, runs=(timed.id,))
         return None
 
+    def _step_at(self, timed: TimedRun) -> Step:
+        """The page as the student had it when that run began: before enrolling, as everybody has it."""
+        enrolled = self._line.enrolled_at(timed.begun)
+        return self._shared.own(self._module.id, enrolled.identity if enrolled else "")
+
     def _not_of_page(self, run: Run, timed: TimedRun) -> str:
         """Why it is none of the page's runs, or not this student's; empty when it is."""
-        enrolled = self._line.enrolled_at(timed.begun)
-        step = self._shared.own(self._module.id, enrolled.identity if enrolled else "")
-        made = run.experiment
+        step, made = self._step_at(timed), run.experiment
         if step.experiment is not None:
             if not same_but_for_seed(made, step.experiment.experiment):
                 return "the run has other settings than the page's"
@@ -246,19 +249,19 @@ class _PageMarker:
         return _scored(share, _Finding("full", events=events, runs=runs), 0)
 
     def _sweep(self, sweep: SweepActivity) -> _Finding:
-        missing = [experiment for _, experiment in sweep.cells()]
-        cells = len(missing)
+        cells = len(sweep.cells())
+        missing = set(range(cells))
         runs: list[str] = []
         doubted: _Finding | None = None
         latest: TimedRun | None = None
         for timed in self._page.whole_runs[: -MOST_SWEPT - 1 : -1]:
             if not missing:
                 break
-            if timed.seed not in {each.seed for each in missing} or not self._checks.there(timed):
+            asked = (self._step_at(timed).sweep or sweep).cells()
+            if timed.seed not in {asked[at][1].seed for at in missing} or not self._checks.there(timed):
                 continue
-            checked = self._checks.check(timed)
-            run = checked.run
-            found = next((each for each in missing if run and same_settings(each, run.experiment)), None)
+            run = self._checks.check(timed).run
+            found = next((at for at in missing if run and same_settings(asked[at][1], run.experiment)), None)
             problem = self._doubted(timed, (timed.begun, timed.ended))
             if problem is not None:
                 doubted = doubted or problem

@@ -133,3 +133,16 @@ def test_who_is_enrolled_nowhere_is_graded_where_that_is_not_asked(tmp_path: Pat
 def test_marks_are_the_same_whenever_they_are_worked_out(tmp_path: Path) -> None:
     file = handed_in("ada", tmp_path)
     assert _grade(file) == _grade(file)
+
+
+def test_what_was_done_before_enrolling_counts(tmp_path: Path) -> None:
+    """With the seeds and the settings that everybody has."""
+
+    def do(one: Student) -> None:
+        one.does_all()
+        one.journal.enrol("ada", KEY.code)
+
+    found = _grade(handed_in("ada", tmp_path, do, enrolled=False))
+    assert (found.total, found.student) == (19, "ada")
+    assert _mark(found, "sweep").outcome == "full"
+    assert _mark(found, "explore").outcome == "full"
