@@ -68,8 +68,8 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     refused: str = ""
     """Why none of it counts; empty when it does."""
     samples: dict[str, str] = {}
-    """By the id of each run with seeds of the student's own, a digest of its samples: equal for equal runs, whoever made
-    them."""
+    """By the id of each run with a seed of the student's own, a digest of its samples: equal for equal runs, whoever
+    made them."""
 
     @property
     def total(self) -> float:
