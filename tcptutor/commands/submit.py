@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tcptutor import places, units
+from tcptutor.commands.bar import Bar
 from tcptutor.commands.journal import opened_journal
 from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.commands.targets import check_targets
@@ -40,7 +41,8 @@ def submit(output: str | None, replace: bool, as_json: bool) -> int:
         raise UsageError("nothing was done yet that could be handed in: `tcptutor` opens the course")
     if not as_json:
         print_lines(_missing(collected, course, left))
-    write_hand_in(path, collected.manifest, collected.events, collected.runs)
+    with Bar("runs", len(collected.runs)) as bar:
+        write_hand_in(path, collected.manifest, collected.events, collected.runs, bar.one_more)
     size = path.stat().st_size
     if as_json:
         manifest = collected.manifest

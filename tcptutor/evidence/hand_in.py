@@ -15,7 +15,7 @@ import lzma
 import platform
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from io import BufferedReader, BytesIO
@@ -194,9 +194,16 @@ def _content(source: BufferedReader | BytesIO, member: ArchiveMember) -> bytes:
 
 
 def write_hand_in(
-    target: Path, manifest: HandInManifest, events: Sequence[StoredEvent], runs: Sequence[tuple[str, Path]]
+    target: Path,
+    manifest: HandInManifest,
+    events: Sequence[StoredEvent],
+    runs: Sequence[tuple[str, Path]],
+    written: Callable[[str], object] = lambda _: None,
 ) -> None:
-    """Write one to `target`, whole or not at all; `runs`: the id and the file of each. Raises TutorError."""
+    """Write one to `target`, whole or not at all; `runs`: the id and the file of each. Raises TutorError.
+
+    written: told the id of each run as it is in.
+    """
     journal = gzip.compress(b"".join(export_events(events)), mtime=0)
     described = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
     with (
@@ -209,6 +216,7 @@ def write_hand_in(
         packed = pool.map(_packed, (file for _, file in runs))
         for (id, _), content in zip(runs, packed, strict=True):
             archived.write(archive.member(f"{_RUNS}{id}.json.xz", content))
+            written(id)
         archived.write(archive.end())
 
 
