@@ -121,6 +121,11 @@ def _side_by_side(paths: Sequence[Path], asked: Asked, processes: int) -> Iterat
                 for number, one in _results(pool, left):
                     ended.add(number)
                     yield number, one
+            except (GeneratorExit, KeyboardInterrupt):
+                # Nobody waits any more: what they are at is begun anew another time.
+                for process in multiprocessing.active_children():
+                    process.terminate()
+                raise
             except BrokenProcessPool:
                 if processes == 1:
                     number, path = next(each for each in left if each[0] not in ended)

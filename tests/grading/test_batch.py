@@ -57,6 +57,14 @@ def test_a_process_that_is_killed_is_told_and_the_others_are_graded(folder: Path
     assert "is not a hand-in" in found[3].problem
 
 
+def test_who_stops_waiting_leaves_no_process(folder: Path) -> None:
+    results = batch.graded(batch.hand_ins([folder]), Asked(LESSONS, KEY.code), 2)
+    next(results)
+    assert _workers()
+    results.close()  # type: ignore[attr-defined]
+    assert _workers() == []
+
+
 def _workers() -> list[int]:
     """Those that grade; Python has another child beside them."""
     mine = Path(f"/proc/{os.getpid()}/task")
