@@ -2,7 +2,8 @@
 
 A stop that is asked for from outside comes after an instruction that depends on the other machine, and a stop by an
 instruction of the guest's leaves a moment in which its clock may run on. A timer of QEMU's own, on the guest's clock,
-stops both at the same instant each time.
+finds the guest in a loop that does nothing: wherever in it the guest is stopped, what it does after is the same. One
+that is stopped later is not: the shared memory tells how often the guest came out of the loop.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ _KEYS = (0x80, 0x86)
 """What has to be written to the reload register before each other write."""
 _TICKS = 25_000
 """Of each of its two stages; a tick is 32/33 µs."""
-_AWAKE = 0.049
-"""Seconds, just more than both stages take. The guest may not sleep meanwhile: its clock would be put forward."""
+_AWAKE = 0.053
+"""Seconds, more than both stages take: on a busy machine QEMU's main thread stops the guest 20 ms and more after its
+timer ran out. The guest may not sleep meanwhile: its clock would be put forward."""
 
 
 def in_guest() -> Callable[[], None] | None:

@@ -4,8 +4,9 @@ A virtio port interrupts the guest at an instant that depends on the other machi
 clock a run is not disturbed by being watched, and a request that is there before the guest moves is found at the same
 instant each time.
 
-Layout: bytes written so far (u64), bytes read so far (u64), bytes of the request (u64), then the data, going round,
-and at the end room for what changes during a run (doubles, as `later` has them) and for the request.
+Layout: bytes written so far (u64), bytes read so far (u64), bytes of the request (u64), how often the guest looked for
+one (u64), then the data, going round, and at the end room for what changes during a run (doubles, as `later` has them)
+and for the request.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ REQUEST = 1 << 16
 _LATER = 8 * later.LENGTH
 TAIL = _LATER + REQUEST
 """Bytes behind the data."""
-_WRITTEN, _READ, _REQUESTED = 0, 1, 2
+_WRITTEN, _READ, _REQUESTED, _LOOKS = 0, 1, 2, 3
 _DEVICE = ("0x1af4", "0x1110")
 """PCI vendor and device of QEMU's shared memory (docs/specs/ivshmem-spec)."""
 
@@ -84,12 +85,18 @@ class Ring:
 
     def handed_in(self) -> bytes:
         """The request that was left, once; empty when there is none."""
+        # Counted first: a guest that is saved here has looked already, for whoever asks.
+        self._counters[_LOOKS] += 1
         length = self._counters[_REQUESTED]
         if not length:
-            # Nothing is written: a guest that was saved at this instant, and found none, has one when it goes on.
             return b""
         self._counters[_REQUESTED] = 0
         return bytes(self._request[:length])
+
+    @property
+    def looks(self) -> int:
+        """How often the guest has looked for a request."""
+        return self._counters[_LOOKS]
 
     def skip(self) -> None:
         """Take all that is there as read."""

@@ -29,6 +29,11 @@ class SharedMemory:
         """Leave a request for a guest that does not move, and `changes` that it is to know of when they are due."""
         self._ring.hand_in(request, changes)
 
+    @property
+    def looks(self) -> int:
+        """How often the guest has looked for a request."""
+        return self._ring.looks
+
     def skip(self) -> None:
         """Forget all lines up to now: a snapshot brings the memory that it was taken with."""
         self._ring.skip()
