@@ -83,6 +83,7 @@ class TutorApp(Frame):
         super().__init__()
         self.course, self.journal = course, journal
         self._find_problems, self.problems = problems, tuple[str, ...]()
+        self._waits, self._lasted = bool(journal.unsaved), journal.lasting
         self.bench = Bench(lab, journal, self.post_message)
         self._open_at, self._sitting = module, sitting
         self.workbench: Workbench | None = None
@@ -126,13 +127,17 @@ class TutorApp(Frame):
         return self.journal.lasting and not self.journal.unsaved
 
     def _save_again(self) -> None:
-        """What could not be saved, and may be saved now."""
+        """What could not be saved, and may be saved now; by what the student did meanwhile, it may be already."""
         if self.journal.unsaved:
-            lasting = self.journal.lasting
-            if self.journal.save_waiting():
+            self._waits = True
+            self.journal.save_waiting()
+        if self._waits:
+            self._waits = bool(self.journal.unsaved)
+            if not self._waits:
                 self.notify("What could not be saved is saved now.", timeout=10)
-            if self.journal.lasting and not lasting and self.journal.notice:
+            if self.journal.lasting and not self._lasted and self.journal.notice:
                 self.notify(self.journal.notice, severity="warning", timeout=30, markup=False)
+            self._lasted = self.journal.lasting
             for screen in self._tutor_screens():
                 screen.show_saved()
 

@@ -39,7 +39,8 @@ BY_NAME = {"adduser", "python3-venv", "tmux", "tshark"}
 QUOTED = re.compile(r"`tcptutor((?: [^`\n]*)?)`")
 INDENTED = re.compile(r"^    tcptutor((?: .*)?)$", re.MULTILINE)
 PLACEHOLDER = re.compile(r"\{|\.\.\.|…|\b[A-Z]+\b|\[")
-OPTION = re.compile(r"(?<![\w`-])--[a-z][a-z-]+")
+OPTION = re.compile(r"(?<![\w`-])(?<!var\()--[a-z][a-z-]+(?!: #|[a-z-])")
+"""Not the colours of a stylesheet, `--ink: #1c2430` and `var(--ink)`."""
 OF_OTHERS = {
     "--privileged",  # docker, podman
     *("--set-version", "--list", "--update", "--shutdown"),  # wsl
