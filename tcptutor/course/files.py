@@ -68,6 +68,7 @@ StepFile = msgspec.defstruct(
         ("after", str, ""),
         ("claim", tuple[Claim, ...], ()),
         ("own", dict[str, tuple[str, ...]], msgspec.field(default_factory=dict)),
+        ("own_as", str, ""),
         *front_matter(),
     ],
     frozen=True,
@@ -85,6 +86,7 @@ class StepText:
     after: str
     claims: tuple[Claim, ...]
     prose: str
+    own_as: str
     tables: tuple[tuple[str, ActivityTable], ...]
     """What the student does, in the order of the page: key in the front matter, counted where there are several."""
 
@@ -144,7 +146,7 @@ def _variants(file: LessonFile, front: str, prose: str, read: Any) -> Iterator[S
 
 
 def _text(front: Any, prose: str) -> StepText:
-    return StepText(front.title, front.after.strip(), front.claim, prose, tuple(_tables(front)))
+    return StepText(front.title, front.after.strip(), front.claim, prose, front.own_as, tuple(_tables(front)))
 
 
 def _tables(front: Any) -> Iterator[tuple[str, ActivityTable]]:

@@ -7,7 +7,7 @@ feedback for every choice, hints in levels, files that nothing uses.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -81,10 +81,25 @@ def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> I
         before = {each.id for each in module.steps[:number] if each.experiment}
         if step.experiment and step.experiment.beside and step.experiment.beside not in before:
             yield say(f"no page before this one runs as {step.experiment.beside!r}", "experiment.beside")
+        yield from _drawn(step, module.steps[:number], say)
         for asked in step.of(Question):
             if asked.read and asked.read not in by_id:
                 reason = unknown("page", asked.read, [each.id for each in module.steps])
                 yield say(reason, f"question {asked.id}: read")
+
+
+def _drawn(step: Step, before: Sequence[Step], say: Say) -> Iterator[str]:
+    """Whether whoever has one variant of the page has that of the page beside which its run stands."""
+    earlier = {each.id: each for each in before}
+    first = earlier.get(step.own_as)
+    if step.own_as and (first is None or first.own_as or len(first.variants) != len(step.variants)):
+        yield say("names an earlier page with as many variants, drawn by itself", "own_as")
+    beside = earlier.get(step.experiment.beside) if step.experiment else None
+    if beside and (step.variants or beside.variants) and beside.drawn_as != step.drawn_as:
+        yield say(
+            f"who has the n-th variant here is to have the n-th of {beside.id!r}: give {beside.drawn_as!r}",
+            "own_as",
+        )
 
 
 def _experiments(module: Module, used: set[str], folder: Path, root: Path) -> Iterator[str]:

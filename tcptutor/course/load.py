@@ -132,6 +132,7 @@ class OpenedCourse:
             after=text.after,
             claims=text.claims,
             setup=_setup(module, text),
+            own_as=text.own_as,
         )
 
     def _activities(self, module: str, file: LessonFile, text: StepText) -> Iterator[Activity]:

@@ -43,6 +43,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     variants: tuple[Step, ...] = ()
     """What other students of a course that grades have in its place: other settings, and what follows from them. None
     for a page on which all have the same."""
+    own_as: str = ""
+    """The page of the module with the same variants, drawn for both; empty for a page that is drawn by itself."""
 
     def own(self, module: str, identity: str) -> Step:
         """As the student of that identity has it in that module: one of its variants, a sweep with seeds of its own.
@@ -50,7 +52,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         """
         if not identity:
             return self
-        number = personal.variant(identity, module, self.id, 1 + len(self.variants))
+        number = personal.variant(identity, module, self.drawn_as, 1 + len(self.variants))
         step = (self, *self.variants)[number]
         if step.sweep is None:
             return step
@@ -58,6 +60,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         swept = step.sweep.with_seed(personal.run_seed(identity, module, self.id))
         activities = tuple(swept if each is step.sweep else each for each in step.activities)
         return msgspec.structs.replace(step, activities=activities)
+
+    @property
+    def drawn_as(self) -> str:
+        """The page by whose id its variant is drawn."""
+        return self.own_as or self.id
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -6,6 +6,9 @@ rate = ["9.0 Mbit/s", "12.8 Mbit/s", "6.4 Mbit/s"]
 
 Anywhere else on the page `{own.loss}` stands for one of them: in settings, in prose, in claims. The first of each is
 the page's own, for everybody who is in no such course. The linter and the claims look at every variant.
+
+A page whose run stands beside another page's has as many variants, and `own_as = "PAGE"` before its tables: who has the
+n-th there has the n-th here.
 """
 
 from __future__ import annotations

@@ -174,3 +174,47 @@ def test_a_run_with_another_student_s_settings_is_refused(lessons: Path, tmp_pat
 
 def _adas(_: Experiment) -> Run:
     return load_run(RUNS / "ada.tcprun")
+
+
+def _beside(lessons: Path, page: str) -> Path:
+    """A page after the one with variants, whose run stands beside that page's."""
+    page = page.replace('title = "Ran"', 'title = "After"').replace(
+        "[experiment]", '[experiment]\nbeside = "ran"'
+    )
+    path = lessons / "01-small/03-after.md"
+    for each in sorted(lessons.glob("01-small/[0-9]*.md"), reverse=True)[:-2]:
+        each.rename(each.with_name(f"{int(each.name[:2]) + 1:02}{each.name[2:]}"))
+    path.write_text(page)
+    return path
+
+
+def test_pages_whose_runs_stand_beside_each_other_are_drawn_together(lessons: Path) -> None:
+    _beside(lessons, PAGE.replace("title = ", 'own_as = "ran"\ntitle = '))
+    assert not any("own_as" in line for line in lint(lessons))
+    course, found = load(lessons), set()
+    for number in range(30):
+        steps = course.own(personal.identity(KEY.code, f"{number}")).modules[0].steps
+        assert steps[2].id == "after"
+        assert _told(steps[1]) == _told(steps[2])
+        found.add(_told(steps[1]))
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("title", "title", "who has the n-th variant here is to have the n-th of 'ran': give 'ran'"),
+        ("title", 'own_as = "read"\ntitle', "names an earlier page with as many variants, drawn by itself"),
+        (
+            "title",
+            'own_as = "nowhere"\ntitle',
+            "names an earlier page with as many variants, drawn by itself",
+        ),
+    ],
+)
+def test_the_linter_tells_pages_that_are_not_drawn_together(
+    lessons: Path, old: str, new: str, said: str
+) -> None:
+    clean = lint(lessons)
+    _beside(lessons, PAGE.replace(old, new, 1))
+    assert any(said in line for line in set(lint(lessons)) - set(clean))
