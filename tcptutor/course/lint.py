@@ -95,7 +95,7 @@ def _drawn(step: Step, before: Sequence[Step], say: Say) -> Iterator[str]:
     if step.own_as and (first is None or first.own_as or len(first.variants) != len(step.variants)):
         yield say("names an earlier page with as many variants, drawn by itself", "own_as")
     beside = earlier.get(step.experiment.beside) if step.experiment else None
-    if beside and (step.variants or beside.variants) and beside.drawn_as != step.drawn_as:
+    if beside and beside.variants and beside.drawn_as != step.drawn_as:
         yield say(
             f"who has the n-th variant here is to have the n-th of {beside.id!r}: give {beside.drawn_as!r}",
             "own_as",
