@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import msgspec
 
@@ -19,7 +20,7 @@ def texts(activity: Activity) -> Iterator[tuple[str, str]]:
 
 
 def _texts(part: msgspec.Struct, key: str) -> Iterator[tuple[str, str]]:
-    for field in msgspec.structs.fields(part):
+    for field in _fields(type(part)):
         value, here = getattr(part, field.name), f"{key}.{field.encode_name}".lstrip(".")
         if isinstance(value, str) and field.name in _TEXTS:
             yield here, value
@@ -29,6 +30,12 @@ def _texts(part: msgspec.Struct, key: str) -> Iterator[tuple[str, str]]:
                     yield from _texts(entry, f"{here}[{number}]")
                 elif isinstance(entry, str) and field.name in _TEXTS:
                     yield f"{here}[{number}]", entry
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """msgspec works them out of the annotations at each call, which was a fifth of what the linter took."""
+    return msgspec.structs.fields(kind)
 
 
 def texts_after(step: Step) -> list[tuple[str, str]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import signal
+import tomllib
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -24,12 +26,24 @@ BESIDE = "parallel-streams/eight-small-windows"
 RECORDED = [
     load(path) for path in sorted((places.assets() / "recorded/parallel-streams").glob("*small*.tcprun"))
 ]
+VARIANTS = re.compile(r"^(own_as = .*\n|\[own\]\n([^\[\n].*\n)*)", re.MULTILINE)
+"""What makes variants of a page, in its front matter."""
 Runs = Callable[..., AsyncIterator[tuple[int, Run | TutorError]]]
 
 
 @pytest.fixture
 def lessons(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(places.lessons(), tmp_path / "lessons"))
+    """A copy of the course in which two pages have the settings that were recorded, and no variants."""
+    copy = Path(shutil.copytree(places.lessons(), tmp_path / "lessons"))
+    values: dict[str, list[str]] = {}
+    for name in (PAGE, BESIDE):
+        page = next(copy.glob(f"*/*-{name.partition('/')[2]}.md"))
+        text = page.read_text(encoding="utf-8")
+        values |= tomllib.loads(text.split("+++")[1])["own"]
+        for key, each in values.items():
+            text = text.replace(f"{{own.{key}}}", each[0])
+        page.write_text(VARIANTS.sub("", text), encoding="utf-8")
+    return copy
 
 
 @pytest.fixture
@@ -119,6 +133,13 @@ def test_programs_get_one_document(lessons: Path, made: list[str]) -> None:
     assert rtt["page"] == PAGE
     assert rtt["measured"] == [pytest.approx(0.0402, abs=1e-4)] * 2
     assert rtt["holds"] is True
+
+
+def test_a_page_with_variants_is_judged_with_each_of_them(made: list[str]) -> None:
+    told = json.loads(here("lint", places.lessons(), "--run", PAGE, "--json").stdout)
+    assert told["runs"]["needed"] == 6
+    windows = [each["settings"]["window"] for each in told["claims"] if each["of"] == "rtt"]
+    assert windows == ["64 KiB", "48 KiB", "96 KiB"]
 
 
 def test_problems_of_other_pages_are_not_told(lessons: Path, made: list[str]) -> None:
