@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -67,9 +68,14 @@ def test_who_stops_waiting_leaves_no_process(folder: Path) -> None:
 
 def _workers() -> list[int]:
     """Those that grade; Python has another child beside them."""
-    mine = Path(f"/proc/{os.getpid()}/task")
-    children = [pid for task in mine.iterdir() for pid in (task / "children").read_text().split()]
-    return [int(pid) for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    found = []
+    for task in Path(f"/proc/{os.getpid()}/task").iterdir():
+        # A thread, or a child, may end while it is looked at.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            for pid in (task / "children").read_text().split():
+                if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    found.append(int(pid))
+    return found
 
 
 def test_lessons_that_cannot_be_read_whole_are_told_before_anything(tmp_path: Path) -> None:
