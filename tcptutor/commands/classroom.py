@@ -8,11 +8,12 @@ from pathlib import Path
 import msgspec
 
 from tcptutor.columns import table
-from tcptutor.commands.grade import grade_all, hand_ins, key_of
+from tcptutor.commands.grade import exit_code, grade_all, hand_ins, key_of
 from tcptutor.commands.output import on_terminal, print_json, print_lines, toned, width
 from tcptutor.commands.targets import check_targets
 from tcptutor.files import whole
 from tcptutor.grading import web
+from tcptutor.grading.anonymous import anonymous, anonymous_files
 from tcptutor.grading.batch import Asked
 from tcptutor.grading.formats import formatted
 from tcptutor.grading.survey import Survey, survey
@@ -37,18 +38,20 @@ class ClassRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def show_class(asked: ClassRequest) -> int:
-    """The exit code: 1 when a hand-in could not be read. Raises TutorError."""
+    """The exit code: 1 when a hand-in could not be read, or none is of the course. Raises TutorError."""
     paths = hand_ins(asked.names)
     code, _ = key_of(asked.key)
     targets = [Path(name) for name in (asked.csv, asked.html) if name is not None]
     check_targets(targets, paths, replace=asked.replace, elsewhere="give another name")
     by = Asked.of(asked.lessons, code, asked.modules)
     graded = grade_all(paths, by, asked.jobs, asked.cluster)
-    found = survey(graded, by.course)
+    named = survey(graded, by.course)
+    found = anonymous(named) if asked.anonymous else named
     if asked.csv is not None:
-        _write(Path(asked.csv), formatted(graded, "csv"))
+        rows = anonymous_files(graded, named) if asked.anonymous else graded
+        _write(Path(asked.csv), formatted(rows, "csv"))
     if asked.html is not None:
-        _write(Path(asked.html), web.page(found, anonymous=asked.anonymous))
+        _write(Path(asked.html), web.page(found))
     if asked.as_json:
         print_json(msgspec.to_builtins(found))
     elif targets:
@@ -56,10 +59,11 @@ def show_class(asked: ClassRequest) -> int:
     elif not asked.as_text and on_terminal():
         from tcptutor.ui.classroom import show_class as show_on_screen  # noqa: PLC0415  # Textual takes its time
 
-        return show_on_screen(found, anonymous=asked.anonymous)
+        ended = show_on_screen(named, anonymous=asked.anonymous)
+        return ended or exit_code(graded)
     else:
-        print_lines(_lines(found, anonymous=asked.anonymous))
-    return 1 if found.problems else 0
+        print_lines(_lines(found))
+    return exit_code(graded)
 
 
 def _write(target: Path, text: str) -> None:
@@ -67,9 +71,9 @@ def _write(target: Path, text: str) -> None:
         beside.write_text(text, encoding="utf-8")
 
 
-def _lines(found: Survey, *, anonymous: bool) -> Iterator[str]:
+def _lines(found: Survey) -> Iterator[str]:
     yield toned(found.title, "title")
-    for view in views(found, anonymous=anonymous):
+    for view in views(found):
         yield ""
         yield from _table(view)
 

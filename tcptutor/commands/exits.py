@@ -119,7 +119,7 @@ def _without_waiting_for_threads(code: object) -> None:
 def _refuse(error: click.UsageError) -> NoReturn:
     """One line for words that cannot be understood."""
     command = error.ctx.command_path if error.ctx else "tcptutor"
-    said = _NO_INTEGER.sub("is not a whole number", error.format_message().rstrip("."))
+    said = " ".join(_NO_INTEGER.sub("is not a whole number", error.format_message().rstrip(".")).split())
     warn(f"{said[:1].lower()}{said[1:]} (`{command} --help` tells more)")
     raise click.exceptions.Exit(error.exit_code)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
+import click
 import msgspec
 
 from tcptutor.backends.ending import run_until_signal
@@ -24,6 +25,7 @@ from tcptutor.grading import batch
 from tcptutor.grading.batch import Asked
 from tcptutor.grading.formats import formatted, modules
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
+from tcptutor.grading.students import one_each, replaced
 
 _SIGNS = {"full": "✓", "part": "◐", "none": "✗", "missing": "○", "refused": "✗", "inconclusive": "?"}
 
@@ -46,7 +48,9 @@ class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def grade_files(asked: GradeRequest) -> int:
-    """The exit code: 1 when one of the hand-ins could not be read. Raises TutorError for all others at once."""
+    """The exit code: 1 when one of the hand-ins could not be read, or none is of the course. Raises TutorError for what
+    is wrong with all at once.
+    """
     paths = hand_ins(asked.names)
     if asked.output is not None:
         check_targets([Path(asked.output)], paths, replace=asked.replace)
@@ -56,7 +60,18 @@ def grade_files(asked: GradeRequest) -> int:
     if choice is not None:
         graded = Reruns(choice, asked.jobs, asked.cluster).apply(paths, graded)
     _tell(graded, asked)
-    return 1 if any(each.grade is None for each in graded) else 0
+    return exit_code(graded)
+
+
+def exit_code(graded: Sequence[GradedFile]) -> int:
+    """1 when one could not be read, or none counts."""
+    return int(none_counts(graded) or any(each.grade is None for each in graded))
+
+
+def none_counts(graded: Sequence[GradedFile]) -> bool:
+    """Whether there are several, and all are of another course: then the key is more likely wrong than they."""
+    read = [each.grade for each in graded if each.grade is not None]
+    return len(read) > 1 and all(grade.refused for grade in read)
 
 
 def _tell(graded: Sequence[GradedFile], asked: GradeRequest) -> None:
@@ -65,7 +80,11 @@ def _tell(graded: Sequence[GradedFile], asked: GradeRequest) -> None:
             if each.grade is not None:
                 print_lines(_lines(each, each.grade, asked.everything))
         return
-    text = formatted(graded, "json" if asked.kind == "text" else asked.kind)
+    if asked.kind == "text":
+        told = [line for each in graded if each.grade for line in _lines(each, each.grade, asked.everything)]
+        text = "\n".join([*map(click.unstyle, told), ""])
+    else:
+        text = formatted(graded, asked.kind)
     if asked.output is None:
         print_lines(text.splitlines())
         return
@@ -92,7 +111,7 @@ def key_of(given: str | None) -> tuple[str, CourseKey | None]:
     path = Path(given)
     if not path.exists():
         raise UsageError(
-            f"{quoted(given)} is no course's code, which looks like ABCD-EFGH-2345-WXYZ, and no file of a key"
+            f"{quoted(given)} is no course's code, which looks like ABCD-EFGH-2345-WXQG, and no file of a key"
         )
     key = read_key(path)
     return key.code, key
@@ -121,10 +140,14 @@ def grade_all(paths: Sequence[Path], asked: Asked, jobs: int | None, cluster: st
             stopped = run_until_signal(_on_cluster(paths, asked, cluster, take))
             if stopped is not None:
                 raise stopped
-    graded = [found[number] for number in range(len(paths))]
+    graded = one_each([found[number] for number in range(len(paths))])
     for each in graded:
         if each.grade is None:
             warn(each.problem)
+    for line in replaced(graded):
+        warn(line)
+    if none_counts(graded):
+        warn(f"none of the hand-ins is of the course {asked.code}: is that the right key?")
     return graded
 
 
@@ -146,6 +169,9 @@ async def _on_cluster(
 
 def _lines(graded: GradedFile, found: Grade, everything: bool) -> Iterator[str]:
     who = found.student or graded.file
+    if graded.instead:
+        yield f"{toned(who, 'title')}  {graded.file} does not count: {graded.instead} was made later"
+        return
     yield f"{toned(who, 'title')}  {found.total:.4g} of {found.of:.4g} marks, {100 * found.share:.0f} %"
     if found.refused:
         yield f"  {toned(found.refused, 'bad')}"

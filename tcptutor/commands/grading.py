@@ -36,12 +36,16 @@ _JOBS = click.option(
 
 
 @main.command("course-key")
-@click.argument("target", metavar="FILE")
-def course_key(target: str) -> None:
-    """For teachers: make the key of a course that grades, and tell the code that its students enrol with."""
-    from tcptutor.commands.course_key import make_key  # noqa: PLC0415
+@click.argument("target", metavar="FILE|CODE")
+@click.option("--code", "code_alone", is_flag=True, help="Print the code alone, for a file.")
+def course_key(target: str, code_alone: bool) -> None:
+    """For teachers: make the key of a course that grades, and tell the code that its students enrol with.
 
-    end(make_key, target)
+    Of a key that is there, or of a code, it tells whether it is one.
+    """
+    from tcptutor.commands.course_key import tell_key  # noqa: PLC0415
+
+    end(tell_key, target, code_alone)
 
 
 @main.command()
@@ -98,6 +102,7 @@ def submit(**given: Any) -> None:
 )
 @click.option("-o", "--output", metavar="FILE", help="Write it there instead of printing it.")
 @REPLACE
+@click.option("--json", "kind", flag_value="json", help="The same as --format json.")
 @click.option("--all", "everything", is_flag=True, help="Tell each mark, not only those that were refused.")
 @click.option(
     "--rerun",

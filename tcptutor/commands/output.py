@@ -38,9 +38,14 @@ _BEGINS, _ENDS = 60, 20
 
 def prepare() -> None:
     """Standard output and error as every command needs them: UTF-8, and waiting for a slow reader."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # it was closed; its number must not become that of a file of ours
-            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115  # it is open to the end
+    # What was closed: its number must not become that of a file of ours. It is open to the end.
+    for name, mode, flags in (
+        ("stdin", "r", os.O_RDONLY),
+        ("stdout", "w", os.O_RDONLY),  # who prints results there is told that they are lost
+        ("stderr", "w", os.O_WRONLY),
+    ):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A file's name may have bytes that are no letters: they go out as they are.

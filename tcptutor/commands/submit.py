@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tcptutor import places, units
@@ -12,18 +13,22 @@ from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.commands.words import count
 from tcptutor.course.load import read_course
+from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course
-from tcptutor.errors import UsageError
+from tcptutor.course.record import moment
+from tcptutor.errors import UsageError, quoted
 from tcptutor.evidence.collect import Collected, collect
 from tcptutor.evidence.hand_in import SUFFIX, write_hand_in
 
 _MOST_PAGES = 5
-"""Pages of a module that are named; of more their number is told."""
+"""Pages of a module that are named."""
 
 
 def submit(output: str | None, replace: bool, as_json: bool) -> int:
     """The exit code. What is missing is said before it is written. Raises TutorError."""
     path = Path(output or f"hand-in{SUFFIX}")
+    if path.suffix != SUFFIX:
+        raise UsageError(f"{quoted(path.name)} would not be found: give a name that ends in {SUFFIX}")
     check_targets([path], [], replace=replace)
     course, problems = read_course(places.lessons())
     for problem in problems:
@@ -64,19 +69,29 @@ def submit(output: str | None, replace: bool, as_json: bool) -> int:
     return 0
 
 
+def _deadline(marks: MarkScheme) -> Iterator[str]:
+    if (deadline := moment(marks.deadline)) is None:
+        return
+    granted = f", and {marks.grace_hours:g} h more are granted" if marks.grace_hours else ""
+    late = f"what is done later gives {marks.late:.0%} of its marks"
+    told = "was" if deadline < datetime.now(UTC) else "is"
+    yield f"  the deadline {told} {deadline.isoformat(sep=' ', timespec='minutes')}{granted}: {late}"
+
+
 def _missing(collected: Collected, course: Course, left: Mapping[str, Sequence[str]]) -> Iterator[str]:
     manifest = collected.manifest
     if manifest.student:
         yield f"{manifest.student} in the course {manifest.course}"
     else:
         yield "you are enrolled in no course: `tcptutor enrol CODE STUDENT`, where your course grades"
+    yield from _deadline(course.marks)
     for module in course.modules:
         of_module = left[module.id]
         if not of_module:
             yield f"  {module.title}: all is done"
-        elif len(of_module) <= _MOST_PAGES:
-            yield f"  {module.title}: left are {', '.join(of_module)}"
-        else:
-            yield f"  {module.title}: {len(of_module)} of {count(len(module.step_ids), 'page')} are left"
+            continue
+        named = ", ".join(of_module[:_MOST_PAGES])
+        more = f" and {len(of_module) - _MOST_PAGES} more" if len(of_module) > _MOST_PAGES else ""
+        yield f"  {module.title}, {len(of_module)} of {count(len(module.step_ids), 'page')} left: {named}{more}"
     for line in manifest.missing:
         yield f"  {line}"

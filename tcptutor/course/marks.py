@@ -70,8 +70,9 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def left(self, wrong: int, hints: int, at: datetime | None) -> float:
         """What is left of an activity's marks after so many `wrong` tries and hints, at that time; 0 to 1."""
         found = self.retry**wrong * self.hint**hints
+        return found * self.late if self.is_late(at) else found
+
+    def is_late(self, at: datetime | None) -> bool:
+        """Whether that is after the deadline and what is granted beyond it."""
         deadline = moment(self.deadline)
-        if deadline is None or at is None:
-            return found
-        late = at > deadline + timedelta(hours=self.grace_hours)
-        return found * self.late if late else found
+        return deadline is not None and at is not None and at > deadline + timedelta(hours=self.grace_hours)

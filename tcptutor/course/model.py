@@ -193,6 +193,8 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
                 raise UsageError(unknown("module", wanted, there))
         if not modules:
             return self
-        return msgspec.structs.replace(
-            self, modules=tuple(each for each in self.modules if each.id in modules)
-        )
+        left = tuple(each for each in self.modules if each.id in modules)
+        title = self.title
+        if len(left) < len(self.modules):
+            title = f"{self.title}: {', '.join(each.title for each in left)}"
+        return msgspec.structs.replace(self, title=title, modules=left)

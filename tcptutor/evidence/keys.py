@@ -23,6 +23,8 @@ FORMAT_VERSION = 1
 LONGEST_STUDENT = 100
 """Characters of what a course calls a student."""
 _CODE = re.compile(r"[A-Z2-7]{16}")
+_CHECK = 2
+"""Characters at its end that follow from the others: of a thousand slips in typing one is not seen."""
 _KIND = files.FileKind(
     name="course key",
     most=64 << 10,
@@ -42,9 +44,9 @@ class CourseKey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def code(self) -> str:
-        """That of the course, such as `ABCD-EFGH-2345-WXYZ`."""
-        digest = base64.b32encode(self._derived("code")).decode()[:16]
-        return "-".join(digest[at : at + 4] for at in range(0, 16, 4))
+        """That of the course, such as `ABCD-EFGH-2345-WXQG`."""
+        letters = base64.b32encode(self._derived("code")).decode()[: 16 - _CHECK]
+        return _grouped(letters + _check(letters))
 
     def lot(self, what: str) -> float:
         """A number from 0 to below 1 for that: whose is low is looked at. Nobody without the key can tell it."""
@@ -79,8 +81,20 @@ def course_code(text: str) -> str:
     """A course's code as somebody typed it. Raises UsageError for what is none."""
     plain = re.sub(r"[\s-]", "", text).upper()
     if not _CODE.fullmatch(plain):
-        raise UsageError(f"{quoted(text)} is no course's code: it looks like ABCD-EFGH-2345-WXYZ")
-    return "-".join(plain[at : at + 4] for at in range(0, 16, 4))
+        raise UsageError(f"{quoted(text)} is no course's code: it looks like ABCD-EFGH-2345-WXQG")
+    if plain[-_CHECK:] != _check(plain[:-_CHECK]):
+        raise UsageError(f"{quoted(text)} is no course's code: something in it is mistyped, look at it again")
+    return _grouped(plain)
+
+
+def _check(letters: str) -> str:
+    """The end of a code that begins so."""
+    digest = hashlib.sha256(f"course code {letters}".encode()).digest()
+    return base64.b32encode(digest).decode()[:_CHECK]
+
+
+def _grouped(code: str) -> str:
+    return "-".join(code[at : at + 4] for at in range(0, len(code), 4))
 
 
 def student_name(text: str) -> str:

@@ -113,12 +113,9 @@ class PageTimeline:
                 of_it.append(each)
         return found
 
-    def hints_before(self, activity: str, serial: int) -> int:
-        """Levels of hints of it that were shown before that event."""
-        return max(
-            (each.level for each in self.hints if each.activity == activity and each.serial < serial),
-            default=0,
-        )
+    def hints_before(self, activity: str, serial: int) -> list[TimedHint]:
+        """Hints of it that were shown before that event."""
+        return [each for each in self.hints if each.activity == activity and each.serial < serial]
 
     @cached_property
     def whole_runs(self) -> list[TimedRun]:

@@ -6,7 +6,9 @@ So a folder that was graded in part goes on where it ended. Marks are personal: 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
+import os
 import time
 from functools import cache
 from pathlib import Path
@@ -17,7 +19,7 @@ import tcptutor
 from tcptutor import files, places
 from tcptutor.course.model import Course
 from tcptutor.errors import TutorError
-from tcptutor.evidence.hand_in import lesson_hashes
+from tcptutor.evidence.hand_in import MOST_BYTES, lesson_hashes
 from tcptutor.grading.grade import Grade
 
 _UNUSED_DAYS = 60
@@ -38,8 +40,10 @@ class GradeCache:
         self._folder = folder or places.cache() / "grades"
 
     def key(self, hand_in: Path) -> str:
-        """Equal for equal hand-ins. Raises OSError where it cannot be read."""
+        """Equal for equal hand-ins. Raises OSError where it cannot be read, or is larger than any."""
         with files.regular(hand_in) as content:
+            if os.fstat(content.fileno()).st_size > MOST_BYTES:
+                raise OSError(errno.EFBIG, "larger than any hand-in")
             found = hashlib.file_digest(content, "sha256")
         return hashlib.sha256(self._asked + found.digest()).hexdigest()[:32]
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import msgspec
 
-from tcptutor.errors import UsageError
+from tcptutor.errors import TutorError, UsageError
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
 from tcptutor.grading.gradebooks import GRADEBOOKS, modules, number
 
@@ -38,8 +38,8 @@ _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def formatted(graded: Sequence[GradedFile], kind: str) -> str:
-    """In that format, one of FORMATS. Raises UsageError for several of a format that holds one, and for one of these
-    that could not be graded.
+    """In that format, one of FORMATS. Raises UsageError for several of a format that holds one, and TutorError for one
+    of these that could not be graded.
     """
     # Bytes of a file's name that are no UTF-8 become escapes, as which JSON reads them too.
     return _text(graded, kind).encode(errors="backslashreplace").decode()
@@ -52,7 +52,7 @@ def _text(graded: Sequence[GradedFile], kind: str) -> str:
         raise UsageError(f"{kind} holds the result of one hand-in: give one, or take csv or json")
     (only,) = graded
     if only.grade is None:
-        raise UsageError(only.problem)
+        raise TutorError(only.problem)
     return _OF_ONE[kind](only.grade)
 
 
@@ -63,6 +63,7 @@ def _document(graded: GradedFile) -> dict[str, Any]:
     whole = msgspec.to_builtins(grade)
     return {
         "file": graded.file,
+        "instead": graded.instead,
         "total": round(grade.total, _DIGITS),
         "of": round(grade.of, _DIGITS),
         **whole,
@@ -151,7 +152,7 @@ def _lti(graded: Sequence[GradedFile]) -> str:
                 "activityProgress": "Completed",
                 "gradingProgress": "PendingManual" if grade.refused or grade.remarks else "FullyGraded",
             }
-            for grade in (each.grade for each in graded)
+            for grade in (each.grade for each in graded if not each.instead)
             if grade is not None
         ]
     )

@@ -95,3 +95,5 @@ class GradedFile(NamedTuple):
     grade: Grade | None
     problem: str = ""
     """Why there is no grade, one line."""
+    instead: str = ""
+    """Which hand-in of the same student counts in its place; empty where it counts itself."""

@@ -42,7 +42,9 @@ def table(graded: Sequence[GradedFile]) -> str:
     """Everything, also those that could not be graded."""
     names = list(dict.fromkeys(name for each in graded if each.grade for name in modules(each.grade)))
     rows = [["student", "file", "score", "max_score", "percent", *names, "remarks"]]
-    for file, grade, problem in graded:
+    for file, grade, problem, instead in graded:
+        if instead:
+            continue
         if grade is None:
             rows.append(["", file, "", "", "", *("" for _ in names), problem])
             continue
@@ -100,8 +102,10 @@ def nbgrader(graded: Sequence[GradedFile]) -> str:
 
 
 def _of_students(graded: Sequence[GradedFile]) -> Iterator[Grade]:
-    """A gradebook has no row for what was not graded, nor for who was not enrolled."""
-    return (each.grade for each in graded if each.grade is not None and each.grade.student)
+    """A gradebook has no row for what was not graded, for who was not enrolled, nor a second one for a student."""
+    return (
+        each.grade for each in graded if each.grade is not None and each.grade.student and not each.instead
+    )
 
 
 def _title(grades: Sequence[Grade]) -> str:

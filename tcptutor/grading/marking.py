@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from tcptutor.course.activities.explore import ExploreActivity
@@ -119,9 +120,46 @@ class _PageMarker:
                 return self._challenge(activity)
         return self._by_hand(activity)
 
-    def _left(self, activity: Activity, given: TimedResponse, wrong: int = 0) -> float:
+    def _earned(
+        self, activity: Activity, given: TimedResponse, found: _Finding, wrong: Sequence[int] = ()
+    ) -> _Finding:
+        """What is left for a right response after the `wrong` ones, whose events these are, and after hints."""
         hints = self._page.hints_before(activity.id, given.serial)
-        return self._scheme.left(wrong, hints, moment(given.at))
+        taken = max((hint.level for hint in hints), default=0)
+        return self._scored(
+            found, moment(given.at), tuple(wrong), taken, tuple(hint.serial for hint in hints)
+        )
+
+    def _scored(
+        self,
+        found: _Finding,
+        at: datetime | None,
+        wrong: tuple[int, ...] = (),
+        hints: int = 0,
+        shown: tuple[int, ...] = (),
+        share: float = 1.0,
+    ) -> _Finding:
+        """With what is left of `share` of the marks, why it is not all of them, and the events that show it."""
+        scheme = self._scheme
+        share *= scheme.left(len(wrong), hints, at)
+        if share >= 1:
+            return found._replace(outcome="full", share=1.0)
+        told = [found.reason] if found.reason else []
+        events = found.events
+        if wrong and scheme.retry < 1:
+            told.append(f"right after {len(wrong)} wrong")
+            events += wrong
+        if hints and scheme.hint < 1:
+            told.append("with a hint" if hints == 1 else f"with {hints} hints")
+            events += shown
+        if scheme.late < 1 and scheme.is_late(at):
+            told.append("late")
+        return found._replace(
+            outcome="part" if share > 0 else "none",
+            share=share,
+            reason=", ".join(told),
+            events=tuple(sorted(set(events))),
+        )
 
     def _doubted(self, timed: TimedRun, events: tuple[int, ...]) -> _Finding | None:
         """What becomes of an activity whose run is not believed; None for a run that is."""
@@ -170,15 +208,15 @@ class _PageMarker:
             return None
 
     def _question(self, question: Question) -> _Finding:
-        wrong = 0
+        wrong: list[int] = []
         last = _MISSING
         for given in self._page.of(question.id):
             last, correct = self._answer(question, given)
             if correct is None:
                 continue
             if correct:
-                return _scored(self._left(question, given, wrong), last, wrong)
-            wrong += 1
+                return self._earned(question, given, last, wrong)
+            wrong.append(given.serial)
         return last
 
     def _answer(self, question: Question, given: TimedResponse) -> tuple[_Finding, bool | None]:
@@ -236,7 +274,7 @@ class _PageMarker:
             activity.mark(first.response.given)
         except UsageError as error:
             return _Finding("none", reason=f"it cannot be marked: {error}", events=events)
-        return _scored(self._left(activity, first), _Finding("full", events=events), 0)
+        return self._earned(activity, first, _Finding("full", events=events))
 
     # Runs
 
@@ -247,8 +285,7 @@ class _PageMarker:
         events, runs = (timed.begun, timed.ended), (timed.id,)
         if doubted := self._doubted(timed, events):
             return doubted
-        share = self._scheme.left(0, 0, moment(timed.ended_at))
-        return _scored(share, _Finding("full", events=events, runs=runs), 0)
+        return self._scored(_Finding("full", events=events, runs=runs), moment(timed.ended_at))
 
     def _sweep(self, sweep: SweepActivity) -> _Finding:
         cells = len(sweep.cells())
@@ -273,11 +310,12 @@ class _PageMarker:
                 latest = latest or timed
         if latest is None:
             return doubted or _Finding("missing", reason="none of its runs went to its end")
-        share = (cells - len(missing)) / cells * self._scheme.left(0, 0, moment(latest.ended_at))
+        share = (cells - len(missing)) / cells
         if doubted is not None and doubted.outcome == "inconclusive" and missing:
             return doubted
         reason = f"{len(missing)} of its {cells} runs are missing" if missing else ""
-        return _scored(share, _Finding("full", reason=reason, runs=tuple(runs)), 0)
+        there = _Finding("full", reason=reason, runs=tuple(runs))
+        return self._scored(there, moment(latest.ended_at), share=share)
 
     def _challenge(self, challenge: ExploreActivity) -> _Finding:
         given = [each for each in self._page.of(challenge.id) if each.response.correct]
@@ -303,7 +341,7 @@ class _PageMarker:
             return _Finding("refused", reason=str(error), events=events, runs=(timed.id,))
         if not mark.correct:
             return _Finding("none", reason=mark.feedback, events=events, runs=(timed.id,))
-        return _scored(self._left(challenge, given), _Finding("full", events=events, runs=(timed.id,)), 0)
+        return self._earned(challenge, given, _Finding("full", events=events, runs=(timed.id,)))
 
     def _start(self, challenge: ExploreActivity, given: TimedResponse) -> Run | None:
         for timed in self._page.whole_runs[: -MOST_SWEPT - 1 : -1]:
@@ -334,7 +372,7 @@ class _PageMarker:
         if session.record.cut:
             reason = "the session was too long to be kept whole: do it again, in fewer steps"
             return _Finding("inconclusive", reason=reason, events=events, runs=runs)
-        return _scored(self._left(activity, reached), _Finding("full", events=events, runs=runs), 0)
+        return self._earned(activity, reached, _Finding("full", events=events, runs=runs))
 
 
 def _not_by_knobs(challenge: ExploreActivity, made: Experiment) -> str:
@@ -344,11 +382,3 @@ def _not_by_knobs(challenge: ExploreActivity, made: Experiment) -> str:
     except UsageError as error:
         return f"the run has settings that no knobs give: {error}"
     return "" if same_but_for_seed(made, allowed) else "the run has other settings than its knobs give"
-
-
-def _scored(share: float, found: _Finding, wrong: int) -> _Finding:
-    """With that share of the marks; the reason says why it is not all of them."""
-    if share >= 1:
-        return found._replace(outcome="full", share=1.0)
-    why = found.reason or (f"right after {wrong} wrong" if wrong else "with hints, or late")
-    return found._replace(outcome="part" if share > 0 else "none", share=share, reason=why)

@@ -57,7 +57,7 @@ async def graded(
         try:
             keys[number] = cache.key(path)
         except OSError as error:
-            yield number, (None, f"cannot read {path}: {refused(error)}")
+            yield number, (None, f"cannot read {path}: {refused(error, 'ask for another one')}")
             continue
         found = cache.get(keys[number])
         if found is None:

@@ -19,6 +19,7 @@ from tcptutor.course.measures import expected
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
 from tcptutor.grading.similar import Similar, similar_pairs
+from tcptutor.grading.students import replaced
 
 _FEW = 8
 """Students below which nothing is told of how well a question tells them apart."""
@@ -40,6 +41,8 @@ class StudentRow(msgspec.Struct, frozen=True, kw_only=True):
     student: str
     """As the course names them; empty for who is not enrolled."""
     file: str
+    number: int
+    """From 1, in the place of a name."""
     total: float
     of: float
     done: int
@@ -141,6 +144,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     similar: tuple[Similar, ...]
     problems: tuple[str, ...]
     """Hand-ins that could not be graded, a line each."""
+    replaced: tuple[str, ...] = ()
+    """Hand-ins that do not count because the student has a later one, a line each."""
 
     @property
     def weak(self) -> tuple[QuestionRow, ...]:
@@ -151,24 +156,27 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
 def survey(graded: Sequence[GradedFile], course: Course) -> Survey:
     """Of those hand-ins, in that course."""
-    found = [(each.file, each.grade) for each in graded if each.grade is not None]
+    found = [(each.file, each.grade) for each in graded if each.grade is not None and not each.instead]
+    found.sort(key=lambda each: (each[1].student or each[0], each[0]))
     counted = [grade for _, grade in found if not grade.refused]
     by_activity = _by_activity(counted)
     return Survey(
         title=course.title,
-        students=tuple(sorted((_student(*each) for each in found), key=lambda row: (row.name, row.file))),
+        students=tuple(_student(number, *each) for number, each in enumerate(found, 1)),
         pages=tuple(page for page in _pages(course, counted) if page.done),
         questions=tuple(_questions(course, counted, by_activity)),
         predictions=tuple(_predictions(course, by_activity)),
         similar=tuple(similar_pairs([each for each in found if not each[1].refused])),
         problems=tuple(each.problem for each in graded if each.grade is None),
+        replaced=tuple(replaced(graded)),
     )
 
 
-def _student(file: str, grade: Grade) -> StudentRow:
+def _student(number: int, file: str, grade: Grade) -> StudentRow:
     return StudentRow(
         student=grade.student,
         file=file,
+        number=number,
         total=grade.total,
         of=grade.of,
         done=sum(mark.outcome in ("full", "part", "inconclusive") for mark in grade.marks),

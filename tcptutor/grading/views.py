@@ -39,33 +39,25 @@ class TableView(NamedTuple):
     """What to know of it, a sentence each; of an empty table why it is empty."""
 
 
-def views(found: Survey, *, anonymous: bool = False) -> tuple[TableView, ...]:
-    """All of them. `anonymous`: with numbers in the place of names."""
-    names = _names(found, anonymous)
+def views(found: Survey) -> tuple[TableView, ...]:
+    """All of them."""
     alone = len({row.module for row in found.pages}) < 2
 
     def place(row: PageRow | QuestionRow | PredictionRow) -> str:
         return row.page if alone else f"{row.module}/{row.page}"
 
     return (
-        _students(found, names),
+        _students(found),
         _pages(found, place),
         _questions(found, place),
         _predictions(found, place),
-        _similar(found, names),
+        _similar(found),
     )
 
 
-def _names(found: Survey, anonymous: bool) -> dict[str, str]:
-    return {
-        row.name: f"student {number}" if anonymous else row.name
-        for number, row in enumerate(found.students, 1)
-    }
-
-
-def _students(found: Survey, names: dict[str, str]) -> TableView:
+def _students(found: Survey) -> TableView:
     shares = [row.total / row.of for row in found.students if row.of]
-    notes = list(found.problems)
+    notes = [*found.problems, *found.replaced]
     if shares:
         notes.insert(0, f"{len(shares)} hand-ins, median {_percent(statistics.median(shares))} of the marks")
     return TableView(
@@ -73,19 +65,19 @@ def _students(found: Survey, names: dict[str, str]) -> TableView:
         "Students",
         ("student", "marks", "of", "", "", "done", "to look at"),
         (False, True, True, True, False, True, False),
-        tuple(_student(row, names) for row in found.students),
+        tuple(map(_student, found.students)),
         tuple((*([row.refused] if row.refused else []), *row.remarks) for row in found.students),
         tuple(notes) or ("no hand-in was graded",),
     )
 
 
-def _student(row: StudentRow, names: dict[str, str]) -> tuple[str, ...]:
+def _student(row: StudentRow) -> tuple[str, ...]:
     share = row.total / row.of if row.of else 0.0
     doubts = [f"{row.doubts} refused"] if row.doubts else []
     if row.remarks:
         doubts.append(f"{len(row.remarks)} remark{'s' if len(row.remarks) > 1 else ''}")
     return (
-        names[row.name],
+        row.name,
         f"{row.total:.4g}",
         f"{row.of:.4g}",
         _percent(share),
@@ -198,13 +190,13 @@ def _told(row: PredictionRow) -> str:
     return f"{sum(found[:middle])} too low, {found[middle]} within 25 %, {sum(found[middle + 1 :])} too high"
 
 
-def _similar(found: Survey, names: dict[str, str]) -> TableView:
+def _similar(found: Survey) -> TableView:
     return TableView(
         "similar",
         "Alike",
         ("one", "other", "what is alike"),
         (False, False, False),
-        tuple((names[pair.one], names[pair.other], next(alike(pair))) for pair in found.similar),
+        tuple((pair.one, pair.other, next(alike(pair))) for pair in found.similar),
         tuple(tuple(alike(pair)) for pair in found.similar),
         (
             "A fact about two files, and no verdict: who learned together shares mistakes as well.",

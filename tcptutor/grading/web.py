@@ -30,13 +30,13 @@ _WIDTH, _HEIGHT = 14, 28
 """Of a bar of a prediction's bins, pixels."""
 
 
-def page(found: Survey, *, anonymous: bool = False) -> str:
-    """The whole page. `anonymous`: with numbers in the place of names."""
-    return "\n".join(_page(found, anonymous)) + "\n"
+def page(found: Survey) -> str:
+    """The whole page."""
+    return "\n".join(_page(found)) + "\n"
 
 
-def _page(found: Survey, anonymous: bool) -> Iterator[str]:
-    tables = views(found, anonymous=anonymous)
+def _page(found: Survey) -> Iterator[str]:
+    tables = views(found)
     yield "<!doctype html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'

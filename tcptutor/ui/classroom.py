@@ -22,7 +22,7 @@ class ClassApp(Frame):
         self._found, self._anonymous = found, anonymous
 
     def get_default_screen(self) -> Screen[None]:
-        return ClassScreen(self._found, anonymous=self._anonymous)
+        return ClassScreen(self._found, hidden=self._anonymous)
 
 
 def show_class(found: Survey, *, anonymous: bool = False) -> int:

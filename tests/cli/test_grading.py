@@ -33,7 +33,7 @@ def test_a_key_is_made_once_and_tells_its_code(tmp_path: Path) -> None:
 
 
 def test_a_student_enrols_and_hands_in(without_state: Path, tmp_path: Path) -> None:
-    nothing = tcptutor("submit", "-o", str(tmp_path / "x"))
+    nothing = tcptutor("submit", "-o", str(tmp_path / "x.tcphandin"))
     assert (nothing.returncode, nothing.stdout) == (2, "")
     assert "nothing was done yet that could be handed in" in nothing.stderr
     said = tcptutor("enrol", KEY.code.lower(), "ada")
@@ -58,7 +58,11 @@ def test_a_student_enrols_and_hands_in(without_state: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["enrol", "ABCD", "ada"], "'ABCD' is no course's code: it looks like ABCD-EFGH-2345-WXYZ"),
+        (["submit", "-o", "ada.zip"], "'ada.zip' would not be found: give a name that ends in .tcphandin"),
+        (["course-key", "no/such/x.key", "--code", "--json"], "no such option"),
+        (["bank"], "missing option '--format'. Choose from: gift, qti"),
+        (["enrol", f"{KEY.code[:-1]}{'A' if KEY.code[-1] != 'A' else 'B'}", "ada"], "is mistyped"),
+        (["enrol", "ABCD", "ada"], "'ABCD' is no course's code: it looks like ABCD-EFGH-2345-WXQG"),
         (["enrol", KEY.code, " "], "' ' cannot be a student"),
         (["grade", "none.tcphandin"], "no hand-in none.tcphandin: `tcptutor submit` writes one"),
         (["grade", "x", "--key", "nonsense"], "'nonsense' is no course's code"),
@@ -86,6 +90,20 @@ def test_hand_ins_are_graded_each_for_itself(key: Path, tmp_path: Path, without_
     assert done.stdout.splitlines()[0] == "ada  19 of 19 marks, 100 %"
     assert "is not a hand-in, or damaged" in done.stderr
     assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_code_is_told_alone_and_whether_it_is_one(key: Path, without_state: Path) -> None:
+    for of in (str(key), KEY.code, KEY.code.lower().replace("-", "")):
+        done = tcptutor("course-key", of, "--code")
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"{KEY.code}\n", "")
+
+
+def test_marks_are_written_as_they_are_printed(tmp_path: Path, without_state: Path) -> None:
+    file, path = handed_in("ada", tmp_path / "ada"), tmp_path / "marks.txt"
+    tcptutor(*GRADE, str(file), "-o", str(path))
+    assert path.read_text() == tcptutor(*GRADE, str(file)).stdout
+    as_json = tcptutor(*GRADE, str(file), "--json").stdout
+    assert as_json == tcptutor(*GRADE, str(file), "--format", "json").stdout
 
 
 @pytest.mark.parametrize("kind", ["json", "csv", "gradescope", "prairielearn", "junit"])

@@ -30,10 +30,19 @@ def test_the_code_is_the_same_for_ever() -> None:
     assert course_code(f" {KEY.code.lower().replace('-', ' ')} ") == KEY.code
 
 
-@pytest.mark.parametrize("text", ["", "ABCD", "ABCD-EFGH-2345-WXY1", "x" * 10_000, "\x1b[31m"])
+@pytest.mark.parametrize("text", ["", "ABCD", "ABCD-EFGH-2345-WXQ1", "x" * 10_000, "\x1b[31m"])
 def test_what_is_no_code_is_told(text: str) -> None:
-    with pytest.raises(UsageError, match="is no course's code: it looks like ABCD-EFGH-2345-WXYZ"):
+    with pytest.raises(UsageError, match="is no course's code: it looks like ABCD-EFGH-2345-WXQG"):
         course_code(text)
+
+
+def test_a_slip_in_a_code_is_told() -> None:
+    plain = KEY.code.replace("-", "")
+    slips = [plain[:at] + other + plain[at + 1 :] for at in range(16) for other in "A7" if plain[at] != other]
+    slips += [plain[:at] + plain[at + 1] + plain[at] + plain[at + 2 :] for at in range(15)]
+    for slip in set(slips) - {plain}:
+        with pytest.raises(UsageError, match="something in it is mistyped"):
+            course_code(slip)
 
 
 @pytest.mark.parametrize("text", ["", "  ", "x" * 101, "a\x1b[0m", "\u202eadA"])

@@ -285,7 +285,7 @@ def expected(odd: Condition, asked: Command) -> frozenset[int]:
         return codes
     if ">&7" in odd.ends.replace("2>&7", ""):
         return frozenset({GONE})
-    if ">/dev/full" in odd.ends.replace("2>/dev/full", ""):
+    if any(lost in odd.ends.replace(f"2{lost}", "") for lost in (">/dev/full", ">&-")):
         return frozenset({1})
     return codes
 

@@ -7,14 +7,17 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from tcptutor.errors import ContentError, TutorError
-from tcptutor.grading import batch, remote
+from tcptutor.grading import batch, remote, students
 from tcptutor.grading.batch import Asked
+from tcptutor.grading.grade import Grade, GradedFile
+from tests import patience
 from tests.command import process
 from tests.evidence.student import KEY, LESSONS, handed_in
 from tests.sweep.test_cluster import cluster
@@ -43,6 +46,40 @@ def test_a_bad_one_costs_nobody_else_anything(jobs: int, folder: Path) -> None:
     assert [number for number, one in found.items() if one.grade is None] == [3]
     assert {one.grade.total for one in found.values() if one.grade} == {19}
     assert "is not a hand-in" in found[3].problem
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_file_without_end_is_told_at_once(jobs: int, folder: Path) -> None:
+    with (folder / "4.tcphandin").open("wb") as sparse:
+        sparse.truncate(1 << 40)
+    began = time.monotonic()
+    found = dict(batch.graded(batch.hand_ins([folder]), Asked(LESSONS, KEY.code), jobs))
+    assert "is larger than 64 MB" in found[4].problem
+    assert sum(one.grade is None for one in found.values()) == 2
+    assert time.monotonic() - began < patience.seconds(60)
+
+
+def test_the_latest_hand_in_of_a_student_counts(tmp_path: Path) -> None:
+    """By when it was made; who is in no course, or another one, is nobody's other self."""
+    grades = {
+        "old": ("ada", "2026-11-01T12:00+00:00", ""),
+        "new": ("ada", "2026-11-02T12:00+00:00", ""),
+        "between": ("ada", "2026-11-02T12:30+01:00", ""),
+        "bob": ("bob", "2026-11-02T12:00+00:00", ""),
+        "anybody": ("", "2026-11-02T12:00+00:00", ""),
+        "somebody": ("", "2026-11-03T12:00+00:00", ""),
+        "elsewhere": ("ada", "2026-11-09T12:00+00:00", "the student is enrolled in another course"),
+    }
+    graded = [
+        GradedFile(
+            file, Grade(student=student, course=KEY.code, title="", made=made, marks=(), refused=refused)
+        )
+        for file, (student, made, refused) in grades.items()
+    ]
+    found = {each.file: each.instead for each in students.one_each([*graded, GradedFile("x", None, "no")])}
+    assert found == {**dict.fromkeys(grades, ""), "x": "", "old": "new", "between": "new"}
+    told = list(students.replaced(students.one_each(graded)))
+    assert told[0] == "old does not count: new, of ada as well, was made later"
 
 
 def test_a_process_that_is_killed_is_told_and_the_others_are_graded(folder: Path) -> None:

@@ -20,7 +20,7 @@ import pytest
 from tcptutor import places
 from tcptutor.commands.grading import grade as grade_command
 from tcptutor.course import load as load_course
-from tcptutor.errors import UsageError
+from tcptutor.errors import TutorError, UsageError
 from tcptutor.evidence.hand_in import opened_hand_in
 from tcptutor.grading.formats import FORMATS, formatted
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
@@ -50,7 +50,7 @@ GRADED = GradedFile("ada.tcphandin", GRADE)
 
 
 def test_each_format_can_be_asked_for() -> None:
-    (option,) = (each for each in grade_command.params if each.name == "kind")
+    option = next(each for each in grade_command.params if "--format" in each.opts)
     assert isinstance(option.type, click.Choice)
     assert list(option.type.choices) == ["text", *FORMATS]
 
@@ -322,17 +322,17 @@ def test_a_format_of_one_takes_one(kind: str) -> None:
         UsageError, match=f"{kind} holds the result of one hand-in: give one, or take csv or json"
     ):
         formatted([GRADED, GRADED], kind)
-    with pytest.raises(UsageError, match="x is not a hand-in"):
+    with pytest.raises(TutorError, match="x is not a hand-in"):
         formatted([GradedFile("x", None, "x is not a hand-in")], kind)
 
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_who_is_of_another_course_gets_nothing_in_any(kind: str, tmp_path: Path) -> None:
     with opened_hand_in(handed_in("ada", tmp_path, Student.does_all)) as hand_in:
-        found = grade(hand_in, course(), "AAAA-AAAA-AAAA-AAAA")
+        found = grade(hand_in, course(), "AAAA-AAAA-AAAA-AAHZ")
     text = formatted([GradedFile("ada", found)], kind)
     # These have no place for a reason.
-    assert "not in AAAA-AAAA-AAAA-AAAA" in text or kind in ("canvas", "nbgrader")
+    assert "not in AAAA-AAAA-AAAA-AAHZ" in text or kind in ("canvas", "nbgrader")
     if kind == "classroom50":
         assert json.loads(text)["score"] == 0
     if kind == "canvas":
@@ -344,3 +344,10 @@ def test_who_is_of_another_course_gets_nothing_in_any(kind: str, tmp_path: Path)
     if kind == "github-classroom":
         contracts.github_classroom(json.loads(text))
         assert sum(test["score"] for test in json.loads(text)["tests"]) == 0
+
+
+def test_a_part_of_the_course_has_a_title_of_its_own() -> None:
+    whole = load_course(places.lessons())
+    part = whole.part(["pacing", "tcp-basics"])
+    assert part.title == f"{whole.title}: TCP basics, Pacing"
+    assert whole.part([each.id for each in whole.modules]).title == whole.part([]).title == whole.title

@@ -82,7 +82,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("made")
     does: Mapping[str, Callable[[Student], object]] = {"ada": Student.does_all, "bob": Student.does_all}
     ada, bob = (handed_in(name, folder / name, do) for name, do in does.items())
-    return Made(ada, bob, handed_in("ada", folder / "nothing", lambda _student: None))
+    return Made(ada, bob, handed_in("cleo", folder / "nothing", lambda _student: None))
 
 
 def course_into(folder: Path) -> None:
@@ -167,6 +167,32 @@ def test_gradescope_has_a_result_whatever_is_broken(broken: str, made: Made, tmp
     assert (result["score"], "not your fault" in result["output"]) == (0, True)
 
 
+@pytest.mark.parametrize(
+    ("file", "content"), [("course.code", f"{KEY.code[:-1]}7"), ("course.modules", "no-such-module")]
+)
+def test_what_the_teacher_wrote_wrongly_is_not_told_the_student(
+    file: str, content: str, made: Made, tmp_path: Path
+) -> None:
+    """Gradescope alone; the others take what tcptutor says in the same way."""
+    shutil.copytree(READY / "gradescope", tmp_path / "source")
+    course_into(tmp_path / "source")
+    (tmp_path / "source" / file).write_text(content)
+    made.into(tmp_path / "submission", FULL)
+    done = run([tmp_path / "source" / "run_autograder"], AUTOGRADER=str(tmp_path), TCPTUTOR=str(TCPTUTOR))
+    result = json.loads((tmp_path / "results" / "results.json").read_text())
+    assert (result["score"], "not your fault" in result["output"]) == (0, True)
+    assert content in done.stdout
+
+
+def test_gradescope_counts_the_modules_of_the_assignment(made: Made, tmp_path: Path) -> None:
+    shutil.copytree(READY / "gradescope", tmp_path / "source")
+    course_into(tmp_path / "source")
+    (tmp_path / "source" / "course.modules").write_text("small\n")
+    made.into(tmp_path / "submission", FULL)
+    run([tmp_path / "source" / "run_autograder"], AUTOGRADER=str(tmp_path), TCPTUTOR=str(TCPTUTOR))
+    assert json.loads((tmp_path / "results" / "results.json").read_text())["score"] == 19
+
+
 def test_gradescope_is_set_up_with_the_package_that_lies_beside(tmp_path: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(READY / "gradescope", source)
@@ -188,7 +214,10 @@ def test_gradescope_is_set_up_with_the_package_that_lies_beside(tmp_path: Path) 
     assert run(setup, **how).returncode == 1
     (source / "visibility").write_text("hidden\r\n")
     done = run(setup, **how)
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "tcptutor --version"), done.stderr
+    assert (done.returncode, done.stdout.splitlines()[-2:]) == (
+        0,
+        ["tcptutor --version", f"tcptutor course-key {KEY.code} --code"],
+    ), done.stderr
 
 
 def a_wheel(folder: Path) -> None:
@@ -387,7 +416,8 @@ def test_github_publishes_tables_and_junit(made: Made, tmp_path: Path) -> None:
     suites = ET.parse(grades / "junit.xml").getroot()
     assert [suite.get("errors") for suite in suites].count("1") == 1
     assert [suite.get("failures") for suite in suites].count("0") == 3
-    assert (grades / "grades.csv").read_text().count("\nada,") == 2
+    assert (grades / "grades.csv").read_text().count("\nada,") == 1
+    assert (grades / "grades.csv").read_text().count("\ncleo,") == 1
     summary = (tmp_path / "summary").read_text().splitlines()
     assert all(line.startswith("    ") for line in summary)
     assert "    ada  19 of 19 marks, 100 %" in summary

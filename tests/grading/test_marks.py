@@ -13,6 +13,7 @@ from tcptutor.evidence.hand_in import opened_hand_in
 from tcptutor.evidence.keys import new_key
 from tcptutor.grading.grade import ActivityMark, Grade
 from tcptutor.grading.marking import grade
+from tcptutor.journal.events import Hinted, Responded, decode
 from tcptutor.run import Fidelity, load
 from tests.evidence.student import KEY, RUNS, Student, course, handed_in
 
@@ -54,7 +55,8 @@ def test_each_wrong_try_costs(wrong: int, marks: float, tmp_path: Path) -> None:
 
     mark = _mark(_grade(handed_in("ada", tmp_path, do)), "which")
     assert (mark.marks, mark.of) == (marks, 2)
-    assert len(mark.events) == 1
+    assert mark.reason == (f"right after {wrong} wrong" if wrong else "")
+    assert len(mark.events) == 1 + wrong
 
 
 def test_where_the_first_try_counts_alone_a_second_gives_nothing(tmp_path: Path) -> None:
@@ -76,8 +78,29 @@ def test_hints_cost_what_the_course_says(tmp_path: Path) -> None:
     assert (mark.marks, mark.outcome, mark.reason) == (
         pytest.approx(2 * 0.8**2),
         "part",
-        "with hints, or late",
+        "with 2 hints",
     )
+
+
+def test_all_that_marks_were_lost_by_is_told_with_its_events(tmp_path: Path) -> None:
+    def do(one: Student) -> None:
+        one.answer(1, "which", (1,))
+        study = one.page(1)
+        study.hint(study.step.activities[0])
+        one.answer(1, "which")
+
+    late = MarkScheme(question=2, late=0.5, deadline="2020-01-01T00:00+00:00")
+    file = handed_in("ada", tmp_path, do)
+    mark = _mark(_grade(file, scheme=late), "which")
+    assert mark.marks == pytest.approx(2 * 0.5 * 0.8 * 0.5)
+    assert mark.reason == "right after 1 wrong, with a hint, late"
+    with opened_hand_in(file) as hand_in:
+        shown = [decode(each.data) for each in hand_in.events if each.serial in mark.events]
+    assert [type(each) for each in shown] == [Responded, Hinted, Responded]
+    # What costs nothing is no reason.
+    free = MarkScheme(question=2, retry=1, hint=1, late=1, deadline="2020-01-01T00:00+00:00")
+    mark = _mark(_grade(file, scheme=free), "which")
+    assert (mark.reason, mark.marks) == ("", 2)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from tcptutor.course import load
+from tcptutor.evidence.keys import new_key
 from tcptutor.grading import batch, web
+from tcptutor.grading.anonymous import anonymous
 from tcptutor.grading.batch import Asked
 from tcptutor.grading.survey import Survey, survey
 from tcptutor.grading.views import bar, spread, views
@@ -170,9 +172,55 @@ def test_the_page_is_whole_and_needs_nothing_else(found: Survey) -> None:
 
 
 def test_names_can_be_left_out_everywhere(found: Survey) -> None:
-    told = web.page(found, anonymous=True) + repr(views(found, anonymous=True))
+    told = web.page(anonymous(found)) + repr(views(anonymous(found)))
     assert not any(name in told for name in ("ada", "cleo", "gina"))
     assert "student 10" in told
+
+
+def test_no_table_of_a_class_without_names_has_one(folder: Path, tmp_path: Path) -> None:
+    marks, page = tmp_path / "marks.csv", tmp_path / "class.html"
+    twice = tmp_path / "ada again.tcphandin"
+    twice.write_bytes((folder / "ada.tcphandin").read_bytes())
+    written = _class(str(folder), str(twice), "--anonymous", "--csv", str(marks), "--html", str(page))
+    assert tcptutor(*written).returncode == 1
+    told = [marks.read_text(), page.read_text()]
+    told += [
+        tcptutor(*_class(str(folder), str(twice), "--anonymous", how)).stdout for how in ("--json", "--text")
+    ]
+    for each in told:
+        assert not [name for name in (*NAMES, "tcphandin") if name in each.replace("cleared", "")], each
+        assert "student 10" in each
+    rows = list(csv.DictReader(marks.read_text().splitlines()))
+    assert [row["student"] for row in rows if row["student"]] == [
+        f"student {number}" for number in range(1, 11)
+    ]
+    assert json.loads(told[2])["replaced"] == ["a student has a later hand-in, which counts"]
+
+
+def test_a_student_with_two_hand_ins_is_one_student(folder: Path, tmp_path: Path) -> None:
+    twice = tmp_path / "ada again.tcphandin"
+    twice.write_bytes((folder / "ada.tcphandin").read_bytes())
+    done = tcptutor(*_class(str(folder), str(twice), "--json"))
+    assert "ada.tcphandin does not count: ada again.tcphandin, of ada as well, was made later" in done.stderr
+    found = json.loads(done.stdout)
+    assert [row["student"] for row in found["students"]] == list(NAMES)
+    assert found["students"][0]["file"] == "ada again.tcphandin"
+
+
+def test_a_key_of_another_course_is_told(folder: Path) -> None:
+    done = tcptutor(
+        "class",
+        "--lessons",
+        str(LESSONS),
+        "--key",
+        new_key().code,
+        str(folder / "ada.tcphandin"),
+        str(folder / "bob.tcphandin"),
+        "--text",
+    )
+    assert done.returncode == 1
+    assert "none of the hand-ins is of the course" in done.stderr
+    assert "is that the right key?" in done.stderr
 
 
 def test_what_a_student_wrote_is_no_markup(tmp_path: Path) -> None:

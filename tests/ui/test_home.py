@@ -55,10 +55,10 @@ async def test_without_a_lab_the_reason_stands_there_and_pages_work(course, jour
 
 
 async def test_who_is_enrolled_is_told(make_app, journal: Journal) -> None:
-    journal.enrol("Ada Lovelace", "ABCD-EFGH-2345-WXYZ")
+    journal.enrol("Ada Lovelace", "ABCD-EFGH-2345-WXQG")
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
-        await until_text(pilot, "Ada Lovelace, in the course ABCD-EFGH-2345-WXYZ")
+        await until_text(pilot, "Ada Lovelace, in the course ABCD-EFGH-2345-WXQG")
         await until_text(pilot, "Press Enter to begin")
 
 
@@ -66,7 +66,7 @@ async def test_a_student_of_a_course_runs_with_seeds_of_its_own(make_app, journa
     module = course.modules[0]
     step = next(step for step in module.steps if step.experiment)
     before = Study(module, step, journal).next_seed(1)
-    journal.enrol("ada", "ABCD-EFGH-2345-WXYZ")
+    journal.enrol("ada", "ABCD-EFGH-2345-WXQG")
     first = Study(module, step, journal).next_seed(1)
     assert before == 1
     assert first == personal.run_seed(journal.identity, module.id, step.id)

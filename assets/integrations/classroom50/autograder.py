@@ -64,14 +64,17 @@ def graded(tcptutor: str, path: Path, folder: Path) -> dict[str, Any]:
     words: list[str | Path] = [tcptutor, "grade", path, "--key", code]
     if (BUNDLE / "lessons").is_dir():
         words += ["--lessons", BUNDLE / "lessons"]
+    if (BUNDLE / "course.modules").is_file():
+        for module in (BUNDLE / "course.modules").read_text(encoding="utf-8").split():
+            words += ["--module", module]
     for kind in ("classroom50", "json"):
         done = subprocess.run(
             [*words, "--format", kind, "-o", folder / kind], capture_output=True, text=True, check=False
         )
         if done.returncode:
             said = done.stderr.strip().rpartition("\n")[2]
-            if not said.startswith("tcptutor: "):
-                # An error of its own, or of the machine.
+            if done.returncode != 1 or not said.startswith("tcptutor: "):
+                # An error of its own, of the machine, or of what it was given beside the hand-in (2).
                 sys.exit(f"tcptutor ended with {done.returncode}: {done.stderr}")
             raise Refused(said.removeprefix("tcptutor: ").replace(f"{path.parent}/", ""))
     (whole,) = json.loads((folder / "json").read_text(encoding="utf-8"))["hand_ins"]

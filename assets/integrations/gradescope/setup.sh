@@ -21,7 +21,7 @@ packages() {
 }
 
 # A build that fails here is seen by the teacher; a grader without these would be seen by the students.
-[ -s course.code ] || stop "course.code is missing from the zip: it holds the code that \`tcptutor course-key\` told"
+[ -s course.code ] || stop "course.code is missing from the zip: \`tcptutor course-key KEY --code >course.code\` writes it"
 wheels=(tcptutor-*.whl)
 [ -f "${wheels[0]}" ] || stop "tcptutor-*.whl is missing from the zip: the README beside this file says how to make it"
 [ ${#wheels[@]} = 1 ] || stop "${#wheels[@]} files are tcptutor-*.whl: leave one"
@@ -40,3 +40,5 @@ fi
 "$python" -I -m venv "$venv"
 "$venv/bin/pip" install --quiet "./${wheels[0]}"
 "$venv/bin/tcptutor" --version
+"$venv/bin/tcptutor" course-key "$(tr -d '[:space:]' <course.code)" --code ||
+    stop "course.code holds no course's code: \`tcptutor course-key KEY --code >course.code\` writes it"

@@ -32,12 +32,18 @@ fi
 code=$(tr -d '[:space:]' <"$grade/tests/course.code")
 words=(--key "$code" --format prairielearn --replace -o "$results")
 [ ! -d "$grade/tests/lessons" ] || words+=(--lessons "$grade/tests/lessons")
-if ! said=$("$tcptutor" grade "${found[0]}" "${words[@]}" 2>&1); then
+if [ -s "$grade/tests/course.modules" ]; then
+    for module in $(cat "$grade/tests/course.modules"); do words+=(--module "$module"); done
+fi
+ended=0
+said=$("$tcptutor" grade "${found[0]}" "${words[@]}" 2>&1) || ended=$?
+if [ $ended != 0 ]; then
     echo "$said"
     said=${said##*$'\n'}
-    # What tcptutor does not say so is an error of its own, or of the machine.
+    # What tcptutor does not say so is an error of its own, or of the machine; 2 is one of what it was given beside the
+    # hand-in.
     said=${said//"$student/"/}
-    [[ $said != "tcptutor: "* ]] || not_gradable "${said#tcptutor: }"
+    [[ $ended != 1 || $said != "tcptutor: "* ]] || not_gradable "${said#tcptutor: }"
     exit
 fi
 echo "$said"

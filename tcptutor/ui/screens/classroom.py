@@ -11,6 +11,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import DataTable, Static
 
+from tcptutor.grading.anonymous import anonymous
 from tcptutor.grading.survey import Survey
 from tcptutor.grading.views import TableView, views
 from tcptutor.ui.screens.base import TutorScreen
@@ -41,11 +42,15 @@ class ClassScreen(TutorScreen):
         ("app.quit", "quit"),
     )
 
-    def __init__(self, found: Survey, *, anonymous: bool = False) -> None:
+    def __init__(self, found: Survey, *, hidden: bool = False) -> None:
         super().__init__()
-        self._found, self._anonymous = found, anonymous
-        self._views = views(found, anonymous=anonymous)
+        self._found, self._anonymous = found, hidden
+        self._views = views(self._shown)
         self._at = 0
+
+    @property
+    def _shown(self) -> Survey:
+        return anonymous(self._found) if self._anonymous else self._found
 
     def compose(self) -> ComposeResult:
         yield TopBar()
@@ -114,5 +119,5 @@ class ClassScreen(TutorScreen):
 
     def action_hide(self) -> None:
         self._anonymous = not self._anonymous
-        self._views = views(self._found, anonymous=self._anonymous)
+        self._views = views(self._shown)
         self._show()

@@ -12,6 +12,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tcptutor.course.model import Module, Step
+from tcptutor.course.record import moment
 from tcptutor.journal import Progress
 from tcptutor.ui import keys, pages, words
 from tcptutor.ui.keys import FooterKey
@@ -124,6 +125,8 @@ class HomeScreen(TutorScreen):
         told += f", about {_duration(left)}{' left' if done else ''}" if left else ""
         enrolment = self.tutor.journal.record.enrolment
         who = f"\n{enrolment.student}, in the course {enrolment.course}" if enrolment else ""
+        if who and (deadline := moment(course.marks.deadline)):
+            who += f", until {deadline:%d %B %Y %H:%M}"
         return Content.assemble((course.title, "bold $primary"), (f"   {told}{who}", "$text-muted"))
 
     def _place(self) -> tuple[str, str]:
