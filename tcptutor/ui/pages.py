@@ -51,3 +51,11 @@ def squares(progress: Progress, here: int | None = None) -> str:
     if here is not None:
         signs[here] = f"[{signs[here]}]"
     return "".join(signs)
+
+
+def few_squares(progress: Progress, number: int) -> str:
+    """So many squares for all pages, as many full as their share is: none or all only where that is so."""
+    if not 0 < progress.done < progress.total:
+        return (DONE if progress.done else OPEN) * number
+    full = min(max(1, round(number * progress.done / progress.total)), number - 1)
+    return DONE * full + OPEN * (number - full)

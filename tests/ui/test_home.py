@@ -9,10 +9,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tcptutor import places
 from tcptutor.course import OpenedCourse, personal
+from tcptutor.course import load as load_course
 from tcptutor.course.record import PREDICT
 from tcptutor.journal import Journal
+from tcptutor.journal.fold import Progress
 from tcptutor.run import load
+from tcptutor.ui.screens.home import _rows
 from tcptutor.ui.study import Study
 from tests.journal.conftest import predict
 
@@ -215,3 +219,15 @@ async def test_a_hostile_page_is_told_of_in_printable_characters_wherever_the_ap
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await until_text(pilot, "U+001B")
         assert "\x1b" not in text(app)
+
+
+@pytest.mark.parametrize("width", [72, 64, 112])
+@pytest.mark.parametrize("done", [0, 1, 14, 27, 28])
+def test_a_module_of_many_pages_has_one_line_however_far_it_is(width: int, done: int) -> None:
+    modules = load_course(places.lessons()).modules
+    progress = {each.id: Progress(tuple(at < done for at in range(len(each.step_ids)))) for each in modules}
+    for module, row in zip(modules, _rows(modules, progress, modules[0].id, width), strict=True):
+        line, of = row.plain, progress[module.id]
+        assert len(line) <= width
+        assert line.endswith(f" {of.done}/{of.total}{' ✓' if of.done == of.total else ''}")
+        assert ("■" in line, "□" in line) == (of.done > 0, of.done < of.total)

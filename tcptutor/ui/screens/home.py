@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.events import Resize
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -16,7 +17,7 @@ from tcptutor.course.record import moment
 from tcptutor.journal import Progress
 from tcptutor.ui import keys, pages, words
 from tcptutor.ui.keys import FooterKey
-from tcptutor.ui.pages import squares
+from tcptutor.ui.pages import few_squares, squares
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
@@ -53,6 +54,11 @@ class HomeScreen(TutorScreen):
         super().on_screen_resume()
         self._show_modules()
         self.query_one(OptionList).focus()
+
+    def on_resize(self, event: Resize) -> None:
+        super().on_resize(event)
+        if self.is_current:
+            self._show_modules(self.query_one(OptionList).highlighted)
 
     def course_read(self) -> None:
         self._show_problems()
@@ -108,7 +114,7 @@ class HomeScreen(TutorScreen):
         here = self._place()[0]
         listing = self.query_one(OptionList)
         listing.clear_options()
-        rows = _rows(modules, self._progress, here)
+        rows = _rows(modules, self._progress, here, self.app.size.width - _BESIDE_ROWS)
         listing.add_options([Option(row, id=each.id) for each, row in zip(modules, rows, strict=True)])
         if modules:
             ids = [module.id for module in modules]
@@ -184,15 +190,30 @@ class HomeScreen(TutorScreen):
         self.query_one("#problems", Static).update(Content("\n").join(shown))
 
 
-def _rows(modules: Sequence[Module], progress: Mapping[str, Progress], here: str) -> list[Content]:
-    """In columns: where the student was, number, title, time, pages."""
+_BESIDE_ROWS = 8
+"""Cells of the screen's width that a row cannot have."""
+
+
+def _rows(
+    modules: Sequence[Module], progress: Mapping[str, Progress], here: str, width: int
+) -> list[Content]:
+    """In columns: where the student was, number, title, time, pages. Where `width` has no room there are fewer squares
+    than pages.
+    """
     titles = _padded([module.title for module in modules])
     times = _padded([_time(module, progress[module.id]) for module in modules])
+    heads = [
+        f"{'▸' if module.id == here else ' '} {module.number}  {title}   {time}   "
+        for module, title, time in zip(modules, titles, times, strict=True)
+    ]
+    found = [progress[module.id] for module in modules]
+    counts = [f" {of.done}/{of.total}{' ✓' if of.total and of.done == of.total else ''}" for of in found]
+    room = width - max(map(len, heads), default=0) - max(map(len, counts), default=0)
+    most = max((of.total for of in found), default=0)
     rows = []
-    for module, title, time in zip(modules, titles, times, strict=True):
-        mark, of = "▸" if module.id == here else " ", progress[module.id]
-        count = f" {of.done}/{of.total}{' ✓' if of.total and of.done == of.total else ''}"
-        rows.append(Content.assemble(f"{mark} {module.number}  {title}   {time}   ", squares(of), count))
+    for head, of, count in zip(heads, found, counts, strict=True):
+        signs = squares(of) if most <= room else few_squares(of, max(2, of.total * room // most))
+        rows.append(Content.assemble(head, signs, count))
     return rows
 
 
