@@ -61,6 +61,8 @@ def members(source: BufferedIOBase | IO[bytes], most: int) -> Iterator[ArchiveMe
         try:
             told = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
         except (tarfile.TarError, ValueError) as error:
+            if len(block) < tarfile.BLOCKSIZE:
+                raise NoArchive("it ends too early") from error
             raise NoArchive(f"no header at byte {source.tell() - len(block)}") from error
         if told.type != tarfile.REGTYPE or not 0 <= told.size <= most:
             raise NoArchive("a file of another kind or size than ours")

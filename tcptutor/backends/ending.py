@@ -7,7 +7,8 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -76,3 +77,18 @@ def run_until_signal(main: Coroutine[Any, Any, _T]) -> _T:
         return await task
 
     return asyncio.run(watched())
+
+
+@contextmanager
+def ended_like_ctrl_c() -> Iterator[None]:
+    """Let a closed terminal (SIGHUP) and SIGTERM end everything as cleanly as Ctrl-C does; nohup's wish stays."""
+    signals = [
+        number for number in (signal.SIGHUP, signal.SIGTERM) if signal.getsignal(number) == signal.SIG_DFL
+    ]
+    for number in signals:
+        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        for number in signals:
+            signal.signal(number, signal.SIG_DFL)

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from tcptutor.backends.ending import run_until_signal
+from tcptutor.backends.ending import ended_like_ctrl_c, run_until_signal
 from tcptutor.columns import table
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_lines, toned, warn
@@ -134,8 +134,9 @@ def grade_all(paths: Sequence[Path], asked: Asked, jobs: int | None, cluster: st
             bar.one_more(one.file)
 
         if cluster is None:
-            for number, one in batch.graded(paths, asked, jobs):
-                take(number, one)
+            with ended_like_ctrl_c():
+                for number, one in batch.graded(paths, asked, jobs):
+                    take(number, one)
         else:
             stopped = run_until_signal(_on_cluster(paths, asked, cluster, take))
             if stopped is not None:

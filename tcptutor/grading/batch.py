@@ -5,9 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -142,6 +144,22 @@ def _pool(asked: Asked, processes: int) -> ProcessPoolExecutor:
     )
 
 
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """A ^C comes at the end of the block: a process that is half started would end with a traceback of its own."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)
+
+
 def _results(pool: ProcessPoolExecutor, left: Sequence[tuple[int, Path]]) -> Iterator[tuple[int, Result]]:
     """A few at a time: what waits takes memory."""
     waiting: dict[Future[Result], int] = {}
@@ -149,7 +167,8 @@ def _results(pool: ProcessPoolExecutor, left: Sequence[tuple[int, Path]]) -> Ite
     most = 2 * (os.cpu_count() or 1) + 2
     while True:
         for number, path in todo:
-            waiting[pool.submit(_of_course, path)] = number
+            with _undisturbed():
+                waiting[pool.submit(_of_course, path)] = number
             if len(waiting) >= most:
                 break
         if not waiting:

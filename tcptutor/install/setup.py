@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
 from tcptutor import places
-from tcptutor.backends import locks
+from tcptutor.backends import ending, locks
 from tcptutor.backends.guest import lab_file, leftovers
 from tcptutor.backends.guest.image import WAITING
 from tcptutor.errors import LabUnavailable, SetupError, TutorError, UsageError, refused
@@ -47,25 +46,10 @@ def run_setup(
     A part that fails is told, and the others go on. Raises TutorError when nothing more can be done.
     """
     try:
-        with _ended_like_ctrl_c():
+        with ending.ended_like_ctrl_c():
             return _Setup(tell, assume_yes, again, wanted or ANY_LAB).run()
     except KeyboardInterrupt:
         raise SetupError("stopped: what is finished stays, and `tcptutor setup` goes on from there") from None
-
-
-@contextmanager
-def _ended_like_ctrl_c() -> Iterator[None]:
-    """Let a closed terminal (SIGHUP) and SIGTERM end everything as cleanly as Ctrl-C does; nohup's wish stays."""
-    signals = [
-        number for number in (signal.SIGHUP, signal.SIGTERM) if signal.getsignal(number) == signal.SIG_DFL
-    ]
-    for number in signals:
-        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
-    try:
-        yield
-    finally:
-        for number in signals:
-            signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager

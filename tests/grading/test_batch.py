@@ -18,7 +18,7 @@ from tcptutor.grading import batch, remote, students
 from tcptutor.grading.batch import Asked
 from tcptutor.grading.grade import Grade, GradedFile
 from tests import patience
-from tests.command import process
+from tests.command import COMMAND, process
 from tests.evidence.student import KEY, LESSONS, handed_in
 from tests.sweep.test_cluster import cluster
 
@@ -103,10 +103,28 @@ def test_who_stops_waiting_leaves_no_process(folder: Path) -> None:
     assert _workers() == []
 
 
-def _workers() -> list[int]:
-    """Those that grade; Python has another child beside them."""
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_a_grading_with_one_line(number: signal.Signals, folder: Path) -> None:
+    good = (folder / "0.tcphandin").read_bytes()
+    for copy in range(60):
+        # Each is another file, which no cache has.
+        (folder / f"more-{copy}.tcphandin").write_bytes(good + bytes(512 * copy))
+    words = ["grade", str(folder), "--lessons", str(LESSONS), "--key", KEY.code, "--jobs", "2"]
+    with subprocess.Popen(
+        [*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as grading:
+        deadline = patience.Deadline(60)
+        while not _workers(grading.pid) and deadline.left:
+            time.sleep(0.05)
+        grading.send_signal(number)
+        out, said = grading.communicate(timeout=patience.seconds(30))
+    assert (grading.returncode, out, said) == (130, "", "tcptutor: stopped\n")
+
+
+def _workers(of: int | None = None) -> list[int]:
+    """Those that grade, for that process or ours; Python has another child beside them."""
     found = []
-    for task in Path(f"/proc/{os.getpid()}/task").iterdir():
+    for task in Path(f"/proc/{of or os.getpid()}/task").iterdir():
         # A thread, or a child, may end while it is looked at.
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             for pid in (task / "children").read_text().split():
