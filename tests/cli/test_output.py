@@ -47,12 +47,24 @@ def test_a_full_disk_is_one_line() -> None:
     assert re.fullmatch(r"tcptutor: cannot write standard output: No space left on device: .*\n", done.stderr)
 
 
-def test_closed_streams_are_no_reason_to_fail() -> None:
-    command = " ".join(COMMAND)
+@pytest.mark.parametrize(
+    ("closed", "code", "said"),
+    [
+        ("<&- 2>&-", 0, ""),
+        # Who wants results and gives them no place is told.
+        (">&-", 1, "tcptutor: cannot write standard output: Bad file descriptor: give another place\n"),
+        ("<&- >&- 2>&-", 1, ""),
+    ],
+)
+def test_closed_streams_are_no_reason_to_fail_but_where_results_go(closed: str, code: int, said: str) -> None:
     done = subprocess.run(
-        ["sh", "-c", f"{command} list <&- >&- 2>&-"], check=False, timeout=patience.seconds(60)
+        ["sh", "-c", f"{' '.join(COMMAND)} list {closed}"],
+        check=False,
+        timeout=patience.seconds(60),
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    assert done.returncode == 0
+    assert (done.returncode, done.stderr) == (code, said)
 
 
 def test_a_slow_reader_gets_all_of_it(without_state: Path) -> None:
