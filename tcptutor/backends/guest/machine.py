@@ -20,6 +20,7 @@ from qemu.qmp import ExecuteError, QMPClient, QMPError
 from tcptutor.backends import ending
 from tcptutor.backends.guest import confined, initramfs, packing, sizes, vmstate
 from tcptutor.backends.guest.architecture import Architecture
+from tcptutor.backends.guest.cores import Core
 from tcptutor.backends.guest.image import Image
 from tcptutor.backends.guest.shared_memory import SharedMemory
 from tcptutor.errors import AgentDied, LabError
@@ -111,6 +112,9 @@ class Machine:
         self._console: deque[str] = deque(maxlen=30)
         self._console_task: asyncio.Task[None] | None = None
         self._memory = SharedMemory()
+        self._core = Core()
+        self._processor = 0
+        """The thread of the emulated processor."""
         self._disk: IO[bytes] | None = None
         """What an exact boot's state is written to."""
         self._looks = 1
@@ -145,6 +149,13 @@ class Machine:
             raise LabError(_BUSY) from error
         except _GONE as error:
             raise LabError(f"QEMU does not start: {self.last_words() or error}") from error
+        (processor,) = await self.execute("query-cpus-fast")
+        self._processor = processor["thread-id"]
+
+    def _take_core(self) -> None:
+        """What goes on from here goes on there."""
+        if self._mode.clock == "virtual" and self._process is not None:
+            self._core.take(self._process.pid, self._processor)
 
     async def boot(self, mode: Mode, image: Image) -> None:
         """Start it from the beginning, with our own code laid behind the image's. Raises LabError and OSError."""
@@ -165,6 +176,7 @@ class Machine:
                 boot += ["-blockdev", "driver=file,node-name=file,filename=/dev/fdset/1,locking=off"]
                 boot += ["-blockdev", "driver=qcow2,node-name=disk,file=file"]
             await self.start(mode, boot, fds)
+        self._take_core()
 
     async def _read_console(self) -> None:
         assert self._process is not None
@@ -266,6 +278,7 @@ class Machine:
         Raises AgentDied when QEMU is gone.
         """
         self._memory.hand_in(request, changes)
+        self._take_core()
         await self.execute("cont")
 
     def send(self, request: bytes) -> None:
@@ -299,6 +312,7 @@ class Machine:
             with contextlib.suppress(OSError):
                 await self._writer.wait_closed()
         self._memory.close()
+        self._core.release()
         if self._disk is not None:
             self._disk.close()
 
