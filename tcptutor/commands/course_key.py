@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
+from tcptutor.commands.grade import key_of
 from tcptutor.commands.journal import opened_journal
 from tcptutor.commands.output import print_lines
 from tcptutor.commands.targets import check_targets
-from tcptutor.errors import UsageError
 from tcptutor.evidence.keys import course_code, new_key, read_key, student_name, write_key
 
 
-def tell_key(target: str, code_alone: bool) -> int:
+def make_key(target: str) -> int:
     """The exit code. A key that is there is told of, never written over. Raises TutorError."""
-    code = _code(Path(target), code_alone)
-    print_lines([code if code_alone else f"your students type: tcptutor enrol {code} STUDENT"])
+    path = Path(target)
+    if path.is_file():
+        key = read_key(path)
+    else:
+        check_targets([path], [], replace=False, elsewhere="give another name")
+        key = new_key()
+        write_key(key, path)
+        print_lines([f"wrote {path}: keep a copy, and give it to nobody"])
+    print_lines([f"your students type: tcptutor enrol {key.code} STUDENT"])
     return 0
 
 
-def _code(path: Path, code_alone: bool) -> str:
-    with suppress(UsageError):
-        return course_code(str(path))
-    if path.is_file():
-        return read_key(path).code
-    check_targets([path], [], replace=False, elsewhere="give another name")
-    key = new_key()
-    write_key(key, path)
-    if not code_alone:
-        print_lines([f"wrote {path}: keep a copy, and give it to nobody"])
-    return key.code
+def tell_code(target: str) -> int:
+    """The exit code. Prints the code of the key in that file, or that code; makes none. Raises TutorError."""
+    code, _ = key_of(target)
+    print_lines([code])
+    return 0
 
 
 def enrol(code: str, student: str) -> int:

@@ -36,16 +36,16 @@ _JOBS = click.option(
 
 
 @main.command("course-key")
-@click.argument("target", metavar="FILE|CODE")
-@click.option("--code", "code_alone", is_flag=True, help="Print the code alone, for a file.")
+@click.argument("target", metavar="FILE")
+@click.option("--code", "code_alone", is_flag=True, help="Print the code alone, of the key that is there.")
 def course_key(target: str, code_alone: bool) -> None:
     """For teachers: make the key of a course that grades, and tell the code that its students enrol with.
 
-    Of a key that is there, or of a code, it tells whether it is one.
+    With --code no key is made; a code in the place of FILE is told whether it is one.
     """
-    from tcptutor.commands.course_key import tell_key  # noqa: PLC0415
+    from tcptutor.commands.course_key import make_key, tell_code  # noqa: PLC0415
 
-    end(tell_key, target, code_alone)
+    end(tell_code if code_alone else make_key, target)
 
 
 @main.command()

@@ -60,6 +60,8 @@ def test_a_student_enrols_and_hands_in(without_state: Path, tmp_path: Path) -> N
     [
         (["submit", "-o", "ada.zip"], "'ada.zip' would not be found: give a name that ends in .tcphandin"),
         (["course-key", "no/such/x.key", "--code", "--json"], "no such option"),
+        (["course-key", "no-such.key", "--code"], "'no-such.key' is no course's code"),
+        (["course-key", f"{KEY.code[:-1]}7", "--code"], "is no course's code, which looks like"),
         (["bank"], "missing option '--format'. Choose from: gift, qti"),
         (["enrol", f"{KEY.code[:-1]}{'A' if KEY.code[-1] != 'A' else 'B'}", "ada"], "is mistyped"),
         (["enrol", "ABCD", "ada"], "'ABCD' is no course's code: it looks like ABCD-EFGH-2345-WXQG"),
@@ -75,7 +77,9 @@ def test_a_student_enrols_and_hands_in(without_state: Path, tmp_path: Path) -> N
     ],
 )
 def test_bad_input_is_told_in_one_line(words: list[str], said: str, without_state: Path) -> None:
+    before = set(Path().iterdir())
     done = tcptutor(*words)
+    assert set(Path().iterdir()) == before
     assert done.returncode in (1, 2)
     assert said in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr

@@ -33,6 +33,8 @@ class HomeScreen(TutorScreen):
     FOOTER = (("app.bench", "bench"), ("app.keys", "keys"), ("app.commands", "find"), ("app.quit", "quit"))
     OTHER_KEYS = (("↑ ↓", "choose a module"), ("Enter", "open it where you left it"))
     _lab_told: Content | None = None
+    _drawn_width = 0
+    """Of the screen, when the modules were drawn."""
 
     def compose(self) -> ComposeResult:
         yield TopBar()
@@ -57,7 +59,7 @@ class HomeScreen(TutorScreen):
 
     def on_resize(self, event: Resize) -> None:
         super().on_resize(event)
-        if self.is_current:
+        if self.is_current and self._drawn_width != self.app.size.width:
             self._show_modules(self.query_one(OptionList).highlighted)
 
     def course_read(self) -> None:
@@ -114,11 +116,13 @@ class HomeScreen(TutorScreen):
         here = self._place()[0]
         listing = self.query_one(OptionList)
         listing.clear_options()
-        rows = _rows(modules, self._progress, here, self.app.size.width - _BESIDE_ROWS)
+        self._drawn_width = self.app.size.width
+        rows = _rows(modules, self._progress, here, self._drawn_width - _BESIDE_ROWS)
         listing.add_options([Option(row, id=each.id) for each, row in zip(modules, rows, strict=True)])
         if modules:
             ids = [module.id for module in modules]
-            listing.highlighted = highlighted or (ids.index(here) if here else 0)
+            own = ids.index(here) if here else 0
+            listing.highlighted = own if highlighted is None else highlighted
         else:
             self.query_one("#greeting", Static).update(WELCOME)
 
