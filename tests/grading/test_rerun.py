@@ -142,7 +142,7 @@ def test_an_honest_run_of_this_lab_is_equal_and_a_forged_one_is_not(
     honest = asyncio.run(_made_here(snapshots))
     forged = load(RUNS / "bob.tcprun")
     forged.id, forged.started, forged.experiment = "forged", honest.started, honest.experiment
-    forged.environment = honest.environment
+    forged.environment, forged.wall_s = honest.environment, honest.wall_s
 
     def graded(name: str, run: Run) -> Grade:
         def do(one: Student) -> None:
