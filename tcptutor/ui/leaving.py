@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import asyncio
+import contextvars
 import os
 import signal
 import time
@@ -63,8 +64,9 @@ class EndingSignals:
 
     def call(self, leave: Callable[[], object]) -> None:
         """Call `leave` in the running loop when a signal asks us to end, or has; the process ends if that does not."""
-        loop = asyncio.get_running_loop()
-        self._leave = lambda: loop.call_soon_threadsafe(leave)
+        # A signal comes in whatever context is just running, also in none of an app, where Textual's timers fail.
+        loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+        self._leave = lambda: loop.call_soon_threadsafe(leave, context=context)
         if self._asked:
             self._leave()
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import signal
 
 import pytest
+
+from tcptutor.ui import leaving
 
 
 @pytest.mark.parametrize("turns", range(12))
@@ -29,4 +33,31 @@ async def test_a_key_after_it_opens_nothing(make_app) -> None:
         app.exit()
         await pilot.press("right")
         assert app.screen.step.id == shown
+    assert app.return_code == 0
+
+
+@pytest.fixture
+def caught(monkeypatch: pytest.MonkeyPatch):
+    """The app's signals, caught in this process, which nobody ends if it goes on after one."""
+    monkeypatch.setattr(leaving, "_watch", lambda: None)
+    before = {number: signal.getsignal(number) for number in leaving.ENDING_SIGNALS}
+    leaving.signals.catch()
+    yield
+    leaving.signals.catch()  # forgets the one that came
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("turns", range(12))
+async def test_a_signal_that_comes_between_two_tasks_is_heeded(make_app, caught: None, turns: int) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 36)):
+        module = app.course.modules[0]
+        app.open_step(module, module.steps[turns % len(module.steps)])
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        contextvars.Context().run(signal.raise_signal, signal.SIGTERM)
+        async with asyncio.timeout(10):
+            while app.is_running:  # noqa: ASYNC110  # it has no event for it
+                await asyncio.sleep(0.01)
     assert app.return_code == 0
