@@ -41,6 +41,7 @@ def test_mutations_come_again_by_their_number() -> None:
         (r"raise TutorError('\x1b[2J')", "not one printable line"),
         (r"raise TutorError('two\nlines')", "not one printable line"),
         ("while True: pass", "longer than"),
+        ("import time; time.sleep(50)", "longer than"),
         ("bytearray(400 << 20)", "MB"),
         ("raise TutorError('no')", ""),
         ("path.read_bytes()", ""),
@@ -50,6 +51,7 @@ def test_what_a_reader_may_not_do_is_found(
     code: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.fuzz.reader.SECONDS", 2.0)
+    monkeypatch.setattr("tests.fuzz.reader.WAITING", 4.0)
     path = tmp_path / "file"
     path.write_bytes(bomb(100))
     reader = Reader("any", "", list, lambda path: exec(code, {"path": path, "TutorError": TutorError}))
