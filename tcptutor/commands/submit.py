@@ -75,7 +75,8 @@ def _deadline(marks: MarkScheme) -> Iterator[str]:
     granted = f", and {marks.grace_hours:g} h more are granted" if marks.grace_hours else ""
     late = f"what is done later gives {marks.late:.0%} of its marks"
     told = "was" if deadline < datetime.now(UTC) else "is"
-    yield f"  the deadline {told} {deadline.isoformat(sep=' ', timespec='minutes')}{granted}: {late}"
+    local = deadline.astimezone().isoformat(sep=" ", timespec="minutes")
+    yield f"  the deadline {told} {local}{granted}: {late}"
 
 
 def _missing(collected: Collected, course: Course, left: Mapping[str, Sequence[str]]) -> Iterator[str]:

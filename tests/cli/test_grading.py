@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+import time
 from pathlib import Path
 
 import pytest
 
+from tcptutor.commands.submit import submit
 from tcptutor.evidence.keys import write_key
 from tests.cli.command import tcptutor
 from tests.evidence.student import KEY, LESSONS, Student, handed_in
@@ -53,6 +56,37 @@ def test_a_student_enrols_and_hands_in(without_state: Path, tmp_path: Path) -> N
     told = json.loads(tcptutor("submit", "-o", str(path), "--replace", "--json").stdout)
     assert (told["student"], told["runs"], told["events"]) == ("ada", [], 1)
     assert len(told["pages_left"]) > 100
+
+
+@pytest.mark.parametrize(
+    ("deadline", "said"),
+    [
+        ("2020-01-31T23:59+01:00", "the deadline was 2020-01-31 17:59-05:00, and 2 h more are granted: "),
+        ("2999-01-31T23:59+01:00", "the deadline is 2999-01-31 17:59-05:00, and 2 h more are granted: "),
+    ],
+)
+def test_who_hands_in_is_told_the_deadline_in_its_own_time(
+    deadline: str,
+    said: str,
+    without_state: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert tcptutor("enrol", KEY.code, "ada").returncode == 0
+    lessons = shutil.copytree(LESSONS, tmp_path / "lessons")
+    about = lessons / "course.toml"
+    text = about.read_text().replace("2030-01-31T12:00+00:00", deadline)
+    about.write_text(text.replace("grace_hours = 1", "grace_hours = 2"))
+    monkeypatch.setattr("tcptutor.places.lessons", lambda: lessons)
+    monkeypatch.setenv("TZ", "EST5")
+    time.tzset()
+    try:
+        assert submit(str(tmp_path / "ada.tcphandin"), replace=False, as_json=False) == 0
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert f"  {said}what is done later gives 50% of its marks\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -375,8 +375,7 @@ def step(file: str, name: str) -> Any:
 
 def github(file: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Its step that grades, as a runner starts one that names no shell."""
-    given = folder / "repository" / ".github" / "tcptutor"
-    course_into(given)
+    course_into(folder / "repository" / ".github" / "tcptutor")
     script = folder / "step.sh"
     script.write_text(step(file, "Grade")["run"])
     (folder / "temp").mkdir()
@@ -444,3 +443,19 @@ def test_github_classroom(case: str, made: Made, tmp_path: Path) -> None:
     reporter = step("classroom.yml", "Autograding Reporter")
     assert reporter["env"] == {"TCPTUTOR_RESULTS": "${{ steps.tcptutor.outputs.result }}"}
     assert reporter["with"] == {"runners": step("classroom.yml", "Grade")["id"]}
+
+
+@pytest.mark.parametrize("file", ["grade.yml", "classroom.yml"])
+@pytest.mark.parametrize("module", ["small", "no-such-module"])
+def test_github_counts_the_modules_of_the_assignment(
+    module: str, file: str, made: Made, tmp_path: Path
+) -> None:
+    made.into(tmp_path / "repository" / "work", FULL)
+    given = tmp_path / "repository" / ".github" / "tcptutor"
+    given.mkdir(parents=True)
+    (given / "course.modules").write_text(f"{module}\n")
+    done = github(file, tmp_path)
+    # Of what the teacher wrote wrongly there is no result: the run fails.
+    assert (done.returncode == 0) == (module == "small")
+    if file == "grade.yml":
+        assert ("'no-such-module'" in done.stderr) == (module != "small")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from importlib import import_module
 from pathlib import Path
 
@@ -64,6 +65,23 @@ async def test_who_is_enrolled_is_told(make_app, journal: Journal) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "Ada Lovelace, in the course ABCD-EFGH-2345-WXQG")
         await until_text(pilot, "Press Enter to begin")
+
+
+async def test_a_deadline_is_told_in_the_students_own_time(
+    make_app, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "EST5")
+    time.tzset()
+    try:
+        journal.enrol("ada", "ABCD-EFGH-2345-WXQG")
+        app = make_app()
+        marks = msgspec.structs.replace(app.course.marks, deadline="2027-02-01T00:59+01:00")
+        app.course = msgspec.structs.replace(app.course, marks=marks)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until_text(pilot, "in the course ABCD-EFGH-2345-WXQG, until 31 January 2027 18:59 EST")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 async def test_a_student_of_a_course_runs_with_seeds_of_its_own(make_app, journal: Journal, course) -> None:

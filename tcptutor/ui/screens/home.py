@@ -136,7 +136,7 @@ class HomeScreen(TutorScreen):
         enrolment = self.tutor.journal.record.enrolment
         who = f"\n{enrolment.student}, in the course {enrolment.course}" if enrolment else ""
         if who and (deadline := moment(course.marks.deadline)):
-            who += f", until {deadline:%d %B %Y %H:%M}"
+            who += f", until {deadline.astimezone():%-d %B %Y %H:%M %Z}"
         return Content.assemble((course.title, "bold $primary"), (f"   {told}{who}", "$text-muted"))
 
     def _place(self) -> tuple[str, str]:
