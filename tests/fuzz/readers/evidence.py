@@ -6,7 +6,7 @@ import gzip
 import lzma
 import tempfile
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,6 +64,16 @@ class _Parts(NamedTuple):
 
 
 @cache
+def _run_id() -> str:
+    return load(RUNS / "ada.tcprun").id
+
+
+@lru_cache(2)
+def _packed(run: bytes) -> bytes:
+    return lzma.compress(run, preset=0)
+
+
+@cache
 def _parts() -> _Parts:
     with tempfile.TemporaryDirectory() as folder:
         path = handed_in("ada", Path(folder))
@@ -93,7 +103,7 @@ def _of_part(name: str) -> Reader:
         contents = {
             "hand-in.json": parts.manifest,
             "journal.jsonl.gz": gzip.compress(parts.journal, 1),
-            f"runs/{load(RUNS / 'ada.tcprun').id}.json.xz": lzma.compress(parts.run, preset=0),
+            f"runs/{_run_id()}.json.xz": _packed(parts.run),
         }
         with path.open("wb") as file:
             for member, content in contents.items():
