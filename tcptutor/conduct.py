@@ -45,6 +45,10 @@ class LabLike(Protocol):
         """Bring it up. Raises LabUnavailable."""
         ...
 
+    def expect(self, experiment: Experiment | None) -> None:
+        """That run will probably be asked for next: it may be begun now. None gives up what was begun."""
+        ...
+
     def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
         """The events of one run, Ready first. Raises LabError or LabUnavailable. Closing it early stops the run."""
         ...

@@ -17,6 +17,7 @@ from tcptutor.run import Environment
 from tcptutor.spec import Experiment, Path
 
 if TYPE_CHECKING:
+    from tcptutor.backends.ahead import AheadRun
     from tcptutor.backends.choice import ChosenBackend
     from tcptutor.backends.session import Session
 
@@ -37,6 +38,9 @@ class Lab:
         self._choice: ChosenBackend | None = None
         self.environment: Environment | None = None
         """Where the last run took place or a coming one will; None before `warm`."""
+        self._ahead: AheadRun | None = None
+        self._given_up: set[asyncio.Task[None]] = set()
+        """Runs begun ahead that nobody asked for, while they end."""
 
     async def warm(self, experiment: Experiment = _USUAL) -> Environment:
         """Bring up what `experiment` will need. Raises LabUnavailable when it cannot run here."""
@@ -63,11 +67,45 @@ class Lab:
         self.environment = msgspec.structs.replace(environment, reason=environment.reason or choice.reason)
         return self.environment
 
+    def expect(self, experiment: Experiment | None) -> None:
+        """That run will probably be asked for next: begin it now, where that costs nothing that is missed.
+
+        What was expected before is given up; None for that alone.
+        """
+        from tcptutor.backends import ahead  # noqa: PLC0415
+
+        if self._ahead is not None and self._ahead.experiment != experiment:
+            self._give_up()
+        if experiment is not None and self._ahead is None and ahead.worthwhile(experiment):
+            lab = self.beside()
+            self._ahead = ahead.AheadRun(lab, experiment) if lab is not None else None
+
+    def _here(self, ready: Ready) -> Ready:
+        """As this lab says it: why it is this one was asked of this one."""
+        reason = self.environment.reason if self.environment is not None else ""
+        self.environment = msgspec.structs.replace(ready.environment, reason=reason)
+        return msgspec.structs.replace(ready, environment=self.environment)
+
+    def _give_up(self) -> None:
+        given_up, self._ahead = self._ahead, None
+        if given_up is not None:
+            ending = asyncio.create_task(given_up.close())
+            self._given_up.add(ending)
+            ending.add_done_callback(self._given_up.discard)
+
     async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
         """The run's events; the first is Ready and says where, the last is Finished.
 
         Raises LabError or LabUnavailable.
         """
+        expected = self._ahead
+        if expected is not None and expected.experiment == experiment and not expected.failed:
+            self._ahead = None
+            async with aclosing(expected.events()) as events:
+                async for event in events:
+                    yield self._here(event) if isinstance(event, Ready) else event
+            return
+        self._give_up()
         yield Ready(protocol.VERSION, await self.warm(experiment))
         assert self._choice is not None
         async with aclosing(self._choice.backend.run(experiment)) as events:
@@ -88,6 +126,7 @@ class Lab:
         """
         from tcptutor.backends.choice import choose_by_hand  # noqa: PLC0415
 
+        self._give_up()  # a session takes real time
         choice = await choose_by_hand(experiment, self._backend, needs)
         try:
             environment = await choice.backend.open()
@@ -114,9 +153,12 @@ class Lab:
 
     async def close(self) -> None:
         """End it; leaves nothing behind. Never raises: who is cancelled meanwhile goes on when that is done."""
+        self._give_up()
+        ending = [*self._given_up]
         if self._choice is not None:
-            closing = asyncio.ensure_future(self._choice.backend.close())
-            while not closing.done():
-                with suppress(asyncio.CancelledError):
-                    await asyncio.shield(closing)
-            self._choice = None
+            ending.append(asyncio.ensure_future(self._choice.backend.close()))
+        closing = asyncio.gather(*ending, return_exceptions=True)
+        while not closing.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(closing)
+        self._choice = None

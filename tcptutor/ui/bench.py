@@ -47,6 +47,8 @@ class Bench:
         self.history = RunHistory()
         self.session = LabSession(lab, journal, post)
         """The lab in the student's hands."""
+        self._expected: Experiment | None = None
+        """What will probably be run next."""
 
     @property
     def busy(self) -> bool:
@@ -77,11 +79,26 @@ class Bench:
             self._tell(LabState("none", problem=str(error)))
             raise
         self._tell(LabState("ready", self._lab.environment or environment))
+        self._begin_expected()
         return self._lab.environment or environment
+
+    def expect(self, experiment: Experiment | None) -> None:
+        """That run will probably be asked for next: the lab may begin it before. None for no run."""
+        self._expected = experiment
+        if experiment is None:
+            self._lab.expect(None)
+        else:
+            self._begin_expected()
+
+    def _begin_expected(self) -> None:
+        """If the lab is up, and nothing else goes on in it."""
+        if self._expected is not None and self._lab.environment is not None and not self.obstacle:
+            self._lab.expect(self._expected)
 
     def start(self, module: str, step: str, experiment: Experiment, base: Live | None = None) -> None:
         """Run it in the background; as a what-if of `base`, if given. Does nothing while something else goes on."""
         if not self.obstacle:
+            self._expected = None
             self._running = asyncio.create_task(self._run(module, step, experiment, base))
 
     def start_what_if(self, module: str, step: str, base: Run, experiment: Experiment) -> None:
@@ -90,11 +107,13 @@ class Bench:
         Where `base` would give another history here, it is run once more first. A session is ended for it.
         """
         if not self.busy:
+            self._expected = None
             self._running = asyncio.create_task(self._what_if(module, step, base, experiment))
 
     def start_sweep(self, sweep: LiveSweep) -> None:
         """Run what is missing of it in the background. Does nothing while something else goes on."""
         if not self.obstacle:
+            self.expect(None)
             self.sweep = sweep
             self._sweeping = Sweeping(sweep, self._journal, lambda: self._post(SweepMoved(sweep)))
             self._sweeping.stopped = STOPPED
@@ -105,6 +124,7 @@ class Bench:
     ) -> None:
         """Set the lab up for work by hand, in the background. Does nothing while something else goes on."""
         if not self.obstacle:
+            self.expect(None)
             self.session.open(module, step, experiment, shell)
 
     def stop(self) -> None:

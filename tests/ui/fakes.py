@@ -80,6 +80,8 @@ class FakeLab:
         self.hands: FakeSession | None = None
         """The session that is open, or was last."""
         self.sessions_left = 0
+        self.expected: list[Experiment | None] = []
+        """What it was told would be asked for, each time."""
 
     async def warm(self) -> Environment:
         if self.unavailable:
@@ -129,6 +131,9 @@ class FakeLab:
         finally:
             await hands.session.abandon()
             self.sessions_left += 1
+
+    def expect(self, experiment: Experiment | None) -> None:
+        self.expected.append(experiment)
 
     def beside(self) -> None:
         """It works alone."""

@@ -248,3 +248,18 @@ async def test_a_run_that_cannot_be_saved_is_ended_by_the_next_start(
     assert run.complete
     assert again.page(*STEP).whole_runs == 1
     again.close()
+
+
+async def test_the_run_of_a_page_is_expected_while_the_page_is_read(make_app, journal, lab) -> None:
+    predict(journal, "10 Mbit/s", 10e6, *STEP)
+    async with opened(make_app) as pilot:
+        app = pilot.app
+        assert lab.expected[0] is None
+        await until(pilot, lambda: lab.expected[-1] is not None)
+        await pilot.press("r")
+        await until(pilot, lambda: app.bench.live is not None and app.bench.live.state == "ended")
+        assert app.bench.live.run.experiment == lab.expected[-1]
+        told = len(lab.expected)
+        await pilot.press("p", "n")
+        await pilot.pause(1.5)
+        assert set(lab.expected[told:]) == {None}, "another draw is not expected"

@@ -15,6 +15,7 @@ from tcptutor.backends.replay import ReplayBackend
 from tcptutor.course import load
 from tcptutor.journal import Journal
 from tcptutor.run import Environment
+from tcptutor.spec import Experiment
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.screens.cell import CellScreen
 from tests.journal.conftest import predict
@@ -158,6 +159,9 @@ class RecordedLab(ReplayBackend):
     async def warm(self) -> Environment:
         self.environment = await self.open()
         return self.environment
+
+    def expect(self, experiment: Experiment | None) -> None:
+        """It has nothing to begin."""
 
     def beside(self) -> None:
         return

@@ -37,6 +37,8 @@ from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.page.page import Page
 
 CHART, TEXT = "-chart-only", "-text-only"
+_LEAFED = 1.0
+"""Seconds after which a page is read, and not just passed by."""
 VIEWS = ("", CHART, TEXT)
 """In two columns; in one, either the chart or the text has the room."""
 
@@ -105,8 +107,17 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         self._changed()
         self.to_page()
         self.goals_moved()
+        self.tutor.bench.expect(None)
         if self.terminal_open:
             self.run_worker(self.restore_terminal())
+        else:
+            self.set_timer(_LEAFED, self._expect)
+
+    def _expect(self) -> None:
+        """The page's run may be made while it is read."""
+        coming = next(filter(None, (side.coming for side in self._sides.values())), None)
+        if coming is not None:
+            self.tutor.bench.expect(coming)
 
     def goals_moved(self) -> None:
         session = self.tutor.bench.session
@@ -385,6 +396,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             side.ended(live)
         self._answers.reveal()
         self._changed()
+        self._expect()  # another page's may have been in the way
 
     def sweep_moved(self, sweep: LiveSweep) -> None:
         super().sweep_moved(sweep)

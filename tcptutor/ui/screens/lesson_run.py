@@ -78,6 +78,12 @@ class RunSide(Side):
         return None if self.study.due_before_run else self.activity.experiment
 
     @property
+    def coming(self) -> Experiment | None:
+        if self.study.record.whole_runs or self._replays:
+            return None
+        return msgspec.structs.replace(self.wanted, seed=self._seed(same=False))
+
+    @property
     def line(self) -> Content:
         """What would be run; how far it is; what came out."""
         live = self._shown

@@ -45,6 +45,11 @@ class Side:
         return None
 
     @property
+    def coming(self) -> Experiment | None:
+        """What r will run the first time, as it stands; None where it ran before or cannot be foreseen."""
+        return None
+
+    @property
     def line(self) -> Content:
         """It in a line, for where there is no room beside the page."""
         return Content("")

@@ -1,0 +1,161 @@
+"""Runs that are begun before anybody asks for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from tcptutor.backends import ahead
+from tcptutor.backends.ahead import AheadRun
+from tcptutor.backends.lab import Lab
+from tcptutor.conduct import run_whole
+from tcptutor.errors import LabError
+from tcptutor.lab.protocol import Event, Phase
+from tcptutor.spec import Experiment, Flows
+from tcptutor.spec import Path as LabPath
+from tests.patience import Deadline
+
+SMALL = Experiment(
+    name="ahead", path=LabPath(rate=1e7, delay=0.01, loss=0.01), flows=Flows(duration=3.0, warmup=0.5)
+)
+
+
+class StepLab:
+    """Gives an event each time that it is told to."""
+
+    def __init__(self) -> None:
+        self.next = asyncio.Queue[Event | Exception | None]()
+        self.stopped = self.closed = False
+
+    async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
+        self.stopped = True
+        while (event := await self.next.get()) is not None:
+            if isinstance(event, Exception):
+                raise event
+            yield event
+        self.stopped = False
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def _events(first: int, last: int) -> list[Event]:
+    return [Phase(f"{number}", "") for number in range(first, last)]
+
+
+async def test_all_events_come_in_order_those_of_before_and_after() -> None:
+    lab = StepLab()
+    run = AheadRun(lab, SMALL)
+    for event in _events(0, 200):
+        lab.next.put_nowait(event)
+    await asyncio.sleep(0.05)
+    found = []
+    async for event in run.events():
+        found.append(event)
+        if len(found) == 100:  # while those of before are given
+            lab.next.put_nowait(Phase("200", ""))
+        if len(found) == 201:
+            lab.next.put_nowait(None)
+    assert found == _events(0, 201)
+    assert (lab.stopped, lab.closed) == (False, True)
+
+
+async def test_who_leaves_early_stops_it() -> None:
+    lab = StepLab()
+    run = AheadRun(lab, SMALL)
+    lab.next.put_nowait(Phase("0", ""))
+    events = run.events()
+    assert await anext(events) == Phase("0", "")
+    await events.aclose()
+    assert (lab.stopped, lab.closed) == (True, True)
+
+
+async def test_a_failure_comes_after_what_came_before_it() -> None:
+    lab = StepLab()
+    run = AheadRun(lab, SMALL)
+    assert not run.failed
+    lab.next.put_nowait(Phase("0", ""))
+    events = run.events()
+    assert await anext(events) == Phase("0", "")
+    lab.next.put_nowait(LabError("the guest ended"))
+    with pytest.raises(LabError, match="the guest ended"):
+        await anext(events)
+    assert run.failed
+    assert lab.closed
+
+
+@pytest.mark.parametrize(
+    ("states", "found"),
+    [({}, False), ({"BAT0": "Charging"}, False), ({"AC": "", "BAT0": "Discharging"}, True)],
+)
+def test_a_battery_that_is_used_is_seen(states: dict[str, str], found: bool, tmp_path: Path) -> None:
+    for name, state in states.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "status").write_text(f"{state}\n")
+    assert ahead.on_battery(tmp_path) is found
+
+
+def test_what_takes_much_memory_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    monkeypatch.setattr(ahead, "on_battery", lambda: False)
+    assert ahead.worthwhile(SMALL)
+    for flows in (
+        Flows(duration=3000.0),
+        Flows(duration=30.0, streams=200),
+        Flows(capture=True),
+        Flows(acks=True),
+    ):
+        assert not ahead.worthwhile(Experiment(name="x", flows=flows))
+
+
+@pytest.mark.guest
+async def test_a_run_made_ahead_is_that_which_would_have_been_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "worthwhile", lambda _: True)
+    lab = Lab("guest", "virtual")
+    try:
+        await lab.warm()
+        if lab.beside() is None:
+            pytest.skip("this machine has no core or memory for a second guest")
+        lab.expect(SMALL)
+        begun = lab._ahead
+        assert begun is not None
+        deadline = Deadline(60)
+        while not begun._task.done():
+            assert deadline.left
+            await asyncio.sleep(0.1)
+        early = await run_whole(lab, SMALL)
+        assert lab._ahead is None
+        late = await run_whole(lab, SMALL)
+        assert early.complete
+        assert early.samples
+        assert (early.samples, early.flows, early.fidelity) == (late.samples, late.flows, late.fidelity)
+        assert early.environment == late.environment
+    finally:
+        await lab.close()
+
+
+@pytest.mark.guest
+async def test_what_was_expected_and_not_asked_for_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "worthwhile", lambda _: True)
+    lab = Lab("guest", "virtual")
+    try:
+        await lab.warm()
+        if lab.beside() is None:
+            pytest.skip("this machine has no core or memory for a second guest")
+        lab.expect(SMALL)
+        begun = lab._ahead
+        assert begun is not None
+        other = await run_whole(lab, Experiment(name="other", path=SMALL.path, flows=SMALL.flows, seed=7))
+        assert other.complete
+        assert (other.experiment.seed, lab._ahead) == (7, None)
+        lab.expect(SMALL)
+        assert lab._ahead is not None
+        lab.expect(None)
+        assert lab._ahead is None
+    finally:
+        await lab.close()
+    assert begun._task.done()
+    assert not lab._given_up
