@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Protocol
 
+from tcptutor.backends.guest import sizes
+from tcptutor.errors import LabError
 from tcptutor.lab.protocol import Event
 from tcptutor.spec import Experiment
 
@@ -22,6 +25,10 @@ _MOST_FLOW_SECONDS = 1000.0
 _SHOWN_IN, _STEPS = 2.0, 50
 """Seconds in which what was there already is given, in so many steps: a chart that grows tells more than one that is
 there."""
+_SPARE = 200
+"""MiB: with less of the machine's memory left, what nobody asked for yet is given up."""
+_LOOK = 1.0
+"""Seconds between two looks at it."""
 _POWER = Path("/sys/class/power_supply")
 
 
@@ -64,14 +71,20 @@ class AheadRun:
         self._lab = lab
         self._events = deque[Event]()
         self._news = asyncio.Event()
+        self._asked = False
         self._task = asyncio.create_task(self._collect())
 
     async def _collect(self) -> None:
+        looked = time.monotonic()
         try:
             async with aclosing(self._lab.run(self.experiment)) as events:
                 async for event in events:
                     self._events.append(event)
                     self._news.set()
+                    if not self._asked and time.monotonic() > looked + _LOOK:
+                        looked = time.monotonic()
+                        if (left := sizes.available()) is not None and left < _SPARE:
+                            raise LabError("given up: this machine has little memory left")
         finally:
             self._news.set()
             await self._lab.close()
@@ -86,6 +99,7 @@ class AheadRun:
 
         Raises LabError or LabUnavailable.
         """
+        self._asked = True
         try:
             at_once = max(1, len(self._events) // _STEPS)
             given = 0

@@ -87,6 +87,28 @@ async def test_a_failure_comes_after_what_came_before_it() -> None:
     assert lab.closed
 
 
+@pytest.mark.parametrize("asked", [False, True])
+async def test_with_little_memory_left_what_nobody_asked_for_is_given_up(
+    asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ahead, "_LOOK", 0.0)
+    monkeypatch.setattr(ahead.sizes, "available", lambda: 100)
+    lab = StepLab()
+    run = AheadRun(lab, SMALL)
+    if asked:
+        events = run.events()
+        lab.next.put_nowait(Phase("0", ""))
+        assert await anext(events) == Phase("0", "")
+        assert not run.failed
+        await events.aclose()
+    else:
+        await asyncio.sleep(0.01)
+        lab.next.put_nowait(Phase("0", ""))
+        await asyncio.sleep(0.1)
+        assert run.failed
+    assert lab.closed
+
+
 @pytest.mark.parametrize(
     ("states", "found"),
     [({}, False), ({"BAT0": "Charging"}, False), ({"AC": "", "BAT0": "Discharging"}, True)],
