@@ -42,7 +42,7 @@ async def test_a_terminal_that_grows_after_the_run_shows_all_models(make_app, pa
         assert whole in text(app)
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: whole not in text(app))
-        assert "why: random loss" in text(app)
+        await until_text(pilot, "why: random loss")
         await app.bench.close()
 
 
