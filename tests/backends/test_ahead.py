@@ -10,6 +10,9 @@ import pytest
 
 from tcptutor.backends import ahead
 from tcptutor.backends.ahead import AheadRun
+from tcptutor.backends.choice import ChosenBackend
+from tcptutor.backends.guest import sizes
+from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.lab import Lab
 from tcptutor.conduct import run_whole
 from tcptutor.errors import LabError
@@ -131,6 +134,18 @@ def test_what_takes_much_memory_is_not_begun(monkeypatch: pytest.MonkeyPatch) ->
         Flows(acks=True),
     ):
         assert not ahead.worthwhile(Experiment(name="x", flows=flows))
+
+
+@pytest.mark.parametrize(("free", "cores", "found"), [(400, 2, False), (500, 2, True), (500, 1, False)])
+def test_a_second_guest_needs_memory_and_a_core(
+    free: int, cores: int, found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sizes, "available", lambda: free)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cores)))
+    lab = Lab("guest", "virtual")
+    assert lab.beside() is None, "it is not up yet"
+    lab._choice = ChosenBackend(GuestBackend("virtual"), "guest", "virtual", "", sizes.ORDINARY)
+    assert (lab.beside() is not None) == found
 
 
 @pytest.mark.guest

@@ -43,8 +43,13 @@ def available() -> int | None:
 
 def fitting(size: int) -> int:
     """How many guests of `size` MiB this machine's free memory holds, at least one."""
+    return max(1, room(size))
+
+
+def room(size: int) -> int:
+    """For how many more guests of `size` MiB this machine's free memory has room; for one where it does not tell."""
     free = available()
-    return 1 if free is None else max(1, free // (size + _QEMU_MIB))
+    return 1 if free is None else free // (size + _QEMU_MIB)
 
 
 def size(experiment: Experiment) -> int:
