@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -112,14 +113,9 @@ class Study:
     def draw_again(self, activity: Activity) -> Activity:
         """Ask it with other numbers; as it is asked then."""
         asked = next(each for each in self.step.activities if each.id == activity.id)
-        before = self._draws[activity.id]
-        self._levels[activity.id] = 0
         attempts = self.record_of(activity).attempts
-        # Numbers that differ, where a few draws find any.
-        for more in range(personal.DRAWS_AGAIN):
-            self._draws[activity.id] = asked.drawn(self._seed(activity, attempts, more))
-            if self._draws[activity.id] != before:
-                break
+        self._draws[activity.id] = self._others(asked, attempts, self._draws[activity.id])
+        self._levels[activity.id] = 0
         return self.posed(asked)
 
     def may_draw_again(self, activity: Activity) -> bool:
@@ -139,7 +135,13 @@ class Study:
             with contextlib.suppress(UsageError):  # of a lesson that has been edited since
                 activity.posed(latest.draw)
                 return latest.draw
-        return activity.drawn(self._seed(activity, earlier.attempts))
+        return self._others(activity, earlier.attempts, latest.draw if latest is not None else {})
+
+    def _others(self, activity: Activity, attempts: int, before: dict[str, str]) -> dict[str, str]:
+        """Numbers that differ from those before, where a few draws find any."""
+        draws = (activity.drawn(self._seed(activity, attempts, more)) for more in range(personal.DRAWS_AGAIN))
+        first = next(draws)
+        return next((each for each in chain((first,), draws) if each != before), first)
 
     def _seed(self, activity: Activity, attempts: int, more: int = 0) -> str:
         """It stays while nothing is answered, whoever turns pages meanwhile; each student has others."""

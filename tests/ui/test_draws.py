@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+
+from tcptutor.course import personal
 from tcptutor.course.activities.numeric import KnownSlip, Numeric
 from tcptutor.journal import Journal
+from tcptutor.ui.study import Study
 from tests.journal.conftest import happened
 
 from .made import MODULE, STEP, one_page
@@ -86,3 +90,19 @@ async def test_unanswered_numbers_stay_while_pages_are_turned(make_app) -> None:
         await pilot.press("enter")
         await until_text(pilot, "A window of")
         assert shown(pilot.app) == number
+
+
+def test_numbers_that_come_out_the_same_are_drawn_once_more(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds = {0: "one", 1: "one", 2: "another"}
+    monkeypatch.setattr(personal, "question_seed", lambda *parts: seeds[parts[-1]])
+    (module,) = PAGE.modules
+    (step,) = module.steps
+    first, second = (WINDOW.drawn(seed)["window"] for seed in ("one", "another"))
+    assert first != second
+    study = Study(module, step, journal)
+    assert study.posed(WINDOW).ask == WINDOW.posed({"window": first}).ask
+    study.respond(study.posed(WINDOW), first.replace(" kB", " Mbit/s"))
+    assert study.was_right(WINDOW) is False
+    assert Study(module, step, journal).posed(WINDOW).ask == WINDOW.posed({"window": second}).ask
