@@ -34,12 +34,6 @@ def _types(row: type[msgspec.Struct]) -> list[Any]:
     return [hints[name] for name in row.__struct_fields__]
 
 
-@cache
-def _defaults(row: type[msgspec.Struct]) -> list[tuple[str, Any]]:
-    """The fields' names, each with what it is where nothing is given."""
-    return [(field.name, field.default) for field in msgspec.structs.fields(row)]
-
-
 class Table(Sequence[Row], Generic[Row]):
     """Reads like a list of rows; `column` gives the numbers of one field without making any row.
 
@@ -136,11 +130,11 @@ class Table(Sequence[Row], Generic[Row]):
         if len(lengths) > 1:
             raise ValueError("columns of different lengths")
         count = lengths.pop() if lengths else 0
-        for name, default in _defaults(self.row) if count else ():
-            if name not in columns:
-                if default is msgspec.NODEFAULT:
-                    raise ValueError(f"no column {name}")
-                self.column(name).extend([default] * count)
+        for field in msgspec.structs.fields(self.row):
+            if field.name not in columns and count:
+                if field.default is msgspec.NODEFAULT:
+                    raise ValueError(f"no column {field.name}")
+                self.column(field.name).extend([field.default] * count)
 
 
 def rounded(numbers: Iterable[float]) -> list[float]:
