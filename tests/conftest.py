@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import uuid
@@ -67,6 +68,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         places[name] += 1
     config.hook.pytest_deselected(items=left)
     items[:] = kept
+
+
+@pytest.fixture(autouse=True)
+def shares_the_machine(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """A test that is marked `alone` has no other one with a lab beside it."""
+    names = {each.name for each in request.node.iter_markers()}
+    if not names & {"guest", "host", "terminal", "alone"} or "PYTEST_XDIST_TESTRUNUID" not in os.environ:
+        yield
+        return
+    # Beside the folders of all workers.
+    with tmp_path_factory.getbasetemp().with_name("machine.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX if "alone" in names else fcntl.LOCK_SH)
+        yield
 
 
 @pytest.fixture

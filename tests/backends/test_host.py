@@ -23,7 +23,7 @@ from tests import leftovers, patience
 from tests.backends.play import carries, doubt, play, too_busy
 from tests.conftest import Build
 
-pytestmark = pytest.mark.host
+pytestmark = [pytest.mark.host, pytest.mark.alone]
 
 
 @pytest.fixture(params=["as it is", "user namespace"])

@@ -153,6 +153,7 @@ async def backend(request: pytest.FixtureRequest, mark: str) -> AsyncIterator[Ba
     assert leftovers.wait_until_none(mark) == []
 
 
+@pytest.mark.alone
 async def test_what_is_sent_by_hand_is_a_run_like_any_other(backend: Backend, build: Build) -> None:
     async with hands(backend, build(rate="8 Mbit/s", algorithm="reno")) as lab:
         shell = lab.shell()
@@ -182,6 +183,7 @@ def _without_counts(state: SessionState) -> SessionState:
     return msgspec.structs.replace(state, experiment=msgspec.structs.replace(state.experiment, flows=flows))
 
 
+@pytest.mark.alone
 async def test_udp_by_hand_is_a_run_of_its_own(backend: Backend, build: Build) -> None:
     """Counted by the hosts' kernels: what was sent and read, not how evenly."""
     # More than the link carries. A path that loses at random may lose iperf3's greeting, which it sends once.

@@ -100,7 +100,7 @@ def modules() -> None:
 
 def streaming() -> None:
     """From the run key to the first sample on the screen; bytes to the terminal while one flow streams."""
-    for read, how in ((0.0, "at once"), (20.0, "after 20 s of reading")):
+    for read, how in ((0.0, "page read for 2 s"), (20.0, "for 20 s")):
         took = statistics.median(_first_sample(read) for _ in range(3))
         _line(f"run key to first sample on screen, {how}, median of 3", took, 0.6, " s")
     for flows, (page, speed, goal) in _PLAYED.items():
