@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -139,9 +138,12 @@ class Study:
 
     def _others(self, activity: Activity, attempts: int, before: dict[str, str]) -> dict[str, str]:
         """Numbers that differ from those before, where a few draws find any."""
-        draws = (activity.drawn(self._seed(activity, attempts, more)) for more in range(personal.DRAWS_AGAIN))
-        first = next(draws)
-        return next((each for each in chain((first,), draws) if each != before), first)
+        drawn = before
+        for more in range(personal.DRAWS_AGAIN):
+            drawn = activity.drawn(self._seed(activity, attempts, more))
+            if drawn != before:
+                break
+        return drawn
 
     def _seed(self, activity: Activity, attempts: int, more: int = 0) -> str:
         """It stays while nothing is answered, whoever turns pages meanwhile; each student has others."""

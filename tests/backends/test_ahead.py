@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -148,8 +149,9 @@ def test_a_second_guest_needs_memory_and_a_core(
     assert (lab.beside() is not None) == found
 
 
-@pytest.mark.guest
-async def test_a_run_made_ahead_is_that_which_would_have_been_made(monkeypatch: pytest.MonkeyPatch) -> None:
+@asynccontextmanager
+async def _begun(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Lab, AheadRun]]:
+    """A lab that expects the small experiment, and has begun it."""
     monkeypatch.setattr(ahead, "worthwhile", lambda _: True)
     lab = Lab("guest", "virtual")
     try:
@@ -157,8 +159,15 @@ async def test_a_run_made_ahead_is_that_which_would_have_been_made(monkeypatch: 
         if lab.beside() is None:
             pytest.skip("this machine has no core or memory for a second guest")
         lab.expect(SMALL)
-        begun = lab._ahead
-        assert begun is not None
+        assert lab._ahead is not None
+        yield lab, lab._ahead
+    finally:
+        await lab.close()
+
+
+@pytest.mark.guest
+async def test_a_run_made_ahead_is_that_which_would_have_been_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with _begun(monkeypatch) as (lab, begun):
         deadline = Deadline(60)
         while not begun._task.done():
             assert deadline.left
@@ -170,21 +179,11 @@ async def test_a_run_made_ahead_is_that_which_would_have_been_made(monkeypatch: 
         assert early.samples
         assert (early.samples, early.flows, early.fidelity) == (late.samples, late.flows, late.fidelity)
         assert early.environment == late.environment
-    finally:
-        await lab.close()
 
 
 @pytest.mark.guest
 async def test_what_was_expected_and_not_asked_for_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ahead, "worthwhile", lambda _: True)
-    lab = Lab("guest", "virtual")
-    try:
-        await lab.warm()
-        if lab.beside() is None:
-            pytest.skip("this machine has no core or memory for a second guest")
-        lab.expect(SMALL)
-        begun = lab._ahead
-        assert begun is not None
+    async with _begun(monkeypatch) as (lab, begun):
         other = await run_whole(lab, Experiment(name="other", path=SMALL.path, flows=SMALL.flows, seed=7))
         assert other.complete
         assert (other.experiment.seed, lab._ahead) == (7, None)
@@ -192,7 +191,5 @@ async def test_what_was_expected_and_not_asked_for_is_given_up(monkeypatch: pyte
         assert lab._ahead is not None
         lab.expect(None)
         assert lab._ahead is None
-    finally:
-        await lab.close()
     assert begun._task.done()
     assert not lab._given_up
