@@ -13,6 +13,8 @@ _AT_MOST_EVERY = 0.4
 _ARRIVED, _KEPT = b"InReceives", (b"InDelivers", b"InHdrErrors", b"InAddrErrors", b"InUnknownProtos", b"InDiscards",
                                   b"ForwDatagrams")  # fmt: skip
 """Of RFC 4293, as Linux counts them: what came to IP, and what became of it. A rule that drops counts in none."""
+_IN_PASSING = 0.3
+"""How long a packet may be on its way between these counters, s: a processor that is taken away leaves it there."""
 
 
 class HostTally(NamedTuple):
@@ -28,6 +30,26 @@ class _Counted(NamedTuple):
     filtered: int
 
 
+class Settled:
+    """How many packets were dropped for good, where what is read counts those too that are on their way at the time."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._least = 0
+        self._more_since: float | None = None
+
+    def read(self, dropped: int, at: float) -> None:
+        """`dropped` was read at that time, s; counted are those that are read for longer than one can be on its way."""
+        if dropped <= self.count:
+            self._more_since = None
+        elif self._more_since is None:
+            self._more_since, self._least = at, dropped
+        else:
+            self._least = min(self._least, dropped)
+            if at >= self._more_since + _IN_PASSING:
+                self.count, self._more_since = self._least, None
+
+
 class Tallies:
     """Those of some hosts, from when it is made on. Owns sockets and files; `close` it."""
 
@@ -38,16 +60,17 @@ class Tallies:
             name: os.open(f"/proc/{pid}/net/snmp", os.O_RDONLY | os.O_CLOEXEC) for name, pid in hosts.items()
         }
         self._first = {name: _counted(file) for name, file in self._files.items()}
-        self._told = {name: self._now(name) for name in hosts}
+        self._filtered = {name: Settled() for name in hosts}
+        self._told = {name: self._now(name, time.monotonic()) for name in hosts}
         self._told_at = 0.0
 
     def look(self) -> bool:
         """Whether there is something to tell."""
-        now = {name: self._now(name) for name in self._files}
+        at = time.monotonic()
+        now = {name: self._now(name, at) for name in self._files}
         if now == self._told:
             return False
         only_counted = all(now[name].listening == told.listening for name, told in self._told.items())
-        at = time.monotonic()
         if only_counted and at < self._told_at + _AT_MOST_EVERY:
             return False
         self._told, self._told_at = now, at
@@ -57,10 +80,10 @@ class Tallies:
         """What was last told of that host; nothing of one that is not among them."""
         return self._told.get(name, HostTally())
 
-    def _now(self, name: str) -> HostTally:
-        first, now = self._first[name], _counted(self._files[name])
-        dropped = max(0, now.filtered - first.filtered)
-        return HostTally(self._listeners[name].ports(), now.echo_replies - first.echo_replies, dropped)
+    def _now(self, name: str, at: float) -> HostTally:
+        first, now, filtered = self._first[name], _counted(self._files[name]), self._filtered[name]
+        filtered.read(now.filtered - first.filtered, at)
+        return HostTally(self._listeners[name].ports(), now.echo_replies - first.echo_replies, filtered.count)
 
     def close(self) -> None:
         for listeners in self._listeners.values():
