@@ -23,7 +23,7 @@ from tcptutor.install import system
 _REASONS = {
     "bridge-utils": "switches of the emulated network",
     "debian-archive-keyring": "proves that the guest's packages are Debian's",
-    "iperf3": "sends the traffic",
+    "iperf3": "sends UDP, and what you type",
     "iproute2": "sets up the emulated network",
     "kmod": "lists the guest kernel's modules",
     "mininet": "starts programs on the emulated hosts",

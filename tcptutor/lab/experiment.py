@@ -9,11 +9,13 @@ from contextlib import contextmanager
 import msgspec
 
 from tcptutor.errors import LabError
-from tcptutor.lab import connecting, plan, shaping, traffic, udp, window
+from tcptutor.lab import connecting, plan, shaping, traffic, window
 from tcptutor.lab.capture import Capture
 from tcptutor.lab.channel import Channel, Stopped
 from tcptutor.lab.counters import HostCounters
+from tcptutor.lab.emulated import TlbFlushes
 from tcptutor.lab.fidelity import Watch
+from tcptutor.lab.group import Group
 from tcptutor.lab.hosts import Setup
 from tcptutor.lab.load import Load
 from tcptutor.lab.netlink import QueueLength
@@ -24,13 +26,14 @@ from tcptutor.lab.results import finished
 from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.tracing import Tracing
 from tcptutor.lab.udp import UdpReports
+from tcptutor.lab.udp_flows import UdpGroup
 from tcptutor.run import CapturedAt, Environment
 from tcptutor.spec import HEADERS, Change, Experiment
 
 _EARLY = 0.5
 """How much before our time iperf3 may end, s: its own began before we saw its flows, on a busy machine long before."""
 _ENOUGH = 0.5
-"""The share of the measured time that a run must have where iperf3 ended still earlier."""
+"""The share of the measured time that a run must have where they ended still earlier."""
 _CONNECT_TIMEOUT = 15.0
 """Longest wait for the connections, s of the lab's clock; a lossy path may need several SYNs."""
 _LONGEST_TIMEOUT = 120.0
@@ -87,7 +90,7 @@ def set_up(network: Network, experiment: Experiment) -> Iterator[tuple[Setup, di
 
 
 class _Traffic:
-    """The running traffic and its samples. Owns the processes; `stop` ends them."""
+    """The running traffic and its samples. Owns its flows; `stop` ends them."""
 
     def __init__(
         self,
@@ -98,6 +101,7 @@ class _Traffic:
         first_port: int,
         channel: Channel,
         sample_hz: float,
+        emulated: bool,
     ) -> None:
         self.network, self.channel = network, channel
         self._setup, self._wanted = setup, wanted
@@ -109,10 +113,8 @@ class _Traffic:
             for number, address in group.addresses:
                 flow = SampledFlow(number, group.pair, address)
                 self.sampler.add(flow, group.sender, group.receiver)
-        self.udp: list[UdpReports] = []
-        for group in self.groups:
-            if group.udp_streams:
-                self.udp.append(UdpReports(group, group.pair * group.udp_streams))
+        self._udp_groups = [group for group in self.groups if isinstance(group, UdpGroup)]
+        self.udp = [UdpReports(group, group.pair * group.udp_streams) for group in self._udp_groups]
         self.sampler.udp += self.udp
         if experiment.flows.acks:
             self.sampler.trace = Tracing({flow.address: flow.number for flow in self.sampler.flows})
@@ -123,65 +125,64 @@ class _Traffic:
         self.sampler.watch_senders(dict.fromkeys(group.sender for group in self.groups))
         self.capture: Capture | None = None
         """From the start on, where packets are to be kept."""
+        self._flushes = TlbFlushes() if emulated else None
         self._path = experiment.path
         self.load = Load()
         """Of the measured time once the warm-up is over, of all before."""
         self.missing = 0.0
-        """How much before its time all of iperf3 had ended, s."""
+        """How much before its time all of it had ended, s."""
 
     def stop(self) -> None:
-        traffic.stop(self.groups)
+        for group in self.groups:
+            group.stop()
         self.sampler.close()
         if self.capture is not None:
             self.capture.close()
+        if self._flushes is not None:
+            self._flushes.close()
 
     def start(self) -> None:
-        """Servers, then the clients that begin at once, then wait for their connections: time begins with these."""
+        """Receivers, then the flows that begin at once: time begins when they are connected, and may send."""
         if self.experiment.flows.capture:
             self.capture = Capture(self.network, self.experiment)
-        report = ["-J", "-i", str(udp.INTERVAL)]
-        if self.udp and udp.streams_json():
-            report.append("--json-stream")
         for group in self.groups:
-            traffic.start_server(self.network, group, report if group.udp_streams else ())
+            group.listen()
         for group in self.groups:
-            while not traffic.listening(group):
+            while not group.listening:
                 self.channel.pause(0.005)
-        if not connecting.spared(self.experiment):
-            self._connect()
-            return
-        with connecting.without_loss(self._setup, self._wanted):
-            self._connect()
-            if self.udp:
-                # The last answer to a handshake may be on its way.
-                self.channel.pause(max(map(self.experiment.pair_delay, range(self.experiment.pairs))))
-        self.sampler.begin(time.monotonic())
-
-    def _connect(self) -> None:
-        """Start the clients that begin at once, and wait until their flows are there. Raises LabError."""
         now = [group for group in self.groups if group.start == 0]
-        flows = {number for group in now for number in group.flows}
-        fixed = self.experiment.flows.bytes is not None
+        if connecting.spared(self.experiment):
+            with connecting.without_loss(self._setup, self._wanted):
+                self._connect(now)
+                if self.udp:
+                    # The last answer to a handshake may be on its way.
+                    self.channel.pause(max(map(self.experiment.pair_delay, range(self.experiment.pairs))))
+        else:
+            self._connect(now)
+        self.sampler.begin(time.monotonic())
+        for group in now:
+            group.send()
+
+    def _connect(self, now: list[Group]) -> None:
+        """Connect the groups `now`, and wait until their flows are there. Raises LabError."""
         waits = traffic.waits(self.experiment, now)
         began = time.monotonic()
         todo = sorted(zip(waits, now, strict=True), key=lambda one: one[0])
         deadline = began + max(waits, default=0.0) + self._timeout + traffic.connect_seconds(self.experiment)
         while True:
             while todo and began + todo[0][0] <= time.monotonic():
-                traffic.start_client(self.network, todo.pop(0)[1], self.experiment)
-            self.sampler.begin(time.monotonic())
-            there = {row.flow for row in self.sampler.ask(0.0)}
-            sending = all(traffic.sending_udp(group) for group in now if group.udp_streams)
-            # A fixed amount may be sent before a flow with a longer way is there: time begins with the first one.
-            if sending and (there >= flows or (fixed and there)):
+                todo.pop(0)[1].connect()
+            if all(group.connected for group in now):
                 return
-            # A short transfer may be over before it is seen.
-            self._check_clients(now, allowed=fixed)
-            if all(group.ended for group in now):
-                return
-            if self.sampler.began > deadline:
+            self._check(now)
+            if time.monotonic() > deadline:
                 raise LabError("the flows do not connect: the path loses too much, take a smaller loss")
             self.channel.pause(self.sampler.timing.period / 5)
+
+    @property
+    def failures(self) -> list[str]:
+        """Why some of the flows ended before their time, a line each."""
+        return [group.failure for group in self.groups if group.failure]
 
     @property
     def _timeout(self) -> float:
@@ -190,13 +191,13 @@ class _Traffic:
         arrives = (1 - path.loss) * (1 - path.reverse_loss)
         return min(_LONGEST_TIMEOUT, _CONNECT_TIMEOUT / arrives**2)
 
-    def _check_clients(self, groups: list[traffic.Group], allowed: bool = False) -> None:
-        """Raises LabError, with iperf3's reason, when a client has ended that should not have."""
+    def _check(self, groups: list[Group], allowed: bool = False) -> None:
+        """Raises LabError, with the reason, when flows have ended that should not have; `allowed`: only when failed."""
         for group in groups:
-            if group.ended:
-                group.result()
-                if not allowed:
-                    raise LabError(f"iperf3 on {group.sender.name} ended before its time: {group.remedy}")
+            if group.failure:
+                raise LabError(group.failure)
+            if group.ended and not allowed:
+                raise LabError(f"the flows of {group.sender.name} ended before their time: {group.remedy}")
 
     def _actions(self) -> list[tuple[float, Callable[[], None]]]:
         """What happens while the traffic runs: (when, what), in order of time."""
@@ -204,8 +205,12 @@ class _Traffic:
         def change(one: Change) -> Callable[[], None]:
             return lambda: self._change(one)
 
-        def begin(group: traffic.Group) -> Callable[[], None]:
-            return lambda: traffic.start_client(self.network, group, self.experiment)
+        def begin(group: Group) -> Callable[[], None]:
+            def start() -> None:
+                group.connect()
+                group.send()
+
+            return start
 
         actions = [(one.at, change(one)) for one in self.experiment.path.changes]
         actions += [(group.start, begin(group)) for group in self.groups if group.start > 0]
@@ -235,13 +240,17 @@ class _Traffic:
         total = self.experiment.seconds
         actions = self._actions()
         while True:
+            # Before the sample: it is to have the last of what a flow sent.
+            ended = all(group.ended for group in self.groups)
             t, _ = self.sampler.take()
             while actions and actions[0][0] <= t:
                 actions.pop(0)[1]()
             while self.channel.later.due <= t:
                 self._take_change(self.channel.later.take())
-            over = t >= total or all(group.ended for group in self.groups)
+            over = t >= total or ended
             self.sampler.send(t, at_once=over)
+            if self._flushes is not None:
+                self._flushes.take(t)
             if over:
                 if t < total:
                     self._ended_early(total - t)
@@ -249,19 +258,25 @@ class _Traffic:
             self.channel.pause(max(0.0, self.sampler.due - time.monotonic()))
 
     def _ended_early(self, missing: float) -> None:
-        """All clients are over, `missing` seconds before the run is. Raises LabError where little was measured."""
+        """All flows are over, `missing` seconds before the run is. Raises LabError where little was measured."""
         fixed = self.experiment.flows.bytes is not None
         few = missing > self.experiment.flows.duration * (1 - _ENOUGH)
-        self._check_clients(self.groups, allowed=fixed or missing <= _EARLY or not few)
+        if few:
+            self._check(self.groups, allowed=fixed or missing <= _EARLY)
         if not fixed and missing > _EARLY:
             self.missing = missing
 
     def finish(self, seconds: float) -> None:
-        """Wait for iperf3 to write what it counted of UDP; it may take a moment longer than the samples."""
+        """Wait for iperf3 to write what it counted of UDP; it may take a moment longer than the samples.
+
+        Raises LabError with iperf3's error.
+        """
         deadline = time.monotonic() + 5 + 20 * self.experiment.path.delay
-        for group in self.groups:
-            while group.udp_streams and not (group.ended and group.served) and time.monotonic() < deadline:
+        for group in self._udp_groups:
+            while not (group.ended and group.served) and time.monotonic() < deadline:
                 self.channel.pause(0.02)
+            if group.failure:
+                raise LabError(group.failure)
         if rows := [row for one in self.udp for row in one.end(seconds)]:
             self.channel.send(Samples(round(seconds, 6), (), udp=tuple(sorted(rows, key=lambda row: row.t))))
 
@@ -288,8 +303,9 @@ def run(
     A Stop request ends the traffic, and Finished tells what was measured so far, with `complete` false.
     `environment` is where it takes place; None for the trial run that comes before it is known.
     """
+    emulated = environment is not None and environment.backend == "guest"
     with set_up(network, experiment) as (setup, wanted):
-        running = _Traffic(network, experiment, setup, wanted, first_port, channel, sample_hz)
+        running = _Traffic(network, experiment, setup, wanted, first_port, channel, sample_hz, emulated)
         try:
             _follow(running, Watch(experiment), setup, wanted, environment)
         finally:
@@ -325,6 +341,7 @@ def _follow(
         complete = True
         watch.experiment = running.experiment
         watch.ended_early(running.missing)
+        watch.suspect += running.failures
         watch.processors(running.load.busy(), alone=environment is None or environment.backend == "guest")
         channel.send(Phase("collect", "collecting the results"))
         running.finish(seconds)

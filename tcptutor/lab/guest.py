@@ -115,7 +115,7 @@ _HOME_SIZE = "48m"
 
 _ROOM = {"tmp": "64m", "run": "8m", "var/tmp": "8m", "agent": "16m", "dev": "1m", "dev/shm": "8m"}
 """Of what is in memory elsewhere: all of them full leave enough to the experiments and to what runs in the shells.
-iperf3 has a file in /tmp a stream."""
+iperf3, typed there, has a file in /tmp a stream."""
 
 _ETC = {
     "passwd": "root:x:0:0:root:/root:/bin/bash\ntcpdump:x:0:0::/:/bin/false\n",

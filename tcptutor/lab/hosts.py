@@ -181,7 +181,7 @@ class Setup:
         return {f"net.ipv4.{name}": value for name, value in (wanted | hosts.sysctls).items()}
 
     def start(self) -> None:
-        """Set the hosts up; the algorithm is iperf3's to set, flow by flow. Raises KernelLacks or LabError."""
+        """Set the hosts up; the algorithm is set flow by flow, on its socket. Raises KernelLacks or LabError."""
         experiment = self._experiment
         set_mtu(self._network, experiment.hosts.mtu)
         for interface in self._network.interfaces:

@@ -12,9 +12,11 @@ from tcptutor.lab.carried import FlowSpan
 from tcptutor.lab.fidelity import Watch, largest_window
 from tcptutor.lab.protocol import Finished
 from tcptutor.lab.sampler import SampledFlow, Sampler
-from tcptutor.lab.traffic import COOKIE
 from tcptutor.run import CapturedAt, FlowResult, SampleTable, UdpResult, arrived_bytes, cuts_at
 from tcptutor.spec import Experiment
+
+_HANDSHAKE = 1
+"""What the kernel counts among a flow's acknowledged bytes before its first one: that of the SYN."""
 
 
 class _FlowSamples:
@@ -68,7 +70,7 @@ def _result(flow: SampledFlow, samples: _FlowSamples, experiment: Experiment) ->
     amount = experiment.flows.bytes
     if amount is not None:
         # A flow that has sent all is idle: its mean is taken up to the last acknowledgement.
-        done = bisect_left(samples.bytes_acked, amount + COOKIE)
+        done = bisect_left(samples.bytes_acked, amount + _HANDSHAKE)
         if done < end:
             completion = round(samples.t[done] - samples.t[0], 6)
         end = min(end, done + 1)

@@ -5,9 +5,7 @@ A server that knows `--json-stream` (iperf3 3.17) tells it as it happens, an old
 
 from __future__ import annotations
 
-import functools
 import os
-import subprocess
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,18 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from tcptutor.lab.iperf3 import EndOfTest, StreamInterval, udp_sample
-from tcptutor.lab.traffic import Group
+from tcptutor.lab.udp_flows import INTERVAL, UdpGroup, streams_json
 from tcptutor.run import UdpResult, UdpSample
-
-INTERVAL = 0.2
-"""Between two of a server's reports, s."""
-
-
-@functools.cache
-def streams_json() -> bool:
-    """Whether iperf3 here tells its results while they come."""
-    told = subprocess.run(["iperf3", "--help"], capture_output=True, text=True, check=False)
-    return "--json-stream" in told.stdout + told.stderr
 
 
 class _Whole(msgspec.Struct, frozen=True):
@@ -49,7 +37,7 @@ _interval, _end = msgspec.json.Decoder(StreamInterval), msgspec.json.Decoder(End
 class UdpReports:
     """The UDP flows of one group; their numbers begin with `first`."""
 
-    def __init__(self, group: Group, first: int) -> None:
+    def __init__(self, group: UdpGroup, first: int) -> None:
         self._group, self._first = group, first
         self._began: float | None = None
         """When the server's own time began, s after the traffic; known with its first words."""

@@ -15,7 +15,7 @@ HEADERS, TIMESTAMP_OPTION = 40, 12
 """Bytes of IPv4 and TCP, and of the timestamp option: an MTU of 1500 leaves segments of 1448."""
 
 LENGTH = 131_072
-"""Bytes that iperf3 writes to a TCP connection at once unless it is told otherwise."""
+"""Bytes that the application writes to a TCP connection at once unless it is told otherwise: as iperf3 does."""
 
 ALL_HEADERS = 94
 """Bytes of an Ethernet frame that hold all headers of TCP over IPv4, with as many options as there can be."""
@@ -118,7 +118,7 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Flows(msgspec.Struct, frozen=True, kw_only=True):
-    """The traffic of each host pair: iperf3 with parallel streams."""
+    """The traffic of each host pair: parallel TCP streams that write as iperf3 does, and UDP flows of iperf3's own."""
 
     streams: int = 1
     """TCP flows of each pair."""
@@ -133,9 +133,9 @@ class Flows(msgspec.Struct, frozen=True, kw_only=True):
     pacing: float | None = None
     """Upper bound that the application sets on each flow, bit/s of payload (SO_MAX_PACING_RATE)."""
     buffer: int | None = None
-    """Socket buffers that the application asks for at both ends, bytes (iperf3 -w); None leaves autotuning."""
+    """Socket buffers that the application asks for at both ends, bytes (as iperf3 -w); None leaves autotuning."""
     length: int | None = None
-    """Bytes that the application writes and reads at once (iperf3 -l); None leaves it to `Experiment.write`."""
+    """Bytes that the application writes and reads at once (as iperf3 -l); None leaves it to `Experiment.write`."""
     bytes: int | None = None
     """Payload that each flow sends and then ends; None sends until the time is over."""
     acks: bool = False
@@ -210,7 +210,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def write(self) -> int | None:
-        """Bytes that the application writes to a TCP flow at once; None leaves iperf3's `LENGTH`.
+        """Bytes that the application writes to a TCP flow at once; None leaves `LENGTH`.
 
         The kernel looks at the send buffer when it begins a new piece of its queue, not when it adds to the last one.
         Nagle's algorithm holds back the end of a write that is no whole segment, and the next write is added to it: a

@@ -184,7 +184,7 @@ def test_a_stopped_run_keeps_what_had_arrived(
     ("where", "part"),
     [
         (VIRTUAL, "qemu-system"),
-        (["--backend", "host", "--set", "delay=0", "--set", "loss=0"], "iperf3 -c"),
+        (["--backend", "host", "--set", "delay=0", "--set", "loss=0"], "tcptutor.lab.agent"),
     ],
 )
 def test_a_killed_command_leaves_no_process(

@@ -52,7 +52,7 @@ class Target(NamedTuple):
 
 _RUN = {name: ("run", *EXPERIMENT, *where) for name, where in WHERE.items()}
 TARGETS = {
-    "run, host": Target(_RUN["host"], 4, victims=("", "tcptutor.lab.agent", "iperf3 -"), backend="host"),
+    "run, host": Target(_RUN["host"], 4, victims=("", "tcptutor.lab.agent"), backend="host"),
     "run, guest": Target(_RUN["guest"], 4, victims=("", "qemu-system")),
     "sweep": Target(("sweep", *EXPERIMENT, *WHERE["guest"], *_CELLS), 9, victims=("", "", "qemu-system")),
     "shell, host": Target(

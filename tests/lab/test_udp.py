@@ -9,19 +9,20 @@ from typing import Any
 import pytest
 
 from tcptutor.lab import udp
-from tcptutor.lab.network import Host, Interface
-from tcptutor.lab.traffic import Group, stop
+from tcptutor.lab.network import Host, Interface, Network
 from tcptutor.lab.udp import UdpReports
+from tcptutor.lab.udp_flows import UdpGroup
+from tests.conftest import Build
 
 
 @pytest.fixture
-def group(monkeypatch: pytest.MonkeyPatch) -> Iterator[Group]:
+def group(build: Build, monkeypatch: pytest.MonkeyPatch) -> Iterator[UdpGroup]:
     """Two flows to port 5201, from ports 40000 and 40001; a socket of the second has dropped 3 datagrams."""
     monkeypatch.setattr(udp, "udp_sockets", lambda _pid: iter([(5201, 40000, 0), (5201, 40001, 3)]))
     ends = [Host(name, "10.0.0.1", 1, Interface(f"{name}-eth0", 1)) for name in ("h1", "h2")]
-    made = Group(0, 0, ends[0], ends[1], (), "", 0.0, 40000, udp_streams=2)
+    made = UdpGroup(Network(), build(), 0, 0, ends[0], ends[1], 0.0, 40000, udp_streams=2)
     yield made
-    stop([made])
+    made.stop()
 
 
 def interval(end: float, *lost: int) -> dict[str, Any]:
@@ -36,19 +37,19 @@ def interval(end: float, *lost: int) -> dict[str, Any]:
 END = {"streams": [{"udp": {"out_of_order": 0}}, {"udp": {"out_of_order": 7}}]}
 
 
-def says(group: Group, *events: tuple[str, object]) -> None:
+def says(group: UdpGroup, *events: tuple[str, object]) -> None:
     for event, data in events:
         group.server_output.write(json.dumps({"event": event, "data": data}).encode() + b"\n")
     group.server_output.flush()
 
 
-def client_says(group: Group, seconds: int, bits: float) -> None:
+def client_says(group: UdpGroup, seconds: int, bits: float) -> None:
     row = {"seconds": 1.0, "bytes": bits / 8}
     intervals = [{"streams": [row | {"start": float(at)}] * 2} for at in range(seconds)]
     group.output.write(json.dumps({"intervals": intervals}).encode())
 
 
-def test_a_stream_is_told_as_it_comes(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_is_told_as_it_comes(group: UdpGroup, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(udp, "streams_json", lambda: True)
     reports = UdpReports(group, first=2)
     reports.look(0.1)
@@ -78,7 +79,7 @@ def test_a_stream_is_told_as_it_comes(group: Group, monkeypatch: pytest.MonkeyPa
     assert other.jitter_s == pytest.approx(0.8e-3)
 
 
-def test_the_warm_up_is_left_out(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_warm_up_is_left_out(group: UdpGroup, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(udp, "streams_json", lambda: True)
     reports = UdpReports(group, first=0)
     for step in range(1, 11):
@@ -94,7 +95,7 @@ def test_the_warm_up_is_left_out(group: Group, monkeypatch: pytest.MonkeyPatch) 
     assert one.out_of_order is None
 
 
-def test_an_older_iperf3_tells_it_at_the_end(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_iperf3_tells_it_at_the_end(group: UdpGroup, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(udp, "streams_json", lambda: False)
     reports = UdpReports(group, first=0)
     whole = {"intervals": [interval(0.2, 1, 1), interval(0.4, 0, 2), interval(9.0, 20, 20)], "end": END}
@@ -107,7 +108,7 @@ def test_an_older_iperf3_tells_it_at_the_end(group: Group, monkeypatch: pytest.M
 
 
 def test_a_server_that_says_nothing_has_measured_nothing(
-    group: Group, monkeypatch: pytest.MonkeyPatch
+    group: UdpGroup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(udp, "streams_json", lambda: False)
     reports = UdpReports(group, first=0)

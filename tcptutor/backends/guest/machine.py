@@ -49,7 +49,7 @@ _BUSY = "this machine is too busy for the guest to start: end other programs, th
 
 _KERNEL_WORDS = (
     "quiet panic=-1 random.trust_cpu=off mitigations=off nokaslr norandmaps randomize_kstack_offset=off "
-    "ipv6.disable=1"
+    "ipv6.disable=1 init_on_alloc=0 audit=0 nowatchdog lsm= psi=0 hardened_usercopy=off"
 )
 
 
