@@ -30,8 +30,8 @@ _PACING_RATE = struct.Struct("@L")
 _RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 """SO_LINGER: what was not sent yet is thrown away."""
 _NEVER_READ = mmap.mmap(-1, 1 << 26)
-"""Where received data would go; the kernel throws it away instead (MSG_TRUNC). Its size is what one call takes in, so that
-a receiver leaves the kernel once in 64 MiB."""
+"""Where received data would go; the kernel throws it away instead (MSG_TRUNC). Its size is what one call takes in: a
+receiver leaves the kernel once in 64 MiB."""
 _TAKEN = socket.MSG_WAITALL | socket.MSG_TRUNC
 
 
