@@ -21,6 +21,7 @@ from tcptutor.backends.session import Session
 from tcptutor.errors import AgentDied, LabUnavailable, MissingTool
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Event, Failed, Finished, Hello, OpenSession, Quit, Ready, RunExperiment
+from tcptutor.lab.reading import Reading
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
@@ -137,10 +138,11 @@ class HostBackend:
     async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
         await self.open()
         done = False
+        reading = Reading()
         try:
             self._send(RunExperiment(experiment))
             while not done:
-                event = await self._event(_SILENCE)
+                event = reading.read(await self._event(_SILENCE))
                 done = isinstance(event, (Finished, Failed))
                 if isinstance(event, Failed):
                     raise failure(event)

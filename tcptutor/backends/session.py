@@ -24,6 +24,7 @@ from tcptutor.lab.protocol import (
     Typed,
     Wrote,
 )
+from tcptutor.lab.reading import Reading
 from tcptutor.spec import Experiment, host_names
 
 _MOST = 1 << 16
@@ -128,6 +129,7 @@ class Session:
         self._numbers = count(1)
         self._events: asyncio.Queue[Event | TutorError | None] = asyncio.Queue()
         self._pump: asyncio.Task[None] | None = None
+        self._reading = Reading()
         self._progress = 0
         """Grows while files come at the end."""
 
@@ -151,7 +153,7 @@ class Session:
         last: TutorError | None = None
         try:
             while True:
-                event = await self._receive()
+                event = self._reading.read(await self._receive())
                 match event:
                     case Wrote(terminal=number, data=data):
                         if number in self._terminals:

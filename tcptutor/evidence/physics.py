@@ -16,9 +16,7 @@ from typing import Any
 
 from tcptutor.lab import carried
 from tcptutor.lab.carried import FlowSpan
-from tcptutor.lab.netlink import Address
 from tcptutor.lab.results import flow_spans
-from tcptutor.lab.sampler import SampledFlow
 from tcptutor.run import CA_STATES, FlowResult, Run, SampleTable
 
 _COUNTERS = (
@@ -26,7 +24,6 @@ _COUNTERS = (
     "delivered", "delivered_ce", "total_rto", "bytes_received",
 )  # fmt: skip
 """Columns that never go down."""
-_NOBODY = Address("", 0, "", 0)
 _ROUNDING = 1e-6
 """Relative: figures are worked out twice from the same samples."""
 _EXTRA_SEGMENTS = 4
@@ -70,9 +67,7 @@ def _spans(run: Run) -> list[FlowSpan]:
     if samples and samples[-1].t > seconds:
         samples = SampleTable([row for row in samples if row.t <= seconds])
     streams = max(1, run.experiment.flows.streams)
-    flows = [
-        SampledFlow(number, number // streams, _NOBODY) for number in sorted(set(samples.column("flow")))
-    ]
+    flows = [(number, number // streams) for number in sorted(set(samples.column("flow")))]
     return flow_spans(flows, samples, run.experiment)
 
 

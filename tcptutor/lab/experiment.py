@@ -21,8 +21,7 @@ from tcptutor.lab.load import Load
 from tcptutor.lab.netlink import QueueLength
 from tcptutor.lab.network import Host, Interface, Network
 from tcptutor.lab.plan import Chain, Qdisc
-from tcptutor.lab.protocol import Phase, Samples
-from tcptutor.lab.results import finished
+from tcptutor.lab.protocol import Phase, TakenSamples
 from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.tracing import Tracing
 from tcptutor.lab.udp import UdpReports
@@ -278,7 +277,9 @@ class _Traffic:
             if group.failure:
                 raise LabError(group.failure)
         if rows := [row for one in self.udp for row in one.end(seconds)]:
-            self.channel.send(Samples(round(seconds, 6), (), udp=tuple(sorted(rows, key=lambda row: row.t))))
+            self.channel.send(
+                TakenSamples(round(seconds, 6), b"", udp=tuple(sorted(rows, key=lambda row: row.t)))
+            )
 
     def captured(self) -> list[CapturedAt]:
         """Send the packets that were kept; how many, for each interface."""
@@ -298,9 +299,9 @@ def run(
     sample_hz: float = 100.0,
     environment: Environment | None = None,
 ) -> None:
-    """Run `experiment`, sending its events; the last one is Finished. Raises LabError or KernelLacks.
+    """Run `experiment`, sending its events; the last one is Ended. Raises LabError or KernelLacks.
 
-    A Stop request ends the traffic, and Finished tells what was measured so far, with `complete` false.
+    A Stop request ends the traffic, and Ended tells how far it has come, with `complete` false.
     `environment` is where it takes place; None for the trial run that comes before it is known.
     """
     emulated = environment is not None and environment.backend == "guest"
@@ -319,7 +320,7 @@ def _follow(
     wanted: dict[Interface, Chain],
     environment: Environment | None,
 ) -> None:
-    network, channel, samples = running.network, running.channel, running.sampler.samples
+    network, channel, sampler = running.network, running.channel, running.sampler
     seconds, complete = 0.0, False
     channel.send(Phase("check", "checking the path"))
     watch.settings(wanted)
@@ -346,7 +347,9 @@ def _follow(
         channel.send(Phase("collect", "collecting the results"))
         running.finish(seconds)
     except Stopped:
-        seconds = seconds or (samples[-1].t if samples else 0.0)
+        if not seconds:
+            seconds = sampler.timing.last
+            sampler.send(seconds, at_once=True)
         watch.stopped(seconds)
     watch.drops(before, {interface: shaping.read(interface) for interface in wanted}, network.bottleneck)
     watch.kernel(counted.moved())
@@ -355,6 +358,4 @@ def _follow(
     warmup = watch.experiment.flows.warmup
     datagrams = [result for one in running.udp for result in one.results(warmup, seconds)]
     kept = running.captured()
-    channel.send(
-        finished(running.sampler, watch, seconds, complete, planned=True, udp=datagrams, captured=kept)
-    )
+    channel.send(sampler.ended(watch, seconds, complete, planned=True, udp=datagrams, captured=kept))

@@ -26,7 +26,7 @@ from tcptutor.run import (
 )
 from tcptutor.spec import Experiment, Path
 
-VERSION = 4
+VERSION = 5
 """Hello, RunExperiment, OpenSession and Ready carry it; the other messages follow one of these."""
 PORT_NAME = "tcptutor"
 """The guest's virtio port that carries it."""
@@ -39,7 +39,7 @@ class Hello(msgspec.Struct, frozen=True, tag="hello"):
 
 
 class RunExperiment(msgspec.Struct, frozen=True, tag="run"):
-    """Run it; answered by Phase, Samples, ... and one Finished or Failed."""
+    """Run it; answered by Phase, TakenSamples, ... and one Ended or Failed."""
 
     experiment: Experiment
     sample_hz: float = 100.0
@@ -48,7 +48,7 @@ class RunExperiment(msgspec.Struct, frozen=True, tag="run"):
 
 
 class Stop(msgspec.Struct, frozen=True, tag="stop"):
-    """End the running experiment now; it is answered by Finished with `complete` false."""
+    """End the running experiment now; it is answered by Ended with `complete` false."""
 
 
 class Quit(msgspec.Struct, frozen=True, tag="quit"):
@@ -58,7 +58,7 @@ class Quit(msgspec.Struct, frozen=True, tag="quit"):
 class OpenSession(msgspec.Struct, frozen=True, tag="session"):
     """Set path and hosts up as `experiment` says, send nothing, and leave the rest to somebody's hands.
 
-    Answered by SessionState; then come RunFound, Samples ... Finished for each run that is found, and SessionEnded
+    Answered by SessionState; then come RunFound, TakenSamples ... Ended for each run that is found, and SessionEnded
     after Stop.
     """
 
@@ -166,6 +166,19 @@ class Samples(msgspec.Struct, frozen=True, tag="samples"):
     """What the tracepoint gave of retransmissions meanwhile, for a run that asked for `acks`."""
 
 
+class TakenSamples(msgspec.Struct, frozen=True, tag="taken"):
+    """Samples as the agent takes them; `lab.reading` makes Samples of them, which have the same names."""
+
+    t: float
+    rows: bytes
+    """As `lab.rows` has them."""
+    queue: tuple[QueueSample, ...] = ()
+    acks: tuple[AckSample, ...] = ()
+    senders: tuple[SenderSample, ...] = ()
+    udp: tuple[UdpSample, ...] = ()
+    resent: tuple[ResentSample, ...] = ()
+
+
 class Captured(msgspec.Struct, frozen=True, tag="captured"):
     """Packets of one interface, in the order in which they passed; they come before Finished."""
 
@@ -184,6 +197,43 @@ class Finished(msgspec.Struct, frozen=True, tag="finished"):
     seconds: float
     """Lab time of the traffic."""
     complete: bool = True
+    udp: tuple[UdpResult, ...] = ()
+    captured: tuple[CapturedAt, ...] = ()
+
+
+class TimerCounts(msgspec.Struct, frozen=True):
+    """How well a run's samples kept to their times."""
+
+    period: float
+    """Between two samples, s."""
+    longest_gap: float = 0.0
+    """The longest time without a sample, s."""
+    late: float = 0.0
+    """The share of the timers that were late, 0 to 1."""
+    missing: float = 0.0
+    """The share of the samples that should have been taken until the last one and were not, 0 to 1."""
+
+
+class Ended(msgspec.Struct, frozen=True, tag="ended"):
+    """The run has ended, and so much the lab says of it; `lab.reading` makes Finished of it, and of the samples."""
+
+    experiment: Experiment
+    """With every change that has happened."""
+    flows: tuple[tuple[int, int], ...]
+    """The number and the pair of each TCP flow."""
+    seconds: float
+    """Lab time of the traffic."""
+    complete: bool
+    """False for one that was cut short."""
+    planned: bool
+    """False for one whose flows somebody started by hand: then nobody can say which of them are missing."""
+    timers: TimerCounts
+    checks: dict[str, float | int | str | bool] = {}
+    """What was looked at, and what it was."""
+    suspect: tuple[str, ...] = ()
+    invalid: tuple[str, ...] = ()
+    trace_lost: int | None = None
+    """ACKs that the trace lost; None without one."""
     udp: tuple[UdpResult, ...] = ()
     captured: tuple[CapturedAt, ...] = ()
 
@@ -291,7 +341,7 @@ class CommandEnded(msgspec.Struct, frozen=True, tag="command"):
 
 
 class RunFound(msgspec.Struct, frozen=True, tag="found"):
-    """Flows that somebody started: a run begins, of what the kernel holds. Samples and Finished follow."""
+    """Flows that somebody started: a run begins, of what the kernel holds. TakenSamples and Ended follow."""
 
     experiment: Experiment
 
@@ -303,8 +353,10 @@ class SessionEnded(msgspec.Struct, frozen=True, tag="session-ended"):
 Event: TypeAlias = (
     Ready
     | Phase
+    | TakenSamples
     | Samples
     | Captured
+    | Ended
     | Finished
     | Failed
     | Wrote

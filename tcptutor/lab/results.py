@@ -9,10 +9,9 @@ from operator import itemgetter
 from typing import Any
 
 from tcptutor.lab.carried import FlowSpan
-from tcptutor.lab.fidelity import Watch, largest_window
-from tcptutor.lab.protocol import Finished
-from tcptutor.lab.sampler import SampledFlow, Sampler
-from tcptutor.run import CapturedAt, FlowResult, SampleTable, UdpResult, arrived_bytes, cuts_at
+from tcptutor.lab.plausible import Plausible, largest_window
+from tcptutor.lab.protocol import Ended, Finished
+from tcptutor.run import FlowResult, QueueSample, SampleTable, arrived_bytes, cuts_at
 from tcptutor.spec import Experiment
 
 _HANDSHAKE = 1
@@ -62,7 +61,7 @@ class _FlowSamples:
         return None if told is None else self.throughput(self.bytes_received, first, told)
 
 
-def _result(flow: SampledFlow, samples: _FlowSamples, experiment: Experiment) -> FlowSpan | None:
+def _result(flow: int, pair: int, samples: _FlowSamples, experiment: Experiment) -> FlowSpan | None:
     """The figures of one flow; None with fewer than two samples after the warm-up and before it had sent all."""
     first = bisect_left(samples.t, experiment.flows.warmup)
     end = len(samples.t)
@@ -81,8 +80,8 @@ def _result(flow: SampledFlow, samples: _FlowSamples, experiment: Experiment) ->
     # Before a first measurement the kernel has 0.
     rtts = [rtt for rtt in samples.rtt[first:end] if rtt > 0]
     result = FlowResult(
-        flow=flow.number,
-        pair=flow.pair,
+        flow=flow,
+        pair=pair,
         throughput_bps=samples.throughput(samples.arrived, first, last),
         retransmits=samples.retransmits[last] - samples.retransmits[first],
         losses=losses,
@@ -91,56 +90,47 @@ def _result(flow: SampledFlow, samples: _FlowSamples, experiment: Experiment) ->
         mean_rtt_s=sum(rtts) / len(rtts) if rtts else 0.0,
         mean_cwnd_segments=sum(samples.cwnd[first:end]) / (end - first),
         mss=samples.mss[last],
-        algorithm=experiment.algorithm(flow.number),
+        algorithm=experiment.algorithm(flow),
         receiver_bps=samples.received(first, last),
         completion_s=completion,
     )
     return FlowSpan(result, samples.t[first], samples.t[last], end - first)
 
 
-def flow_spans(flows: list[SampledFlow], samples: SampleTable, experiment: Experiment) -> list[FlowSpan]:
+def flow_spans(
+    flows: Sequence[tuple[int, int]], samples: SampleTable, experiment: Experiment
+) -> list[FlowSpan]:
     """The figures of every flow that was measured, in order, and the time that they are from.
 
-    By columns: making rows of a long run again would take an emulated guest seconds.
+    `flows`: the number and the pair of each. By columns: a long run has a million rows.
     """
-    rows: dict[int, list[int]] = {flow.number: [] for flow in flows}
+    rows: dict[int, list[int]] = {flow: [] for flow, _ in flows}
     for row, number in enumerate(samples.column("flow")):
         rows[number].append(row)
-    found = (_result(flow, _FlowSamples(samples, rows[flow.number]), experiment) for flow in flows)
+    found = (_result(flow, pair, _FlowSamples(samples, rows[flow]), experiment) for flow, pair in flows)
     return [result for result in found if result is not None]
 
 
-def finished(
-    sampler: Sampler,
-    watch: Watch,
-    seconds: float,
-    complete: bool,
-    planned: bool,
-    udp: Sequence[UdpResult] = (),
-    captured: Sequence[CapturedAt] = (),
-) -> Finished:
-    """The end of a run that took `seconds` of the lab's time.
-
-    `complete` is false for one that was cut short, `planned` for one whose flows somebody started by hand: then nobody
-    can say which of them are missing.
-    """
-    samples, seconds = sampler.samples, round(seconds, 6)
+def finished(ended: Ended, samples: SampleTable, queue: Sequence[QueueSample]) -> Finished:
+    """The end of a run: what the lab says of it, what was measured, and whether that may be believed."""
+    seconds = round(ended.seconds, 6)
     if samples and samples[-1].t > seconds:
         samples = SampleTable([row for row in samples if row.t <= seconds])
-    spans = flow_spans(sampler.flows, samples, watch.experiment)
+    doubts = Plausible(ended.experiment, dict(ended.checks), list(ended.suspect), list(ended.invalid))
+    spans = flow_spans(ended.flows, samples, ended.experiment)
     flows = [span.result for span in spans]
-    if complete and planned:
-        watch.measured(flows)
-        watch.enough_time(spans, udp)
-    watch.nothing(flows, udp)
-    if complete:
-        watch.enough_losses(flows)
-    watch.super_packets(flows)
-    watch.excess(sampler.queue, spans, udp)
-    watch.rate(sampler.queue)
-    if flows and planned:
-        watch.window(largest_window(samples), flows[0].mss)
-    watch.sampling(sampler.timing)
-    if sampler.trace is not None:
-        watch.trace(sampler.trace.lost)
-    return Finished(tuple(flows), watch.verdict(), seconds, complete, tuple(udp), tuple(captured))
+    if ended.complete and ended.planned:
+        doubts.measured(flows)
+        doubts.enough_time(spans, ended.udp)
+    doubts.nothing(flows, ended.udp)
+    if ended.complete:
+        doubts.enough_losses(flows)
+    doubts.super_packets(flows)
+    doubts.excess(queue, spans, ended.udp)
+    doubts.rate(queue)
+    if flows and ended.planned:
+        doubts.window(largest_window(samples), flows[0].mss)
+    doubts.sampling(ended.timers)
+    if ended.trace_lost is not None:
+        doubts.trace(ended.trace_lost)
+    return Finished(tuple(flows), doubts.verdict(), seconds, ended.complete, ended.udp, ended.captured)

@@ -6,27 +6,25 @@ The same for a run that an experiment describes and for one that somebody starts
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from tcptutor.errors import LabError
+from tcptutor.lab import rows
 from tcptutor.lab.channel import Channel
-from tcptutor.lab.netlink import AT, Address, Length, QueueLength, SockDiag, TcpInfo, tcp_request
+from tcptutor.lab.doubts import Doubts
+from tcptutor.lab.netlink import Address, Length, QueueLength, SockDiag, tcp_request
 from tcptutor.lab.network import Host
-from tcptutor.lab.protocol import Samples
+from tcptutor.lab.plausible import LATE
+from tcptutor.lab.protocol import Ended, TakenSamples, TimerCounts
 from tcptutor.lab.tracing import Tracing
-from tcptutor.run import QueueSample, Sample, SampleTable, SenderSample, UdpSample
+from tcptutor.run import CapturedAt, QueueSample, SenderSample, UdpResult, UdpSample
 
-LATE = 0.002
-"""How late a sample may be before its timer counts as late, s."""
 _BATCH = 0.2
 """Lab time that one Samples event covers, s."""
 _SENDERS_HZ = 20.0
 """How often the senders' own queues are asked for, at most: what waits there is a mean, no course of events."""
-_US = 1e-6
-_NO_RTT = 0xFFFFFFFF
-"""min_rtt before the first measurement."""
 
 
 class SampledFlow(NamedTuple):
@@ -35,31 +33,6 @@ class SampledFlow(NamedTuple):
     number: int
     pair: int
     address: Address
-
-
-_NAMES = """
-snd_cwnd snd_ssthresh snd_mss rtt rttvar min_rtt bytes_acked data_segs_out total_retrans delivery_rate pacing_rate
-snd_wnd ca_state app_limited busy_time rwnd_limited sndbuf_limited reord_seen dsack_dups rto bytes_retrans delivered
-delivered_ce total_rto unacked lost notsent_bytes
-""".split()
-_pick = itemgetter(*(AT[name] for name in _NAMES))
-
-
-def sample(flow: int, t: float, info: TcpInfo, received: int) -> Sample:
-    """tcp_info in our names and base units. `t` is the time since the traffic began, s."""
-    # Taken out by one call and given by position: a hundred times a second for each flow, names cost as much as
-    # asking the kernel.
-    (
-        cwnd, ssthresh, mss, rtt, rttvar, min_rtt, acked, segs_out, retransmits, delivery_rate, pacing_rate,
-        snd_wnd, ca_state, app_limited, busy, rwnd_limited, sndbuf_limited, reord_seen, dsack_dups, rto, bytes_retrans,
-        delivered, delivered_ce, total_rto, unacked, lost, notsent,
-    ) = _pick(info)  # fmt: skip
-    return Sample(
-        flow, t, cwnd, ssthresh, mss, rtt * _US, rttvar * _US, 0.0 if min_rtt == _NO_RTT else min_rtt * _US, acked,
-        segs_out, retransmits, delivery_rate * 8.0, min(pacing_rate * 8.0, 1e15), snd_wnd, ca_state,
-        bool(app_limited & 1), busy * _US, rwnd_limited * _US, sndbuf_limited * _US, reord_seen, dsack_dups, rto * _US,
-        bytes_retrans, delivered, delivered_ce, total_rto, unacked, lost, notsent, received,
-    )  # fmt: skip
 
 
 class Timing:
@@ -102,6 +75,10 @@ class Timing:
         due = int(self.last / self.period) + 1
         return max(0.0, 1 - self._taken / due)
 
+    @property
+    def counts(self) -> TimerCounts:
+        return TimerCounts(self.period, self.longest_gap, self.late, self.missing)
+
 
 class _Queue:
     """A queue that is watched from now on: its length, and what has happened in it since. `close` it."""
@@ -142,7 +119,7 @@ class UdpSource(Protocol):
 
 
 class Sampler:
-    """Takes the samples of one run, sends them in batches, and keeps them for the summing up.
+    """Takes the samples of one run and sends them in batches.
 
     Owns the sockets that it asks with, and the trace; `close` it.
     """
@@ -155,8 +132,6 @@ class Sampler:
         """In order of their numbers."""
         self.trace: Tracing | None = None
         self.udp: list[UdpSource] = []
-        self.samples, self.queue = SampleTable(), list[QueueSample]()
-        """All that was sent."""
         self.began = self.due = time.monotonic()
         """When the traffic began, and when the next sample is to be taken; in the lab's clock."""
         self._diags: dict[str, SockDiag] = {}
@@ -167,7 +142,7 @@ class Sampler:
         self._senders: dict[int, _Queue] = {}
         self._every = max(1, round(sample_hz / _SENDERS_HZ))
         """Samples of the flows to one of the senders' queues."""
-        self._rows: list[Sample] = []
+        self._rows: list[bytes] = []
         self._lengths: list[QueueSample] = []
         self._sender_lengths: list[SenderSample] = []
         self._sent = 0.0
@@ -225,18 +200,17 @@ class Sampler:
         """The traffic began then, in the lab's clock."""
         self.began = self.due = at
 
-    def ask(self, t: float) -> list[Sample]:
-        """The state of every flow that is there, in order of their numbers; kept nowhere."""
-        t = round(t, 6)
-        rows = []
+    def _ask(self, t: float) -> list[bytes]:
+        """The state of every flow that is there, in order of their numbers, as `lab.rows` has it."""
+        found = []
         for number, sender, asked, receiver, asked_there in self._asked:
-            info = sender.info(asked)
+            info = sender.raw_info(asked)
             if info is not None:
-                rows.append(sample(number, t, info, receiver.bytes_received(asked_there)))
-        return rows
+                found.append(rows.row(number, t, receiver.bytes_received(asked_there), info))
+        return found
 
-    def take(self) -> tuple[float, list[Sample]]:
-        """One sample of everything: its time, s since the traffic began, and the flows that are there.
+    def take(self) -> tuple[float, list[bytes]]:
+        """One sample of everything: its time, s since the traffic began, and a row of each flow that is there.
 
         Raises LabError when the queue is gone.
         """
@@ -248,8 +222,8 @@ class Sampler:
         # A steady grid: a late sample does not make those after it late.
         self._tick = max(self._tick + 1, int(t / self.timing.period) + 1)
         self.due = self.began + self._tick * self.timing.period
-        rows = self.ask(t)
-        self._rows += rows
+        taken = self._ask(round(t, 6))
+        self._rows += taken
         if self._bottleneck is not None:
             try:
                 length = self._bottleneck.now()
@@ -265,7 +239,7 @@ class Sampler:
             self._take_senders(round(t, 6))
         for source in self.udp:
             source.look(t)
-        return t, rows
+        return t, taken
 
     def _take_senders(self, t: float) -> None:
         for host, queue in self._senders.items():
@@ -278,13 +252,11 @@ class Sampler:
         if t - self._sent < _BATCH and not at_once:
             return
         acks, resent = self.trace.take(self.began) if self.trace is not None else ([], [])
-        self.samples.extend(self._rows)
-        self.queue += self._lengths
         udp = [row for source in self.udp for row in source.take(t)]
         self._channel.send(
-            Samples(
+            TakenSamples(
                 round(t, 6),
-                tuple(self._rows),
+                b"".join(self._rows),
                 tuple(self._lengths),
                 tuple(acks),
                 tuple(self._sender_lengths),
@@ -293,3 +265,28 @@ class Sampler:
             )
         )
         self._rows, self._lengths, self._sender_lengths, self._sent = [], [], [], t
+
+    def ended(
+        self,
+        doubts: Doubts,
+        seconds: float,
+        complete: bool,
+        planned: bool,
+        udp: Sequence[UdpResult] = (),
+        captured: Sequence[CapturedAt] = (),
+    ) -> Ended:
+        """What is to be told of the whole run, which took `seconds` of the lab's time."""
+        return Ended(
+            doubts.experiment,
+            tuple((flow.number, flow.pair) for flow in self.flows),
+            round(seconds, 6),
+            complete,
+            planned,
+            self.timing.counts,
+            doubts.checks,
+            tuple(doubts.suspect),
+            tuple(doubts.invalid),
+            self.trace.lost if self.trace is not None else None,
+            tuple(udp),
+            tuple(captured),
+        )

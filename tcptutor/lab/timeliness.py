@@ -1,29 +1,18 @@
-"""Whether the machine kept up with a run: its clock, its processors, and the samples in time."""
+"""Whether the machine kept up with a run: its clock, and its processors."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from tcptutor.lab.doubts import Doubts
 from tcptutor.lab.load import Busy
-from tcptutor.lab.sampler import LATE, Timing
-from tcptutor.run import Fidelity, Status
-from tcptutor.spec import Experiment
 
-_UNPUNCTUAL = 0.1
-"""The share of samples that may be late, or missing."""
 _CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 
 
-@dataclass
-class Timeliness:
-    """Collects reasons for doubt of a run of `experiment`; `verdict` is their sum."""
-
-    experiment: Experiment
-    checks: dict[str, float | int | str | bool] = field(default_factory=dict)
-    suspect: list[str] = field(default_factory=list)
-    invalid: list[str] = field(default_factory=list)
+class Timeliness(Doubts):
+    """What a run is asked of the machine that it runs on."""
 
     def clock(self, hz: int) -> None:
         """Is the kernel's time fine enough? Queue disciplines and pacing need timers of their own, not ticks."""
@@ -47,20 +36,6 @@ class Timeliness:
         if missing:
             self.suspect.append(f"the traffic ended {missing:.1f} s before its time: the machine is too busy")
 
-    def sampling(self, timing: Timing) -> None:
-        """Were the samples there, and in time?"""
-        self.checks["longest sampling gap"] = round(timing.longest_gap, 4)
-        if timing.longest_gap > max(5 * timing.period, 0.25):
-            self.suspect.append(f"no samples for {timing.longest_gap:.2f} s: the machine is too busy")
-        self.checks["missing samples"] = round(timing.missing, 4)
-        if timing.missing > _UNPUNCTUAL:
-            self.suspect.append(f"{timing.missing:.0%} of the samples are missing: the machine is too busy")
-        self.checks["late timers"] = round(timing.late, 4)
-        if timing.late > _UNPUNCTUAL:
-            self.suspect.append(
-                f"{timing.late:.0%} of the timers were more than {LATE * 1e3:g} ms late: the machine is too busy"
-            )
-
     def processors(self, busy: Busy, alone: bool) -> None:
         """Had the emulation the processors that it needs? `alone`: nothing but the lab runs on this kernel."""
         self.checks["busiest processor"], self.checks["steal"] = busy.busiest, busy.steal
@@ -77,16 +52,3 @@ class Timeliness:
             self.suspect.append(
                 f"a processor was busy for {busy.busiest:.0%} of the time and may be the bottleneck: take a lower rate"
             )
-
-    def trace(self, lost: int) -> None:
-        """Did the trace of ACKs lose any?"""
-        self.checks["lost trace events"] = lost
-        if lost:
-            self.suspect.append(f"the trace lost {lost} ACKs: take fewer flows or a lower rate")
-
-    def verdict(self) -> Fidelity:
-        """The sum of it: valid only where something was looked at."""
-        status: Status = "valid" if self.checks else "unchecked"
-        if self.suspect or self.invalid:
-            status = "invalid" if self.invalid else "suspect"
-        return Fidelity(status=status, reasons=(*self.invalid, *self.suspect), checks=self.checks)

@@ -16,8 +16,9 @@ from contextlib import ExitStack
 from tcptutor.errors import LabError
 from tcptutor.lab.hosts import sysctl
 from tcptutor.lab.memory import BUFFER_MAX
-from tcptutor.lab.netlink import AT, Address, SockDiag, tcp_request
+from tcptutor.lab.netlink import Address, SockDiag, tcp_request
 from tcptutor.lab.network import Host, network_of
+from tcptutor.lab.tcp_info import AT
 
 _PORT = 5200
 _BYTES = 250_000

@@ -37,7 +37,9 @@ async def lab(request: pytest.FixtureRequest, mark: str) -> AsyncIterator[Backen
 
 @pytest.mark.parametrize("amount", [1_000, 131_071, 1_000_000])
 async def test_a_fixed_amount_is_sent_to_the_byte(lab: Backend, build: Build, amount: int) -> None:
-    run = await play(lab, build(rate="20 Mbit/s", streams="2", bytes=f"{amount} B", duration="5 s", warmup="0"))
+    run = await play(
+        lab, build(rate="20 Mbit/s", streams="2", bytes=f"{amount} B", duration="5 s", warmup="0")
+    )
     assert run.complete
     for number in range(2):
         last = [sample for sample in run.samples if sample.flow == number][-1]

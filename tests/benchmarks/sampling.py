@@ -49,7 +49,7 @@ def _connections(stack: ExitStack) -> list[tuple[socket.socket, socket.socket]]:
 def _ours(pairs: list[tuple[socket.socket, socket.socket]], stack: ExitStack) -> Callable[[], int]:
     from tcptutor.lab.netlink import Address, SockDiag, tcp_request
     from tcptutor.lab.network import Host, Interface
-    from tcptutor.lab.sampler import sample
+    from tcptutor.lab.rows import row
 
     diag = SockDiag(Host("h1", "127.0.0.1", os.getpid(), Interface("lo", None)))
     stack.callback(diag.close)
@@ -59,9 +59,9 @@ def _ours(pairs: list[tuple[socket.socket, socket.socket]], stack: ExitStack) ->
     def take() -> int:
         rows = []
         for number, (there, back) in enumerate(asked):
-            info = diag.info(there)
+            info = diag.raw_info(there)
             assert info is not None
-            rows.append(sample(number, 0.0, info, diag.bytes_received(back)))
+            rows.append(row(number, 0.0, diag.bytes_received(back), info))
         return len(rows)
 
     return take

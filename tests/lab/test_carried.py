@@ -11,6 +11,7 @@ from tcptutor.lab.carried import FlowSpan
 from tcptutor.lab.fidelity import Watch
 from tcptutor.lab.netlink import QdiscState
 from tcptutor.lab.network import Interface
+from tcptutor.lab.plausible import Plausible
 from tcptutor.run import FlowResult, QueueSample, UdpResult
 from tests.conftest import Build
 
@@ -54,7 +55,7 @@ def test_a_rate_that_changes_is_followed(build: Build) -> None:
 
 def test_what_passes_by_the_queue_is_found_at_its_end(build: Build) -> None:
     """Overtakers leave netem at once, and its tbf never sees them."""
-    watch = Watch(build(**PATH, delay="20 ms", reorder="50 %"))
+    watch = Plausible(build(**PATH, delay="20 ms", reorder="50 %"))
     watch.excess(queue(9.9e6, 1.0, 5.0), [flow(8e6), flow(8e6, number=1)], [])
     assert watch.verdict().status == "invalid"
     assert "overtakes passes by" in watch.invalid[0]
@@ -91,19 +92,19 @@ def test_without_a_rate_there_is_no_bound(build: Build) -> None:
 def test_a_mean_of_next_to_nothing_is_doubted(
     build: Build, flows: list[FlowSpan], parameters: dict[str, str], told: str
 ) -> None:
-    watch = Watch(build(**PATH | parameters))
+    watch = Plausible(build(**PATH | parameters))
     watch.enough_time(flows, [])
     assert [told in reason for reason in watch.suspect] == [True] * bool(told)
 
 
 def test_a_run_in_which_nothing_arrived_is_invalid(build: Build) -> None:
     for flows in ([], [flow(0.0)]):
-        watch = Watch(build(**PATH))
+        watch = Plausible(build(**PATH))
         watch.checks["kernel HZ"] = 100
         watch.nothing([span.result for span in flows], [])
         assert watch.verdict().status == "invalid"
         assert watch.verdict().reasons[0].startswith("nothing was measured: ")
-    only_udp = Watch(build(**PATH))
+    only_udp = Plausible(build(**PATH))
     only_udp.nothing([], [datagrams(1e6)])
     assert only_udp.invalid == []
 

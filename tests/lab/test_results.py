@@ -7,19 +7,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tcptutor.lab.netlink import Address
 from tcptutor.lab.results import flow_spans
-from tcptutor.lab.sampler import SampledFlow
 from tcptutor.run import FlowResult, Run, Sample, arrived_bytes, cuts_at, load
 
 RUNS = sorted((Path(__file__).parents[1] / "analysis" / "runs").glob("*.tcprun"))
-COOKIE = 37
+SYN = 1
 ARRIVED = ("bytes_acked", "delivered", "mss", "ca_state")
 
 
-def _flows(run: Run) -> list[SampledFlow]:
-    address = Address("10.0.0.1", 40000, "10.0.0.2", 5201)
-    return [SampledFlow(number, 0, address) for number in range(run.experiment.total_streams)]
+def _flows(run: Run) -> list[tuple[int, int]]:
+    return [(number, 0) for number in range(run.experiment.total_streams)]
 
 
 def _by_hand(number: int, run: Run) -> FlowResult | None:
@@ -28,9 +25,9 @@ def _by_hand(number: int, run: Run) -> FlowResult | None:
     measured = [sample for sample in mine if sample.t >= experiment.flows.warmup]
     completion = None
     if amount is not None:
-        sent = [sample for sample in mine if sample.bytes_acked >= amount + COOKIE]
+        sent = [sample for sample in mine if sample.bytes_acked >= amount + SYN]
         completion = round(sent[0].t - mine[0].t, 6) if sent else None
-        before = sum(sample.bytes_acked < amount + COOKIE for sample in mine)
+        before = sum(sample.bytes_acked < amount + SYN for sample in mine)
         measured = [sample for sample in mine[: before + 1] if sample.t >= experiment.flows.warmup]
     if len(measured) < 2:
         return None
@@ -66,7 +63,7 @@ def test_the_figures_of_a_recorded_run(path: Path, amount: int | None, warmup: f
     run = load(path)
     run.experiment = replace(run.experiment, flows=replace(run.experiment.flows, bytes=amount, warmup=warmup))
     flows = _flows(run)
-    expected = [_by_hand(flow.number, run) for flow in flows]
+    expected = [_by_hand(flow, run) for flow, _ in flows]
     found = flow_spans(flows, run.samples, run.experiment)
     assert [span.result for span in found] == [one for one in expected if one]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor.lab.fidelity import Watch
+from tcptutor.lab.plausible import Plausible
 from tcptutor.lab.sampler import Timing
 from tests.conftest import Build
 
@@ -35,8 +35,8 @@ def _sampled(times: list[float], late: list[float]) -> Timing:
 def test_what_is_told_of_the_samples_times(
     build: Build, times: list[float], late: list[float], told: list[str]
 ) -> None:
-    watch = Watch(build(rate="10 Mbit/s"))
-    watch.sampling(_sampled(times, late))
+    watch = Plausible(build(rate="10 Mbit/s"))
+    watch.sampling(_sampled(times, late).counts)
     assert watch.verdict().reasons == tuple(f"{one}: the machine is too busy" for one in told)
 
 

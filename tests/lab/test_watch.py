@@ -19,6 +19,7 @@ from tcptutor.lab import ping
 from tcptutor.lab.fidelity import Watch
 from tcptutor.lab.netlink import QdiscState
 from tcptutor.lab.network import Interface
+from tcptutor.lab.plausible import Plausible
 from tcptutor.run import FlowResult, QueueSample
 from tests import patience
 from tests.conftest import Build
@@ -66,7 +67,7 @@ def test_frames_that_leave_whole_are_no_wrong_rate(build: Build, rate: float, to
     queue = [
         QueueSample(t / 100, 9 * frame, 9, 0, frame * int(rate * t / 100 / 8 / frame)) for t in range(811)
     ]
-    watch = Watch(build(rate="20 kbit/s"))
+    watch = Plausible(build(rate="20 kbit/s"))
     watch.rate(queue)
     assert watch.checks["rate of the full bottleneck"] == pytest.approx(rate, rel=0.05)
     assert [told in reason for reason in watch.suspect] == [True] * bool(told)
@@ -74,7 +75,7 @@ def test_frames_that_leave_whole_are_no_wrong_rate(build: Build, rate: float, to
 
 @pytest.mark.parametrize(("losses", "told"), [(1, "only 1 loss event: "), (2, "only 2 loss events: ")])
 def test_too_few_losses_are_counted_in_words(build: Build, losses: int, told: str) -> None:
-    watch = Watch(build(loss="0.1 %"))
+    watch = Plausible(build(loss="0.1 %"))
     few = FlowResult(
         flow=0, pair=0, throughput_bps=1e6, retransmits=losses, losses=losses, segments=900,
         mean_rtt_s=0.02, mean_cwnd_segments=20, mss=1448,

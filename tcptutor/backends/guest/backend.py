@@ -16,6 +16,7 @@ from tcptutor.backends.session import Session
 from tcptutor.errors import ImageDamaged, LabError, LabUnavailable
 from tcptutor.lab import later, protocol
 from tcptutor.lab.protocol import Event, Failed, Finished, OpenSession, RunExperiment
+from tcptutor.lab.reading import Reading
 from tcptutor.run import SNAPSHOT, Environment
 from tcptutor.spec import Experiment
 
@@ -115,11 +116,12 @@ class GuestBackend:
     async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
         machine = await self._take()
         left_early = True
+        reading = Reading()
         try:
             known, changes = later.parted(experiment)
             await machine.hand_in(protocol.line(RunExperiment(known)), changes)
             while True:
-                event = await self._event(machine, _SILENCE)
+                event = reading.read(await self._event(machine, _SILENCE))
                 left_early = not isinstance(event, (Finished, Failed))
                 if isinstance(event, Failed):
                     raise failure(event)

@@ -23,7 +23,7 @@ from tcptutor.backends.guest.image import ELSEWHERE, WAITING, Image, Progress
 from tcptutor.backends.guest.machine import Machine, Mode
 from tcptutor.errors import AgentDied, ImageDamaged, LabError, SetupError, TutorError, refused
 from tcptutor.lab import protocol
-from tcptutor.lab.protocol import Failed, Finished, Ready, RunExperiment, event_decoder
+from tcptutor.lab.protocol import Ended, Failed, Ready, RunExperiment, event_decoder
 from tcptutor.run import Environment, lab
 from tcptutor.spec import Experiment, Flows, Hosts
 from tcptutor.spec import Path as NetworkPath
@@ -249,8 +249,8 @@ class Snapshots:
                 await machine.hand_in(protocol.line(RunExperiment(_TRIAL)))
                 while line := await machine.readline():
                     event = event_decoder.decode(line)
-                    if isinstance(event, (Finished, Failed)):
-                        return isinstance(event, Finished)
+                    if isinstance(event, (Ended, Failed)):
+                        return isinstance(event, Ended)
         except (LabError, TimeoutError):
             pass
         finally:

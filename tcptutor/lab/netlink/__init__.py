@@ -2,10 +2,9 @@
 
 from tcptutor.lab.netlink.messages import NetlinkError
 from tcptutor.lab.netlink.route import ROOT, Length, LinkNews, QdiscState, QueueLength, Route
-from tcptutor.lab.netlink.tcp import AT, Address, Connection, Listeners, SockDiag, TcpInfo, tcp_request
+from tcptutor.lab.netlink.tcp import Address, Connection, Listeners, SockDiag, tcp_request
 
 __all__ = [
-    "AT",
     "ROOT",
     "Address",
     "Connection",
@@ -17,6 +16,5 @@ __all__ = [
     "QueueLength",
     "Route",
     "SockDiag",
-    "TcpInfo",
     "tcp_request",
 ]

@@ -10,7 +10,7 @@ import errno
 import os
 import socket
 import struct
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from tcptutor.errors import LabError
 from tcptutor.lab.netlink.messages import (
@@ -26,6 +26,7 @@ from tcptutor.lab.netlink.messages import (
     no_answer,
 )
 from tcptutor.lab.network import Host
+from tcptutor.lab.tcp_info import BYTES_ACKED, BYTES_RECEIVED, COUNTER, LAYOUT, TcpInfo
 
 _SOCK_DIAG, _TCPDIAG_GETSOCK, _SOCK_DIAG_BY_FAMILY = 4, 18, 20
 _INET_DIAG_INFO, _INET_DIAG_CONG = 2, 4
@@ -41,32 +42,8 @@ _IN_DIAG = HEADER.size + 4
 """Where the addresses are in an answer, after four bytes of states."""
 _AFTER_DIAG = HEADER.size + 72
 """Where its attributes begin."""
-# struct tcp_info up to total_rto_time; a kernel that knows less sends less, and the rest reads as zero.
-_TCP_INFO = struct.Struct("=8B 24I 4Q 6I 4Q 2I 2Q 4I 2I 2H I")
 _LONGEST = 2048
 """Bytes that an answer takes at most; it is some 400."""
-_COUNTER = struct.Struct("=Q")
-_BYTES_ACKED, _BYTES_RECEIVED = struct.calcsize("=8B 24I 2Q"), struct.calcsize("=8B 24I 3Q")
-"""Where those counters are in struct tcp_info."""
-
-FIELDS: tuple[str, ...] = tuple(
-    """
-    state ca_state retransmits_now probes backoff options wscale app_limited
-    rto ato snd_mss rcv_mss unacked sacked lost retrans fackets last_data_sent last_ack_sent last_data_recv
-    last_ack_recv pmtu rcv_ssthresh rtt rttvar snd_ssthresh snd_cwnd advmss reordering rcv_rtt rcv_space
-    total_retrans pacing_rate max_pacing_rate bytes_acked bytes_received
-    segs_out segs_in notsent_bytes min_rtt data_segs_in data_segs_out
-    delivery_rate busy_time rwnd_limited sndbuf_limited
-    delivered delivered_ce bytes_sent bytes_retrans dsack_dups reord_seen rcv_ooopack snd_wnd rcv_wnd rehash
-    total_rto total_rto_recoveries total_rto_time
-    """.split()
-)
-"""struct tcp_info in order, as linux/tcp.h names it (without tcpi_); `app_limited` is a byte of two bit fields."""
-
-AT: dict[str, int] = {name: index for index, name in enumerate(FIELDS)}
-"""Where each field is in a TcpInfo."""
-
-TcpInfo: TypeAlias = tuple[int, ...]
 
 
 class Address(NamedTuple):
@@ -141,13 +118,18 @@ class SockDiag(NetlinkSocket):
 
         Raises LabError when the kernel does not answer.
         """
+        found = self.raw_info(request)
+        return None if found is None else LAYOUT.unpack(found)
+
+    def raw_info(self, request: bytes) -> bytes | None:
+        """The same as the kernel's own bytes, LAYOUT.size of them."""
         found = self._answer(request)
         if found is None:
             return None
         data, offset, size = found
-        if size >= _TCP_INFO.size:
-            return _TCP_INFO.unpack_from(data, offset)
-        return _TCP_INFO.unpack(data[offset : offset + size].ljust(_TCP_INFO.size, b"\0"))
+        if size >= LAYOUT.size:
+            return data[offset : offset + LAYOUT.size]
+        return data[offset : offset + size].ljust(LAYOUT.size, b"\0")
 
     def bytes_received(self, request: bytes) -> int:
         """Payload that this end of a connection has taken in, bytes; 0 when there is no such connection."""
@@ -155,9 +137,9 @@ class SockDiag(NetlinkSocket):
         if found is None:
             return 0
         data, offset, size = found
-        if size < _BYTES_RECEIVED + _COUNTER.size:
+        if size < BYTES_RECEIVED + COUNTER.size:
             return 0
-        count: int = _COUNTER.unpack_from(data, offset + _BYTES_RECEIVED)[0]
+        count: int = COUNTER.unpack_from(data, offset + BYTES_RECEIVED)[0]
         return count
 
     def connections(self) -> list[Connection]:
@@ -208,8 +190,8 @@ def _connection(message: bytes) -> Connection:
     address = Address(socket.inet_ntoa(source), source_port, socket.inet_ntoa(destination), destination_port)
     acked, algorithm = 0, ""
     for kind, offset, size in attributes(message, _AFTER_DIAG, len(message)):
-        if kind == _INET_DIAG_INFO and size >= _BYTES_ACKED + _COUNTER.size:
-            acked = _COUNTER.unpack_from(message, offset + _BYTES_ACKED)[0]
+        if kind == _INET_DIAG_INFO and size >= BYTES_ACKED + COUNTER.size:
+            acked = COUNTER.unpack_from(message, offset + BYTES_ACKED)[0]
         elif kind == _INET_DIAG_CONG:
             algorithm = message[offset : offset + size].rstrip(b"\0").decode(errors="replace")
     return Connection(address, acked, algorithm)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tcptutor.lab.hosts import sysctl
-from tcptutor.lab.netlink import AT, Address, SockDiag, tcp_request
+from tcptutor.lab.netlink import Address, SockDiag, tcp_request
 from tcptutor.lab.network import Host, Network
+from tcptutor.lab.tcp_info import AT
 
 _A_FLOW = 16384
 """Bytes acknowledged from which a connection is a flow; below it are greetings, such as iperf3's control connection."""

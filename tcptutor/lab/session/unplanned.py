@@ -6,6 +6,7 @@ import time
 
 import msgspec
 
+from tcptutor.lab import rows
 from tcptutor.lab.channel import Channel
 from tcptutor.lab.counters import HostCounters
 from tcptutor.lab.fidelity import Watch
@@ -13,7 +14,6 @@ from tcptutor.lab.load import Load
 from tcptutor.lab.netlink import QueueLength
 from tcptutor.lab.network import Host, Network
 from tcptutor.lab.protocol import RunFound
-from tcptutor.lab.results import finished
 from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.session.datagrams import Datagrams
 from tcptutor.lab.session.finder import Start
@@ -140,11 +140,11 @@ class UnplannedRun:
 
     def sample(self) -> bool:
         """Take one sample of everything; whether the run goes on."""
-        t, rows = self._sampler.take()
-        for row in rows:
-            if row.bytes_acked > self._acked.get(row.flow, 0):
-                self._acked[row.flow], self._progress = row.bytes_acked, t
-        over = (not rows and not self._datagrams.active) or t - max(
+        t, taken = self._sampler.take()
+        for flow, acked in map(rows.acked, taken):
+            if acked > self._acked.get(flow, 0):
+                self._acked[flow], self._progress = acked, t
+        over = (not taken and not self._datagrams.active) or t - max(
             self._progress, self._datagrams.progress
         ) > _IDLE
         if over and self._datagrams.flows:
@@ -170,7 +170,7 @@ class UnplannedRun:
         watch.drops(self._before, self._state.counted, self._network.bottleneck)
         udp = list(self._datagrams.results())
         self._datagrams.forget()
-        self._channel.send(finished(self._sampler, watch, seconds, complete, planned=False, udp=udp))
+        self._channel.send(self._sampler.ended(watch, seconds, complete, planned=False, udp=udp))
 
     def close(self) -> None:
         """Let go of the sockets; safe to call twice."""

@@ -1,0 +1,41 @@
+"""What an agent sends, as everybody reads it: samples of its rows, and a run's figures of its samples.
+
+It is done here and not in the lab, whose processor may be an emulated one.
+"""
+
+from __future__ import annotations
+
+from tcptutor.errors import ProtocolError
+from tcptutor.lab import rows
+from tcptutor.lab.protocol import Ended, Event, Samples, TakenSamples
+from tcptutor.lab.results import finished
+from tcptutor.run import QueueSample, SampleTable
+
+
+class Reading:
+    """Reads the events of one run after the other, in their order."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._samples, self._queue = SampleTable(), list[QueueSample]()
+
+    def read(self, event: Event) -> Event:
+        """`event`, or what it stands for. Raises ProtocolError for samples that are none."""
+        match event:
+            case TakenSamples():
+                try:
+                    taken = tuple(rows.samples(event.rows))
+                except ValueError as error:
+                    raise ProtocolError(f"the lab's agent sends no samples: {error}") from error
+                self._samples.extend(taken)
+                self._queue += event.queue
+                return Samples(
+                    event.t, taken, event.queue, event.acks, event.senders, event.udp, event.resent
+                )
+            case Ended():
+                end = finished(event, self._samples, self._queue)
+                self._begin()
+                return end
+        return event
