@@ -129,3 +129,14 @@ def test_where_there_is_no_tracing_nothing_is_done(tmp_path: Path, monkeypatch: 
     assert trace_instances.remove_dead() == 0
     with pytest.raises(OSError, match="instances"):
         trace_instances.TraceInstance()
+
+
+def test_a_tracefs_that_only_root_may_read_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an ordinary user finds it on most machines."""
+
+    def refused(_path: Path) -> bool:
+        raise PermissionError
+
+    with monkeypatch.context() as another:
+        another.setattr(Path, "exists", refused)
+        trace_instances.mount()
