@@ -122,7 +122,8 @@ class SockDiag(NetlinkSocket):
         return None if found is None else LAYOUT.unpack(found)
 
     def raw_info(self, request: bytes) -> bytes | None:
-        """The same as the kernel's own bytes, LAYOUT.size of them."""
+        """The tcp_info that a `tcp_request` asks for as the kernel gave it, LAYOUT.size bytes; None when there is no such
+        connection. Raises LabError when the kernel does not answer."""
         found = self._answer(request)
         if found is None:
             return None
