@@ -122,8 +122,10 @@ class SockDiag(NetlinkSocket):
         return None if found is None else LAYOUT.unpack(found)
 
     def raw_info(self, request: bytes) -> bytes | None:
-        """The tcp_info that a `tcp_request` asks for as the kernel gave it, LAYOUT.size bytes; None when there is no such
-        connection. Raises LabError when the kernel does not answer."""
+        """The tcp_info that a `tcp_request` asks for as the kernel gave it, LAYOUT.size bytes.
+
+        None when there is no such connection. Raises LabError when the kernel does not answer.
+        """
         found = self._answer(request)
         if found is None:
             return None
