@@ -21,8 +21,8 @@ _MEMINFO = Path("/proc/meminfo")
 
 
 _FLOWS, _PROGRAMS = 64, 700 << 10
-"""So many flows fit into every guest. Of each further one, what iperf3 takes at both ends, bytes: with 256 flows of
-small buffers a guest of 384 MiB ended."""
+"""So many flows fit into every guest. Of each further one, bytes at both ends: measured with a program at each end, and
+more than its threads take; with 256 flows of small buffers a guest of 384 MiB ended."""
 
 
 def tcp_bytes(size: int, flows: int = 0) -> int:
