@@ -62,7 +62,7 @@ def test_qemus_command_line(one: Architecture, board: str, cpu: str) -> None:
 def test_the_kernels_command_line() -> None:
     common = (
         "quiet panic=-1 random.trust_cpu=off mitigations=off nokaslr norandmaps randomize_kstack_offset=off "
-        "ipv6.disable=1"
+        "ipv6.disable=1 init_on_alloc=0 audit=0 nowatchdog lsm= psi=0 hardened_usercopy=off"
     )
     clock = "tcptutor.clock={clock}"
     assert machine.kernel_command(AMD64) == f"console=ttyS0 {common} tsc=reliable {clock}"
