@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import TypeVar
 
 import pytest
 
 from tcptutor.backends.base import Backend
+from tcptutor.backends.guest.backend import GuestBackend
+from tcptutor.backends.host import HostBackend
 from tcptutor.errors import LabError
 from tcptutor.run import Run
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
-from tests import patience
+from tests import leftovers, patience
+
+B = TypeVar("B", bound=Backend)
 
 
 async def play(backend: Backend, experiment: Experiment) -> Run:
@@ -55,3 +61,18 @@ def doubt(run: Run, words: str) -> str:
     found = [reason for reason in run.fidelity.reasons if words in reason]
     assert found, (run.fidelity.reasons, run.fidelity.checks)
     return found[0]
+
+
+@asynccontextmanager
+async def leaving_nothing(backend: B, mark: str) -> AsyncIterator[B]:
+    """`backend` for the length of the block; it leaves no process of `mark` behind."""
+    yield backend
+    await backend.close()
+    assert leftovers.wait_until_none(mark) == []
+
+
+def host_or_guest(request: pytest.FixtureRequest, clock: str) -> Backend:
+    """The backend whose name is a fixture's parameter: "host", or "guest" on that clock."""
+    if request.param == "host":
+        return HostBackend()
+    return GuestBackend(clock, request.getfixturevalue("snapshots"))

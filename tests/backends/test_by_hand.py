@@ -15,7 +15,7 @@ from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.course import load
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.lab.protocol import SessionState
-from tests import leftovers
+from tests.backends.play import leaving_nothing
 from tests.backends.test_goals import WatchedHands, settled
 from tests.backends.test_session import hands
 
@@ -54,10 +54,8 @@ LINES = _lines()
 
 @pytest.fixture
 async def backend(mark: str, snapshots: Snapshots) -> AsyncIterator[GuestBackend]:
-    one = GuestBackend("real", snapshots)
-    yield one
-    await one.close()
-    assert leftovers.wait_until_none(mark) == []
+    async with leaving_nothing(GuestBackend("real", snapshots), mark) as one:
+        yield one
 
 
 def test_every_page_by_hand_is_played() -> None:

@@ -29,7 +29,8 @@ from tcptutor.run import Run
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import build as build_experiment
 from tcptutor.spec import host_names
-from tests import leftovers, patience
+from tests import patience
+from tests.backends.play import leaving_nothing
 from tests.backends.test_session import Hands, hands
 from tests.cli.command import SERVER
 from tests.conftest import Build
@@ -153,10 +154,8 @@ async def prepare(lab: Hands) -> Terminal:
 
 @pytest.fixture
 async def backend(mark: str, snapshots: Snapshots, without_state: Path) -> AsyncIterator[GuestBackend]:
-    one = GuestBackend("real", snapshots)
-    yield one
-    await one.close()
-    assert leftovers.wait_until_none(mark) == []
+    async with leaving_nothing(GuestBackend("real", snapshots), mark) as one:
+        yield one
 
 
 @pytest.mark.guest

@@ -20,7 +20,7 @@ from tcptutor.runs.recording import Recording
 from tcptutor.spec import Hosts
 from tcptutor.theory import goodput_ratio
 from tests import leftovers, patience
-from tests.backends.play import carries, doubt, play, too_busy
+from tests.backends.play import carries, doubt, leaving_nothing, play, too_busy
 from tests.conftest import Build
 
 pytestmark = [pytest.mark.host, pytest.mark.alone]
@@ -35,10 +35,8 @@ async def host(
             pytest.skip("an ordinary user takes the user namespace anyway")
         # Root then takes the way of an ordinary user: capabilities in a namespace of its own only.
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    backend = HostBackend()
-    yield backend
-    await backend.close()
-    assert leftovers.wait_until_none(mark) == []
+    async with leaving_nothing(HostBackend(), mark) as backend:
+        yield backend
 
 
 async def test_a_shaped_link_carries_its_goodput_and_is_sampled_twenty_times_a_second(
@@ -155,7 +153,7 @@ async def test_a_killed_part_ends_the_run_with_one_line(
         async with aclosing(host.run(experiment)) as events:
             async for event in events:
                 if isinstance(event, Samples):
-                    kept += len(event.queue)
+                    kept += len(event.rows if udp == "0" else event.queue)
                     if event.t > 0.5:
                         leftovers.kill(mark, victim)
     assert kept > 5

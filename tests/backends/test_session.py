@@ -37,7 +37,7 @@ from tcptutor.run import Environment, Run
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
 from tests import leftovers, patience
-from tests.backends.play import carries, too_busy
+from tests.backends.play import carries, host_or_guest, leaving_nothing, too_busy
 from tests.cli.command import SERVER
 from tests.conftest import Build
 
@@ -143,14 +143,8 @@ async def hands(backend: Backend, experiment: Experiment, trap: str = "") -> Asy
     params=[pytest.param("host", marks=pytest.mark.host), pytest.param("guest", marks=pytest.mark.guest)]
 )
 async def backend(request: pytest.FixtureRequest, mark: str) -> AsyncIterator[Backend]:
-    one: Backend = (
-        HostBackend()
-        if request.param == "host"
-        else GuestBackend("real", request.getfixturevalue("snapshots"))
-    )
-    yield one
-    await one.close()
-    assert leftovers.wait_until_none(mark) == []
+    async with leaving_nothing(host_or_guest(request, "real"), mark) as one:
+        yield one
 
 
 @pytest.mark.alone

@@ -13,7 +13,8 @@ from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import AgentDied, LabError
 from tcptutor.lab.protocol import CommandEnded, HostState, InterfaceState, RunFound
-from tests import leftovers, patience
+from tests import patience
+from tests.backends.play import leaving_nothing
 from tests.backends.test_session import Hands, hands
 from tests.cli.command import SERVER
 from tests.conftest import Build
@@ -23,10 +24,8 @@ pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("without_state")]
 
 @pytest.fixture
 async def backend(mark: str, snapshots: Snapshots, without_state: Path) -> AsyncIterator[GuestBackend]:
-    one = GuestBackend("real", snapshots)
-    yield one
-    await one.close()
-    assert leftovers.wait_until_none(mark) == []
+    async with leaving_nothing(GuestBackend("real", snapshots), mark) as one:
+        yield one
 
 
 def host(lab: Hands, name: str) -> HostState:

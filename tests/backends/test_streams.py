@@ -7,11 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tcptutor.backends.base import Backend
-from tcptutor.backends.guest.backend import GuestBackend
-from tcptutor.backends.host import HostBackend
 from tcptutor.errors import LabError
-from tests import leftovers
-from tests.backends.play import doubt, play
+from tests.backends.play import doubt, host_or_guest, leaving_nothing, play
 from tests.conftest import Build
 
 _SYN = 1
@@ -25,14 +22,8 @@ _SYN = 1
     ]
 )
 async def lab(request: pytest.FixtureRequest, mark: str) -> AsyncIterator[Backend]:
-    one: Backend = (
-        HostBackend()
-        if request.param == "host"
-        else GuestBackend("virtual", request.getfixturevalue("snapshots"))
-    )
-    yield one
-    await one.close()
-    assert leftovers.wait_until_none(mark) == []
+    async with leaving_nothing(host_or_guest(request, "virtual"), mark) as one:
+        yield one
 
 
 @pytest.mark.parametrize("amount", [1_000, 131_071, 1_000_000])

@@ -15,8 +15,7 @@ from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.errors import UsageError
 from tcptutor.lab.protocol import Finished, SessionState
 from tcptutor.lab.traps import TRAPS
-from tests import leftovers
-from tests.backends.play import too_busy
+from tests.backends.play import leaving_nothing, too_busy
 from tests.backends.test_goals import WatchedHands, settled
 from tests.backends.test_session import Hands, hands
 from tests.cli.command import SERVER
@@ -137,10 +136,8 @@ FAULTS = {
 
 @pytest.fixture
 async def backend(mark: str, snapshots: Snapshots) -> AsyncIterator[GuestBackend]:
-    one = GuestBackend("real", snapshots)
-    yield one
-    await one.close()
-    assert leftovers.wait_until_none(mark) == []
+    async with leaving_nothing(GuestBackend("real", snapshots), mark) as one:
+        yield one
 
 
 def test_every_trap_is_one_of_a_page() -> None:
