@@ -17,11 +17,11 @@ from contextlib import asynccontextmanager
 from tcptutor.backends import ending, secluded, tools
 from tcptutor.backends.answers import failure, next_event
 from tcptutor.backends.home import Home
+from tcptutor.backends.reading import Reading
 from tcptutor.backends.session import Session
 from tcptutor.errors import AgentDied, LabUnavailable, MissingTool
 from tcptutor.lab import protocol
 from tcptutor.lab.protocol import Event, Failed, Finished, Hello, OpenSession, Quit, Ready, RunExperiment
-from tcptutor.lab.reading import Reading
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
@@ -142,7 +142,7 @@ class HostBackend:
         try:
             self._send(RunExperiment(experiment))
             while not done:
-                event = reading.read(await self._event(_SILENCE))
+                event = await reading.read(await self._event(_SILENCE))
                 done = isinstance(event, (Finished, Failed))
                 if isinstance(event, Failed):
                     raise failure(event)

@@ -5,6 +5,8 @@ It is done here and not in the lab, whose processor may be an emulated one.
 
 from __future__ import annotations
 
+import asyncio
+
 from tcptutor.errors import ProtocolError
 from tcptutor.lab import rows
 from tcptutor.lab.protocol import Ended, Event, Samples, TakenSamples
@@ -21,7 +23,7 @@ class Reading:
     def _begin(self) -> None:
         self._samples, self._queue = SampleTable(), list[QueueSample]()
 
-    def read(self, event: Event) -> Event:
+    async def read(self, event: Event) -> Event:
         """`event`, or what it stands for. Raises ProtocolError for samples that are none."""
         match event:
             case TakenSamples():
@@ -35,7 +37,8 @@ class Reading:
                     event.t, taken, event.queue, event.acks, event.senders, event.udp, event.resent
                 )
             case Ended():
-                end = finished(event, self._samples, self._queue)
+                samples, queue = self._samples, self._queue
                 self._begin()
-                return end
+                # Of a minute of 64 flows it takes most of a second, in which an app must not stand still.
+                return await asyncio.to_thread(finished, event, samples, queue)
         return event

@@ -8,6 +8,7 @@ from itertools import count
 
 from tcptutor.backends.answers import failure
 from tcptutor.backends.home import Home
+from tcptutor.backends.reading import Reading
 from tcptutor.errors import TutorError, UsageError
 from tcptutor.lab.protocol import (
     CloseTerminal,
@@ -24,7 +25,6 @@ from tcptutor.lab.protocol import (
     Typed,
     Wrote,
 )
-from tcptutor.lab.reading import Reading
 from tcptutor.spec import Experiment, host_names
 
 _MOST = 1 << 16
@@ -153,7 +153,7 @@ class Session:
         last: TutorError | None = None
         try:
             while True:
-                event = self._reading.read(await self._receive())
+                event = await self._reading.read(await self._receive())
                 match event:
                     case Wrote(terminal=number, data=data):
                         if number in self._terminals:

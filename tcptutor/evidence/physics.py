@@ -16,7 +16,7 @@ from typing import Any
 
 from tcptutor.lab import carried
 from tcptutor.lab.carried import FlowSpan
-from tcptutor.lab.results import flow_spans
+from tcptutor.lab.results import flow_spans, until
 from tcptutor.run import CA_STATES, FlowResult, Run, SampleTable
 
 _COUNTERS = (
@@ -63,9 +63,7 @@ def _stands_still(flow: _Flow) -> str:
 
 def _spans(run: Run) -> list[FlowSpan]:
     """The flows' figures, worked out again from the samples."""
-    seconds, samples = run.experiment_s, run.samples
-    if samples and samples[-1].t > seconds:
-        samples = SampleTable([row for row in samples if row.t <= seconds])
+    samples = until(run.samples, run.experiment_s)
     streams = max(1, run.experiment.flows.streams)
     flows = [(number, number // streams) for number in sorted(set(samples.column("flow")))]
     return flow_spans(flows, samples, run.experiment)

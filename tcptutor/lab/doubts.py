@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tcptutor.run import Fidelity, Status
-from tcptutor.spec import ETHERNET_HEADER, Experiment
+from tcptutor.spec import ETHERNET_HEADER, HEADERS, Experiment
 
 
 @dataclass
@@ -21,8 +21,8 @@ class Doubts:
     def frame(self) -> int:
         """Bytes of a full segment on the link."""
         hosts = self.experiment.hosts
-        headers = 40  # of IP and TCP; TCP's options are a part of the MSS that an application sets
-        packet = hosts.mtu if hosts.mss is None else min(hosts.mtu, hosts.mss + headers)
+        # TCP's options are a part of the MSS that an application sets.
+        packet = hosts.mtu if hosts.mss is None else min(hosts.mtu, hosts.mss + HEADERS)
         return packet + ETHERNET_HEADER
 
     def verdict(self) -> Fidelity:

@@ -61,7 +61,7 @@ class Group(ABC):
 
     @abstractmethod
     def connect(self) -> None:
-        """Begin to connect all flows."""
+        """Begin to connect all flows. Raises LabError."""
 
     @property
     @abstractmethod

@@ -167,7 +167,7 @@ class Samples(msgspec.Struct, frozen=True, tag="samples"):
 
 
 class TakenSamples(msgspec.Struct, frozen=True, tag="taken"):
-    """Samples as the agent takes them; `lab.reading` makes Samples of them, which have the same names."""
+    """Samples as the agent takes them; `backends.reading` makes Samples of them, which have the same names."""
 
     t: float
     rows: bytes
@@ -215,7 +215,7 @@ class TimerCounts(msgspec.Struct, frozen=True):
 
 
 class Ended(msgspec.Struct, frozen=True, tag="ended"):
-    """The run has ended, and so much the lab says of it; `lab.reading` makes Finished of it, and of the samples."""
+    """The run has ended, and so much the lab says of it; `backends.reading` makes Finished of it and of the samples."""
 
     experiment: Experiment
     """With every change that has happened."""

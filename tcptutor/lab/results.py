@@ -97,6 +97,13 @@ def _result(flow: int, pair: int, samples: _FlowSamples, experiment: Experiment)
     return FlowSpan(result, samples.t[first], samples.t[last], end - first)
 
 
+def until(samples: SampleTable, seconds: float) -> SampleTable:
+    """Those of the first `seconds`."""
+    if samples and samples[-1].t > seconds:
+        return SampleTable([row for row in samples if row.t <= seconds])
+    return samples
+
+
 def flow_spans(
     flows: Sequence[tuple[int, int]], samples: SampleTable, experiment: Experiment
 ) -> list[FlowSpan]:
@@ -114,8 +121,7 @@ def flow_spans(
 def finished(ended: Ended, samples: SampleTable, queue: Sequence[QueueSample]) -> Finished:
     """The end of a run: what the lab says of it, what was measured, and whether that may be believed."""
     seconds = round(ended.seconds, 6)
-    if samples and samples[-1].t > seconds:
-        samples = SampleTable([row for row in samples if row.t <= seconds])
+    samples = until(samples, seconds)
     doubts = Plausible(ended.experiment, dict(ended.checks), list(ended.suspect), list(ended.invalid))
     spans = flow_spans(ended.flows, samples, ended.experiment)
     flows = [span.result for span in spans]

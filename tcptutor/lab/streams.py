@@ -75,9 +75,9 @@ class StreamGroup(Group):
         return self.experiment.algorithm(self.flows[0]).encode()
 
     def listen(self) -> None:
-        listener = self._socket(self.receiver)
-        self._sockets.append(listener)
         try:
+            listener = self._socket(self.receiver)
+            self._sockets.append(listener)
             listener.bind((self.receiver.address, self.port))
             listener.listen(len(self.flows))
         except OSError as error:
@@ -92,13 +92,18 @@ class StreamGroup(Group):
 
     def connect(self) -> None:
         for _, address in self.addresses:
-            sender = self._socket(self.sender)
-            flow = _Flow(sender)
-            self._flows.append(flow)
-            sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self._algorithm)
-            if (rate := self.experiment.flows.pacing) is not None:
-                sender.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, _PACING_RATE.pack(round(rate) // 8))
-            sender.bind((address.source, address.source_port))
+            try:
+                sender = self._socket(self.sender)
+                self._flows.append(_Flow(sender))
+                sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self._algorithm)
+                if (rate := self.experiment.flows.pacing) is not None:
+                    sender.setsockopt(
+                        socket.SOL_SOCKET, _SO_MAX_PACING_RATE, _PACING_RATE.pack(round(rate) // 8)
+                    )
+                sender.bind((address.source, address.source_port))
+            except OSError as error:
+                where = f"port {address.source_port} of {self.sender.name}"
+                raise LabError(f"nothing can send from {where} ({error.strerror}): {self.remedy}") from error
         for flow in self._flows:
             self._begin(partial(self._send, flow))
 

@@ -90,7 +90,8 @@ async def test_the_client_takes_no_agent_of_another_version() -> None:
     assert await ask() == Ready(protocol.VERSION, here)
     with pytest.raises(
         ProtocolError,
-        match=rf"the lab's agent speaks version 2 .* this tcptutor version {protocol.VERSION}: run sh tcptutor/start",
+        match=r"the lab's agent speaks version 2 .* and this tcptutor version "
+        rf"{protocol.VERSION}: run sh tcptutor/start",
     ):
         await ask()
     with pytest.raises(AgentDied, match="run the experiment again"):

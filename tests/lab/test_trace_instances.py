@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import signal
 import subprocess
@@ -137,6 +138,9 @@ def test_a_tracefs_that_only_root_may_read_is_left_alone(monkeypatch: pytest.Mon
     def refused(_path: Path) -> bool:
         raise PermissionError
 
+    mounted: list[object] = []
     with monkeypatch.context() as another:
         another.setattr(Path, "exists", refused)
+        another.setattr(ctypes, "CDLL", mounted.append)
         trace_instances.mount()
+    assert mounted == []

@@ -12,11 +12,11 @@ from tcptutor.backends.answers import failure, next_event
 from tcptutor.backends.guest.machine import Machine
 from tcptutor.backends.guest.snapshots import Manifest, Snapshots
 from tcptutor.backends.home import Home
+from tcptutor.backends.reading import Reading
 from tcptutor.backends.session import Session
 from tcptutor.errors import ImageDamaged, LabError, LabUnavailable
 from tcptutor.lab import later, protocol
 from tcptutor.lab.protocol import Event, Failed, Finished, OpenSession, RunExperiment
-from tcptutor.lab.reading import Reading
 from tcptutor.run import SNAPSHOT, Environment
 from tcptutor.spec import Experiment
 
@@ -121,7 +121,7 @@ class GuestBackend:
             known, changes = later.parted(experiment)
             await machine.hand_in(protocol.line(RunExperiment(known)), changes)
             while True:
-                event = reading.read(await self._event(machine, _SILENCE))
+                event = await reading.read(await self._event(machine, _SILENCE))
                 left_early = not isinstance(event, (Finished, Failed))
                 if isinstance(event, Failed):
                     raise failure(event)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tcptutor.backends.reading import Reading
 from tcptutor.errors import ProtocolError
 from tcptutor.lab import protocol, rows, tcp_info
 from tcptutor.lab.protocol import Ended, Finished, Phase, Samples, TakenSamples, TimerCounts
-from tcptutor.lab.reading import Reading
 from tcptutor.run import QueueSample, Sample
 from tests.conftest import Build
 
@@ -37,9 +37,9 @@ def test_what_the_kernel_has_not_measured_is_0() -> None:
 
 
 @pytest.mark.parametrize("damage", [b"x", b"\0" * 100])
-def test_half_a_row_is_told(damage: bytes) -> None:
+async def test_half_a_row_is_told(damage: bytes) -> None:
     with pytest.raises(ProtocolError, match="the lab's agent sends no samples"):
-        Reading().read(TakenSamples(0.0, rows.row(0, 0.0, 0, info()) + damage))
+        await Reading().read(TakenSamples(0.0, rows.row(0, 0.0, 0, info()) + damage))
 
 
 def _sent(build: Build, megabits: int, **end: object) -> list[protocol.Event]:
@@ -66,18 +66,18 @@ def _sent(build: Build, megabits: int, **end: object) -> list[protocol.Event]:
     return [protocol.event(protocol.line(event)) for event in events]
 
 
-def _read(reading: Reading, events: list[protocol.Event]) -> tuple[list[Sample], Finished]:
-    found = list(map(reading.read, events))
+async def _read(reading: Reading, events: list[protocol.Event]) -> tuple[list[Sample], Finished]:
+    found = [await reading.read(event) for event in events]
     samples = [row for event in found if isinstance(event, Samples) for row in event.rows]
     end = found[-1]
     assert isinstance(end, Finished)
     return samples, end
 
 
-def test_each_run_has_figures_of_its_own_samples(build: Build) -> None:
+async def test_each_run_has_figures_of_its_own_samples(build: Build) -> None:
     reading = Reading()
     for megabits in (8, 40):
-        samples, end = _read(reading, _sent(build, megabits))
+        samples, end = await _read(reading, _sent(build, megabits))
         assert len(samples) == 200
         (flow,) = end.flows
         assert flow.throughput_bps == pytest.approx(megabits * 1e6, rel=1e-3)
@@ -85,10 +85,10 @@ def test_each_run_has_figures_of_its_own_samples(build: Build) -> None:
         assert end.fidelity.checks["offloads"] == "off"
 
 
-def test_what_the_lab_doubts_and_what_the_samples_show_are_one_verdict(build: Build) -> None:
+async def test_what_the_lab_doubts_and_what_the_samples_show_are_one_verdict(build: Build) -> None:
     events = _sent(build, 8, complete=False, suspect=("the machine is hot",), invalid=("no path",))
-    _, end = _read(Reading(), events)
+    _, end = await _read(Reading(), events)
     assert end.fidelity.reasons == ("no path", "the machine is hot")
     assert (end.fidelity.status, end.complete) == ("invalid", False)
-    _, end = _read(Reading(), _sent(build, 60))
+    _, end = await _read(Reading(), _sent(build, 60))
     assert "more than the 5" in end.fidelity.reasons[0]
