@@ -46,7 +46,7 @@ def groups(network: Network, experiment: Experiment, first_port: int) -> list[Gr
         found.append(
             UdpGroup(
                 network, experiment, len(found), pair, sender, receiver, 0.0, port,
-                udp_streams=streams, remedy=remedy, seconds=experiment.seconds + connect_seconds(experiment),
+                udp_streams=streams, remedy=remedy,
             )
         )  # fmt: skip
     return found

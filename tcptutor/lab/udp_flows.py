@@ -29,8 +29,6 @@ def streams_json() -> bool:
 class UdpGroup(Group):
     """UDP flows. Owns iperf3's two processes and the files that they write to."""
 
-    seconds: float = 0.0
-    """How long the client sends at least."""
     server: subprocess.Popen[bytes] | None = None
     client: subprocess.Popen[bytes] | None = None
     # No pipes, which would fill up while nobody reads.
@@ -119,7 +117,7 @@ def client_command(group: UdpGroup) -> list[str]:
     command = ["iperf3", "-c", group.receiver.address, "-p", str(group.port), "-J", "-u"]
     command += ["--cport", str(group.first_port), "-P", str(group.udp_streams)]
     # Whole seconds, rounded up: what is measured is cut from the samples, this only has to last long enough.
-    command += ["-t", str(math.ceil(group.seconds)), "-b", str(round(flows.udp_rate))]
+    command += ["-t", str(math.ceil(group.experiment.seconds)), "-b", str(round(flows.udp_rate))]
     if flows.length is not None:
         command += ["-l", str(flows.length)]
     if flows.buffer is not None:
