@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tcptutor import units
 from tcptutor.sweep.confidence import Summary
 from tcptutor.sweep.points import Point
@@ -31,8 +33,17 @@ def count(number: int, what: str) -> str:
 
 def with_interval(summary: Summary, scale: float, unit: str) -> str:
     """ "9.53 ± 0.21 Mbit/s": the mean and half the width of its confidence interval."""
-    half = f" ± {summary.half_width / scale:.2g}" if summary.half_width is not None else ""
-    return f"{summary.mean / scale:.3g}{half}{unit and ' '}{unit}"
+    mean = summary.mean / scale
+    half = f" ± {_half(summary.half_width / scale, mean)}" if summary.half_width is not None else ""
+    return f"{mean:.3g}{half}{unit and ' '}{unit}"
+
+
+def _half(half: float, mean: float) -> str:
+    """ "0.21", or "<0.01" of what does not show in the three digits of the mean."""
+    if not mean:
+        return f"{half:.2g}"
+    last = 10.0 ** (math.floor(math.log10(abs(mean))) - 2)
+    return f"<{last:g}" if 0 < half < last / 2 else f"{half:.2g}"
 
 
 def rate_with_interval(summary: Summary) -> str:

@@ -15,12 +15,14 @@ from tcptutor.lab.channel import Channel, Stopped
 from tcptutor.lab.counters import HostCounters
 from tcptutor.lab.emulated import TlbFlushes
 from tcptutor.lab.fidelity import Watch
+from tcptutor.lab.flow_process import FlowProcess
 from tcptutor.lab.group import Group
 from tcptutor.lab.hosts import Setup
 from tcptutor.lab.load import Load
 from tcptutor.lab.netlink import QueueLength
 from tcptutor.lab.network import Host, Interface, Network
 from tcptutor.lab.plan import Chain, Qdisc
+from tcptutor.lab.precedence import precedence
 from tcptutor.lab.protocol import Phase, TakenSamples
 from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.tracing import Tracing
@@ -106,7 +108,8 @@ class _Traffic:
         self._setup, self._wanted = setup, wanted
         self.experiment = experiment
         """With every change that has happened."""
-        self.groups = traffic.groups(network, experiment, first_port)
+        self.process = FlowProcess()
+        self.groups = traffic.groups(network, experiment, first_port, self.process)
         self.sampler = Sampler(channel, sample_hz)
         for group in self.groups:
             for number, address in group.addresses:
@@ -132,6 +135,7 @@ class _Traffic:
         """How much before its time all of it had ended, s."""
 
     def stop(self) -> None:
+        self.process.stop()
         for group in self.groups:
             group.stop()
         self.sampler.close()
@@ -142,13 +146,14 @@ class _Traffic:
 
     def start(self) -> None:
         """Receivers, then the flows that begin at once: time begins when they are connected, and may send."""
+        for group in self.groups:
+            group.prepare()
+        self.process.start()
+        for group in self.groups:
+            while not group.prepared:
+                self.channel.pause(0.005)
         if self.experiment.flows.capture:
             self.capture = Capture(self.network, self.experiment)
-        for group in self.groups:
-            group.listen()
-        for group in self.groups:
-            while not group.listening:
-                self.channel.pause(0.005)
         now = [group for group in self.groups if group.start == 0]
         if connecting.spared(self.experiment):
             with connecting.without_loss(self._setup, self._wanted):
@@ -338,7 +343,8 @@ def _follow(
         if connecting.spared(watch.experiment):
             # What passed before was not to be lost.
             before = {interface: shaping.read(interface) for interface in wanted}
-        seconds = running.sample()
+        with precedence():
+            seconds = running.sample()
         complete = True
         watch.experiment = running.experiment
         watch.ended_early(running.missing)

@@ -19,7 +19,7 @@ RUN_AGAIN = "run the experiment again"
 class Group(ABC):
     """Flows between two hosts that differ in nothing.
 
-    `listen`, then `connect`, then `send`, and `stop` in the end, whatever came before.
+    `prepare`, then `connect`, then `send`, and `stop` in the end, whatever came before.
     """
 
     network: Network
@@ -51,12 +51,12 @@ class Group(ABC):
         ]
 
     @abstractmethod
-    def listen(self) -> None:
-        """Make the receiver ready for connections. Raises LabError."""
+    def prepare(self) -> None:
+        """Begin to make both ends ready to connect. Raises LabError."""
 
     @property
     @abstractmethod
-    def listening(self) -> bool:
+    def prepared(self) -> bool:
         """Whether the receiver takes connections yet. Raises LabError when it never will."""
 
     @abstractmethod
@@ -84,4 +84,4 @@ class Group(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """End what still runs; safe to call twice."""
+        """Let go of all that it has, and end what still runs; safe to call twice."""

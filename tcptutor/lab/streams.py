@@ -1,8 +1,4 @@
-"""TCP flows as threads of the agent: each writes as iperf3 does, and its receiver takes in all that comes.
-
-Threads and no programs, for the sake of an emulated processor: each change of process empties what it knows of the
-memory and of its translated code, and a flow's sender and receiver take turns at every segment.
-"""
+"""TCP flows as threads of one process: each writes as iperf3 does, and its receiver takes in all that comes."""
 
 from __future__ import annotations
 
@@ -10,15 +6,16 @@ import array
 import contextlib
 import fcntl
 import mmap
+import os
 import socket
 import struct
 import termios
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import partial
 
 from tcptutor.errors import LabError
+from tcptutor.lab.flow_process import FlowProcess, Gate
 from tcptutor.lab.group import Group
 from tcptutor.lab.network import Host, network_of
 from tcptutor.spec import LENGTH
@@ -35,21 +32,46 @@ receiver leaves the kernel once in 64 MiB."""
 _TAKEN = socket.MSG_WAITALL | socket.MSG_TRUNC
 
 
-@dataclass
-class _Flow:
-    """A connection's sending end, and how far it has come."""
+class _Stage(IntEnum):
+    """How far a flow has come."""
 
-    socket: socket.socket
-    connected: bool = False
-    sent: bool = False
-    """Whether all of a fixed amount has been written."""
-    error: OSError | None = None
-    """What ended it before its time."""
+    BEGUN = 0
+    CONNECTED = 1
+    SENT = 2
+    """All of a fixed amount has been written."""
+
+
+class _Flow:
+    """A connection's sending end, and what its thread tells the agent of it."""
+
+    NUMBERS = 2
+    """Shared by both processes: its stage, and the number of the error that ended it before its time, or 0."""
+
+    def __init__(self, end: socket.socket, told: memoryview) -> None:
+        """`told`: NUMBERS integers of shared memory."""
+        self.socket, self._told = end, told
+
+    def reach(self, stage: _Stage) -> None:
+        """Called by its thread."""
+        self._told[0] = stage
+
+    def fail(self, error: OSError) -> None:
+        """Called by its thread."""
+        self._told[1] = error.errno or 0
+
+    @property
+    def connected(self) -> bool:
+        return self._told[0] >= _Stage.CONNECTED
+
+    @property
+    def error(self) -> str:
+        """What ended it before its time; empty for nothing."""
+        return os.strerror(self._told[1]) if self._told[1] else ""
 
     @property
     def ended(self) -> bool:
         """Whether nothing more comes of it: it failed, or the other end has acknowledged all."""
-        return self.error is not None or (self.sent and not self._unacknowledged())
+        return bool(self.error) or (self._told[0] == _Stage.SENT and not self._unacknowledged())
 
     def _unacknowledged(self) -> int:
         """Bytes."""
@@ -61,92 +83,84 @@ class _Flow:
 
 @dataclass
 class StreamGroup(Group):
-    """TCP flows. Owns their sockets and threads."""
+    """TCP flows. Owns their sending sockets, and the one at which the receiving ends connect."""
 
+    process: FlowProcess = field(kw_only=True)
+    """Where their threads are, with those of other groups."""
     _flows: list[_Flow] = field(default_factory=list)
-    _sockets: list[socket.socket] = field(default_factory=list)
-    """Those that wait for connections, and the receiving ends."""
-    _threads: list[threading.Thread] = field(default_factory=list)
-    _may_send: threading.Event = field(default_factory=threading.Event)
-    _stopped: bool = False
+    _listener: socket.socket | None = None
+    _may_connect: Gate = field(init=False)
+    _may_send: Gate = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._may_connect, self._may_send = self.process.gate(), self.process.gate()
 
     @property
     def _algorithm(self) -> bytes:
         return self.experiment.algorithm(self.flows[0]).encode()
 
-    def listen(self) -> None:
+    def prepare(self) -> None:
         try:
-            listener = self._socket(self.receiver)
-            self._sockets.append(listener)
+            self._listener = listener = self._socket(self.receiver)
             listener.bind((self.receiver.address, self.port))
             listener.listen(len(self.flows))
         except OSError as error:
             where = f"port {self.port} of {self.receiver.name}"
             raise LabError(f"nothing can listen at {where} ({error.strerror}): {self.remedy}") from error
         for _ in self.flows:
-            self._begin(partial(self._receive, listener))
-
-    @property
-    def listening(self) -> bool:
-        return bool(self._sockets)
-
-    def connect(self) -> None:
-        for _, address in self.addresses:
+            self.process.add(partial(self._receive, listener))
+        size = _Flow.NUMBERS
+        told = memoryview(mmap.mmap(-1, 4 * size * len(self.flows))).cast("i")
+        for place, (_, address) in enumerate(self.addresses):
             try:
-                sender = self._socket(self.sender)
-                self._flows.append(_Flow(sender))
-                sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self._algorithm)
-                if (rate := self.experiment.flows.pacing) is not None:
-                    sender.setsockopt(
-                        socket.SOL_SOCKET, _SO_MAX_PACING_RATE, _PACING_RATE.pack(round(rate) // 8)
-                    )
-                sender.bind((address.source, address.source_port))
+                flow = _Flow(self._socket(self.sender), told[size * place : size * (place + 1)])
+                self._flows.append(flow)
+                self._set_up(flow.socket)
+                flow.socket.bind((address.source, address.source_port))
             except OSError as error:
                 where = f"port {address.source_port} of {self.sender.name}"
                 raise LabError(f"nothing can send from {where} ({error.strerror}): {self.remedy}") from error
-        for flow in self._flows:
-            self._begin(partial(self._send, flow))
+            self.process.add(partial(self._send, flow))
+
+    @property
+    def prepared(self) -> bool:
+        return self._listener is not None
+
+    def connect(self) -> None:
+        self._may_connect.open()
 
     @property
     def connected(self) -> bool:
         return bool(self._flows) and all(flow.connected for flow in self._flows)
 
     def send(self) -> None:
-        self._may_send.set()
+        self._may_send.open()
 
     @property
     def ended(self) -> bool:
-        return bool(self._flows) and all(flow.ended for flow in self._flows)
+        return self.process.ended or (bool(self._flows) and all(flow.ended for flow in self._flows))
 
     @property
     def failure(self) -> str:
         for flow, number in zip(self._flows, self.flows, strict=False):
-            if flow.error is not None:
+            if flow.error:
                 what = "ended" if flow.connected else "does not connect"
-                return (
-                    f"flow {number + 1} of {self.sender.name} {what} ({flow.error.strerror}): {self.remedy}"
-                )
-        return ""
+                return f"flow {number + 1} of {self.sender.name} {what} ({flow.error}): {self.remedy}"
+        return f"the flows' process ended: {self.remedy}" if self.process.ended else ""
 
     def stop(self) -> None:
-        self._stopped = True
-        self._may_send.set()
-        ends = [flow.socket for flow in self._flows] + self._sockets
-        for end in ends:
-            # A thread that waits in the kernel goes on by a shutdown, and not by a close.
-            with contextlib.suppress(OSError):
-                end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
-                end.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join()
-        for end in [flow.socket for flow in self._flows] + self._sockets:
-            end.close()
+        for flow in self._flows:
+            flow.socket.close()
+        if self._listener is not None:
+            self._listener.close()
 
     def _socket(self, host: Host) -> socket.socket:
         """One of `host` as an application sets its end up."""
         with network_of(host.pid):
             made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # What a listener has, each of its connections has as well.
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
         if (size := self.experiment.flows.buffer) is not None:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
             made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
@@ -154,22 +168,23 @@ class StreamGroup(Group):
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
         return made
 
-    def _begin(self, work: Callable[[], None]) -> None:
-        thread = threading.Thread(target=work, daemon=True)
-        self._threads.append(thread)
-        thread.start()
+    def _set_up(self, sender: socket.socket) -> None:
+        """What a sender's end alone has."""
+        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self._algorithm)
+        if (rate := self.experiment.flows.pacing) is not None:
+            sender.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, _PACING_RATE.pack(round(rate) // 8))
 
     def _send(self, flow: _Flow) -> None:
-        """A sender's thread: connect, wait for the word, and write until it is over."""
+        """A sender's thread: wait for the word, connect, wait once more, and write until it is over."""
         try:
+            self._may_connect.wait()
             flow.socket.connect((self.receiver.address, self.port))
-            flow.connected = True
+            flow.reach(_Stage.CONNECTED)
             self._may_send.wait()
             self._write(flow.socket)
-            flow.sent = True
+            flow.reach(_Stage.SENT)
         except OSError as error:
-            if not self._stopped:
-                flow.error = error
+            flow.fail(error)
 
     def _write(self, end: socket.socket) -> None:
         """All that a flow has to send; without a fixed amount it ends by an OSError."""
@@ -185,7 +200,6 @@ class StreamGroup(Group):
         """A receiver's thread: one connection, all that comes."""
         with contextlib.suppress(OSError):
             end, _ = listener.accept()
-            self._sockets.append(end)
             # After the handshake, as iperf3's server does: DCTCP's receiver answers marks in its own way.
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self._algorithm)
             size = self.experiment.flows.length or len(_NEVER_READ)

@@ -13,6 +13,7 @@ import os
 import re
 import socket
 import struct
+import time
 
 from tcptutor.errors import KernelLacks
 from tcptutor.lab.netlink import Address
@@ -26,6 +27,9 @@ _LINE = re.compile(
     rb" snd_una=(?:0x)?([0-9a-f]+) snd_cwnd=(\d+) ssthresh=(\d+) snd_wnd=(\d+) srtt=(\d+)"
 )
 _RESENT = re.compile(rb"\s(\d+\.\d+): resent_\w+: .*?saddr=(\d+) sport=(\d+) seq=(\d+) end=(\d+)")
+_TIME = re.compile(rb"\s(\d+\.\d+): ")
+_LINES = 2048
+"""So many bytes have the last line's time in them."""
 _RESENT_EVENT = (
     "tcp.tcp_retransmit_skb state=$state:s32 saddr=$saddr:u32 sport=$sport:u16"
     " seq=+40($skbaddr):u32 end=+44($skbaddr):u32"
@@ -70,18 +74,7 @@ class Tracing:
 
     def take(self, began: float) -> tuple[list[AckSample], list[ResentSample]]:
         """What has come since the last call; `began` is the monotonic time of the traffic's start."""
-        data = self._rest
-        while True:
-            try:
-                more = os.read(self._pipe, 1 << 16)
-            except OSError as error:
-                if error.errno == errno.EAGAIN:
-                    break
-                raise
-            if not more:
-                break
-            data += more
-        whole, _, self._rest = data.rpartition(b"\n")
+        whole, _, self._rest = self._read(time.monotonic()).rpartition(b"\n")
         acks, resent = list[AckSample](), list[ResentSample]()
         for line in whole.splitlines():
             if match := _LINE.search(line):
@@ -97,6 +90,24 @@ class Tracing:
                     )
                     resent.append(ResentSample(flow, round(float(match[1]) - began, 6), first, last))
         return acks, resent
+
+    def _read(self, until: float) -> bytes:
+        """The text that was left, all that was traced until then, and some of what came meanwhile: where flows trace
+        faster than this reads, there is always more."""
+        text = bytearray(self._rest)
+        while True:
+            try:
+                more = os.read(self._pipe, 1 << 16)
+            except OSError as error:
+                if error.errno == errno.EAGAIN:
+                    break
+                raise
+            text += more
+            # A read is of whole lines, as long as one fits.
+            times = _TIME.findall(more[-_LINES:])
+            if not more or (times and float(times[-1]) >= until):
+                break
+        return bytes(text)
 
     def _bytes(self, flow: int, number: int) -> FlowBytes:
         """Of `flow`, whose first byte is `number` where nothing was traced of it yet."""

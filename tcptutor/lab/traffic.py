@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tcptutor import units
+from tcptutor.lab.flow_process import FlowProcess
 from tcptutor.lab.group import RUN_AGAIN, Group
 from tcptutor.lab.network import Network
 from tcptutor.lab.streams import StreamGroup
@@ -17,8 +18,11 @@ _SETTING_UP = 6
 """Round trips of an iperf3 client before its first flow: its control connection, and what both tell each other."""
 
 
-def groups(network: Network, experiment: Experiment, first_port: int) -> list[Group]:
-    """Who sends to whom: TCP flows that differ in nothing are one group, and so are the UDP flows of each pair."""
+def groups(network: Network, experiment: Experiment, first_port: int, process: FlowProcess) -> list[Group]:
+    """Who sends to whom: TCP flows that differ in nothing are one group, and so are the UDP flows of each pair.
+
+    `process` gets the ends of the TCP flows; whoever made it starts and stops it.
+    """
     members: dict[tuple[int, bool, str, float], list[int]] = {}
     for flow in range(experiment.total_streams):
         settings = (experiment.reversed(flow), experiment.algorithm(flow), experiment.start(flow))
@@ -31,9 +35,10 @@ def groups(network: Network, experiment: Experiment, first_port: int) -> list[Gr
         port = first_port + sum(len(group.flows) for group in found)
         found.append(
             StreamGroup(
-                network, experiment, len(found), pair, sender, receiver, start, port, flows=tuple(flows)
+                network, experiment, len(found), pair, sender, receiver, start, port,
+                flows=tuple(flows), process=process,
             )
-        )
+        )  # fmt: skip
     streams, remedy = experiment.flows.udp_streams, RUN_AGAIN
     longest = max(map(experiment.pair_delay, range(experiment.pairs)))
     if experiment.flows.duration < _ROUND_TRIPS * longest:

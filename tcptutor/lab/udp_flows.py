@@ -35,7 +35,7 @@ class UdpGroup(Group):
     server_output: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
     output: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
 
-    def listen(self) -> None:
+    def prepare(self) -> None:
         report = ["-J", "-i", str(INTERVAL)]
         if streams_json():
             report.append("--json-stream")
@@ -48,7 +48,7 @@ class UdpGroup(Group):
         )
 
     @property
-    def listening(self) -> bool:
+    def prepared(self) -> bool:
         assert self.server is not None
         if self.server.poll() is not None:
             self.server_output.seek(0)

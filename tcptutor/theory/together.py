@@ -36,6 +36,9 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 _HAZARDS = 256
 """Quantiles in a turn."""
 
+_ALL_HAZARDS = math.fsum(-math.log(1 - (place + 0.5) / _HAZARDS) for place in range(_HAZARDS))
+"""Their sum."""
+
 
 @dataclass(frozen=True, slots=True)
 class Member:
@@ -139,6 +142,9 @@ class _Flow:
             self.hazard -= hazard
             return
         self.lose(now + dt * self.hazard / hazard)
+        if (more := hazard - self.hazard) >= _ALL_HAZARDS:
+            # Whole turns end where they began, however many a step of an absurd rate has.
+            hazard = self.hazard + more % _ALL_HAZARDS
         while hazard >= self.hazard:
             self.count += 1
             hazard, self.hazard = hazard - self.hazard, self.draws[self.count % len(self.draws)]

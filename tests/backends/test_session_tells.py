@@ -40,6 +40,7 @@ def ended(lab: Hands) -> list[tuple[str, str, int]]:
     return [(one.host, one.command, one.status) for one in lab.events if isinstance(one, CommandEnded)]
 
 
+@pytest.mark.alone
 async def test_hosts_and_interfaces_are_told_as_they_are(backend: GuestBackend, build: Build) -> None:
     async with hands(backend, build()) as lab:
         assert host(lab, "h1").sysctls["tcp_congestion_control"] == "cubic"

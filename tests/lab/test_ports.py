@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tcptutor.lab import traffic
+from tcptutor.lab.flow_process import FlowProcess
 from tcptutor.lab.group import Group
 from tcptutor.spec import Experiment
 from tests.conftest import Build
@@ -17,7 +18,9 @@ def groups(made: Experiment) -> list[Group]:
     """Those of an experiment, in no network."""
     hosts = [SimpleNamespace(name=f"h{n}", address=f"10.0.0.{n}") for n in range(1, 2 * made.pairs + 1)]
     network: Any = SimpleNamespace(senders=hosts[::2], receivers=hosts[1::2])
-    found = traffic.groups(network, made, 40_000)
+    process = FlowProcess()
+    found = traffic.groups(network, made, 40_000, process)
+    process.stop()
     for group in found:
         group.stop()
     return found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import time
 
 import pytest
 
@@ -77,3 +79,21 @@ def test_half_a_line_is_read_with_its_other_half(tracing: Tracing) -> None:
     line = PROBE.format(t="11.0", una=1, nxt=1)
     assert taken(tracing, line[:100]) == ([], [])
     assert len(taken(tracing, line[100:])[0]) == 1
+
+
+def test_flows_that_trace_faster_than_it_reads_do_not_keep_it(tracing: Tracing) -> None:
+    """The pipe has always more: what was traced after the call is left to the next."""
+    later = PROBE.format(t=f"{time.monotonic() + 1e6:.6f}", una=1, nxt=1)
+    read, write = os.pipe()
+    fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 1 << 20)
+    os.set_blocking(read, False)
+    tracing._pipe = read
+    try:
+        os.write(write, later.encode() * 2000)
+        acks, _ = tracing.take(10.0)
+        assert 0 < len(acks) < 1000
+        more, _ = tracing.take(10.0)
+        assert len(acks) <= len(more) < 1000
+    finally:
+        os.close(read)
+        os.close(write)

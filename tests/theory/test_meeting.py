@@ -170,6 +170,14 @@ def test_the_same_flows_get_the_same_each_time() -> None:
     assert limited_rates(flows, 500, 20) == first
 
 
+def test_a_round_trip_with_more_losses_than_can_be_counted_is_played_as_soon() -> None:
+    flows = [flow(loss=0.5, rtt=100.0), flow(loss=0.4, rtt=100.0)]
+    got = limited_rates(flows, 1e12, 1e15)
+    assert all(0 <= one <= 1e12 for one in got)
+    members = [Member(_SENDERS["reno"](1.0, 2), Limits(rtt=1.0, rate=1e12, queue=1e9), 0.5)] * 2
+    assert math.isfinite(shared_link(members, 1e12, 1e9).loss)
+
+
 @pytest.mark.parametrize(
     ("name", "make"),
     [
