@@ -13,6 +13,7 @@ from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import AgentDied, LabError
 from tcptutor.lab.protocol import CommandEnded, HostState, InterfaceState, RunFound
+from tcptutor.lab.session import tallies
 from tests import patience
 from tests.backends.play import leaving_nothing
 from tests.backends.test_session import Hands, hands
@@ -50,14 +51,12 @@ async def test_hosts_and_interfaces_are_told_as_they_are(backend: GuestBackend, 
         )
         assert interface(lab, "h1-eth0") == InterfaceState("h1-eth0", (), 1500, True, (), ("10.0.0.1/8",))
         shell = lab.shell("h1")
-        slowest = 0.0
 
-        async def do(line: str, holds: str) -> None:
-            nonlocal slowest
+        async def do(line: str, holds: str, within: float = 0.5) -> None:
             await lab.type(shell, f"{line} > /dev/null; echo over=$?", "over=0")
             began = time.monotonic()
             await lab.until(lambda: bool(eval(holds, {**globals(), "lab": lab})))
-            slowest = max(slowest, time.monotonic() - began)
+            assert time.monotonic() - began < patience.seconds(within), line
 
         # As the manuals print it: no algorithm is kept from a lab host.
         await do("sysctl -w net.ipv4.tcp_congestion_control=htcp",
@@ -75,8 +74,7 @@ async def test_hosts_and_interfaces_are_told_as_they_are(backend: GuestBackend, 
         await do("s1 ip link set s1-eth2 up", "interface(lab, 's1-eth2').up")
         assert host(lab, "h2").filtered == 0
         await do("h2 iptables -A INPUT -p icmp -j DROP; ping -c 2 -i 0.2 -W 0.3 h2; true",
-                 "host(lab, 'h2').filtered == 2")  # fmt: skip
-    assert slowest < patience.seconds(0.5)
+                 "host(lab, 'h2').filtered == 2", within=0.5 + tallies._IN_PASSING)  # fmt: skip
 
 
 async def test_the_way_back_is_told_while_a_flow_goes_on(backend: GuestBackend, build: Build) -> None:
