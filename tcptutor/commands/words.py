@@ -39,11 +39,10 @@ def with_interval(summary: Summary, scale: float, unit: str) -> str:
 
 
 def _half(half: float, mean: float) -> str:
-    """ "0.21", or "<0.01" of what does not show in the three digits of the mean."""
-    if not mean:
-        return f"{half:.2g}"
-    last = 10.0 ** (math.floor(math.log10(abs(mean))) - 2)
-    return f"<{last:g}" if 0 < half < last / 2 else f"{half:.2g}"
+    """ "0.21", or "0.00" of what does not show in the three digits of the mean."""
+    digits = 2 - math.floor(math.log10(abs(mean))) if mean else 0
+    shows = not mean or half == 0 or half >= 10.0**-digits / 2
+    return f"{half:.2g}" if shows else f"{0:.{max(0, digits)}f}"
 
 
 def rate_with_interval(summary: Summary) -> str:

@@ -23,4 +23,4 @@ def precedence() -> Iterator[None]:
             os.setpriority(os.PRIO_PROCESS, 0, _HIGHEST)
         yield
     finally:
-        os.setpriority(os.PRIO_PROCESS, 0, max(before, os.getpriority(os.PRIO_PROCESS, 0)))
+        os.setpriority(os.PRIO_PROCESS, 0, before)

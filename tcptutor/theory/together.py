@@ -36,9 +36,6 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 _HAZARDS = 256
 """Quantiles in a turn."""
 
-_ALL_HAZARDS = math.fsum(-math.log(1 - (place + 0.5) / _HAZARDS) for place in range(_HAZARDS))
-"""Their sum."""
-
 
 @dataclass(frozen=True, slots=True)
 class Member:
@@ -142,9 +139,9 @@ class _Flow:
             self.hazard -= hazard
             return
         self.lose(now + dt * self.hazard / hazard)
-        if (more := hazard - self.hazard) >= _ALL_HAZARDS:
+        if (more := hazard - self.hazard) >= _turn():
             # Whole turns end where they began, however many a step of an absurd rate has.
-            hazard = self.hazard + more % _ALL_HAZARDS
+            hazard = self.hazard + more % _turn()
         while hazard >= self.hazard:
             self.count += 1
             hazard, self.hazard = hazard - self.hazard, self.draws[self.count % len(self.draws)]
@@ -251,3 +248,9 @@ def _hazards() -> tuple[float, ...]:
     values = [-math.log(1 - (place + 0.5) / _HAZARDS) for place in range(_HAZARDS)]
     random.Random(1).shuffle(values)
     return tuple(values)
+
+
+@cache
+def _turn() -> float:
+    """The sum of all quantiles."""
+    return math.fsum(_hazards())

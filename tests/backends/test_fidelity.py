@@ -125,6 +125,6 @@ async def test_a_processor_that_cannot_follow(guest: GuestBackend, build: Build)
 
 async def test_a_trace_that_loses_acks(guest: GuestBackend, build: Build) -> None:
     """The kernel's buffer of 4 MB is full before the agent has time to read it."""
-    flood = {"rate": "none", "delay": "1 ms", "streams": "4", "mss": "88", "duration": "1 s", "acks": "on"}
+    flood = {"rate": "none", "delay": "1 ms", "streams": "16", "mss": "88", "duration": "2 s", "acks": "on"}
     run = await play(guest, build(**BASE | flood))
     doubt(run, f"the trace lost {run.fidelity.checks['lost trace events']} ACKs: take fewer flows")
