@@ -113,18 +113,19 @@ async def test_a_processor_that_cannot_follow(guest: GuestBackend, build: Build)
 
     A firewall that looks at each of them makes it certain that most of the time goes to packets, and two flows that
     less goes to looking at them. Their windows are less than what the kernel lets wait, so that none is ever lost:
-    flows that lose whole windows leave the processor idle until they time out. 89 to 91 % with RTTs from 0.8 to 1.2 ms.
+    flows that lose whole windows leave the processor idle until they time out.
     """
     flood = {"rate": "10 Gbit/s", "delay": "1 ms", "streams": "2", "mss": "88", "window": "32 KiB"}
     run = await play(guest, build(**BASE | flood | {"loss_by": "firewall", "loss": "0.0001 %"}))
     assert run.fidelity.status == "suspect"
     doubt(run, "% of the time on packets: take a lower rate")
     doubt(run, "may be the bottleneck: take a lower rate")
-    doubt(run, "of the timers were more than 2 ms late")
 
 
 async def test_a_trace_that_loses_acks(guest: GuestBackend, build: Build) -> None:
-    """The kernel's buffer of 4 MB is full before the agent has time to read it."""
+    """The kernel's buffer of 4 MB is full before the agent has time to read it, and its samples come late or never."""
     flood = {"rate": "none", "delay": "1 ms", "streams": "16", "mss": "88", "duration": "2 s", "acks": "on"}
     run = await play(guest, build(**BASE | flood))
     doubt(run, f"the trace lost {run.fidelity.checks['lost trace events']} ACKs: take fewer flows")
+    doubt(run, "of the timers were more than 2 ms late")
+    doubt(run, "of the samples are missing")
