@@ -13,7 +13,6 @@ from tcptutor.lab import connecting, plan, shaping, traffic, window
 from tcptutor.lab.capture import Capture
 from tcptutor.lab.channel import Channel, Stopped
 from tcptutor.lab.counters import HostCounters
-from tcptutor.lab.emulated import TlbFlushes
 from tcptutor.lab.fidelity import Watch
 from tcptutor.lab.flow_process import FlowProcess
 from tcptutor.lab.group import Group
@@ -102,7 +101,6 @@ class _Traffic:
         first_port: int,
         channel: Channel,
         sample_hz: float,
-        emulated: bool,
     ) -> None:
         self.network, self.channel = network, channel
         self._setup, self._wanted = setup, wanted
@@ -127,7 +125,6 @@ class _Traffic:
         self.sampler.watch_senders(dict.fromkeys(group.sender for group in self.groups))
         self.capture: Capture | None = None
         """From the start on, where packets are to be kept."""
-        self._flushes = TlbFlushes() if emulated else None
         self._path = experiment.path
         self.load = Load()
         """Of the measured time once the warm-up is over, of all before."""
@@ -141,8 +138,6 @@ class _Traffic:
         self.sampler.close()
         if self.capture is not None:
             self.capture.close()
-        if self._flushes is not None:
-            self._flushes.close()
 
     def start(self) -> None:
         """Receivers, then the flows that begin at once: time begins when they are connected, and may send."""
@@ -253,8 +248,6 @@ class _Traffic:
                 self._take_change(self.channel.later.take())
             over = t >= total or ended
             self.sampler.send(t, at_once=over)
-            if self._flushes is not None:
-                self._flushes.take(t)
             if over:
                 if t < total:
                     self._ended_early(total - t)
@@ -309,9 +302,8 @@ def run(
     A Stop request ends the traffic, and Ended tells how far it has come, with `complete` false.
     `environment` is where it takes place; None for the trial run that comes before it is known.
     """
-    emulated = environment is not None and environment.backend == "guest"
     with set_up(network, experiment) as (setup, wanted):
-        running = _Traffic(network, experiment, setup, wanted, first_port, channel, sample_hz, emulated)
+        running = _Traffic(network, experiment, setup, wanted, first_port, channel, sample_hz)
         try:
             _follow(running, Watch(experiment), setup, wanted, environment)
         finally:

@@ -54,7 +54,8 @@ def tracefs() -> Iterator[None]:
     assert left == set()
 
 
-pytestmark = [pytest.mark.host, pytest.mark.usefixtures("tracefs")]
+# Other runs that begin would remove what is left here.
+pytestmark = [pytest.mark.host, pytest.mark.alone, pytest.mark.usefixtures("tracefs")]
 
 
 def ours() -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from typing import NamedTuple
 
 from tcptutor.lab.netlink import Listeners
@@ -35,19 +36,16 @@ class Settled:
 
     def __init__(self) -> None:
         self.count = 0
-        self._least = 0
-        self._more_since: float | None = None
+        self._recent = deque[tuple[float, int]]()
+        """When what was read: the first time of these is no later than the time that a packet is on its way."""
 
     def read(self, dropped: int, at: float) -> None:
         """`dropped` was read at that time, s; counted are those that are read for longer than one can be on its way."""
-        if dropped <= self.count:
-            self._more_since = None
-        elif self._more_since is None:
-            self._more_since, self._least = at, dropped
-        else:
-            self._least = min(self._least, dropped)
-            if at >= self._more_since + _IN_PASSING:
-                self.count, self._more_since = self._least, None
+        self._recent.append((at, dropped))
+        while len(self._recent) > 1 and self._recent[1][0] <= at - _IN_PASSING:
+            self._recent.popleft()
+        if self._recent[0][0] <= at - _IN_PASSING:
+            self.count = max(self.count, min(dropped for _, dropped in self._recent))
 
 
 class Tallies:
