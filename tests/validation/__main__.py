@@ -1,4 +1,5 @@
-"""`python -m tests.validation [STUDY...]` runs what is missing; `python -m tests.validation report` writes the page."""
+"""`python -m tests.validation [STUDY...]` runs what is missing; `... report` writes the page; `... again` runs some
+cells once more and compares them with what is kept."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import argparse
 import sys
 
 from tcptutor.errors import TutorError
-from tests.validation import plan, sweep
+from tests.validation import again, plan, sweep
 
 
 def main() -> int:
@@ -15,11 +16,12 @@ def main() -> int:
     parser.add_argument(
         "study",
         nargs="*",
-        help=f"report, list, or some of {', '.join(names)}; all when left out, in that order",
+        help=f"report, list, again, or some of {', '.join(names)}; all when left out, in that order",
     )
     parser.add_argument("-j", "--jobs", type=int, help="guests at a time (one for each core)")
+    parser.add_argument("--cells", type=int, default=20, help="how many `again` runs (20)")
     asked = parser.parse_args()
-    unknown = set(asked.study) - {*names, "report", "list"}
+    unknown = set(asked.study) - {*names, "report", "list", "again"}
     if unknown:
         parser.error(f"no study {min(unknown)!r}: the studies are {', '.join(names)}")
     try:
@@ -29,6 +31,8 @@ def main() -> int:
             from tests.validation import page
 
             return page.write()
+        if asked.study == ["again"]:
+            return again.run(asked.cells, asked.jobs)
         return sweep.run(asked.study or names, asked.jobs)
     except TutorError as error:
         print(f"validation: {error}", file=sys.stderr)

@@ -1,0 +1,87 @@
+"""Some cells run again, with the same seeds, on the lab as it is: what they measure beside what was kept of them.
+
+Another lab sends in another order of microseconds, so that other segments are lost: the two agree within chance where
+their difference is a few of its standard errors, which follow from the loss events of both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+from collections.abc import Sequence
+from contextlib import aclosing
+
+import msgspec
+
+from tcptutor import units
+from tcptutor.backends.ending import run_until_signal
+from tcptutor.errors import TutorError
+from tcptutor.fleet import place, pool
+from tcptutor.sweep.grid import Cell
+from tests.validation import judge, kept, plan
+from tests.validation.kept import Result
+
+LEAST = 0.01
+"""Relative standard error that two measurements have without any loss: their ends cut a round trip."""
+FAR = 3.0
+"""Standard errors between two measurements of one cell beyond which it is not chance: one in 370 is farther."""
+
+
+class Again(msgspec.Struct, frozen=True):
+    """One cell, twice."""
+
+    kept: Result
+    now: Result
+
+    @property
+    def apart(self) -> float:
+        """The second throughput over the first, less 1, in standard errors."""
+        chance = math.hypot(LEAST, judge.chance(self.kept), judge.chance(self.now))
+        return (self.now.throughput / self.kept.throughput - 1) / chance
+
+
+def chosen(count: int) -> list[Result]:
+    """`count` of what is kept, always the same ones: by a hash of study and settings."""
+    return sorted(kept.results(), key=_by_hash)[:count]
+
+
+def run(count: int, jobs: int | None) -> int:
+    """Run `count` cells again and print them; the exit code is 1 where one is farther off than chance."""
+    cells = chosen(count)
+    experiments = [cell.experiment for cell in cells]
+    where = asyncio.run(place.find(experiments, "guest", "virtual", jobs))
+    seconds = sum(plan.cost(experiment) for experiment in experiments) / where.at_once
+    print(f"{len(cells)} cells, {where.why}: about {seconds / 60:.0f} minutes", flush=True)
+    found: list[Again] = []
+    problem = run_until_signal(_fill(cells, where, found))
+    if problem is not None:
+        raise problem
+    far = sum(abs(one.apart) > FAR for one in found)
+    spread = math.sqrt(sum(one.apart**2 for one in found) / len(found))
+    print(
+        f"{far} of {len(found)} farther apart than {FAR:g} standard errors; root mean square {spread:.2f}, 1 by chance"
+    )
+    return int(far > 0)
+
+
+async def _fill(cells: Sequence[Result], where: place.Place, found: list[Again]) -> TutorError | None:
+    async with aclosing(pool.runs([cell.experiment for cell in cells], where)) as runs:
+        async for number, result in runs:
+            if isinstance(result, TutorError):
+                return result
+            before = cells[number]
+            cell = Cell(before.row.cell, before.row.point, before.experiment)
+            one = Again(before, msgspec.structs.replace(before, row=kept.keep(cell, result, kept.commit())))
+            found.append(one)
+            print(
+                f"{before.study}: {', '.join(before.row.point.values())}: {units.rate(before.throughput)} and "
+                f"{units.rate(one.now.throughput)}, {before.events} and {one.now.events} loss events: "
+                f"{one.apart:+.1f} standard errors",
+                flush=True,
+            )
+    return None
+
+
+def _by_hash(cell: Result) -> bytes:
+    return hashlib.sha256(f"{cell.study} {cell.row.point}".encode()).digest()
