@@ -24,6 +24,10 @@ def main() -> int:
     unknown = set(asked.study) - {*names, "report", "list", "again"}
     if unknown:
         parser.error(f"no study {min(unknown)!r}: the studies are {', '.join(names)}")
+    if len(asked.study) > 1 and (alone := {"report", "again"} & set(asked.study)):
+        parser.error(f"{min(alone)!r} stands alone: leave out the others")
+    if asked.cells < 1:
+        parser.error(f"--cells {asked.cells}: take at least one")
     try:
         if "list" in asked.study:
             return _list()

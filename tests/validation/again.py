@@ -1,7 +1,8 @@
 """Some cells run again, with the same seeds, on the lab as it is: what they measure beside what was kept of them.
 
-Another lab sends in another order of microseconds, so that other segments are lost: the two agree within chance where
-their difference is a few of its standard errors, which follow from the loss events of both.
+Another lab sends at other microseconds, so that some other segments are lost: the two agree within chance where their
+difference is at most a few of its standard errors, which follow from the loss events of both. They are closer than
+those of two seeds, as many of the losses are the same.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ LEAST = 0.01
 """Relative standard error that two measurements have without any loss: their ends cut a round trip."""
 FAR = 3.0
 """Standard errors between two measurements of one cell beyond which it is not chance: one in 370 is farther."""
+
+_NOT_KEPT = ""
+"""In place of the commit that a kept cell names."""
 
 
 class Again(msgspec.Struct, frozen=True):
@@ -58,9 +62,9 @@ def run(count: int, jobs: int | None) -> int:
     if problem is not None:
         raise problem
     far = sum(abs(one.apart) > FAR for one in found)
-    spread = math.sqrt(sum(one.apart**2 for one in found) / len(found))
+    square = sum(one.apart**2 for one in found) / len(found)
     print(
-        f"{far} of {len(found)} farther apart than {FAR:g} standard errors; root mean square {spread:.2f}, 1 by chance"
+        f"{far} of {len(found)} farther apart than {FAR:g} standard errors; mean square {square:.2f}, 1 for other seeds"
     )
     return int(far > 0)
 
@@ -72,7 +76,7 @@ async def _fill(cells: Sequence[Result], where: place.Place, found: list[Again])
                 return result
             before = cells[number]
             cell = Cell(before.row.cell, before.row.point, before.experiment)
-            one = Again(before, msgspec.structs.replace(before, row=kept.keep(cell, result, kept.commit())))
+            one = Again(before, msgspec.structs.replace(before, row=kept.keep(cell, result, _NOT_KEPT)))
             found.append(one)
             print(
                 f"{before.study}: {', '.join(before.row.point.values())}: {units.rate(before.throughput)} and "

@@ -37,7 +37,7 @@ class Settled:
     def __init__(self) -> None:
         self.count = 0
         self._recent = deque[tuple[float, int]]()
-        """When what was read: the first time of these is no later than the time that a packet is on its way."""
+        """Times, s, and counts: those of the last _IN_PASSING seconds, and the one before them."""
 
     def read(self, dropped: int, at: float) -> None:
         """`dropped` was read at that time, s; counted are those that are read for longer than one can be on its way."""
@@ -45,7 +45,7 @@ class Settled:
         while len(self._recent) > 1 and self._recent[1][0] <= at - _IN_PASSING:
             self._recent.popleft()
         if self._recent[0][0] <= at - _IN_PASSING:
-            self.count = max(self.count, min(dropped for _, dropped in self._recent))
+            self.count = max(self.count, min(count for _, count in self._recent))
 
 
 class Tallies:
