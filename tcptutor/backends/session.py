@@ -10,6 +10,7 @@ from tcptutor.backends.answers import failure
 from tcptutor.backends.home import Home
 from tcptutor.backends.reading import Reading
 from tcptutor.errors import TutorError, UsageError
+from tcptutor.lab.kernel_state import SessionState
 from tcptutor.lab.protocol import (
     CloseTerminal,
     Event,
@@ -20,7 +21,6 @@ from tcptutor.lab.protocol import (
     Request,
     Resized,
     SessionEnded,
-    SessionState,
     Stop,
     Typed,
     Wrote,

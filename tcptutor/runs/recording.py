@@ -7,7 +7,8 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-from tcptutor.lab.protocol import Event, Finished, Ready, RunFound, Samples, SessionState
+from tcptutor.lab.kernel_state import SessionState
+from tcptutor.lab.protocol import Event, Finished, Ready, RunFound, Samples
 from tcptutor.run import TABLES, Environment, Fidelity, Run, Status, Table
 from tcptutor.spec import Experiment
 

@@ -11,7 +11,8 @@ import msgspec
 
 from tcptutor.conduct import GrowingRun
 from tcptutor.errors import TutorError
-from tcptutor.lab.protocol import Event, RunFound, Samples, SessionState
+from tcptutor.lab.kernel_state import SessionState
+from tcptutor.lab.protocol import Event, RunFound, Samples
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading

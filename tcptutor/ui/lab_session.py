@@ -18,7 +18,8 @@ from tcptutor.course.record import Given, Response
 from tcptutor.errors import JournalError, TutorError
 from tcptutor.journal import Journal
 from tcptutor.journal.watched import WatchedGoals
-from tcptutor.lab.protocol import Event, SessionState
+from tcptutor.lab.kernel_state import SessionState
+from tcptutor.lab.protocol import Event
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment, host_names
 from tcptutor.ui.found_run import FoundRun

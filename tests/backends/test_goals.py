@@ -24,7 +24,8 @@ from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.lab import protocol
-from tcptutor.lab.protocol import Event, Finished, Samples, SessionState, Wrote
+from tcptutor.lab.kernel_state import SessionState
+from tcptutor.lab.protocol import Event, Finished, Samples, Wrote
 from tcptutor.run import Run
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import build as build_experiment

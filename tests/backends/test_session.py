@@ -24,15 +24,8 @@ from tcptutor.backends.host import HostBackend
 from tcptutor.backends.replay import ASKED, ReplayBackend
 from tcptutor.backends.session import Session, Terminal
 from tcptutor.errors import AgentDied, LabUnavailable, UsageError
-from tcptutor.lab.protocol import (
-    Event,
-    Finished,
-    QdiscSettings,
-    RunFound,
-    Samples,
-    SessionState,
-    SysctlChange,
-)
+from tcptutor.lab.kernel_state import QdiscSettings, SessionState, SysctlChange
+from tcptutor.lab.protocol import Event, Finished, RunFound, Samples
 from tcptutor.run import Environment, Run
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment

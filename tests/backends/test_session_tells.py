@@ -12,7 +12,8 @@ import pytest
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import AgentDied, LabError
-from tcptutor.lab.protocol import CommandEnded, HostState, InterfaceState, RunFound
+from tcptutor.lab.kernel_state import HostState, InterfaceState
+from tcptutor.lab.protocol import CommandEnded, RunFound
 from tcptutor.lab.session import tallies
 from tests import patience
 from tests.backends.play import leaving_nothing

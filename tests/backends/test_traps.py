@@ -13,7 +13,8 @@ from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.course import load
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.errors import UsageError
-from tcptutor.lab.protocol import Finished, SessionState
+from tcptutor.lab.kernel_state import SessionState
+from tcptutor.lab.protocol import Finished
 from tcptutor.lab.traps import TRAPS
 from tests.backends.play import leaving_nothing, too_busy
 from tests.backends.test_goals import WatchedHands, settled

@@ -10,7 +10,8 @@ import pytest
 
 from tcptutor.conduct import ConductedSession
 from tcptutor.errors import LabError
-from tcptutor.lab.protocol import Event, Failed, Finished, RunFound, SessionState
+from tcptutor.lab.kernel_state import SessionState
+from tcptutor.lab.protocol import Event, Failed, Finished, RunFound
 from tcptutor.run import Fidelity, load
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment

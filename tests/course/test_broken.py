@@ -13,7 +13,7 @@ from tcptutor.course.activities.choice import SingleChoice
 from tcptutor.course.goals.telltales import TELLTALES, telltale
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.errors import ContentError
-from tcptutor.lab.protocol import SysctlChange
+from tcptutor.lab.kernel_state import SysctlChange
 from tcptutor.lab.traps import TRAPS
 
 from .goals.made import asked, state, tbf

@@ -15,16 +15,8 @@ from tcptutor.backends.host import HostBackend
 from tcptutor.errors import AgentDied, LabUnavailable, ProtocolError
 from tcptutor.lab import protocol
 from tcptutor.lab.channel import Channel
-from tcptutor.lab.protocol import (
-    Failed,
-    Hello,
-    OpenSession,
-    Ready,
-    Request,
-    RunExperiment,
-    RunFound,
-    SessionState,
-)
+from tcptutor.lab.kernel_state import SessionState
+from tcptutor.lab.protocol import Failed, Hello, OpenSession, Ready, Request, RunExperiment, RunFound
 from tcptutor.run import Environment
 from tests.backends.play import play
 from tests.conftest import Build

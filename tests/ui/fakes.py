@@ -13,6 +13,7 @@ from tcptutor import places
 from tcptutor.backends.home import Home
 from tcptutor.backends.session import Session
 from tcptutor.errors import LabError, LabUnavailable, TutorError
+from tcptutor.lab.kernel_state import SessionState
 from tcptutor.lab.protocol import (
     VERSION,
     CloseTerminal,
@@ -26,7 +27,6 @@ from tcptutor.lab.protocol import (
     RunFound,
     Samples,
     SessionEnded,
-    SessionState,
     Stop,
     Typed,
     Wrote,

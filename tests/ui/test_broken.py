@@ -6,7 +6,8 @@ import pytest
 
 from tcptutor.course import load
 from tcptutor.course.goals.telltales import TELLTALES
-from tcptutor.lab.protocol import Finished, SessionState
+from tcptutor.lab.kernel_state import SessionState
+from tcptutor.lab.protocol import Finished
 from tcptutor.run import Fidelity
 from tcptutor.spec import build
 

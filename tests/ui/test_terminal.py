@@ -13,7 +13,8 @@ from textual import events
 from textual.pilot import Pilot
 
 from tcptutor.journal import Journal
-from tcptutor.lab.protocol import Failed, Finished, HomeFile, HomeFiles, SessionState
+from tcptutor.lab.kernel_state import SessionState
+from tcptutor.lab.protocol import Failed, Finished, HomeFile, HomeFiles
 from tcptutor.run import Fidelity, load
 from tcptutor.spec import build
 from tcptutor.ui.app import TutorApp

@@ -50,7 +50,7 @@ from tcptutor.course.goals.lab_view import ALGORITHM, LabView
 from tcptutor.course.goals.telltales import TELLTALES
 from tcptutor.course.record import Given, PageRecord
 from tcptutor.errors import UsageError, unknown
-from tcptutor.lab.protocol import HostState, SessionState
+from tcptutor.lab.kernel_state import HostState, SessionState
 from tcptutor.spec import Experiment, host_names
 
 MAX_GOALS = 8

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tcptutor.lab.protocol import InterfaceState, QdiscSettings, SessionState
+from tcptutor.lab.kernel_state import InterfaceState, QdiscSettings, SessionState
 
 _NAME = re.compile(r"(?P<node>[hs])(?P<number>\d)-eth(?P<port>\d)")
 _BY_NETEM = ("delay", "jitter", "loss", "duplicate", "reorder")

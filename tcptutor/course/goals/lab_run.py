@@ -7,7 +7,8 @@ from functools import cached_property
 from tcptutor.course.claims.measured import MEASURED
 from tcptutor.course.claims.run_part import MeasuredRun, RunPart
 from tcptutor.errors import UsageError
-from tcptutor.lab.protocol import Samples, SessionState
+from tcptutor.lab.kernel_state import SessionState
+from tcptutor.lab.protocol import Samples
 from tcptutor.run import Run
 from tcptutor.spec import Experiment, Path
 

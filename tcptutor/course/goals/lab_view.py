@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tcptutor.course.goals.interfaces import bottleneck, state_pairs
 from tcptutor.course.goals.lab_run import LabRun
-from tcptutor.lab.protocol import HostState, SessionState
+from tcptutor.lab.kernel_state import HostState, SessionState
 from tcptutor.spec import Experiment
 
 ALGORITHM = "tcp_congestion_control"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tcptutor.course.goals.lab_view import LabView
 from tcptutor.course.goals.quantity import GoalQuantity
 from tcptutor.errors import UsageError, unknown
-from tcptutor.lab.protocol import HostState, InterfaceState
+from tcptutor.lab.kernel_state import HostState, InterfaceState
 from tcptutor.spec import interface_names
 
 _ON = ("on", "off")

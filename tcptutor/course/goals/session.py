@@ -17,7 +17,8 @@ import msgspec
 from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.goals.goal import AskedGoal
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.lab.protocol import CommandEnded, Event, Failed, Finished, RunFound, Samples, SessionState
+from tcptutor.lab.kernel_state import SessionState
+from tcptutor.lab.protocol import CommandEnded, Event, Failed, Finished, RunFound, Samples
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 

@@ -20,16 +20,8 @@ from tcptutor.course.goals.near import near_miss, obstacle
 from tcptutor.course.goals.near.commands import refused
 from tcptutor.course.goals.near.printed import PrintedLines
 from tcptutor.course.goals.near.slip import Attempt
-from tcptutor.lab.protocol import (
-    CommandEnded,
-    Event,
-    Failed,
-    Finished,
-    HostState,
-    RunFound,
-    Samples,
-    SessionState,
-)
+from tcptutor.lab.kernel_state import HostState, SessionState
+from tcptutor.lab.protocol import CommandEnded, Event, Failed, Finished, RunFound, Samples
 from tcptutor.run import Run
 
 _REMEMBERED = 20

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tcptutor.lab import hosts
+from tcptutor.lab.kernel_state import InterfaceState, QdiscSettings
 from tcptutor.lab.netlink import LinkNews, Route
 from tcptutor.lab.network import Interface
-from tcptutor.lab.protocol import InterfaceState, QdiscSettings
 
 
 class LinkSettings(NamedTuple):

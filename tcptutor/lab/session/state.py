@@ -15,9 +15,9 @@ import msgspec
 
 from tcptutor.lab import shaping
 from tcptutor.lab.fidelity import Counted
+from tcptutor.lab.kernel_state import HostState, QdiscSettings, SessionState, SysctlChange
 from tcptutor.lab.netlink import ROOT, QdiscState, Route
 from tcptutor.lab.network import Host, Interface, Network
-from tcptutor.lab.protocol import HostState, QdiscSettings, SessionState, SysctlChange
 from tcptutor.lab.session.links import Links
 from tcptutor.lab.session.sysctls import TOLD, Sysctls
 from tcptutor.lab.session.tallies import Tallies

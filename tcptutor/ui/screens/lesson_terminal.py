@@ -8,7 +8,7 @@ from textual.content import Content
 
 from tcptutor import units
 from tcptutor.course.activities.shell import ShownCommand
-from tcptutor.lab.protocol import SessionState
+from tcptutor.lab.kernel_state import SessionState
 from tcptutor.spec import Experiment
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.live import Live

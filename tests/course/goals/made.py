@@ -7,7 +7,8 @@ from typing import Any
 from msgspec import structs
 
 from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
-from tcptutor.lab.protocol import InterfaceState, QdiscSettings, Samples, SessionState, SysctlChange
+from tcptutor.lab.kernel_state import InterfaceState, QdiscSettings, SessionState, SysctlChange
+from tcptutor.lab.protocol import Samples
 from tcptutor.run import Environment, Fidelity, Run, Sample
 from tcptutor.spec import Experiment, Hosts, Path, host_names
 

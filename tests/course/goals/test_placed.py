@@ -11,7 +11,8 @@ from tcptutor.course.goals.goal import Goal, read_goal
 from tcptutor.course.goals.terms import term
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.errors import UsageError
-from tcptutor.lab.protocol import CommandEnded, HostState, RunFound, SessionState
+from tcptutor.lab.kernel_state import HostState, SessionState
+from tcptutor.lab.protocol import CommandEnded, RunFound
 from tcptutor.spec import host_names
 
 from .made import asked, carried, netem, reno_on, state

@@ -9,7 +9,8 @@ from msgspec import structs
 
 from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.lab.protocol import Failed, Finished, RunFound, SysctlChange, Wrote
+from tcptutor.lab.kernel_state import SysctlChange
+from tcptutor.lab.protocol import Failed, Finished, RunFound, Wrote
 from tcptutor.run import Fidelity, Run
 from tcptutor.spec import Change
 from tests.analysis.synthetic import empty, experiment, run_of, with_queue

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tcptutor.course.goals.interfaces import carries_data, chain, is_on_path, made
 from tcptutor.course.goals.near.slip import Attempt, Slip, amount, rate
-from tcptutor.lab.protocol import QdiscSettings
+from tcptutor.lab.kernel_state import QdiscSettings
 from tcptutor.spec import ETHERNET_HEADER
 
 _LATE = 1e-3

@@ -9,7 +9,7 @@ from tcptutor import units
 from tcptutor.course.goals.goal import AskedGoal, Condition
 from tcptutor.course.goals.lab_run import LabRun
 from tcptutor.course.goals.lab_view import LabView
-from tcptutor.lab.protocol import SessionState
+from tcptutor.lab.kernel_state import SessionState
 
 
 class Attempt(NamedTuple):
