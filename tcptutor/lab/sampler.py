@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from tcptutor.errors import LabError
@@ -106,6 +105,35 @@ class _Queue:
         return now._replace(drops=self._drops, sent=self._sent)
 
 
+class _Pair:
+    """The flows from one host to another, which are asked for together."""
+
+    def __init__(self, sender: SockDiag, receiver: SockDiag) -> None:
+        self._sender, self._receiver = sender, receiver
+        self._numbers: list[int] = []
+        self._there: list[bytes] = []
+        self._back: list[bytes] = []
+
+    def add(self, flow: SampledFlow) -> None:
+        self._numbers.append(flow.number)
+        self._there.append(tcp_request(flow.address))
+        self._back.append(tcp_request(flow.address.other_end))
+
+    def ask(self, t: float) -> list[tuple[int, bytes]]:
+        """The number of each flow that is there, and its state as `lab.rows` has it."""
+        answers = zip(
+            self._numbers,
+            self._sender.infos(self._there),
+            self._receiver.bytes_received(self._back),
+            strict=True,
+        )
+        return [
+            (number, rows.row(number, t, received, info))
+            for number, info, received in answers
+            if info is not None
+        ]
+
+
 class UdpSource(Protocol):
     """What counts UDP flows."""
 
@@ -135,7 +163,8 @@ class Sampler:
         self.began = self.due = time.monotonic()
         """When the traffic began, and when the next sample is to be taken; in the lab's clock."""
         self._diags: dict[str, SockDiag] = {}
-        self._asked: list[tuple[int, SockDiag, bytes, SockDiag, bytes]] = []
+        self._pairs: dict[tuple[str, str], _Pair] = {}
+        """By the names of sender and receiver."""
         self._bottleneck: _Queue | None = None
         self._counted: Length | None = None
         """What was counted at the bottleneck before its queue that is watched now."""
@@ -150,11 +179,12 @@ class Sampler:
 
     def add(self, flow: SampledFlow, sender: Host, receiver: Host) -> None:
         """Ask for this one as well."""
-        there, back = tcp_request(flow.address), tcp_request(flow.address.other_end)
         self.flows.append(flow)
-        self._asked.append((flow.number, self._diag(sender), there, self._diag(receiver), back))
         self.flows.sort()
-        self._asked.sort(key=itemgetter(0))
+        ends = sender.name, receiver.name
+        if ends not in self._pairs:
+            self._pairs[ends] = _Pair(self._diag(sender), self._diag(receiver))
+        self._pairs[ends].add(flow)
 
     def watch(self, queue: QueueLength | None) -> None:
         """Ask for this queue of the bottleneck from now on, and for no other."""
@@ -202,12 +232,9 @@ class Sampler:
 
     def _ask(self, t: float) -> list[bytes]:
         """The state of every flow that is there, in order of their numbers, as `lab.rows` has it."""
-        found = []
-        for number, sender, asked, receiver, asked_there in self._asked:
-            info = sender.raw_info(asked)
-            if info is not None:
-                found.append(rows.row(number, t, receiver.bytes_received(asked_there), info))
-        return found
+        found = [row for pair in self._pairs.values() for row in pair.ask(t)]
+        found.sort()
+        return [row for _, row in found]
 
     def take(self) -> tuple[float, list[bytes]]:
         """One sample of everything: its time, s since the traffic began, and a row of each flow that is there.

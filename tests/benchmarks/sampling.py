@@ -54,15 +54,12 @@ def _ours(pairs: list[tuple[socket.socket, socket.socket]], stack: ExitStack) ->
     diag = SockDiag(Host("h1", "127.0.0.1", os.getpid(), Interface("lo", None)))
     stack.callback(diag.close)
     addresses = [Address(*client.getsockname(), *client.getpeername()) for client, _ in pairs]
-    asked = [(tcp_request(address), tcp_request(address.other_end)) for address in addresses]
+    there = [tcp_request(address) for address in addresses]
+    back = [tcp_request(address.other_end) for address in addresses]
 
     def take() -> int:
-        rows = []
-        for number, (there, back) in enumerate(asked):
-            info = diag.raw_info(there)
-            assert info is not None
-            rows.append(row(number, 0.0, diag.bytes_received(back), info))
-        return len(rows)
+        answers = zip(diag.infos(there), diag.bytes_received(back), strict=True)
+        return len([row(n, 0.0, received, info) for n, (info, received) in enumerate(answers) if info])
 
     return take
 

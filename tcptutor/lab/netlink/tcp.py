@@ -1,7 +1,7 @@
 """The TCP state of connections, asked by their exact addresses (linux/inet_diag.h, linux/tcp.h).
 
-A dump walks the kernel's whole socket table; an exact request finds the one socket by its hash, and one struct reads
-the answer.
+A dump walks the kernel's whole socket table; an exact request finds the one socket by its hash, one struct reads the
+answer, and many go in one message.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import errno
 import os
 import socket
 import struct
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tcptutor.errors import LabError
@@ -44,6 +45,8 @@ _AFTER_DIAG = HEADER.size + 72
 """Where its attributes begin."""
 _LONGEST = 2048
 """Bytes that an answer takes at most; it is some 400."""
+_AT_ONCE = 32
+"""Requests in one message: half the cost of one by one, and their answers fit into a socket's buffer many times."""
 
 
 class Address(NamedTuple):
@@ -110,40 +113,33 @@ class SockDiag(NetlinkSocket):
 
     def __init__(self, host: Host) -> None:
         super().__init__(host.pid)
-        self._last = _AFTER_DIAG
-        """Where tcp_info was in the last answer."""
+        self._usual = b"?", 0, 0
+        """Of the last answer: the head of its attribute tcp_info, and where that and the part that we take end."""
 
     def info(self, request: bytes) -> TcpInfo | None:
         """The tcp_info that a `tcp_request` asks for, in the order of FIELDS; None when there is no such connection.
 
         Raises LabError when the kernel does not answer.
         """
-        found = self.raw_info(request)
+        (found,) = self.infos([request])
         return None if found is None else LAYOUT.unpack(found)
 
-    def raw_info(self, request: bytes) -> bytes | None:
-        """The tcp_info that a `tcp_request` asks for as the kernel gave it, LAYOUT.size bytes.
+    def infos(self, requests: Sequence[bytes]) -> list[bytes | None]:
+        """The tcp_info that each `tcp_request` asks for as the kernel gave it, LAYOUT.size bytes.
 
-        None when there is no such connection. Raises LabError when the kernel does not answer.
+        None for a connection that is not there. Raises LabError when the kernel does not answer.
         """
-        found = self._answer(request)
-        if found is None:
-            return None
-        data, offset, size = found
-        if size >= LAYOUT.size:
-            return data[offset : offset + LAYOUT.size]
-        return data[offset : offset + size].ljust(LAYOUT.size, b"\0")
+        return [info or None for info in self._all_tcp_info(requests)]
 
-    def bytes_received(self, request: bytes) -> int:
-        """Payload that this end of a connection has taken in, bytes; 0 when there is no such connection."""
-        found = self._answer(request)
-        if found is None:
-            return 0
-        data, offset, size = found
-        if size < BYTES_RECEIVED + COUNTER.size:
-            return 0
-        count: int = COUNTER.unpack_from(data, offset + BYTES_RECEIVED)[0]
-        return count
+    def bytes_received(self, requests: Sequence[bytes]) -> list[int]:
+        """Payload that the end of a connection that each request asks for has taken in, bytes; 0 when it is not there.
+
+        Raises LabError when the kernel does not answer.
+        """
+        return [
+            COUNTER.unpack_from(info, BYTES_RECEIVED)[0] if info else 0
+            for info in self._all_tcp_info(requests)
+        ]
 
     def connections(self) -> list[Connection]:
         """Every IPv4 connection of this host that can carry data. A walk through the kernel's table: not for often.
@@ -152,29 +148,35 @@ class SockDiag(NetlinkSocket):
         """
         return [_connection(message) for message in self._all(_EVERY_CONNECTION)]
 
-    def _answer(self, request: bytes) -> tuple[bytes, int, int] | None:
-        """The message, and where in it tcp_info is: offset and bytes."""
-        self._send(request)
-        try:
-            data = self._receive(_LONGEST)
-        except BlockingIOError:
-            raise no_answer() from None
-        if KIND.unpack_from(data, 4)[0] == NLMSG_ERROR:
-            code = -CODE.unpack_from(data, HEADER.size)[0]
+    def _all_tcp_info(self, requests: Sequence[bytes]) -> list[bytes]:
+        """Of each request, LAYOUT.size bytes; none for a connection that is not there."""
+        answers: list[bytes] = []
+        for begin in range(0, len(requests), _AT_ONCE):
+            batch = requests[begin : begin + _AT_ONCE]
+            self._send(b"".join(batch))
+            try:
+                answers += [self._receive(_LONGEST) for _ in batch]
+            except BlockingIOError:
+                raise no_answer() from None
+        return [self._tcp_info(answer) for answer in answers]
+
+    def _tcp_info(self, answer: bytes) -> bytes:
+        head, begin, end = self._usual
+        # It is where it was in the last answer, as a rule; one comparison tells an answer of another kind as well.
+        if answer[begin - ATTRIBUTE.size : begin] == head:
+            return answer[begin:end]
+        if KIND.unpack_from(answer, 4)[0] == NLMSG_ERROR:
+            code = -CODE.unpack_from(answer, HEADER.size)[0]
             if code == errno.ENOENT:
-                return None
+                return b""
             raise LabError(f"the kernel does not tell the TCP state of a flow: {os.strerror(code)}")
-        # It is where it was in the last answer, as a rule.
-        offset = self._last
-        if offset + ATTRIBUTE.size <= len(data):
-            length, kind = ATTRIBUTE.unpack_from(data, offset)
-            if kind == _INET_DIAG_INFO and 100 < length <= len(data) - offset:
-                return data, offset + ATTRIBUTE.size, length - ATTRIBUTE.size
-        for kind, offset, size in attributes(data, _AFTER_DIAG, len(data)):
+        for kind, begin, size in attributes(answer, _AFTER_DIAG, len(answer)):
             if kind == _INET_DIAG_INFO:
-                self._last = offset - ATTRIBUTE.size
-                return data, offset, size
-        return None
+                end = begin + min(size, LAYOUT.size)
+                if size >= LAYOUT.size:
+                    self._usual = answer[begin - ATTRIBUTE.size : begin], begin, end
+                return answer[begin:end].ljust(LAYOUT.size, b"\0")
+        return b""
 
 
 class Listeners(NetlinkSocket):
