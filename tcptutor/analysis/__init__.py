@@ -17,7 +17,6 @@ from tcptutor.analysis.expected.mistakes import Mistake, candidates
 from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowCourse
 from tcptutor.analysis.expected.shared_queue import SharedQueue, expect_queue
 from tcptutor.analysis.expected.window import window_courses
-from tcptutor.analysis.models import LimitedBy, ThroughputModel
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.figures import FlowFigures
 from tcptutor.analysis.observed.flow import FlowPhase, PhaseName
@@ -31,6 +30,7 @@ from tcptutor.analysis.observed.sequence import (
     sequence_of_packets,
 )
 from tcptutor.analysis.observed.series import Points, Throughput
+from tcptutor.theory.models import LimitedBy, ThroughputModel
 
 __all__ = [
     "ByteSpan",

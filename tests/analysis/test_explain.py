@@ -13,8 +13,8 @@ from tcptutor.analysis.case import case_of
 from tcptutor.analysis.compared.clauses import CLAUSES
 from tcptutor.analysis.compared.findings import Findings
 from tcptutor.analysis.compared.rules import RULES
-from tcptutor.analysis.models import CAUSE_NAMES
 from tcptutor.run import Fidelity, FlowResult, Run, Sample, SampleTable
+from tcptutor.theory.models import CAUSE_NAMES
 
 from .synthetic import (
     Value,

@@ -9,9 +9,9 @@ from tcptutor import units
 from tcptutor.analysis.compared.report import Report, report
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.mistakes import Mistake, apart, candidates
-from tcptutor.analysis.models import CAUSE_NAMES
 from tcptutor.analysis.observed.measured import path_known
 from tcptutor.run import Run
+from tcptutor.theory.models import CAUSE_NAMES
 
 NEAR = 0.05
 """Logarithm of the ratio up to which a prediction is taken for a known mistake."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tcptutor.analysis.case import FULL, QUEUED
 from tcptutor.analysis.compared.findings import BUSY, KEEP_SHORT, MOSTLY, STALLED, Condition, Findings
-from tcptutor.analysis.models import LimitedBy
+from tcptutor.theory.models import LimitedBy
 
 
 @dataclass(frozen=True)

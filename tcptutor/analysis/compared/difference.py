@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from tcptutor.analysis.case import Case
 from tcptutor.analysis.compared.explain import Verdict
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
-from tcptutor.analysis.models import ThroughputModel
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.measured import Measured, between
+from tcptutor.theory.models import ThroughputModel
 
 _LEFT = 1 / 3
 """Share of a difference that may be left for a reason to explain it."""

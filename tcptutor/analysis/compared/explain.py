@@ -21,12 +21,12 @@ from tcptutor.analysis.compared.findings import Findings
 from tcptutor.analysis.compared.rules import cause
 from tcptutor.analysis.compared.run_findings import RunFindings
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second, converged, fairness, seconds
-from tcptutor.analysis.models import CAUSE_NAMES, LimitedBy
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.flow import FlowPhase, Interval, phases
 from tcptutor.analysis.observed.measured import Measured, measure, path_known
 from tcptutor.run import Run
 from tcptutor.spec import Change, Experiment
+from tcptutor.theory.models import CAUSE_NAMES, LimitedBy
 
 LONGEST = 110
 """Characters of a sentence: what does not fit is left out, the least important first."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from tcptutor import units
 from tcptutor.analysis.case import FULL, QUEUED, SATURATED, Case
-from tcptutor.analysis.models import LOSS_BLIND
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.path import LossKind
 from tcptutor.spec import Experiment
+from tcptutor.theory.models import LOSS_BLIND
 
 MOSTLY = 0.5
 """Share of the time from which a window, a buffer or a wait is what limits."""

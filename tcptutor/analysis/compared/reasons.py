@@ -15,8 +15,8 @@ from tcptutor.analysis.compared.findings import KEEP_SHORT, Findings
 from tcptutor.analysis.expected.limits import FEW_SEGMENTS, UDP_ERROR
 from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeouts
 from tcptutor.analysis.expected.window import start_seconds, unsettled
-from tcptutor.analysis.models import CAUSE_NAMES, LOSS_BLIND, MODELLED, LimitedBy, ThroughputModel
 from tcptutor.spec import PARAMETERS
+from tcptutor.theory.models import CAUSE_NAMES, LOSS_BLIND, MODELLED, LimitedBy, ThroughputModel
 
 SMALL = 0.03
 """Relative difference that needs no reason."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tcptutor.analysis.compared.findings import BUSY, MOSTLY, STALLED, Condition, Findings
-from tcptutor.analysis.models import LimitedBy
+from tcptutor.theory.models import LimitedBy
 
 RULES: tuple[tuple[LimitedBy, Condition], ...] = (
     # What keeps the sender from sending comes before what the network does to it.

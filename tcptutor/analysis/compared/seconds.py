@@ -20,12 +20,12 @@ from msgspec.structs import replace
 from tcptutor.analysis.compared.findings import Findings
 from tcptutor.analysis.compared.rules import cause
 from tcptutor.analysis.compared.run_findings import RunFindings
-from tcptutor.analysis.models import LimitedBy
 from tcptutor.analysis.observed.evidence import Evidence, evidence_of
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace
 from tcptutor.analysis.observed.measured import Measured, path_known
 from tcptutor.analysis.observed.path import holding_loss
 from tcptutor.theory import jain_index
+from tcptutor.theory.models import LimitedBy
 
 FAIR = 0.9
 """Jain's index from which shares count as even."""

@@ -7,8 +7,8 @@ import math
 import msgspec
 
 from tcptutor import units
-from tcptutor.analysis.models import LimitedBy
 from tcptutor.analysis.observed.measured import Measured
+from tcptutor.theory.models import LimitedBy
 
 _MOST = 0.9
 """Share of the losses that is said as all of them."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from tcptutor import units
 from tcptutor.analysis.compared.whatif import FigureChanged, Quantity, WhatIf
-from tcptutor.analysis.models import CAUSE_NAMES
 from tcptutor.changed import instant
 from tcptutor.run import Run
+from tcptutor.theory.models import CAUSE_NAMES
 
 Row = tuple[str, str, str, str]
 """What it is, before, after, and how much it has changed."""

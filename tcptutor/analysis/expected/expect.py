@@ -16,8 +16,8 @@ from tcptutor.analysis.expected.prediction import Candidate, Expectation
 from tcptutor.analysis.expected.stretches import Stretch, by_throughput, cases, merged
 from tcptutor.analysis.expected.udp import udp_candidate
 from tcptutor.analysis.expected.window import mean_window, unsettled
-from tcptutor.analysis.models import ThroughputModel
 from tcptutor.spec import Experiment
+from tcptutor.theory.models import ThroughputModel
 
 _LEAST = 1.0
 """Bit/s that is expected of a path that lets nothing through, so that a measurement can be compared with it."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tcptutor import theory, units
 from tcptutor.analysis.case import Case, FlowCase
 from tcptutor.analysis.expected.prediction import Candidate
-from tcptutor.analysis.models import ThroughputModel
+from tcptutor.theory.models import ThroughputModel
 
 COMPLETION_ERROR = 0.15
 """Handshake, the last acknowledgement's delay, and how slow start meets the queue."""

@@ -10,8 +10,8 @@ from tcptutor import units
 from tcptutor.analysis.case import SEND_CHUNK, SEND_SHARE, Case
 from tcptutor.analysis.expected.meeting import bursts_error, is_known
 from tcptutor.analysis.expected.prediction import Candidate
-from tcptutor.analysis.models import ThroughputModel
 from tcptutor.theory import ACK_DELAY, ACK_EVERY, BBR_LOSS_LIMIT, bbr_throughput, window_limited
+from tcptutor.theory.models import ThroughputModel
 
 LINK_ERROR = 0.02
 """ARP, ACKs, and the bursts of the shaper."""

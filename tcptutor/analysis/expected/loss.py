@@ -14,7 +14,7 @@ from functools import lru_cache
 from tcptutor import theory, units
 from tcptutor.analysis.case import MIN_RTO, Case, FlowCase
 from tcptutor.analysis.expected.prediction import Candidate
-from tcptutor.analysis.models import MODELLED, ThroughputModel
+from tcptutor.theory.models import MODELLED, ThroughputModel
 
 MATHIS_ERROR = 0.05
 """Seen against a real kernel at 0.1 and 1 %, 20 to 100 ms, where losses were many."""

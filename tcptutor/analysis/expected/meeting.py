@@ -9,7 +9,7 @@ from tcptutor import theory, units
 from tcptutor.analysis.case import MIN_RTO, Case
 from tcptutor.analysis.expected.loss import law_error, spread_of
 from tcptutor.analysis.expected.prediction import Candidate
-from tcptutor.analysis.models import LimitedBy, ThroughputModel
+from tcptutor.theory.models import LimitedBy, ThroughputModel
 
 FELT = 0.02
 """What all limits together must take from the least of them, relative, to be a model of its own."""

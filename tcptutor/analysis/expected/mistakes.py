@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from tcptutor import theory, units
 from tcptutor.analysis.case import PATH_RTT, Case, case_of
 from tcptutor.analysis.expected.expect import expect
-from tcptutor.analysis.models import LimitedBy
 from tcptutor.spec import Experiment
+from tcptutor.theory.models import LimitedBy
 
 _SAME = 0.01
 """Logarithm of a ratio below which two values are one."""

@@ -12,9 +12,9 @@ from tcptutor.analysis.expected.limits import KERNEL_BUFFER_ERROR
 from tcptutor.analysis.expected.loss import MOST_LOSS
 from tcptutor.analysis.expected.meeting import is_known
 from tcptutor.analysis.expected.prediction import Candidate
-from tcptutor.analysis.models import MODELLED, ThroughputModel
 from tcptutor.spec import PARAMETERS
 from tcptutor.theory import BBR_LOSS_LIMIT
+from tcptutor.theory.models import MODELLED, ThroughputModel
 
 
 def note(

@@ -10,7 +10,7 @@ import msgspec
 
 from tcptutor import units
 from tcptutor.analysis.case import Case
-from tcptutor.analysis.models import LimitedBy, ThroughputModel
+from tcptutor.theory.models import LimitedBy, ThroughputModel
 
 BIASES = frozenset({"slow start", "changes"})
 """Parts of a tolerance that pull one way, so that they add up; the others are independent of each other."""

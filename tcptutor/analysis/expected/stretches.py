@@ -10,8 +10,8 @@ from itertools import pairwise
 from tcptutor import units
 from tcptutor.analysis.case import Case, case_of, flow_case
 from tcptutor.analysis.expected.prediction import Candidate
-from tcptutor.analysis.models import ThroughputModel
 from tcptutor.spec import Experiment, Path
+from tcptutor.theory.models import ThroughputModel
 
 CHANGE_ROUNDS = 20
 """Round trips that flows take to settle after the path has changed."""

@@ -9,8 +9,8 @@ import msgspec
 from tcptutor import units
 from tcptutor.analysis.case import Case, case_of
 from tcptutor.analysis.expected.prediction import Candidate
-from tcptutor.analysis.models import LimitedBy, ThroughputModel
 from tcptutor.spec import Experiment
+from tcptutor.theory.models import LimitedBy, ThroughputModel
 
 _ALONE_ERROR = 0.02
 """The start of the flows, and the bursts of the shaper."""

@@ -10,8 +10,8 @@ from itertools import pairwise
 from tcptutor import theory
 from tcptutor.analysis.case import Case, case_of
 from tcptutor.analysis.expected.prediction import Candidate, WindowCourse
-from tcptutor.analysis.models import ThroughputModel
 from tcptutor.spec import Experiment
+from tcptutor.theory.models import ThroughputModel
 
 MOST_POINTS = 500
 """Of one flow's course: a chart is not wider."""

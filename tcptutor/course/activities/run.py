@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import msgspec
 
-from tcptutor.analysis.models import ThroughputModel
 from tcptutor.course.activity import (
     NO_RUN,
     Activity,
@@ -22,6 +21,7 @@ from tcptutor.course.activity import (
 )
 from tcptutor.course.record import Given, PageRecord
 from tcptutor.spec import Experiment
+from tcptutor.theory.models import ThroughputModel
 
 
 class RunActivity(Activity, frozen=True, kw_only=True):

@@ -23,7 +23,6 @@ from typing import ClassVar, Literal
 import msgspec
 
 from tcptutor import spec, units
-from tcptutor.analysis.models import ThroughputModel
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import (
     NO_RUN,
@@ -44,6 +43,7 @@ from tcptutor.course.published import PublishedCurve
 from tcptutor.course.record import Given, PageRecord
 from tcptutor.errors import UnitError
 from tcptutor.spec import Experiment
+from tcptutor.theory.models import ThroughputModel
 
 MAX_VALUES = 8
 MAX_SEEDS = 5

@@ -8,7 +8,6 @@ from typing import get_args
 from msgspec.structs import replace
 
 from tcptutor import units
-from tcptutor.analysis.models import LimitedBy
 from tcptutor.course.claims.arithmetic import evaluate
 from tcptutor.course.claims.claim import ARITHMETIC, CAUSE, MEASURED_SUBJECTS, Claim, Subject
 from tcptutor.course.claims.judge import judge
@@ -19,6 +18,7 @@ from tcptutor.course.claims.stated import stated
 from tcptutor.course.claims.words import in_one_line
 from tcptutor.errors import UnitError, UsageError
 from tcptutor.spec import Experiment
+from tcptutor.theory.models import LimitedBy
 
 MOST_SEEDS = 20
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tcptutor.analysis.models import CAUSE_NAMES
 from tcptutor.course.claims.known import mathis
 from tcptutor.course.claims.measured import MEASURED
 from tcptutor.course.goals.faults import send_buffer_limit, shared_addresses, smallest_bucket
@@ -15,6 +14,7 @@ from tcptutor.course.goals.placed import PLACES, placed_term
 from tcptutor.course.goals.quantity import SYSCTL, GoalQuantity
 from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import PARAMETERS
+from tcptutor.theory.models import CAUSE_NAMES
 
 _REPORTED = (
     "rate", "delay", "jitter", "loss", "loss_burst", "duplicate", "reorder", "queue", "qdisc", "ecn",

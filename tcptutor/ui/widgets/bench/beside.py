@@ -26,7 +26,7 @@ LETTERS = "ABCDE"
 def run_beside(run: Run) -> RunBeside:
     """Of a run, in a thread that has the analysis: it looks at every sample."""
     from tcptutor.analysis import Throughput, report  # noqa: PLC0415  # the first frame needs none of it
-    from tcptutor.analysis.models import CAUSE_NAMES  # noqa: PLC0415
+    from tcptutor.theory.models import CAUSE_NAMES  # noqa: PLC0415
 
     throughput = Throughput()
     throughput.add(run.samples)

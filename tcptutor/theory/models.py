@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from tcptutor import theory
+from tcptutor.theory import reno
 
 LimitedBy = Literal[
     "application",
@@ -55,9 +55,9 @@ class ThroughputModel(StrEnum):
     PACING = "pacing", "pacing", "pacing"
     FQ = "fq", "fq maxrate", "pacing"
     RENO = "reno", "Reno", "random-loss", "reno"
-    MATHIS = "mathis", "Mathis, C=1.31", "random-loss", "reno", theory.MATHIS_RANDOM
-    MATHIS_PERIODIC = "mathis-periodic", "Mathis", "random-loss", "reno", theory.MATHIS_PERIODIC
-    MATHIS_MANUAL = "mathis-manual", "Mathis, manual C=1", "random-loss", "reno", theory.MATHIS_MANUAL
+    MATHIS = "mathis", "Mathis, C=1.31", "random-loss", "reno", reno.MATHIS_RANDOM
+    MATHIS_PERIODIC = "mathis-periodic", "Mathis", "random-loss", "reno", reno.MATHIS_PERIODIC
+    MATHIS_MANUAL = "mathis-manual", "Mathis, manual C=1", "random-loss", "reno", reno.MATHIS_MANUAL
     PADHYE = "padhye", "Padhye", "random-loss", "reno"
     CUBIC = "cubic", "CUBIC", "random-loss", "cubic"
     CUBIC_PERIODIC = "cubic-periodic", "CUBIC, periodic", "random-loss", "cubic"
