@@ -1,6 +1,6 @@
 """What a run means: measured against expected, why limited, how sure.
 
-`case` and `models` are what both sides know. On them stand `expected`, what models say of an experiment, and
+`case` is what both sides know, beside `theory.models`. On it stand `expected`, what models say of an experiment, and
 `observed`, what samples say of a run; `compared` is where the two meet.
 """
 

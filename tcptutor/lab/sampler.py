@@ -105,7 +105,7 @@ class _Queue:
         return now._replace(drops=self._drops, sent=self._sent)
 
 
-class _Pair:
+class SampledPair:
     """The flows from one host to another, which are asked for together."""
 
     def __init__(self, sender: SockDiag, receiver: SockDiag) -> None:
@@ -127,11 +127,7 @@ class _Pair:
             self._receiver.bytes_received(self._back),
             strict=True,
         )
-        return [
-            (number, rows.row(number, t, received, info))
-            for number, info, received in answers
-            if info is not None
-        ]
+        return [(number, rows.row(number, t, received, info)) for number, info, received in answers if info]
 
 
 class UdpSource(Protocol):
@@ -163,7 +159,7 @@ class Sampler:
         self.began = self.due = time.monotonic()
         """When the traffic began, and when the next sample is to be taken; in the lab's clock."""
         self._diags: dict[str, SockDiag] = {}
-        self._pairs: dict[tuple[str, str], _Pair] = {}
+        self._pairs: dict[tuple[str, str], SampledPair] = {}
         """By the names of sender and receiver."""
         self._bottleneck: _Queue | None = None
         self._counted: Length | None = None
@@ -183,7 +179,7 @@ class Sampler:
         self.flows.sort()
         ends = sender.name, receiver.name
         if ends not in self._pairs:
-            self._pairs[ends] = _Pair(self._diag(sender), self._diag(receiver))
+            self._pairs[ends] = SampledPair(self._diag(sender), self._diag(receiver))
         self._pairs[ends].add(flow)
 
     def watch(self, queue: QueueLength | None) -> None:

@@ -47,21 +47,17 @@ def _connections(stack: ExitStack) -> list[tuple[socket.socket, socket.socket]]:
 
 
 def _ours(pairs: list[tuple[socket.socket, socket.socket]], stack: ExitStack) -> Callable[[], int]:
-    from tcptutor.lab.netlink import Address, SockDiag, tcp_request
+    from tcptutor.lab.netlink import Address, SockDiag
     from tcptutor.lab.network import Host, Interface
-    from tcptutor.lab.rows import row
+    from tcptutor.lab.sampler import SampledFlow, SampledPair
 
     diag = SockDiag(Host("h1", "127.0.0.1", os.getpid(), Interface("lo", None)))
     stack.callback(diag.close)
     addresses = [Address(*client.getsockname(), *client.getpeername()) for client, _ in pairs]
-    there = [tcp_request(address) for address in addresses]
-    back = [tcp_request(address.other_end) for address in addresses]
-
-    def take() -> int:
-        answers = zip(diag.infos(there), diag.bytes_received(back), strict=True)
-        return len([row(n, 0.0, received, info) for n, (info, received) in enumerate(answers) if info])
-
-    return take
+    pair = SampledPair(diag, diag)
+    for number, address in enumerate(addresses, 1):
+        pair.add(SampledFlow(number, 1, address))
+    return lambda: len(pair.ask(0.0))
 
 
 def _pyroute2(stack: ExitStack) -> Callable[[], int]:

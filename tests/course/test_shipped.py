@@ -195,4 +195,6 @@ def test_terms_lead_to_the_page_that_explains_them() -> None:
 def test_loading_the_course_imports_nothing_heavy() -> None:
     code = "import sys, tcptutor.course as c; c.load(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert not {"textual", "rich", "asyncio", "mininet", "pyroute2", "plotext"} & set(loaded.split())
+    assert not {"textual", "rich", "asyncio", "mininet", "pyroute2", "plotext", "tcptutor.analysis"} & set(
+        loaded.split()
+    )

@@ -10,6 +10,7 @@ from tcptutor import theory
 from tcptutor.course.claims.claim import Subject
 from tcptutor.errors import UsageError
 from tcptutor.spec import Experiment
+from tcptutor.theory.models import ThroughputModel
 
 
 class KnownValue(NamedTuple):
@@ -73,7 +74,7 @@ def binding(experiment: Experiment) -> float:
 
 def padhye(experiment: Experiment) -> float:
     """Of all flows together, at most what the link carries, bit/s."""
-    from tcptutor.analysis import ThroughputModel, expect  # noqa: PLC0415
+    from tcptutor.analysis import expect  # noqa: PLC0415
 
     for prediction in expect(experiment).predictions:
         if prediction.model == ThroughputModel.PADHYE:

@@ -122,34 +122,13 @@ class SockDiag(NetlinkSocket):
         Raises LabError when the kernel does not answer.
         """
         (found,) = self.infos([request])
-        return None if found is None else LAYOUT.unpack(found)
+        return LAYOUT.unpack(found) if found else None
 
-    def infos(self, requests: Sequence[bytes]) -> list[bytes | None]:
+    def infos(self, requests: Sequence[bytes]) -> list[bytes]:
         """The tcp_info that each `tcp_request` asks for as the kernel gave it, LAYOUT.size bytes.
 
-        None for a connection that is not there. Raises LabError when the kernel does not answer.
+        No bytes for a connection that is not there. Raises LabError when the kernel does not answer.
         """
-        return [info or None for info in self._all_tcp_info(requests)]
-
-    def bytes_received(self, requests: Sequence[bytes]) -> list[int]:
-        """Payload that the end of a connection that each request asks for has taken in, bytes; 0 when it is not there.
-
-        Raises LabError when the kernel does not answer.
-        """
-        return [
-            COUNTER.unpack_from(info, BYTES_RECEIVED)[0] if info else 0
-            for info in self._all_tcp_info(requests)
-        ]
-
-    def connections(self) -> list[Connection]:
-        """Every IPv4 connection of this host that can carry data. A walk through the kernel's table: not for often.
-
-        Raises LabError when the kernel does not answer.
-        """
-        return [_connection(message) for message in self._all(_EVERY_CONNECTION)]
-
-    def _all_tcp_info(self, requests: Sequence[bytes]) -> list[bytes]:
-        """Of each request, LAYOUT.size bytes; none for a connection that is not there."""
         answers: list[bytes] = []
         for begin in range(0, len(requests), _AT_ONCE):
             batch = requests[begin : begin + _AT_ONCE]
@@ -159,6 +138,21 @@ class SockDiag(NetlinkSocket):
             except BlockingIOError:
                 raise no_answer() from None
         return [self._tcp_info(answer) for answer in answers]
+
+    def bytes_received(self, requests: Sequence[bytes]) -> list[int]:
+        """Payload that the end of a connection that each request asks for has taken in, bytes; 0 when it is not there.
+
+        Raises LabError when the kernel does not answer.
+        """
+        infos = self.infos(requests)
+        return [COUNTER.unpack_from(info, BYTES_RECEIVED)[0] if info else 0 for info in infos]
+
+    def connections(self) -> list[Connection]:
+        """Every IPv4 connection of this host that can carry data. A walk through the kernel's table: not for often.
+
+        Raises LabError when the kernel does not answer.
+        """
+        return [_connection(message) for message in self._all(_EVERY_CONNECTION)]
 
     def _tcp_info(self, answer: bytes) -> bytes:
         head, begin, end = self._usual

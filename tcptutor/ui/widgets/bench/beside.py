@@ -13,6 +13,7 @@ from tcptutor.course.names import short_name
 from tcptutor.errors import TutorError
 from tcptutor.run import Run
 from tcptutor.spec import Experiment, settings
+from tcptutor.theory.models import CAUSE_NAMES
 from tcptutor.ui.live import RunBeside
 from tcptutor.ui.widgets.bench.chart import FLOW_PATTERNS, flow_style, sample
 from tcptutor.ui.widgets.bench.history import STEPS, History, filled
@@ -26,7 +27,6 @@ LETTERS = "ABCDE"
 def run_beside(run: Run) -> RunBeside:
     """Of a run, in a thread that has the analysis: it looks at every sample."""
     from tcptutor.analysis import Throughput, report  # noqa: PLC0415  # the first frame needs none of it
-    from tcptutor.theory.models import CAUSE_NAMES  # noqa: PLC0415
 
     throughput = Throughput()
     throughput.add(run.samples)
