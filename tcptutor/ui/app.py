@@ -19,7 +19,7 @@ from tcptutor.course.sitting import Sitting
 from tcptutor.errors import LabUnavailable, UsageError
 from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches
-from tcptutor.ui import pages, palette, shell
+from tcptutor.ui import pages, palette
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
 from tcptutor.ui.messages import (
@@ -38,6 +38,14 @@ from tcptutor.ui.workbench import Workbench
 
 _SAVE_AGAIN = 3.0
 """Seconds after which what could not be saved is tried again."""
+
+
+def _preload() -> None:
+    """Import what pages are made of: the analysis, the terminal's screen and the plotting library among it."""
+    from tcptutor.ui.screens import lesson  # noqa: F401, PLC0415
+    from tcptutor.ui.widgets.bench import axes  # noqa: PLC0415
+
+    axes.preload()
 
 
 class TutorApp(Frame):
@@ -110,15 +118,12 @@ class TutorApp(Frame):
             # The home screen, which has a line for it, is behind the page.
             if self.journal.notice:
                 self.notify(self.journal.notice, severity="warning", timeout=30, markup=False)
-        # After the first frame: nobody should wait for the lab, the plotting library or the terminal to read.
+        # After the first frame: nobody should wait for the lab, or for what a page is made of, to read.
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        from tcptutor.ui.widgets.bench import axes  # noqa: PLC0415
-
         self.run_worker(self._warm(), group="lab")
-        self.run_worker(axes.preload, thread=True, group="preload")
-        self.run_worker(shell.preload, thread=True, group="preload")
+        self.run_worker(_preload, thread=True, group="preload")
         self.run_worker(self._read_all(), group="course")
         self.set_interval(_SAVE_AGAIN, self._save_again)
 

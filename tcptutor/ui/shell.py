@@ -26,11 +26,6 @@ _BREATH = 0.002
 """Seconds of drawing after which others have their turn."""
 
 
-def preload() -> None:
-    """Import the terminal's screen now, say in a thread."""
-    from tcptutor.ui.terminal import screen  # noqa: F401, PLC0415
-
-
 class TerminalLike(Protocol):
     """What a shell needs of its terminal; `tcptutor.backends.session.Terminal` is one."""
 
