@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tcptutor.backends import tools
-from tcptutor.backends.guest import architecture, image
+from tcptutor.backends.guest import architecture, recipe
 from tcptutor.errors import SetupError
 from tcptutor.install import system
 
@@ -69,8 +69,8 @@ def missing_for_guest(*, building: bool = True) -> list[MissingPackage]:
     programs = tools.missing(
         [*(tools.BUILDING if building else ()), *tools.GUEST, architecture.chosen().qemu]
     )
-    if building and not image.KEYRING.exists():
-        programs[str(image.KEYRING)] = "debian-archive-keyring"
+    if building and not recipe.KEYRING.exists():
+        programs[str(recipe.KEYRING)] = "debian-archive-keyring"
     return _by_package(programs)
 
 

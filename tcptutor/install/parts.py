@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tcptutor.backends.guest import architecture
-from tcptutor.backends.guest.image import ELSEWHERE, Progress
+from tcptutor.backends.guest.image import ELSEWHERE
+from tcptutor.backends.guest.image_build import Progress
 from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
 from tcptutor.errors import LabUnavailable, SetupError
 from tcptutor.install.report import MEGABYTE, megabytes

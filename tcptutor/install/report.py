@@ -10,7 +10,7 @@ import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from tcptutor.backends.guest import image
+from tcptutor.backends.guest import image_build
 
 MEGABYTE = 1_000_000
 
@@ -48,7 +48,7 @@ def megabytes(size: float) -> str:
 
 
 @contextmanager
-def bars(say: Callable[[str], None]) -> Iterator[Callable[[str], image.Progress]]:
+def bars(say: Callable[[str], None]) -> Iterator[Callable[[str], image_build.Progress]]:
     """Gives what shows the progress of a part by its name: a bar on a terminal, elsewhere lines for `say`."""
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     live = console.is_terminal and not console.is_dumb_terminal
@@ -58,7 +58,7 @@ def bars(say: Callable[[str], None]) -> Iterator[Callable[[str], image.Progress]
         console=console, disable=not live, refresh_per_second=4,
     )  # fmt: skip
 
-    def part(name: str) -> image.Progress:
+    def part(name: str) -> image_build.Progress:
         task = progress.add_task("", total=1.0, part=name)
         last = ""
 

@@ -11,7 +11,7 @@ import pytest
 
 from tcptutor import theory
 from tcptutor.backends import tools
-from tcptutor.backends.guest import architecture, image, machine
+from tcptutor.backends.guest import architecture, image, machine, recipe
 from tcptutor.backends.guest.architecture import AMD64, ARM64, Architecture
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.bytecode import Bytecode
@@ -70,10 +70,10 @@ def test_the_kernels_command_line() -> None:
 
 
 def test_the_images_packages_differ_by_the_kernel_alone() -> None:
-    amd64, arm64 = (set(image.package_names(one)) for one in (AMD64, ARM64))
+    amd64, arm64 = (set(recipe.package_names(one)) for one in (AMD64, ARM64))
     assert (amd64 - arm64, arm64 - amd64) == ({"linux-image-cloud-amd64"}, {"linux-image-cloud-arm64"})
     assert {"mininet", "iperf3", "busybox-static", "python3-pyroute2"} <= amd64
-    assert image.recipe(AMD64) != image.recipe(ARM64)
+    assert recipe.key(AMD64) != recipe.key(ARM64)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ asyncio.run(Snapshots(Path(sys.argv[1])).build("virtual", lambda _share, text: p
 IMAGE = """
 import sys, time
 from pathlib import Path
-from tcptutor.backends.guest import image
+from tcptutor.backends.guest import image, image_build
 from tcptutor.backends.guest.architecture import chosen
 
 def run(self):
@@ -51,7 +51,7 @@ def run(self):
     self.progress(1.0, "image built")
     return "6.12"
 
-image._Build.run = run
+image_build.Build.run = run
 made = image.Image(Path(sys.argv[1]) / "image", chosen())
 made.build(lambda _share, text: print(text, flush=True))
 made.check(whole=True)

@@ -99,7 +99,7 @@ def test_what_was_changed_or_cut_on_the_way_is_refused(packed: Path, tmp_path: P
 def test_a_lab_of_another_version_says_so(
     packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tcptutor.backends.guest.image.SUITE", "another")
+    monkeypatch.setattr("tcptutor.backends.guest.recipe.SUITE", "another")
     with pytest.raises(SetupError, match="is of another version: pack it again with this tcptutor"):
         _take(packed, tmp_path / "here")
 

@@ -19,7 +19,8 @@ from tcptutor.backends import locks
 from tcptutor.backends.guest import composition, digests, leftovers, sizes
 from tcptutor.backends.guest.architecture import Architecture, chosen
 from tcptutor.backends.guest.digests import FileDigest
-from tcptutor.backends.guest.image import ELSEWHERE, WAITING, Image, Progress
+from tcptutor.backends.guest.image import ELSEWHERE, WAITING, Image
+from tcptutor.backends.guest.image_build import Progress
 from tcptutor.backends.guest.machine import Machine, Mode
 from tcptutor.errors import AgentDied, ImageDamaged, LabError, SetupError, TutorError, refused
 from tcptutor.lab import protocol

@@ -1,0 +1,213 @@
+"""Builds the guest's image: packages to a kernel and an initial RAM disk with a squashfs root, without root.
+
+`mmdebstrap` fetches and extracts the packages (nothing is installed, no script of theirs runs); what the lab does
+not need is left out on the way, and the rest becomes one compressed file inside the RAM disk. So a guest has no
+disk that could be late on the virtual clock, and its snapshot holds only what was read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import lzma
+import os
+import shutil
+import signal
+import subprocess
+import tarfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tcptutor.backends import ending, tools
+from tcptutor.backends.guest import debian, initramfs, recipe
+from tcptutor.backends.guest.architecture import Architecture
+from tcptutor.backends.guest.bytecode import Bytecode
+from tcptutor.errors import SetupError
+
+BUILT = "image built"
+"""What it tells of its progress at the end."""
+_LIST = "tcptutor-packages"
+"""A file that is put beside the packages' own, and left out: what apt fetched."""
+
+Progress = Callable[[float, str], None]
+"""A function that is told how far a part has come (0 to 1), and what is done now."""
+
+
+class Build:
+    """One build into `folder`: packages to tar stream to squashfs and kernel."""
+
+    def __init__(
+        self, folder: Path, architecture: Architecture, progress: Progress, versions: Mapping[str, str]
+    ) -> None:
+        self.folder, self.architecture, self.progress = folder, architecture, progress
+        self.versions = versions
+        self.left_out = recipe.left_out(architecture)
+        self.modules = folder / "modules"
+        self.bytecode = Bytecode(folder / "python")
+        self.busybox = b""
+        self.version = ""
+        self.packages: dict[str, str] = {}
+
+    def run(self) -> str:
+        """The kernel's release. Raises SetupError, and OSError where the disk does not take it."""
+        root = self.folder / "root.sqfs"
+        self._root(root)
+        self.progress(0.9, "packing the image")
+        lib = self.modules / "lib" / "modules" / self.version
+        entries = [initramfs.folder(name) for name in ("bin", "proc", "dev", "root", "agent")]
+        entries += [
+            initramfs.file("init", recipe.INIT.encode(), 0o755),
+            initramfs.file("bin/busybox", self.busybox, 0o755),
+        ]
+        entries += [
+            initramfs.file(Path(name).name, (lib / name).read_bytes()) for name in recipe.MODULES_FIRST
+        ]
+        entries += [initramfs.file("root.sqfs", root.read_bytes())]
+        (self.folder / "base.cpio").write_bytes(initramfs.archive(entries))
+        root.unlink()
+        shutil.rmtree(self.modules)
+        shutil.rmtree(self.bytecode.folder)
+        self.progress(1.0, BUILT)
+        return self.version
+
+    def _root(self, output: Path) -> None:
+        log = self.folder / "log"
+        fetch = [
+            tools.find("mmdebstrap"),
+            "--variant=extract",
+            "--mode=chrootless",
+            # Newer ones refuse root in this mode, for the packages' scripts; "extract" runs none. So a foreign
+            # architecture's packages need nothing that could run them.
+            "--skip=check/chrootless",
+            *([f"--keyring={recipe.KEYRING}"] if recipe.KEYRING.exists() else []),
+            "--format=tar",
+            f'--extract-hook=ls "$1"/var/cache/apt/archives > "$1"/{_LIST}',
+            f"--architectures={self.architecture.name}",
+            f"--include={debian.asked_for(recipe.package_names(self.architecture), self.versions)}",
+            "--aptopt=Apt::Install-Recommends false",
+            "--aptopt=Acquire::Languages none",
+            recipe.SUITE,
+            "-",
+        ]
+        pack = [
+            tools.find("tar2sqfs"), "--quiet", "--no-skip", "--compressor", "zstd", "-X", "level=9", "--force",
+            str(output),
+        ]  # fmt: skip
+        self.progress(0.02, "fetching Debian packages")
+        with log.open("wb") as errors:
+            # It takes 430 MB on its way: /tmp, often memory, may be too small for that.
+            there = {**os.environ, "TMPDIR": str(self.folder.absolute())}
+            source = subprocess.Popen(
+                ending.all_ended_with(os.getpid(), fetch), stdout=subprocess.PIPE, stderr=errors,
+                stdin=subprocess.DEVNULL, env=there, start_new_session=True,
+            )  # fmt: skip
+            sink = subprocess.Popen(
+                ending.ended_with(os.getpid(), pack), stdin=subprocess.PIPE, stdout=errors, stderr=errors
+            )
+            try:
+                assert source.stdout is not None
+                assert sink.stdin is not None
+                with (
+                    tarfile.open(fileobj=source.stdout, mode="r|") as packages,
+                    tarfile.open(fileobj=sink.stdin, mode="w|", format=tarfile.GNU_FORMAT) as root,
+                ):
+                    self._filter(packages, root)
+                    self._add_modules(root)
+                    self._add_bytecode(root)
+                sink.stdin.close()
+            except (tarfile.TarError, OSError) as error:
+                _end(source)
+                raise SetupError(_reason(log) or f"the guest image cannot be built: {error}") from error
+            except BaseException:
+                _end(source)
+                raise
+            finally:
+                for stream in (source.stdout, sink.stdin):
+                    with contextlib.suppress(OSError):
+                        if stream is not None:
+                            stream.close()
+                codes = [process.wait() for process in (source, sink)]
+        if any(codes):
+            raise SetupError(_reason(log) or f"mmdebstrap or tar2sqfs failed (exit codes {codes})")
+        log.unlink()
+
+    def _filter(self, packages: tarfile.TarFile, root: tarfile.TarFile) -> None:
+        for seen, member in enumerate(packages):
+            name = member.name.removeprefix("./")
+            if name.startswith("boot/vmlinuz-"):
+                self.version = name.removeprefix("boot/vmlinuz-")
+                (self.folder / "vmlinuz").write_bytes(_read(packages, member))
+            elif name.startswith("usr/lib/modules/"):
+                self._module(packages, member, name)
+            elif name == _LIST:
+                self.packages = debian.versions_of(_read(packages, member).decode().splitlines())
+            elif not name.startswith(self.left_out) and name != ".":
+                # A stream is read once, in order.
+                data = _read(packages, member) if member.isreg() else b""
+                if name == "usr/bin/busybox":
+                    self.busybox = data
+                self.bytecode.take(name, member, data)
+                member.uid = member.gid = member.mtime = 0
+                member.uname = member.gname = ""
+                root.addfile(member, io.BytesIO(data))
+            if seen % 500 == 0:
+                # The stream begins when everything has been fetched.
+                self.progress(min(0.85, 0.5 + seen / 25000), "packing what the lab needs")
+        _add(root, "agent", None)
+
+    def _module(self, packages: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> None:
+        inside = name.split("/", 4)[-1] if name.count("/") >= 4 else ""
+        wanted = inside.startswith((*recipe.MODULES, *recipe.MODULES_FIRST, "modules."))
+        if not member.isreg() or not wanted:
+            return
+        target = self.modules / name.removeprefix("usr/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        data = _read(packages, member)
+        if target.suffix == ".xz":
+            target, data = target.with_suffix(""), lzma.decompress(data)
+        target.write_bytes(data)
+
+    def _add_modules(self, root: tarfile.TarFile) -> None:
+        if not self.version or not self.busybox:
+            raise SetupError("the Debian packages hold no kernel or no busybox: try again later")
+        subprocess.run(
+            [tools.find("depmod"), "-b", str(self.modules), self.version], check=True, capture_output=True
+        )
+        for path in sorted((self.modules / "lib" / "modules").rglob("*")):
+            _add(root, f"usr/{path.relative_to(self.modules)}", None if path.is_dir() else path.read_bytes())
+
+    def _add_bytecode(self, root: tarfile.TarFile) -> None:
+        self.progress(0.86, "compiling the guest's Python modules")
+        folders: set[str] = set()
+        for name, data in self.bytecode.make():
+            folder = name.rpartition("/")[0]
+            if folder not in folders:
+                folders.add(folder)
+                _add(root, folder, None)
+            _add(root, name, data)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill it and what it has started: apt would go on fetching."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _add(tar: tarfile.TarFile, name: str, data: bytes | None) -> None:
+    """A file of ours, or a folder when `data` is None."""
+    info = tarfile.TarInfo(f"./{name}")
+    if data is None:
+        info.type, info.mode = tarfile.DIRTYPE, 0o755
+    else:
+        info.mode, info.size = 0o644, len(data)
+    tar.addfile(info, io.BytesIO(data or b""))
+
+
+def _read(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    source = tar.extractfile(member)
+    return source.read() if source else b""
+
+
+def _reason(log: Path) -> str:
+    said = debian.why_not(log)
+    return f"the guest image cannot be built: {said}" if said else ""

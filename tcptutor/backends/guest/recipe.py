@@ -1,0 +1,78 @@
+"""What the guest's image is made from: Debian's packages, what is left out of them, and the first program.
+
+Another recipe needs another image.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from tcptutor.backends.guest.architecture import Architecture
+
+SUITE = "trixie"
+PACKAGES = (
+    "base-files", "base-passwd", "bash", "bridge-utils", "busybox-static", "coreutils", "dash", "ethtool",
+    "grep", "iperf3", "iptables", "iproute2", "iputils-ping", "kmod", "libc-bin", "mawk", "mininet", "mount",
+    "net-tools", "procps", "python3-minimal", "python3-msgspec", "python3-pyroute2", "sed", "tcpdump",
+    "util-linux",
+)  # fmt: skip
+"""Besides the architecture's kernel."""
+
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+"""Debian's keys, where its package puts them; apt on Ubuntu does not trust them by itself."""
+
+_LEFT_OUT = (
+    "boot/", "usr/share/doc/", "usr/share/man/", "usr/share/locale/", "usr/share/info/", "usr/share/lintian/",
+    "usr/share/bug/", "usr/share/perl", "usr/lib/systemd/", "usr/lib/udev/", "usr/share/zoneinfo/",
+    "usr/share/mime/", "var/cache/", "var/lib/apt/", "var/lib/dpkg/", "usr/lib/{triplet}/perl",
+    "usr/lib/{triplet}/systemd/", "usr/bin/perl", "usr/share/initramfs-tools/", "usr/share/python-wheels/",
+    "usr/lib/python3/dist-packages/setuptools/", "usr/lib/python3/dist-packages/pkg_resources/",
+    "usr/lib/python3/dist-packages/inflect", "usr/lib/python3/dist-packages/typeguard",
+    "usr/lib/python3.13/test/", "usr/share/bash-completion/", "usr/share/keyrings/",
+    # Of the machine that builds.
+    "etc/apt/", "etc/hostname", "etc/resolv.conf", "var/log/",
+)  # fmt: skip
+MODULES = (
+    "kernel/net/", "kernel/drivers/net/veth", "kernel/drivers/net/ifb", "kernel/drivers/net/dummy",
+    "kernel/lib/", "kernel/crypto/",
+)  # fmt: skip
+MODULES_FIRST = ("kernel/drivers/block/loop.ko", "kernel/fs/squashfs/squashfs.ko")
+"""What the RAM disk needs to reach the root."""
+
+INIT = """#!/bin/busybox sh
+/bin/busybox mount -t proc proc /proc
+/bin/busybox mount -t devtmpfs dev /dev
+/bin/busybox insmod /loop.ko
+/bin/busybox insmod /squashfs.ko
+/bin/busybox mount -t squashfs -o loop,ro /root.sqfs /root
+for folder in tmp run var/tmp agent; do /bin/busybox mount -t tmpfs none /root/$folder; done
+/bin/busybox cp -r /agent/. /root/agent/
+/bin/busybox mount -t devtmpfs dev /root/dev
+/bin/busybox mkdir -p /root/dev/pts /root/dev/shm
+/bin/busybox mount -t devpts -o ptmxmode=666 pts /root/dev/pts
+/bin/busybox mount -t tmpfs shm /root/dev/shm
+/bin/busybox mount -t proc proc /root/proc
+/bin/busybox mount -t sysfs sys /root/sys
+/bin/busybox umount /proc /dev
+# A plain chroot would not do: entering a lab host's mount namespace would leave it again.
+exec /bin/busybox switch_root /root /bin/sh /agent/start
+"""
+
+
+def package_names(architecture: Architecture) -> list[str]:
+    """The Debian packages of a guest of `architecture`."""
+    return sorted([*PACKAGES, architecture.kernel_package])
+
+
+def left_out(architecture: Architecture) -> tuple[str, ...]:
+    """Beginnings of the paths that do not come into the root."""
+    return tuple(path.format(triplet=architecture.triplet) for path in _LEFT_OUT)
+
+
+def key(architecture: Architecture) -> str:
+    """A key of all that the image is made from; another one needs another image."""
+    parts = [package_names(architecture), left_out(architecture), MODULES, MODULES_FIRST, INIT]
+    text = json.dumps([SUITE, *parts, architecture.name])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
