@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from operator import gt
+from statistics import median
 from typing import Any
 
 from tcptutor.lab import carried
@@ -32,6 +33,10 @@ _MOST_DOUBLINGS = 20
 _CHANCE_SPREADS = 6
 """Standard deviations beyond which it was not chance."""
 _RECOVERY = CA_STATES.index("recovery")
+SAMPLES_APART = 0.01
+"""Seconds between two samples of a flow as the lab takes them, whatever is asked for."""
+_MOST_APART = 2.0
+"""Times that, in the middle of all gaps of a run that the lab stands for: it lets a tenth of them be missing."""
 _LATE = 1.0
 """Seconds by which the last sample may come after the traffic's end."""
 
@@ -50,6 +55,7 @@ def impossibilities(run: Run) -> Iterator[str]:
         yield from _round_trips(run, flows)
         yield from _losses(run, flows)
         yield from _each(flows, _recovery)
+    yield from _spacing(run, flows)
     yield from _path(run, spans)
     yield from _times(run)
 
@@ -217,6 +223,19 @@ def _recovery(flow: _Flow) -> str:
     if max(flow.column("ca_state")) >= _RECOVERY and not flow.column("retransmits")[-1]:
         return "its sender was in recovery, and sent nothing again"
     return ""
+
+
+def _spacing(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
+    """A valid run has all of its samples, or nearly all; where some were left out, it is a recording."""
+    if run.fidelity.status != "valid":
+        return
+    sampled = {f"flow {flow.number + 1}": flow.column("t") for flow in flows}
+    sampled["the queue"] = run.queue.column("t")
+    for name, times in sampled.items():
+        gaps = [after - before for before, after in pairwise(times)]
+        if gaps and (apart := median(gaps)) > _MOST_APART * SAMPLES_APART:
+            lab = f"the lab takes one in {SAMPLES_APART * 1e3:g}"
+            yield f"{name}: its samples are {apart * 1e3:.3g} ms apart, and {lab}"
 
 
 def _path(run: Run, spans: Sequence[FlowSpan]) -> Iterator[str]:

@@ -39,7 +39,7 @@ ONE_LOSSY, FOUR_LOSSY, IN_A_ROW, LINK_OF_EIGHT, WINDOW, EIGHT_WINDOWS = (
         (ONE_LOSSY, 283e6, "that is the formula with p in place of its root"),
         (ONE_LOSSY, 0.895e6, "that is the formula with p = 0.1, 10 times too little; 0.1 % is 0.001; "),
         (ONE_LOSSY, 11.9e6, "that is the rate at the window's peaks"),
-        (FOUR_LOSSY, 9e6, "that is what one of the 4 flows gets by loss, 4.1 times too little; "),
+        (FOUR_LOSSY, 9e6, "that is what one of the 4 flows gets by loss, 4"),
         (IN_A_ROW, 2.3e6, "that is the formula with each lost segment for itself, p = 0.9 %, "),
         (LINK_OF_EIGHT, 71.6e6, "that is 8 × 8.96 Mbit/s, 50 % too much; the link carries less; the link binds, "),
         (LINK_OF_EIGHT, 9e6, "that is what one of the 8 flows gets by loss"),
