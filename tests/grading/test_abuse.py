@@ -31,6 +31,7 @@ from tcptutor.journal.events import (
     decode,
     link,
 )
+from tcptutor.lab.results import flow_spans, until
 from tcptutor.run import Fidelity, Run, SampleTable, load, save
 from tests import patience
 from tests.evidence.student import KEY, RUNS, Student, course, handed_in
@@ -179,6 +180,16 @@ def _recording(forger: Forger) -> Path:
     return forger.file(run, digest=True)
 
 
+def _thinned(forger: Forger) -> Path:
+    """As recordings are: every fifth sample, with the figures that these give."""
+    run = forger.run()
+    run.samples = SampleTable(list(run.samples)[::5])
+    run.queue = type(run.queue)(list(run.queue)[::5])
+    (span,) = flow_spans([(0, 0)], until(run.samples, run.experiment_s), run.experiment)
+    run.flows = [span.result]
+    return forger.file(run, digest=True)
+
+
 def _cut_short(forger: Forger) -> Path:
     run = forger.run()
     run.complete = False
@@ -238,6 +249,7 @@ REFUSED_RUNS: dict[Callable[[Forger], Path], str] = {
     _too_much: "were carried, more than the",
     _settings: "the run has other settings than the page's",
     _recording: "was not made in a lab: it is a replay run",
+    _thinned: "its samples are 50 ms apart, and the lab takes one in 10",
     _cut_short: "was cut short",
     _others_run: "has the seed .*, which is not this student's",
     _others_run_renamed: "is not what the journal says was begun",

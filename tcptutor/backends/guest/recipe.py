@@ -38,6 +38,7 @@ MODULES = (
     "kernel/net/", "kernel/drivers/net/veth", "kernel/drivers/net/ifb", "kernel/drivers/net/dummy",
     "kernel/lib/", "kernel/crypto/",
 )  # fmt: skip
+"""Of the kernel's, those that are taken: beginnings of their paths."""
 MODULES_FIRST = ("kernel/drivers/block/loop.ko", "kernel/fs/squashfs/squashfs.ko")
 """What the RAM disk needs to reach the root."""
 
