@@ -31,7 +31,9 @@ class Raw:
                     name: [run.samples.column(name)[row] for row in rows]
                     for name in run.samples.row.__struct_fields__
                 }
-        queue = [row for row in run.queue if start - 0.06 <= row.t <= end + EDGE]
+        # A queue does something to flows while they are there: one that begins later has nothing of what was before.
+        begun = max(start, min((one["t"][0] for one in self.columns.values()), default=start))
+        queue = [row for row in run.queue if begun - 0.06 <= row.t <= end + EDGE]
         self.queue = queue if len(queue) > 1 and not self.backward and self.rate() else []
 
     @cached_property
