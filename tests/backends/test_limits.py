@@ -43,9 +43,10 @@ async def test_a_kernel_without_memory_for_the_windows_says_so(guest: GuestBacke
 async def test_a_larger_guest_fills_the_published_path(
     mark: str, snapshots: Snapshots, build: Build, tmp_path: Path
 ) -> None:
-    """It is made when it is first needed; the processor then is the limit, and the run says so.
+    """It is made when it is first needed. What then is the limit is the link, or something that the run tells of.
 
-    Some 8.4 Gbit/s. A start in some twenty loses a segment at its end, and Reno has half of that from then on.
+    9.56 Gbit/s, or some 8.4 where the processor has no time left over: a few packages of another version decide it.
+    Where the start loses a segment at its end, Reno has half of that from then on.
     """
     larger = Snapshots(tmp_path, memory=1024)
     larger.image.folder.symlink_to(snapshots.image.folder)
@@ -55,9 +56,11 @@ async def test_a_larger_guest_fills_the_published_path(
     finally:
         await backend.close()
     assert await asyncio.to_thread(leftovers.wait_until_none, mark) == []
-    assert total_bps(run) > (3.5e9 if run.flows[0].losses else 7e9)
-    assert run.fidelity.status == "suspect"
-    doubt(run, "may be the bottleneck: take a lower rate")
+    assert not [name for name in run.fidelity.checks if "Memory" in name]
+    if total_bps(run) < 9.5e9:
+        assert total_bps(run) > (3.5e9 if run.flows[0].losses else 7e9)
+        if not run.flows[0].losses:
+            doubt(run, "may be the bottleneck: take a lower rate")
     assert larger.size("virtual") < 130e6
     assert larger.file("virtual") != Snapshots(tmp_path).file("virtual")
 
