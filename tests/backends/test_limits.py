@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -40,13 +41,14 @@ async def test_a_kernel_without_memory_for_the_windows_says_so(guest: GuestBacke
     assert doubt(run, "the kernel had no more memory for TCP").startswith("h1: ")
 
 
-async def test_a_larger_guest_fills_the_published_path(
+async def test_a_larger_guest_has_memory_for_the_published_path(
     mark: str, snapshots: Snapshots, build: Build, tmp_path: Path
 ) -> None:
-    """It is made when it is first needed. What then is the limit is the link, or something that the run tells of.
+    """It is made when it is first needed, and has the memory for all of the window.
 
-    9.56 Gbit/s, or some 8.4 where the processor has no time left over: a few packages of another version decide it.
-    Where the start loses a segment at its end, Reno has half of that from then on.
+    How much is carried depends on where slow start lost its first segment, and a few packages of another version
+    decide that: 9.56 Gbit/s, or 7.5 where the window was halved to less than the BDP, or 8.4 where the processor had
+    no time left over.
     """
     larger = Snapshots(tmp_path, memory=1024)
     larger.image.folder.symlink_to(snapshots.image.folder)
@@ -57,10 +59,11 @@ async def test_a_larger_guest_fills_the_published_path(
         await backend.close()
     assert await asyncio.to_thread(leftovers.wait_until_none, mark) == []
     assert not [name for name in run.fidelity.checks if "Memory" in name]
-    if total_bps(run) < 9.5e9:
-        assert total_bps(run) > (3.5e9 if run.flows[0].losses else 7e9)
-        if not run.flows[0].losses:
-            doubt(run, "may be the bottleneck: take a lower rate")
+    assert total_bps(run) > 3.5e9
+    on_their_way = median(
+        row.unacked / row.cwnd for row in run.samples if row.t > run.experiment.flows.warmup
+    )
+    assert on_their_way > 0.95 or doubt(run, "may be the bottleneck: take a lower rate")
     assert larger.size("virtual") < 130e6
     assert larger.file("virtual") != Snapshots(tmp_path).file("virtual")
 

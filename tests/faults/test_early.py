@@ -20,7 +20,7 @@ MOMENTS = [0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0]
 
 def wait_for_our_first_line(app: PtyApp) -> None:
     """Python itself takes ^C from its own start on, and tells of it as it does; our first line ends that."""
-    deadline, taken = patience.Deadline(2), False
+    deadline, taken = patience.Deadline(20), False
     while deadline.left:
         # Until it is the app, it is a copy of this program, which takes ^C as well.
         is_app = TCPTUTOR.encode() in Path(f"/proc/{app.pid}/cmdline").read_bytes().split(b"\0")
@@ -39,7 +39,11 @@ def test_a_signal_in_the_first_second(
     moment: float, number: signal.Signals, tmp_path: Path, mark: str
 ) -> None:
     app = PtyApp(tmp_path, "--module", "parallel-streams")
-    wait_for_our_first_line(app)
+    try:
+        wait_for_our_first_line(app)
+    except BaseException:
+        app.close()
+        raise
     app.read(moment)
     sent = time.monotonic()
     app.signal(number)
