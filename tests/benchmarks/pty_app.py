@@ -13,6 +13,7 @@ import termios
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Self
 
 from tests import patience
 from tests.cli.command import TCPTUTOR
@@ -21,7 +22,7 @@ _STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class PtyApp:
-    """A running app; `output` grows while one of the methods reads."""
+    """A running app; `output` grows while one of the methods reads. A `with` block leaves no app behind."""
 
     def __init__(
         self,
@@ -47,8 +48,18 @@ class PtyApp:
                 if value is not None:
                     os.environ[name] = value
             os.execv(command[0], [*command, *arguments])
-        self.pid, self._fd, self._open = pid, fd, True
+        self.pid, self._fd, self._open, self._ended = pid, fd, True, False
         fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        if not self._ended:
+            self.signal(signal.SIGKILL)
+            self.reap()
+        if self._open:
+            self.hang_up()
 
     def read(self, seconds: float) -> None:
         """Read for that long."""
@@ -86,7 +97,7 @@ class PtyApp:
         os.close(self._fd)
 
     def reap(self, seconds: float = 10) -> int:
-        """Wait for the app to end; it is killed after that time. Its exit code, negative for a signal."""
+        """Wait, once, for the app to end; it is killed after that time. Its exit code, negative for a signal."""
         deadline = patience.Deadline(seconds)
         while (ended := os.waitpid(self.pid, os.WNOHANG))[0] == 0:
             if not deadline.left:
@@ -94,11 +105,10 @@ class PtyApp:
             if self._open:
                 self.read(0.02)  # who is not read from may wait for it
             time.sleep(0.02)
+        self._ended = True
         return os.waitstatus_to_exitcode(ended[1])
 
     def close(self) -> None:
         self.signal(signal.SIGTERM)
-        deadline = patience.Deadline(10)
-        while deadline.left and os.waitpid(self.pid, os.WNOHANG)[0] == 0:
-            self.read(0.05)
+        self.reap()
         self.hang_up()

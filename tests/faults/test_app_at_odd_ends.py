@@ -32,13 +32,12 @@ SAVED: dict[str, dict[str, str | None]] = {
 @pytest.mark.parametrize("odd", [*SAVED, *UNSAVED])
 def test_the_app_runs_and_tells_what_it_could_not_save(odd: str, tmp_path: Path, mark: str) -> None:
     environment = SAVED.get(odd) or UNSAVED.get(odd) or {}
-    app = PtyApp(tmp_path, "--module", "parallel-streams", environment=environment)
-    app.wait_for("NOT SAVED" if odd in UNSAVED else "saved")
-    end = len(app.output)
-    app.signal(signal.SIGTERM)
-    code = app.reap()
-    app.read(0.2)
-    app.hang_up()
+    with PtyApp(tmp_path, "--module", "parallel-streams", environment=environment) as app:
+        app.wait_for("NOT SAVED" if odd in UNSAVED else "saved")
+        end = len(app.output)
+        app.signal(signal.SIGTERM)
+        code = app.reap()
+        app.read(0.2)
     told = app.output.decode(errors="replace")
     assert "Traceback" not in told
     last = app.output[end:].decode(errors="replace").replace("\r", "")

@@ -38,18 +38,13 @@ def wait_for_our_first_line(app: PtyApp) -> None:
 def test_a_signal_in_the_first_second(
     moment: float, number: signal.Signals, tmp_path: Path, mark: str
 ) -> None:
-    app = PtyApp(tmp_path, "--module", "parallel-streams")
-    try:
+    with PtyApp(tmp_path, "--module", "parallel-streams") as app:
         wait_for_our_first_line(app)
-    except BaseException:
-        app.close()
-        raise
-    app.read(moment)
-    sent = time.monotonic()
-    app.signal(number)
-    code = app.reap()
-    app.read(0.1)
-    app.hang_up()
+        app.read(moment)
+        sent = time.monotonic()
+        app.signal(number)
+        code = app.reap()
+        app.read(0.1)
     told = app.output.decode(errors="replace")
     assert code in (0, -number, 128 + signal.SIGINT), (code, told)
     assert "Traceback" not in told

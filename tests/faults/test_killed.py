@@ -139,23 +139,22 @@ def test_the_app_killed_at_a_random_moment(
     moment: int, mark: str, nothing_left: None, snapshots: Snapshots, without_state: Path, runs: Path
 ) -> None:
     after = random.Random(f"{SEED} app {moment}").uniform(0, 5)
-    app = PtyApp(without_state, "--module", "parallel-streams", "--backend", "guest")
-    app.wait_for("ready", 60)
-    pages = next(len(each.steps) for each in course.load().modules if each.id == "parallel-streams")
-    for page in range(2, number_of("one-lossy-flow") + 1):
-        app.key("\x1b[C")
-        app.wait_for(rf"{page}/{pages}")
-    began = len(app.output)
-    app.key("x")
-    app.wait_for("Run without a prediction", since=began)
-    app.key("y")
-    if moment:
-        # The page rounds: at its 2 there are 1.5 s.
-        app.wait_for(r"([2-9]|\d\d) of 45 s", 60, since=began)
-    app.read(after)
-    app.signal(signal.SIGKILL)
-    app.reap()
-    app.hang_up()
+    with PtyApp(without_state, "--module", "parallel-streams", "--backend", "guest") as app:
+        app.wait_for("ready", 60)
+        pages = next(len(each.steps) for each in course.load().modules if each.id == "parallel-streams")
+        for page in range(2, number_of("one-lossy-flow") + 1):
+            app.key("\x1b[C")
+            app.wait_for(rf"{page}/{pages}")
+        began = len(app.output)
+        app.key("x")
+        app.wait_for("Run without a prediction", since=began)
+        app.key("y")
+        if moment:
+            # The page rounds: at its 2 there are 1.5 s.
+            app.wait_for(r"([2-9]|\d\d) of 45 s", 60, since=began)
+        app.read(after)
+        app.signal(signal.SIGKILL)
+        app.reap()
     case = f"TCPTUTOR_FAULT_SEED={SEED}: after {after:.2f} s"
     assert leftovers.wait_until_none(mark) == [], case
 
@@ -167,6 +166,6 @@ def test_the_app_killed_at_a_random_moment(
         assert kept is not None, case
         assert (kept.complete, kept.note) == (False, ENDED), case
         assert kept.experiment_s >= 1, case
-    again = PtyApp(without_state, "--module", "parallel-streams", "--backend", "guest")
-    again.wait_for("tcptutor ended during it" if moment else "ready", 60)
-    again.close()
+    with PtyApp(without_state, "--module", "parallel-streams", "--backend", "guest") as again:
+        again.wait_for("tcptutor ended during it" if moment else "ready", 60)
+        again.close()

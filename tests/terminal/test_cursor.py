@@ -24,11 +24,11 @@ QUIET = 0.25
 @pytest.fixture(params=[(80, 24), (120, 36)], ids=["80x24", "120x36"])
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PtyApp]:
     command = (sys.executable, "-m", "tcptutor", "show", str(RUN))
-    app = PtyApp(tmp_path, command=command, size=request.param)
-    app.wait_for("why: ")
-    app.read(patience.seconds(1.0))
-    yield app
-    app.close()
+    with PtyApp(tmp_path, command=command, size=request.param) as app:
+        app.wait_for("why: ")
+        app.read(patience.seconds(1.0))
+        yield app
+        app.close()
 
 
 def pressed(app: PtyApp, key: str) -> int:

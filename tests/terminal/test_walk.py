@@ -109,25 +109,25 @@ def test_a_terminal_too_small_says_so_until_it_is_larger(terminal: Open) -> None
 def test_a_terminal_that_goes_away_while_the_app_is_leaving(
     mark: str, snapshots: Snapshots, without_state: Path, delay: float
 ) -> None:
-    app = PtyApp(without_state, "--module", "parallel-streams", "--backend", "guest")
-    app.wait_for("ready", 60)
-    app.signal(signal.SIGTERM)
-    app.read(delay)
-    app.hang_up()
-    assert leftovers.wait_until_none(mark, 15) == []
-    app.reap()
+    with PtyApp(without_state, "--module", "parallel-streams", "--backend", "guest") as app:
+        app.wait_for("ready", 60)
+        app.signal(signal.SIGTERM)
+        app.read(delay)
+        app.hang_up()
+        assert leftovers.wait_until_none(mark, 15) == []
+        app.reap()
 
 
 def test_a_terminal_that_nobody_reads_does_not_keep_the_app(
     mark: str, snapshots: Snapshots, without_state: Path
 ) -> None:
     """A dropped line, before the machine notices: what the app draws goes nowhere, and it waits to draw more."""
-    app = PtyApp(without_state, "--module", "parallel-streams", "--backend", "guest")
-    app.wait_for("ready", 60)
-    for _ in range(12):
-        app.key("\x1b[C")
-        time.sleep(0.2)
-    app.signal(signal.SIGTERM)
-    assert leftovers.wait_until_none(mark, 12) == []
-    app.hang_up()
-    app.reap()
+    with PtyApp(without_state, "--module", "parallel-streams", "--backend", "guest") as app:
+        app.wait_for("ready", 60)
+        for _ in range(12):
+            app.key("\x1b[C")
+            time.sleep(0.2)
+        app.signal(signal.SIGTERM)
+        assert leftovers.wait_until_none(mark, 12) == []
+        app.hang_up()
+        app.reap()
