@@ -39,7 +39,7 @@ LEFT_OUT = {
         3, "boots a kernel of its own, which takes half a minute"
     ),
     "tests/backends/test_limits.py::test_a_larger_guest_has_memory_for_the_published_path": Left(
-        3, "boots a guest of its own, which takes half a minute, and fills 10 Gbit/s"
+        3, "boots a guest of its own, which takes half a minute, and carries up to 10 Gbit/s"
     ),
     "tests/backends/test_goals.py::test_each_near_miss_is_explained_when_it_is_made": Left(
         4, "types forty slips into a guest, some seconds each. Four shares, each in one guest"

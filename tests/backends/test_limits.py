@@ -46,8 +46,8 @@ async def test_a_larger_guest_has_memory_for_the_published_path(
 ) -> None:
     """It is made when it is first needed, and has the memory for all of the window.
 
-    How much is carried depends on where slow start lost its first segment, and a few packages of another version
-    decide that: 9.56 Gbit/s, or 7.5 where the window was halved to less than the BDP, or 8.4 where the processor had
+    How much is carried depends on where slow start lost its first segment, and one package of another version
+    decides that: 9.56 Gbit/s, or 7.5 where the window was halved to less than the BDP, or 8.4 where the processor had
     no time left over.
     """
     larger = Snapshots(tmp_path, memory=1024)
@@ -59,7 +59,7 @@ async def test_a_larger_guest_has_memory_for_the_published_path(
         await backend.close()
     assert await asyncio.to_thread(leftovers.wait_until_none, mark) == []
     assert not [name for name in run.fidelity.checks if "Memory" in name]
-    assert total_bps(run) > 3.5e9
+    assert total_bps(run) > (3.5e9 if run.flows[0].losses else 7e9)
     on_their_way = median(
         row.unacked / row.cwnd for row in run.samples if row.t > run.experiment.flows.warmup
     )
