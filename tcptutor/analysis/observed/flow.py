@@ -132,40 +132,34 @@ class Trace:
 
     @cached_property
     def stalls(self) -> tuple[tuple[float, float], ...]:
-        """Start and end of the times in the loss state, or waiting for a timeout longer than a round trip.
+        """Start and end of the times without an acknowledged byte, longer than a round trip, that a timeout ended.
 
-        Only with data or a SYN under way, and where a timeout ended it: a flow that has nothing to send does not wait
-        for one, and a slow path is no timeout.
+        Only with data or a SYN under way: a flow that has nothing to send does not wait for a timeout, and a slow path
+        is no timeout. Nor does a sender wait while data flows again in the kernel's state of loss.
         """
         times, acked, states, busy = (self.column(name) for name in ("t", "bytes_acked", "ca_state", "busy"))
         rtts, last = self.column("rtt"), len(times) - 1
         patience = max(_STALL, 2 * math.fsum(rtts) / len(rtts))
-        beside = zip(acked, acked[1:], states[1:], strict=False)
-        moves = [
-            at for at, (before, now, state) in enumerate(beside, start=1) if now > before or state == LOSS
-        ]
+        moves = [at for at, (before, now) in enumerate(pairwise(acked), start=1) if now > before]
         spans = [
-            (before, now - 1, patience)
+            (before, now - 1)
             for before, now in pairwise([0, *moves, last + 1])
             if now > before + 1  # an acknowledgement with every sample, as most are
         ]
-        spans += [(at - 1, at, 0.0) for at in moves if states[at] == LOSS]
         # A counter that grows with each timeout; that of retransmissions where the kernel tells of no timeout.
         tells = self.column("delivered")[-1] > 0 or LOSS in states
         counter = self.column("total_rto" if tells else "retransmits")
-        joined: list[tuple[float, float]] = []
-        for start, end, least in sorted(spans):
+        found: list[tuple[float, float]] = []
+        for start, end in spans:
             took = times[end] - times[start]
-            connecting = times[end] < self.connected
+            connecting = times[end] <= self.connected
             idle = not connecting and busy[last] > 0 and busy[end] - busy[start] <= 0.5 * took
-            if took <= least or idle:
+            if took <= patience or idle:
                 continue
             lost = LOSS in states[start : min(end, last - 1) + 2]
             if lost or counter[min(end + 1, last)] > counter[start]:
-                again = joined and times[start] <= joined[-1][1]
-                since = joined.pop()[0] if again else times[start]
-                joined.append((since, times[end]))
-        return tuple(joined)
+                found.append((times[start], times[end]))
+        return tuple(found)
 
 
 class Interval:
@@ -234,6 +228,12 @@ class Interval:
         return sum(self.trace.held[self.first : self.end]) / (self.end - self.first)
 
     @property
+    def recovering(self) -> float:
+        """Share of the samples in the kernel's state of recovery."""
+        states: Sequence[int] = self.column("ca_state")
+        return sum(state == RECOVERY for state in states) / (self.end - self.first)
+
+    @property
     def held_bytes(self) -> float:
         """Mean of what the send buffer holds: sent and not acknowledged, or waiting for its turn."""
         return self.mean("unacked") * self.mean("mss") + self.mean("notsent")
@@ -248,12 +248,21 @@ class Interval:
 
 
 def traces(run: Run) -> list[Trace]:
-    """One for each flow that was seen, in order of their numbers."""
+    """One for each flow that was seen, in order of their numbers; of a finished transfer up to its last byte."""
     numbers = run.samples.column("flow")
     rows: dict[int, list[int]] = {flow: [] for flow in set(numbers)}
     for row, flow in enumerate(numbers):
         rows[flow].append(row)
+    acked, size = run.samples.column("bytes_acked"), run.experiment.flows.bytes
+    if size is not None:
+        rows = {flow: _until_done(mine, acked, size) for flow, mine in rows.items()}
     return [Trace(flow, run.samples, mine) for flow, mine in sorted(rows.items())]
+
+
+def _until_done(rows: list[int], acked: Sequence[int], size: int) -> list[int]:
+    """Return `rows` up to the one in which all `size` bytes of a transfer were acknowledged; all rows before that."""
+    done = bisect_left(rows, min(size, acked[rows[-1]] + 1), key=acked.__getitem__)
+    return rows[: max(2, done + 1)]
 
 
 def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:
