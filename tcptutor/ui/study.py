@@ -278,12 +278,17 @@ class Study:
         self._change(activity, record, lambda: self._journal.hint(*self._key, activity.id, level))
 
     def next_seed(self, own: int) -> int:
-        """That of the next draw: for the page's first whole run the experiment's own, or the student's in a course that
-        grades, then the one after the last.
+        """Return the seed of the page's next draw.
+
+        Seeds count on from `own`, or in a course that grades from the student's first one. A last seed that lies
+        further on than the page has whole runs was another student's: the draws then begin anew, as whoever grades
+        would refuse it (`evidence.honesty.seed_problem`).
         """
         first = personal.run_seed(self._enrolled.identity, *self._key) if self._enrolled else own
         last = self.record.last_seed
-        return first if last is None or last < first else (last + 1) % personal.SEEDS
+        if last is None or (last - first) % personal.SEEDS >= self.record.whole_runs:
+            return first
+        return (last + 1) % personal.SEEDS
 
     def run_files(self, step: str = "") -> Iterator[str]:
         """The files of the runs that are kept, the latest first, whole or cut short. Raises JournalError.
