@@ -18,6 +18,9 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 LOST, MARKED, DROPPED = "×", "◇", "▼"
 """A sender answered a loss; a mark; the queue dropped packets."""
 
+_STAYS = 0.65
+"""Steps of a strip's height."""
+
 BLOCK, MARK, BEFORE = "block", "mark", "before"
 
 
@@ -61,14 +64,25 @@ def by_column(series: Series, across: int) -> list[float]:
     return found
 
 
+def levels(series: Series, across: int, most: int) -> list[int]:
+    """Return the level of each column, 0 to `most`; -1 where nothing was measured.
+
+    A mean that stays within `_STAYS` of a level keeps it: a value between two levels does not flicker.
+    """
+    found: list[int] = []
+    scale = most / (series.full - series.base)
+    for value in by_column(series, across):
+        if isnan(value):
+            found.append(-1)
+            continue
+        exact = min(float(most), max(0.0, (value - series.base) * scale))
+        stays = series.how == "mean" and bool(found) and found[-1] >= 0 and abs(exact - found[-1]) < _STAYS
+        found.append(found[-1] if stays else round(exact))
+    return found
+
+
 def _bars(series: Series, across: int, height: int) -> list[list[Piece]]:
-    levels = height * 8 - 1
-    filled = [
-        -1
-        if isnan(value)
-        else min(levels, max(0, round((value - series.base) / (series.full - series.base) * levels)))
-        for value in by_column(series, across)
-    ]
+    filled = levels(series, across, height * 8 - 1)
     rows = []
     for row in range(height - 1, -1, -1):
         text = "".join(_block(level - 8 * row, row == 0 and series.how != "sum") for level in filled)
