@@ -34,7 +34,13 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
         yield (
             "queue",
             Series(
-                f"queue, {unit}", values, float(path.queue), said, how="most", scale=units.size(path.queue)
+                f"queue, {unit}",
+                values,
+                float(path.queue),
+                said,
+                how="most",
+                over=history.dropped,
+                scale=units.size(path.queue),
             ),
         )
     if history.flows:
