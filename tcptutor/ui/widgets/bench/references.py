@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import TYPE_CHECKING
 
+from tcptutor.run import mean_of_known
 from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.history import STEPS
@@ -34,10 +35,9 @@ def references(live: Live, own: OwnPrediction | None) -> Iterator[GuideLine]:
             )
             if window >= 1:
                 yield GuideLine("you", "you", ((0.0, window), (seconds, window)))
-    means = [flow.mean_cwnd_segments for flow in live.report.flows] if live.report else []
-    if any(means):
-        mean = sum(means) / len(means)
-        yield GuideLine(f"measured mean {mean:.3g}", "mean", ((warmup, mean), (seconds, mean)))
+    measured = mean_of_known(flow.mean_cwnd_segments for flow in live.report.flows) if live.report else None
+    if measured:
+        yield GuideLine(f"measured mean {measured:.3g}", "mean", ((warmup, measured), (seconds, measured)))
 
 
 def _limits(experiment: Experiment) -> Iterator[GuideLine]:
