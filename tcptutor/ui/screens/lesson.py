@@ -328,6 +328,11 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         return self._side.for_bench if self._side else None
 
     @property
+    def bench_waits_for_prediction(self) -> bool:
+        due = self._study.due_before_run is not None
+        return due and self._side is not None and self.for_bench is None
+
+    @property
     def chart_seen(self) -> bool:
         return not self.has_class(TEXT) and (not self.terminal_open or self.has_class(TERMINAL_CHART))
 
