@@ -174,6 +174,10 @@ def _random(raw: Raw, said: Mapping[str, str]) -> str:
     )
 
 
+def _repeats(raw: Raw, said: Mapping[str, str]) -> str:
+    return together(must(raw.loses(), "the path loses nothing at random"), _again(raw, said))
+
+
 def _is_full(raw: Raw, said: Mapping[str, str]) -> str:
     used = raw.used()
     return "the link has no rate" if used is None else least("use of the link", used, 0.95 - 0.01)
@@ -374,6 +378,7 @@ AUDITS: dict[str, Check] = {
     "fq paces each flow at {maxrate}": _fq,
     "data waits in the sender {held} of the time though the windows have room: its host holds it back": _in_host,
     "{loss} cut the window {times}": _random,
+    "{loss} made the sender repeat {retransmits} segments": _repeats,
     "{loss} cut the window {times}, and waiting for timeouts took {stalled} of the time": _random,
     "without SACK a round trip repairs one lost segment: recovery took {recovering} of the time": _one_by_one,
     "{loss} keeps the rate that BBR measures below the link's": _bbr_is_low,

@@ -47,7 +47,7 @@ def _full(it: Findings) -> bool:
 def _sheds(it: Findings) -> bool:
     """Whether the queue's discipline drops before it must, and segments of the flow where there are several."""
     dropped = it.evidence.retransmits if it.shared else it.evidence.queue_drops
-    return it.case.qdisc in KEEP_SHORT and it.evidence.queue_drops > 0 and dropped > 0
+    return it.case.qdisc in KEEP_SHORT and it.evidence.queue_drops > 0 and bool(dropped)
 
 
 def _runs_dry(it: Findings) -> bool:
@@ -57,7 +57,9 @@ def _runs_dry(it: Findings) -> bool:
 
 def _cut_at_random(it: Findings) -> bool:
     """BBR does not cut its window for a loss."""
-    return it.losses == "random-loss" and it.evidence.loss_events > 0 and it.case.algorithm not in LOSS_BLIND
+    return (
+        it.losses == "random-loss" and bool(it.evidence.loss_events) and it.case.algorithm not in LOSS_BLIND
+    )
 
 
 ONE_BY_ONE = "without SACK a round trip repairs one lost segment: recovery took {recovering} of the time"
@@ -104,8 +106,14 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         Clause(
             "{loss} keeps the rate that BBR measures below the link's",
             lambda it: (
-                it.losses == "random-loss" and it.case.algorithm in LOSS_BLIND and it.evidence.retransmits > 0
+                it.losses == "random-loss"
+                and it.case.algorithm in LOSS_BLIND
+                and bool(it.evidence.retransmits)
             ),
+        ),
+        Clause(
+            "{loss} made the sender repeat {retransmits} segments",
+            lambda it: it.losses == "random-loss" and bool(it.evidence.retransmits),
         ),
     ),
     "bottleneck": (
@@ -164,7 +172,7 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         ),
         Clause(
             "the bottleneck's short queue overflows: {retransmits} retransmitted",
-            lambda it: it.overflowed and it.short_queue and it.evidence.retransmits > 0,
+            lambda it: it.overflowed and it.short_queue and bool(it.evidence.retransmits),
         ),
         Clause("the bottleneck's queue adds {queueing}", lambda it: it.used >= QUEUED and it.standing_queue),
         Clause(
@@ -173,14 +181,14 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         ),
         Clause(
             "the bottleneck's queue overflows: {retransmits} retransmitted",
-            lambda it: it.overflowed and it.evidence.retransmits > 0,
+            lambda it: it.overflowed and bool(it.evidence.retransmits),
         ),
         Clause("BBR sends at the rate that it measures", lambda it: it.blind),
         Clause(
             "{retransmits} segments were retransmitted: a queue overflowed, for the path loses none",
             lambda it: (
                 it.losses == "bottleneck"
-                and it.evidence.retransmits > 0
+                and bool(it.evidence.retransmits)
                 and it.evidence.queue_s is None
                 and not it.case.loss
             ),

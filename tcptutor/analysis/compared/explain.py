@@ -28,15 +28,14 @@ from tcptutor.analysis.compared.sentence import (
 )
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.flow import ARRIVED, FlowPhase, Interval, Trace, phases
-from tcptutor.analysis.observed.measured import Measured, measure, path_known
+from tcptutor.analysis.observed.foreign import path_doubt
+from tcptutor.analysis.observed.measured import Measured, measure
 from tcptutor.run import Run
 from tcptutor.spec import Change, Experiment
 from tcptutor.theory.models import CAUSE_NAMES, LimitedBy
 
 _LEAST_AFTER = 0.5
 """Seconds after a change of the path from which the sentence is about that time."""
-
-_UNKNOWN_PATH = "its path is not known: import it with --set rate=... to compare it"
 
 
 class FlowVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,8 +135,8 @@ def _of_run(
     turns = episodes([flow.seconds for flow in flows], experiment)
     ranked = favor_after(took, _shares_after(experiment, turns))
     limit = find_limit(whole, ranked, turns, gathered.all_between)
-    if not limit.reason and not path_known(run):
-        return limit.limited_by, _UNKNOWN_PATH
+    if not limit.reason and (doubt := path_doubt(run)):
+        return limit.limited_by, doubt
     others = flows_text(limit.limited_by, flows, measured.flows)
     scope = _after_change(experiment)
     part = gathered.all_between(scope.start, scope.end) if scope else None
@@ -151,7 +150,7 @@ def _of_run(
             told = f" (before: {CAUSE_NAMES[before]})" if before not in (None, after.limited_by) else ""
             return limit.limited_by, compose(change_text(scope.change), after, [told, others], is_part=True)
     if not limit.reason:
-        limit = replace(limit, reason=_unexplained(run))
+        limit = replace(limit, reason=UNEXPLAINED)
     cut = next((one for one in _changes(experiment) if one.name == "link" and not one.value), None)
     start = cut_text(experiment, cut) if cut else ""
     extras = [turns_text(turns, limit.episode), others]
@@ -193,7 +192,7 @@ def _main_cause(turns: Sequence[Episode]) -> LimitedBy | None:
 
 def _unexplained(run: Run) -> str:
     """What is said where the samples show nothing; of a path that is not known, what would help."""
-    return UNEXPLAINED if path_known(run) else _UNKNOWN_PATH
+    return path_doubt(run) or UNEXPLAINED
 
 
 def _shares(experiment: Experiment, found: Sequence[Second]) -> dict[LimitedBy, float]:

@@ -185,7 +185,7 @@ class Findings:
     def repairs_one_by_one(self) -> bool:
         """Whether most of the time goes by in recoveries that repair one loss in each round trip, as without SACK."""
         seen, sacks = self.evidence, self.experiment.hosts.sysctls.get("tcp_sack", "1")
-        return sacks == "0" and seen.recovering >= MOSTLY and seen.retransmits > 0
+        return sacks == "0" and seen.recovering >= MOSTLY and bool(seen.retransmits)
 
     @property
     def window_filled(self) -> bool:
@@ -221,6 +221,8 @@ class Findings:
         Of a path that is not known nobody can say that nothing else did.
         """
         seen = self.evidence
+        if seen.loss_events is None and seen.retransmits != 0:
+            return False  # a file that tells of no loss events: something may have cut the window
         used = 0.3 if seen.cwnd_growth >= FAST else UNUSED
         return (
             self.known and seen.cwnd_growth >= RISING and seen.in_flight_bytes >= used * seen.cwnd_bytes > 0
@@ -273,9 +275,10 @@ class Findings:
     def reordering(self) -> bool:
         """Whether TCP found at least as much out of order as it took for lost."""
         seen = self.evidence
-        if self.losses not in (None, "reordering") and 2 * seen.spurious < seen.retransmits:
+        again = seen.retransmits or 0
+        if self.losses not in (None, "reordering") and 2 * seen.spurious < again:
             return False
-        return seen.retransmits > 0 and seen.reordered >= max(3, seen.loss_events)
+        return again > 0 and seen.reordered >= max(3, seen.loss_events or 0)
 
     @property
     def computer(self) -> bool:

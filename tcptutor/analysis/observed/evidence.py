@@ -11,9 +11,10 @@ import msgspec
 from msgspec.structs import replace
 
 from tcptutor.analysis.observed.flow import ARRIVED, Interval
+from tcptutor.analysis.observed.foreign import is_foreign, path_doubt
 from tcptutor.analysis.observed.measured import Measured
 from tcptutor.analysis.observed.path import Direction, Directions
-from tcptutor.run import Run
+from tcptutor.run import Run, mean_of_known
 from tcptutor.spec import Experiment
 from tcptutor.theory import ACK_EVERY
 
@@ -40,11 +41,12 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     throughput_bps: float
     link_used: float | None
     """Share of the link's goodput, of both directions' where flows go both ways; None when the link is not shaped."""
-    loss_events: int
-    retransmits: int
-    loss_rate: float
+    loss_events: int | None
+    """None where nothing tells of them; so are the next three."""
+    retransmits: int | None
+    loss_rate: float | None
     """Loss events per segment sent."""
-    mean_rtt_s: float
+    mean_rtt_s: float | None
     mark_cuts: int = 0
     """Times that marks cut a window, with nothing lost."""
     min_rtt_s: float = 0.0
@@ -108,7 +110,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def lossy(self) -> bool:
         """Whether anything was lost, or cut a window as a loss does."""
-        return self.loss_events > 0 or self.mark_cuts > 0 or self.retransmits > 0
+        return bool(self.loss_events or self.mark_cuts or self.retransmits)
 
 
 def gather(measured: Measured, links: Directions) -> Evidence | None:
@@ -126,6 +128,9 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
     used = carried_bps / goodput if goodput else None
     if len(ways) == 1:
         used = _used(ways[0], start, end, used)
+    if is_foreign(measured.run) and goodput:
+        # By what its receivers counted: the samples are of what was written.
+        used = None if path_doubt(measured.run) else min(1.0, throughput / goodput)
     waits = [wait for link in ways if (wait := link.wait(start, end)) is not None]
     known = Evidence(
         throughput_bps=throughput,
@@ -134,7 +139,7 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
         mark_cuts=measured.mark_cuts,
         retransmits=measured.retransmits,
         loss_rate=measured.loss_rate,
-        mean_rtt_s=_mean(flow.mean_rtt_s for flow in flows),
+        mean_rtt_s=mean_of_known(flow.mean_rtt_s for flow in flows),
         queue_drops=sum(link.drops(start, end) for link in ways),
         flow_bps=flow_bps,
         queue_s=max(waits) if len(waits) == len(ways) else None,
@@ -235,15 +240,17 @@ def evidence_of(
     if goodput and together is not None:
         acks = _acks(opposite, run.experiment) / (link.rate(start, end) or math.inf)
         used = _used(link, start, end, min(together / goodput + acks, 1.0) if acks else together / goodput)
+    if used is not None and is_foreign(run):
+        used = None if path_doubt(run) else min(1.0, used)
     segments, events = interval.grown("segs_out"), interval.loss_events
     known = Evidence(
         throughput_bps=throughput,
         link_used=used,
         loss_events=events,
         mark_cuts=interval.mark_cuts,
-        retransmits=round(interval.grown("retransmits")),
-        loss_rate=events / segments if segments else 0.0,
-        mean_rtt_s=interval.mean("rtt"),
+        retransmits=interval.retransmits,
+        loss_rate=None if events is None else events / segments if segments else 0.0,
+        mean_rtt_s=interval.mean_rtt,
         queue_drops=link.drops(start, end),
         flow_bps=throughput,
         queue_s=link.wait(start, end),
@@ -267,13 +274,13 @@ def _sampled(known: Evidence, found: Sequence[Interval], experiment: Experiment)
     def in_all(column: str) -> int:
         return round(sum(each.grown(column) for each in found))
 
-    spurious = 0 if duplicates else min(known.retransmits, in_all("dsack_dups"))
+    spurious = 0 if duplicates else min(known.retransmits or 0, in_all("dsack_dups"))
 
     return replace(
         known,
         min_rtt_s=min(minima, default=0.0),
         # Bytes that were acknowledged had to be sent: without busy time the kernel does not count it.
-        busy=_by_bytes(found, _busy) if counted or known.flow_bps == 0 else 1.0,
+        busy=_by_bytes(found, _busy) if counted or _is_idle(known, found) else 1.0,
         rwnd_limited=of_busy("rwnd_limited"),
         sndbuf_limited=of_busy("sndbuf_limited"),
         app_limited=_by_bytes(found, lambda each: each.starved),
@@ -292,6 +299,11 @@ def _sampled(known: Evidence, found: Sequence[Interval], experiment: Experiment)
         held=_by_bytes(found, lambda each: each.held),
         pacing_bps=_steady_pace(found),
     )
+
+
+def _is_idle(known: Evidence, found: Sequence[Interval]) -> bool:
+    """Whether the kernel counted no busy time because nothing was sent."""
+    return known.flow_bps == 0 and all(each.trace.has_kernel_state for each in found)
 
 
 def _least_rtt(interval: Interval, experiment: Experiment) -> float:
