@@ -7,10 +7,10 @@ from typing import Literal
 
 import msgspec
 
-from tcptutor.analysis.case import ENOUGH_LOSSES, case_of
+from tcptutor.analysis.case import ENOUGH_LOSSES, SATURATED, case_of
 from tcptutor.analysis.compared.difference import Difference
 from tcptutor.analysis.compared.explain import Verdict, verdict
-from tcptutor.analysis.compared.reasons import reason, was
+from tcptutor.analysis.compared.reasons import not_modelled, reason, was
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.figures import FlowFigures, cov_between, figures
@@ -20,6 +20,14 @@ from tcptutor.theory import jain_index
 
 MOST = 0.4
 """The largest tolerance inside which a model explains a run: a wider one takes rates of 1 to 2.3 and more."""
+
+_FORECASTS = (
+    "expect a little less",
+    "expect less",
+    "too short to keep the link full",
+    "leave less than either",
+)
+"""Words of notes that foretell less than the link carries."""
 
 Judgement = Literal["explains", "misses", "undecided", "not-the-limit", "capped", "of-others"]
 """What a run says of a model.
@@ -91,12 +99,15 @@ def report_of(measured: Measured) -> Report:
     rto = math.fsum(timeouts) / len(timeouts) if timeouts and min(timeouts) > 0 else None
     expectation, case = expect(run.experiment, mss, rto), case_of(run.experiment, mss, rto)
     why = verdict(measured)
-    compared = []
-    for prediction in expectation.predictions if _comparable(measured) else ():
-        it = Difference(prediction, expectation, measured, case, why)
-        compared.append(
-            Compared(prediction=prediction, ratio=it.ratio, judgement=judged(it), reason=reason(it))
-        )
+    differences = [
+        Difference(prediction, expectation, measured, case, why)
+        for prediction in (expectation.predictions if _comparable(measured) else ())
+    ]
+    first = next(iter(differences), None)
+    compared = [
+        Compared(prediction=it.prediction, ratio=it.ratio, judgement=judged(it), reason=reason(it))
+        for it in differences
+    ]
     return Report(
         throughput_bps=throughput,
         # Flows that got nothing at all are all equal.
@@ -110,7 +121,7 @@ def report_of(measured: Measured) -> Report:
         flows=figures(measured),
         cov_between=cov_between(measured),
         udp=measured.udp,
-        note=_note(run, expectation, compared, why) if flows or measured.udp else why.sentence,
+        note=_note(measured, expectation, compared, first, why) if flows or measured.udp else why.sentence,
     )
 
 
@@ -121,13 +132,13 @@ def judged(it: Difference) -> Judgement:
         return "capped"
     if it.of_others:
         return "of-others"
-    limit = "random-loss" if it.verdict.limited_by == "timeout" else it.verdict.limited_by
-    within = abs(it.ratio - 1) <= prediction.tolerance
-    if it.ratio < 1 and not (within or it.binds) and limit not in (prediction.limited_by, "unexplained"):
+    limit = it.verdict.limited_by
+    other = limit != "unexplained" and not it.includes(limit)
+    if it.ratio < 1 and other and not (it.within or it.binds):
         return "not-the-limit"
-    if prediction.tolerance > MOST or (within and not _speaks_for(it)):
+    if prediction.tolerance > MOST or (it.within and not _speaks_for(it)):
         return "undecided"
-    return "explains" if within else "misses"
+    return "explains" if it.within else "misses"
 
 
 def _speaks_for(it: Difference) -> bool:
@@ -155,18 +166,38 @@ def _comparable(measured: Measured) -> bool:
     return bool(measured.flows or measured.udp) and run.fidelity.status != "invalid" and path_known(run)
 
 
-def _note(run: Run, expectation: Expectation, compared: list[Compared], why: Verdict) -> str:
-    """One sentence: first what makes the measurement doubtful, then what the model did not know."""
-    fidelity = run.fidelity
+def _note(
+    measured: Measured,
+    expectation: Expectation,
+    compared: list[Compared],
+    first: Difference | None,
+    why: Verdict,
+) -> str:
+    """Return one sentence: first what makes the measurement doubtful, then what the model did not know."""
+    run, fidelity = measured.run, measured.run.fidelity
     if fidelity.status in ("suspect", "invalid"):
         return fidelity.reasons[0] if fidelity.reasons else f"the lab calls this run {fidelity.status}"
     if not run.complete:
         return "cut short: the figures are for the part that ran"
-    if not compared:
-        return ""
-    binding, prediction = compared[0], compared[0].prediction
-    if binding.within or (prediction.limited_by == "random-loss" and expectation.loss_events < ENOUGH_LOSSES):
-        return expectation.note
-    if why.limited_by not in (prediction.limited_by, "unexplained"):
-        return f"{prediction.label} was expected to be the limit, but {was(why.limited_by)}"
-    return binding.reason or expectation.note
+    return _of_binding(expectation, compared[0], first, why) if first is not None else ""
+
+
+def _of_binding(expectation: Expectation, binding: Compared, first: Difference, why: Verdict) -> str:
+    """Return what to know of the model that was expected to bind, `first`, after the run."""
+    forecast = "" if _has_failed(expectation.note, why) else expectation.note
+    if binding.within:
+        return forecast
+    lossy = first.prediction.limited_by == "random-loss"
+    if lossy and (unlike := not_modelled(first)):
+        return unlike
+    if why.limited_by != "unexplained" and not first.includes(why.limited_by):
+        return f"{first.prediction.label} was expected to be the limit, but {was(why.limited_by)}"
+    if lossy and expectation.loss_events < ENOUGH_LOSSES:
+        return forecast
+    return binding.reason or forecast
+
+
+def _has_failed(note: str, why: Verdict) -> bool:
+    """Whether a note from before the run foretells less than the link, and the run reached the link."""
+    used = why.evidence.link_used if why.evidence else None
+    return used is not None and used >= SATURATED and any(words in note for words in _FORECASTS)
