@@ -79,9 +79,9 @@ def _figures(flow: FlowFigures | None, scale: float) -> tuple[str, ...]:
     return (
         figure(flow.throughput_bps / scale),
         f"{100 * flow.share:.0f} %",
-        f"{flow.retransmits}",
-        f"{flow.losses}",
-        figure(flow.mean_rtt_s * 1e3) if flow.mean_rtt_s else "–",
+        units.or_dash(flow.retransmits),
+        units.or_dash(flow.losses),
+        figure(flow.mean_rtt_s * 1e3) if flow.mean_rtt_s else units.UNKNOWN,
         f"{flow.cov:.2f}" if flow.cov is not None else "–",
     )
 
@@ -107,8 +107,9 @@ def _course(values: Sequence[float], columns: int, full: float) -> str:
 def _datagrams(live: Live, width: int) -> Iterator[Line]:
     for each in live.run.udp:
         parts = [
-            f"UDP {each.flow + 1}: {units.rate(each.received_bps)} of {units.rate(each.sent_bps)} arrive",
-            f"{each.lost} of {each.datagrams} lost",
+            f"UDP {each.flow + 1}: {units.or_dash(each.received_bps, units.rate)}"
+            f" of {units.or_dash(each.sent_bps, units.rate)} arrive",
+            f"{units.or_dash(each.lost)} of {units.or_dash(each.datagrams)} lost",
             *([f"jitter {units.seconds(each.jitter_s)}"] if each.jitter_s is not None else []),
             *([f"{each.out_of_order} out of order"] if each.out_of_order is not None else []),
         ]
@@ -125,7 +126,10 @@ def _together(live: Live, width: int) -> Iterator[Line]:
     parts = [f"Jain's index {report.jain_index:.3f}"] if several else []
     if report.cov_between is not None:
         parts.append(f"CoV between flows {report.cov_between:.2f}")
-    parts += [f"{report.retransmits} sent again", f"{report.loss_events} losses"]
+    parts += [
+        f"{units.or_dash(report.retransmits)} sent again",
+        f"{units.or_dash(report.loss_events)} losses",
+    ]
     while len(parts) > 1 and len(" · ".join(parts)) > width:
         parts.pop()
     yield Line.of((" · ".join(parts)[:width], STRONG))

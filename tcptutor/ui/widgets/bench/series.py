@@ -66,7 +66,7 @@ def _answered(live: Live, history: History) -> Series:
     if live.report:
         counted = _counted(live.report.loss_events)
         if any(marked):
-            counted = f"{live.report.loss_events}, {live.report.mark_cuts}"
+            counted = f"{units.or_dash(live.report.loss_events)}, {live.report.mark_cuts}"
     dropped = history.dropped if live.run.experiment.path.rate else ()
     return Series(name, losses, 1.0, counted, how="signs", over=dropped, marked=marked if any(marked) else ())
 
@@ -77,7 +77,7 @@ def early(live: Live, history: History) -> str:
         return ""
     experiment = live.run.experiment
     path, start = experiment.path, history.warm_steps(experiment.flows.warmup)
-    resent = sum(flow.total_resent for flow in history.flows.values()) - live.report.retransmits
+    resent = sum(flow.total_resent for flow in history.flows.values()) - (live.report.retransmits or 0)
     told = [f"{resent} sent again"] if resent > 0 else []
     queue = []
     if path.rate and path.queue:
@@ -98,8 +98,10 @@ def _most(values: Sequence[float]) -> float:
     return max((value for value in values if not isnan(value)), default=math.nan)
 
 
-def _counted(number: int) -> str:
+def _counted(number: int | None) -> str:
     """In the measured time; the word is never cut."""
+    if number is None:
+        return "not known"
     return f"{number} measured" if number < 10_000 else f"{number} counted"
 
 
@@ -127,7 +129,7 @@ def _udp(live: Live, history: History, flow: int) -> Series:
     scale, unit = rate_unit(sent)
     result = next((each for each in live.run.udp if each.flow == flow), None)
     if result is not None:
-        said = f"mean {result.received_bps / scale:.3g}"
+        said = "" if result.received_bps is None else f"mean {result.received_bps / scale:.3g}"
     else:
         known = [value for value in rate if not isnan(value)]
         said = f"now {_mean(known[-math.ceil(1 / history.step) :]) / scale:.3g}" if known else ""
