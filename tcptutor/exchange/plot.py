@@ -7,6 +7,7 @@ the same bytes: no date, and ids from a fixed salt.
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -19,7 +20,7 @@ from tcptutor.errors import TutorError, UsageError, unknown
 from tcptutor.exchange.curves import FEW, QUANTITIES, Curve
 from tcptutor.exchange.drawing import install_command
 from tcptutor.run import Run
-from tcptutor.spec import settings
+from tcptutor.spec import ALGORITHMS, Experiment, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -261,12 +262,20 @@ def _legend(runs: Sequence[Run], axes: Sequence[Axes]) -> tuple[list[Any], list[
 
 def _title(runs: Sequence[Run]) -> str:
     """The experiments, and where they ran if that is one place; of one run what it measured as well."""
-    lines = list(dict.fromkeys(f"{run.experiment.name}: {run.experiment.title}" for run in runs))
+    lines = list(dict.fromkeys(f"{run.experiment.name}: {_described(run.experiment)}" for run in runs))
     places = {_where(run) for run in runs}
     if len(places) == 1:
         measured = f"{_rate(runs[0])} · " if len(runs) == 1 else ""
         lines.append(measured + places.pop())
     return "\n".join(lines)
+
+
+def _described(experiment: Experiment) -> str:
+    """The experiment's title, and the algorithms that sent where these are others than it names."""
+    controls = dict.fromkeys(experiment.algorithm(flow) for flow in range(experiment.total_streams))
+    named = {word.lower() for word in re.findall(r"\w+", experiment.title)} & set(ALGORITHMS)
+    is_said = set(controls) <= named if named else len(controls) < 2
+    return experiment.title if is_said else f"{experiment.title}, here with {' + '.join(controls)}"
 
 
 def _where(run: Run) -> str:

@@ -39,6 +39,8 @@ class MarkedResponse:
     """Whether it stays as it is."""
     again: bool = False
     """Whether it may be asked once more, with other numbers."""
+    can_withdraw: bool = False
+    """Whether it is locked, and may be taken back."""
     read: str = ""
     """Where to read about it, after a wrong answer: "page 4, “Four flows”"; empty for nowhere."""
 
@@ -190,6 +192,17 @@ class Study:
         """Leave it out, for good."""
         self.respond(activity, activity.reference().empty)
 
+    def can_withdraw(self, activity: Activity) -> bool:
+        """Whether it is locked and no run has begun that answers it."""
+        locked = activity.locked and self.record_of(activity).attempts > 0
+        return locked and self.sitting.retries and not self.ended and not self.record.runs
+
+    def withdraw(self, activity: Activity) -> bool:
+        """Take back what was locked; return whether it was, which a run in another window may have prevented."""
+        record = ActivityRecord(hints=self.record_of(activity).hints)
+        self._change(activity, record, lambda: self._journal.withdraw(*self._key, activity.id))
+        return not self.record_of(activity).attempts
+
     def response(self, activity: Activity) -> MarkedResponse | None:
         """The response that counts, with what is told of it now."""
         record = self.record_of(activity)
@@ -213,6 +226,7 @@ class Study:
             explanation=activity.explanation if explains else "",
             final=not accepts or bool(tells and self.sitting.retries and mark.correct),
             read="" if mark.correct or not tells else self._where(activity),
+            can_withdraw=self.can_withdraw(activity),
             again=drawn is not None and self.sitting.retries and bool(mark.correct),
         )
 

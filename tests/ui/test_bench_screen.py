@@ -27,7 +27,6 @@ async def opened(pilot: Pilot) -> None:
 
 async def typed(pilot: Pilot, words: str) -> None:
     await pilot.press("enter")
-    await pilot.press("end", *["backspace"] * 20)
     await pilot.press(*keys(words), "enter")
 
 
