@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from tcptutor.course import personal
+from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question, Stage
 from tcptutor.course.curve import MeasuredCurve
@@ -178,14 +179,26 @@ class Study:
             raise UsageError("this stays as it is")
         if activity.against_run and self.run is None and self.reading:
             raise UsageError("your run is still being read: press Enter again in a moment")
+        if problem := self._impossible(activity, given):
+            raise UsageError(problem)
         mark = activity.mark(given, self.context)
         draw = self._draws.get(activity.id, {})
         response = Response(given, mark.correct, value=mark.value, draw=draw)
         record = self.record_of(activity).responded(response)
         self._change(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
 
+    def _impossible(self, activity: Activity, given: Given) -> str:
+        """Why nothing that the page measures can have that value; empty where it can."""
+        if not isinstance(activity, Predict):
+            return ""
+        sweep = self.step.sweep
+        measure = activity.measure if sweep is None else sweep.measure if activity.of == "at" else None
+        return activity.impossible(given, measure, self.step.asked_of(activity))
+
     def doubt(self, activity: Activity, given: Given) -> str:
         """Why it should be asked about before it is locked; empty for no reason. Raises UsageError."""
+        if problem := self._impossible(activity, given):
+            raise UsageError(problem)
         return activity.doubt(given, self.step.asked_of(activity))
 
     def skip(self, activity: Activity) -> None:
