@@ -24,8 +24,8 @@ PADHYE_ERROR = 0.1
 LAW_ERRORS = {"reno": 0.05, "cubic": 0.06, "htcp": 0.18, "highspeed": 0.2}
 """Of the senders derived from Linux's code.
 
-H-TCP and HighSpeed count ACKs, and a host sends one for 2 to 5 segments, not always for ACK_STRETCHED: √(3/2) is 1.22,
-√(3/5) is 0.77.
+HighSpeed counts ACKs, and H-TCP drops at each step what the last ACK acknowledged. A host sends one ACK for 2 to 5
+segments, not always for ACK_STRETCHED: √(3/2) is 1.22, √(3/5) is 0.77.
 """
 
 UNMODELLED_ERROR = 0.5

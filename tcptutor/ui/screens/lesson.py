@@ -37,7 +37,7 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.entry import Entry
-from tcptutor.ui.widgets.page.page import Page
+from tcptutor.ui.widgets.page.page import Page, least_width
 
 CHART, TEXT = "-chart-only", "-text-only"
 _LEAFED = 1.0
@@ -46,6 +46,8 @@ _SAVED_FOR = 2.0
 """Seconds for which the line of keys says that something was written."""
 _DRAFTS_AFTER = 1.0
 """Seconds after the last key until what stands in a field is kept."""
+_SIDE = 56
+"""The fewest columns of a chart beside the text."""
 NOT_SAVED = "NOT SAVED"
 VIEWS = ("", CHART, TEXT)
 """In two columns; in one, either the chart or the text has the room."""
@@ -162,7 +164,10 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             self._changed()
 
     def fit(self, wide: bool, tall: bool) -> None:
-        super().fit(wide, tall)
+        """Put text and chart side by side only where neither the page's drawings nor the chart is squeezed."""
+        has_side = any(type(each) in SIDES for each in self.step.activities)
+        fits = self.app.size.width - least_width(self.step) >= _SIDE
+        super().fit(wide and (fits or not has_side), tall)
         self.lay_out()
 
     # Keys
@@ -227,7 +232,9 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
     @property
     def _has_network(self) -> bool:
         """Whether the page has anything that a terminal could be opened on."""
-        return self.terminal_open or self.step.shell is not None or bool(self.step.experiments)
+        step = self.step
+        named = step.shell is not None or "tcptutor shell " in step.prose
+        return self.terminal_open or named or bool(step.experiments)
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
         if self.in_pane:
@@ -342,6 +349,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         if self._side is None and not opened:
             view = TEXT
         self.update_classes({CHART: view == CHART, TEXT: view == TEXT})
+        # A terminal needs its columns more than the text beside it.
+        self.query_one(Page).styles.min_width = least_width(self.step) if wide and not opened else None
         self.lay_out_terminal(pane, view == CHART)
         self.call_after_refresh(self.show_keys)
         if view != CHART and self.focused is None:
