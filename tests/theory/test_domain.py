@@ -70,9 +70,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
 ]
 
 
-@each(
-    ("begins", "call"), REFUSED, ids=[f"{n}-{name}" for n, (name, _) in enumerate(REFUSED)]
-)
+@each(("begins", "call"), REFUSED, ids=[f"{n}-{name}" for n, (name, _) in enumerate(REFUSED)])
 def test_a_value_outside_the_domain_is_refused_by_name(begins: str, call: Callable[[], object]) -> None:
     with pytest.raises(ParameterError) as error:
         call()
