@@ -11,7 +11,7 @@ from tcptutor.analysis import Compared, FlowFigures, Report
 from tcptutor.columns import length, table
 from tcptutor.commands.output import Tone, toned, width
 from tcptutor.commands.words import SCALES, count
-from tcptutor.run import Run, UdpResult
+from tcptutor.run import Run, UdpResult, sum_or_none
 from tcptutor.runs import packets
 from tcptutor.spec import Experiment, settings
 
@@ -97,17 +97,22 @@ def _measured(result: Report) -> str:
     if result.flows:
         told.append(
             f"{units.rate(result.throughput_bps)}   {count(len(result.flows), 'flow')},"
-            f" {count(result.loss_events, 'loss event')}, {count(result.retransmits, 'retransmission')}"
+            f" {_counted(result.loss_events, 'loss event')}, {_counted(result.retransmits, 'retransmission')}"
             + (f", {count(result.mark_cuts, 'cut')} by marks" if result.mark_cuts else "")
         )
         if len(result.flows) == 1 and (steady := result.flows[0].cov) is not None:
             told.append(f"CoV {units.share(steady)} over the seconds")
     if result.udp:
-        total = sum(flow.received_bps for flow in result.udp)
+        total = sum_or_none(flow.received_bps for flow in result.udp)
         told.append(
-            f"UDP {units.rate(total)}" + (f" in {len(result.udp)} flows" if len(result.udp) > 1 else "")
+            f"UDP {units.or_dash(total, units.rate)}"
+            + (f" in {len(result.udp)} flows" if len(result.udp) > 1 else "")
         )
     return ", ".join(told) or "nothing"
+
+
+def _counted(number: int | None, what: str) -> str:
+    return f"{units.UNKNOWN} {what}s" if number is None else count(number, what)
 
 
 def _together(result: Report) -> list[Row]:
@@ -136,10 +141,10 @@ def _flows(experiment: Experiment, flows: Sequence[FlowFigures], all_flows: bool
             f"{flow.throughput_bps / scale:.2f}",
             f"{100 * flow.share:.1f}",
             "" if flow.cov is None else f"{100 * flow.cov:.0f}",
-            f"{1e3 * flow.mean_rtt_s:.1f}",
-            f"{flow.mean_cwnd_segments:.1f}",
-            str(flow.losses),
-            str(flow.retransmits),
+            units.or_dash(flow.mean_rtt_s, lambda rtt: f"{1e3 * rtt:.1f}"),
+            units.or_dash(flow.mean_cwnd_segments, "{:.1f}".format),
+            units.or_dash(flow.losses),
+            units.or_dash(flow.retransmits),
         )
         for flow in flows
     ]
@@ -149,22 +154,28 @@ def _flows(experiment: Experiment, flows: Sequence[FlowFigures], all_flows: bool
 def _udp(experiment: Experiment, flows: Sequence[UdpResult], all_flows: bool) -> list[str]:
     if not flows:
         return []
-    scale, unit = _scale([flow.sent_bps for flow in flows])
+    scale, unit = _scale([max(flow.sent_bps or 0.0, flow.received_bps or 0.0) for flow in flows])
     head = ("UDP", "", f"sent, {unit}", "received", "lost, %", "datagrams", "jitter, ms", "out of order")
     rows = [
         (
             str(flow.flow + 1),
             _way(flow.pair, False) if experiment.pairs > 1 else "",
-            f"{flow.sent_bps / scale:.2f}",
-            f"{flow.received_bps / scale:.2f}",
-            f"{100 * flow.lost / flow.datagrams:.2f}" if flow.datagrams else "",
-            f"{flow.lost} of {flow.datagrams}",
+            units.or_dash(flow.sent_bps, lambda rate: f"{rate / scale:.2f}"),
+            units.or_dash(flow.received_bps, lambda rate: f"{rate / scale:.2f}"),
+            _lost(flow),
+            f"{units.or_dash(flow.lost)} of {units.or_dash(flow.datagrams)}",
             f"{1e3 * flow.jitter_s:.2f}" if flow.jitter_s is not None else "",
             "" if flow.out_of_order is None else str(flow.out_of_order),
         )
         for flow in flows
     ]
-    return _listed(head, rows, [flow.received_bps for flow in flows], all_flows)
+    return _listed(head, rows, [flow.received_bps or 0.0 for flow in flows], all_flows)
+
+
+def _lost(flow: UdpResult) -> str:
+    if flow.lost is None or flow.datagrams is None:
+        return units.UNKNOWN
+    return f"{100 * flow.lost / flow.datagrams:.2f}" if flow.datagrams else ""
 
 
 def _scale(rates: Sequence[float]) -> tuple[float, str]:

@@ -20,7 +20,7 @@ from tcptutor.course.names import short_name
 from tcptutor.course.overrides import overrides_of
 from tcptutor.errors import JournalError, TutorError, UsageError, unknown
 from tcptutor.journal.benches import Benches
-from tcptutor.run import Run, load
+from tcptutor.run import Run, load, sum_or_none
 from tcptutor.runs import packets
 
 _PLACE = tuple[str, str]
@@ -148,7 +148,7 @@ def _kept(run: Run, file: Path, place: _PLACE | None, name: str | None, catalogu
         settings=overrides_of(run.experiment, catalogue),
         seed=run.experiment.seed,
         throughput_bps=result.throughput_bps if result.flows else None,
-        udp_bps=sum(flow.received_bps for flow in result.udp) if result.udp else None,
+        udp_bps=sum_or_none(flow.received_bps for flow in result.udp) if result.udp else None,
         limited_by=None if result.nothing else result.verdict.limited_by,
         fidelity=run.fidelity.status,
         complete=run.complete,

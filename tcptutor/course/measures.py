@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tcptutor import units
-from tcptutor.run import Run
+from tcptutor.run import Run, sum_or_none
 from tcptutor.spec import Experiment
 
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ def _cov(report: Report) -> float | None:
 
 
 def _udp_loss(report: Report) -> float | None:
-    sent = sum(flow.datagrams for flow in report.udp)
-    return sum(flow.lost for flow in report.udp) / sent if sent else None
+    sent = sum_or_none(flow.datagrams for flow in report.udp)
+    lost = sum_or_none(flow.lost for flow in report.udp)
+    return lost / sent if sent and lost is not None else None
 
 
 MEASURES: dict[MeasureName, Measure] = {

@@ -268,7 +268,7 @@ def _result(number: int, flow: _Flow, seconds: float) -> FlowResult:
         pair=0,
         throughput_bps=bits / seconds,
         retransmits=resent,
-        losses=0,
+        losses=None,
         segments=round(bits / 8 / flow.mss) + resent,
         mean_rtt_s=math.fsum(rtts) / len(rtts) / 1e3 if rtts else 0.0,
         mean_cwnd_segments=math.fsum(windows) / len(windows) if windows else 0.0,

@@ -278,8 +278,7 @@ def _result(flow: int, stream: _Stream, algorithm: str) -> FlowResult:
         pair=0,
         throughput_bps=sent if received is None else received,
         retransmits=round(resent),
-        # Several in one interval count as one, as they do between two samples of the lab.
-        losses=sum(row.retransmits > 0 for row in rows),
+        losses=None,
         segments=round(math.fsum(row.bytes for row in rows) / stream.mss + resent),
         mean_rtt_s=(math.fsum(timed) / len(timed) if timed else sender.mean_rtt) / 1e6,
         mean_cwnd_segments=math.fsum(windows) / len(windows) / stream.mss if windows else 0.0,
@@ -324,7 +323,7 @@ def _udp_samples(flow: int, rows: Sequence[StreamRow]) -> Iterator[UdpSample]:
 
 
 def _mean_sent(flows: Sequence[tuple[UdpResult, list[UdpSample]]]) -> float:
-    return math.fsum(result.sent_bps for result, _ in flows) / len(flows) if flows else 0.0
+    return math.fsum(result.sent_bps or 0.0 for result, _ in flows) / len(flows) if flows else 0.0
 
 
 def _title(document: _Document) -> str:

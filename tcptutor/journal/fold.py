@@ -30,7 +30,7 @@ from tcptutor.journal.events import (
     link,
 )
 
-VERSION = 4
+VERSION = 5
 """To be raised when the same events come to something else: what was folded before is then folded again."""
 
 
@@ -117,7 +117,15 @@ def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
     """The record after `event`."""
     match event:
         case Enrolled(student=student, course=course):
-            return msgspec.structs.replace(record, enrolment=Enrolment(student, course))
+            enrolment = Enrolment(student, course)
+            if enrolment == record.enrolment:
+                return record
+            # The seeds of another student's runs are none that this one's go on from.
+            pages = {
+                module: {step: msgspec.structs.replace(page, last_seed=None) for step, page in steps.items()}
+                for module, steps in record.pages.items()
+            }
+            return msgspec.structs.replace(record, enrolment=enrolment, pages=pages)
         case Visited(module=module, step=step):
             page = msgspec.structs.replace(record.page(module, step), visited=True)
             record = msgspec.structs.replace(record, position=(module, step))

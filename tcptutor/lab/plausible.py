@@ -74,7 +74,7 @@ class Plausible(Doubts):
                 "let the flows send more bytes"
             )
         segments = sum(flow.arrived for flow in flows) / self.experiment.segment
-        segments += sum(flow.datagrams - flow.lost for flow in udp)
+        segments += sum((flow.datagrams or 0) - (flow.lost or 0) for flow in udp)
         if not fixed and segments < _SEGMENTS:
             self.suspect.append(
                 f"only {segments:.0f} segments arrived in the measured time: take a longer duration"
@@ -101,8 +101,8 @@ class Plausible(Doubts):
     def super_packets(self, flows: Sequence[FlowResult]) -> None:
         """Does one loss take many segments at once? Then an offload makes packets of 45 segments."""
         path = self.experiment.path
-        losses = sum(flow.losses for flow in flows)
-        retransmits = sum(flow.retransmits for flow in flows)
+        losses = sum(flow.losses or 0 for flow in flows)
+        retransmits = sum(flow.retransmits or 0 for flow in flows)
         random_only = 0 < path.loss <= 0.01 and path.loss_burst == 1 and not path.loss_correlation
         if losses < 5 or not random_only:
             return
@@ -115,7 +115,7 @@ class Plausible(Doubts):
 
     def enough_losses(self, flows: Sequence[FlowResult]) -> None:
         """Are there loss events enough for a loss model?"""
-        losses = sum(flow.losses for flow in flows)
+        losses = sum(flow.losses or 0 for flow in flows)
         if self.experiment.path.loss and flows and losses < _ENOUGH_LOSSES:
             fixed = self.experiment.flows.bytes is not None
             more = "let the flows send more bytes" if fixed else "take a longer duration or more loss"

@@ -195,6 +195,8 @@ class TutorApp(Frame):
                 self.workbench.take(start)
         except UsageError as error:
             self.notify(str(error), severity="warning", timeout=10)
+        if self.screen.bench_waits_for_prediction:
+            self.notify("Predict first: the bench shows what to expect of this page's settings.", timeout=8)
         try:
             if not self.workbench.ready:
                 self.workbench.begin()

@@ -278,12 +278,24 @@ class Study:
         self._change(activity, record, lambda: self._journal.hint(*self._key, activity.id, level))
 
     def next_seed(self, own: int) -> int:
-        """That of the next draw: for the page's first whole run the experiment's own, or the student's in a course that
-        grades, then the one after the last.
+        """Return the seed of the page's next draw.
+
+        Seeds count on from `own`, or in a course that grades from the student's first one. A last seed that is none of
+        these draws was another student's: the draws then begin anew, as whoever grades would refuse it
+        (`evidence.honesty.seed_problem`).
         """
-        first = personal.run_seed(self._enrolled.identity, *self._key) if self._enrolled else own
         last = self.record.last_seed
-        return first if last is None or last < first else (last + 1) % personal.SEEDS
+        if last is None or self.draw_number(last, own) is None:
+            return self._first_seed(own)
+        return (last + 1) % personal.SEEDS
+
+    def draw_number(self, seed: int, own: int) -> int | None:
+        """Return which of the page's draws has that seed, from 1; None for a seed of none of them."""
+        number = (seed - self._first_seed(own)) % personal.SEEDS + 1
+        return number if number <= self.record.whole_runs else None
+
+    def _first_seed(self, own: int) -> int:
+        return personal.run_seed(self._enrolled.identity, *self._key) if self._enrolled else own
 
     def run_files(self, step: str = "") -> Iterator[str]:
         """The files of the runs that are kept, the latest first, whole or cut short. Raises JournalError.

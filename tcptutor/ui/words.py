@@ -24,7 +24,8 @@ def experiment_line(experiment: Experiment, width: int | None = None) -> str:
     Where it would be longer than `width`, the last things are left out: the queue, which every path has, is the first.
     """
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
-    parts = [algorithm(hosts.algorithm)]
+    # No algorithm has a say where only UDP is sent.
+    parts = [algorithm(hosts.algorithm) if experiment.total_streams else "UDP"]
     parts.append(units.rate(path.rate) if path.rate else "no rate limit")
     if path.delay:
         jitter = f" ± {units.seconds(path.jitter)}" if path.jitter else ""

@@ -95,9 +95,10 @@ class Workbench:
             return
         given = rebuilt(experiment, self._catalogue)
         if given is None:
-            raise UsageError(
-                f"{experiment.name} cannot be set up again from the course: it has changed since, or was made by hand"
-            )
+            known = experiment.name in self._catalogue.names
+            reason = f"the course's {experiment.name} has changed since" if known else "it was set up by hand"
+            here = f"; the bench keeps {self.own.name}" if self.ready else ""
+            raise UsageError(f"This network can't be taken to the bench: {reason}{here}.")
         self._stand_on(experiment.name, given, experiment.seed, experiment.scale)
         self._taken = experiment
 

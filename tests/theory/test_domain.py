@@ -10,6 +10,7 @@ import pytest
 from tcptutor import theory
 from tcptutor.errors import ParameterError
 from tcptutor.theory.catalogue import MODELS, PublishedModel
+from tests.each import each
 
 REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("mss: 0", lambda: theory.mathis(0, 0.05, 1e-3)),
@@ -71,7 +72,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("begins", "call"), REFUSED, ids=[f"{n}-{name}" for n, (name, _) in enumerate(REFUSED)]
 )
 def test_a_value_outside_the_domain_is_refused_by_name(begins: str, call: Callable[[], object]) -> None:
@@ -99,8 +100,8 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("outside", [-1.0, float("nan")], ids=["negative", "nan"])
-@pytest.mark.parametrize(("model", "name"), NUMBERS, ids=[f"{model.name}-{name}" for model, name in NUMBERS])
+@each("outside", [-1.0, float("nan")], ids=["negative", "nan"])
+@each(("model", "name"), NUMBERS, ids=[f"{model.name}-{name}" for model, name in NUMBERS])
 def test_every_parameter_of_every_model_has_a_bound(model: PublishedModel, name: str, outside: float) -> None:
     usual = {parameter.name: USUAL[parameter.name] for parameter in model.parameters}
     model.function(**usual)

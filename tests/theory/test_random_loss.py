@@ -12,6 +12,7 @@ from tcptutor import theory
 from tcptutor.theory.highspeed import step
 from tcptutor.theory.renewal import Age
 from tcptutor.theory.renewal import mean_window as mean_of_chain
+from tests.each import each
 from tests.validation import kernel
 from tests.validation.simulated import KEPT
 
@@ -76,9 +77,9 @@ def test_cubic_in_its_own_region() -> None:
     assert window == pytest.approx(theory.cubic_random_window(1e-4, 0.2), rel=0.05)
 
 
-@pytest.mark.parametrize("loss", [3e-4, 1e-3, 3e-3, 1e-2])
-@pytest.mark.parametrize("rtt", [0.0101, 0.0301, 0.0801, 0.2001])
-@pytest.mark.parametrize(
+@each("loss", [3e-4, 1e-3, 3e-3, 1e-2])
+@each("rtt", [0.0101, 0.0301, 0.0801, 0.2001])
+@each(
     ("algorithm", "law"),
     [
         ("reno", lambda loss, _rtt: theory.reno_random_window(loss)),

@@ -21,3 +21,9 @@ from tcptutor.ui import words
 def test_who_sends_is_told_with_udp(tcp: int, udp: int, pairs: int, line: str) -> None:
     experiment = Experiment(name="flows", pairs=pairs, flows=Flows(streams=tcp, udp_streams=udp))
     assert words.flows_line(experiment) == line
+
+
+def test_no_algorithm_is_named_where_only_udp_is_sent() -> None:
+    for tcp, udp, first in ((0, 1, "UDP"), (1, 0, "CUBIC"), (1, 1, "CUBIC")):
+        experiment = Experiment(name="flows", flows=Flows(streams=tcp, udp_streams=udp))
+        assert words.experiment_line(experiment).split(" · ")[0] == first

@@ -74,7 +74,11 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
     "random-loss": (
         Clause(
             "{loss} cut the window {times}",
-            lambda it: it.losses == "random-loss" and it.evidence.loss_events > 0,
+            lambda it: it.losses == "random-loss" and bool(it.evidence.loss_events),
+        ),
+        Clause(
+            "{loss} made the sender repeat {retransmits} segments",
+            lambda it: it.losses == "random-loss" and bool(it.evidence.retransmits),
         ),
     ),
     "bottleneck": (
@@ -121,7 +125,7 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
             "{retransmits} segments were sent again: a queue overflowed, for the path loses none",
             lambda it: (
                 it.losses == "bottleneck"
-                and it.evidence.retransmits > 0
+                and bool(it.evidence.retransmits)
                 and it.evidence.queue_s is None
                 and not it.case.loss
             ),

@@ -66,7 +66,9 @@ def _aggregate(result: Report) -> dict[str, object]:
 
 
 def _udp(flow: UdpResult) -> dict[str, object]:
-    return asdict(flow) | {"loss_rate": flow.lost / flow.datagrams if flow.datagrams else 0.0}
+    known = flow.lost is not None and flow.datagrams is not None
+    lost, datagrams = flow.lost or 0, flow.datagrams or 0
+    return asdict(flow) | {"loss_rate": (lost / datagrams if datagrams else 0.0) if known else None}
 
 
 def _flow(verdict: FlowVerdict) -> dict[str, object]:

@@ -23,7 +23,8 @@ from tcptutor.analysis.compared.run_findings import RunFindings
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second, converged, fairness, seconds
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.flow import FlowPhase, Interval, phases
-from tcptutor.analysis.observed.measured import Measured, measure, path_known
+from tcptutor.analysis.observed.foreign import path_doubt
+from tcptutor.analysis.observed.measured import Measured, measure
 from tcptutor.run import Run
 from tcptutor.spec import Change, Experiment
 from tcptutor.theory.models import CAUSE_NAMES, LimitedBy
@@ -45,8 +46,6 @@ _ENOUGH = 0.2
 
 _TURNS = 3
 """More than that many causes in turn are not a story."""
-
-_UNKNOWN_PATH = "its path is not known: import it with --set rate=... to compare it"
 
 
 class FlowVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +122,12 @@ def verdict(measured: Measured) -> Verdict:
     stretches = _stretches([flow.seconds for flow in flows], experiment)
     limited_by, reason, shown = _told(found, shares, stretches, gathered.all_between)
     link = (LINK_USED if shown is found else LINK_USED_THEN).said(shown)
-    said = sentence(limited_by, reason or _unexplained(run), link, experiment, flows)
+    doubt = path_doubt(run)
+    said = (
+        doubt
+        if doubt and not reason
+        else sentence(limited_by, reason or UNEXPLAINED, link, experiment, flows)
+    )
     if datagrams is not None and len(longer := said + udp.beside(datagrams)) <= LONGEST:
         said = longer
     return Verdict(
@@ -170,7 +174,7 @@ def _told(
 
 def _unexplained(run: Run) -> str:
     """What is said where the samples show nothing; of a path that is not known, what would help."""
-    return UNEXPLAINED if path_known(run) else _UNKNOWN_PATH
+    return path_doubt(run) or UNEXPLAINED
 
 
 def _stretches(flows: Sequence[Sequence[Second]], experiment: Experiment) -> list[Stretch]:
@@ -217,8 +221,6 @@ def sentence(
     limited_by: LimitedBy, reason: str, link: str, experiment: Experiment, flows: Sequence[FlowVerdict]
 ) -> str:
     """`reason`, how that changed over time or differs between the flows, and how full the link is: `link`."""
-    if reason == _UNKNOWN_PATH:
-        return reason
     # Who is told of a stretch of time knows that it was not so all the time.
     turns = "" if reason.startswith("from ") else _over_time(experiment, flows)
     told = _others(limited_by, flows) or turns

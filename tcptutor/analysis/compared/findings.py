@@ -203,6 +203,8 @@ class Findings:
         Of a path that is not known nobody can say that nothing else did.
         """
         seen = self.evidence
+        if seen.loss_events is None and seen.retransmits != 0:
+            return False  # a file that tells of no loss events: something may have cut the window
         used = 0.3 if seen.cwnd_growth >= FAST else UNUSED
         return (
             self.known and seen.cwnd_growth >= RISING and seen.in_flight_bytes >= used * seen.cwnd_bytes > 0
@@ -230,7 +232,8 @@ class Findings:
     @property
     def reordering(self) -> bool:
         """Whether TCP found at least as much out of order as it took for lost."""
-        return self.evidence.retransmits > 0 and self.evidence.reordered >= max(3, self.evidence.loss_events)
+        seen = self.evidence
+        return bool(seen.retransmits) and seen.reordered >= max(3, seen.loss_events or 0)
 
     @property
     def computer(self) -> bool:

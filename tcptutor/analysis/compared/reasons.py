@@ -15,6 +15,7 @@ from tcptutor.analysis.compared.findings import KEEP_SHORT, Findings
 from tcptutor.analysis.expected.limits import FEW_SEGMENTS, UDP_ERROR
 from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeouts
 from tcptutor.analysis.expected.window import start_seconds, unsettled
+from tcptutor.run import sum_or_none
 from tcptutor.spec import PARAMETERS
 from tcptutor.theory.models import CAUSE_NAMES, LOSS_BLIND, MODELLED, LimitedBy, ThroughputModel
 
@@ -43,7 +44,8 @@ def reason(it: Difference) -> str:
 
 def super_packets(it: Difference) -> str:
     """netem drops what an offload has joined as one packet: fewer losses than the models count."""
-    each = it.measured.retransmits / it.measured.losses if it.measured.losses else 0.0
+    again, losses = it.measured.retransmits, it.measured.losses
+    each = again / losses if again is not None and losses else 0.0
     if not it.model.is_of_loss or not it.case.experiment.hosts.offloads or each < _SUPER_PACKET:
         return ""
     if not it.explained(math.sqrt(each)):
@@ -131,6 +133,8 @@ def queueing(it: Difference) -> str:
     if not it.seen or not it.model.is_by_round_trip:
         return ""
     rtt = it.seen.mean_rtt_s
+    if rtt is None:
+        return ""
     path = math.fsum(flow.rtt for flow in it.case.flows) / max(1, it.case.number)
     if rtt <= 1.1 * path or not it.explained(path / rtt):
         return ""
@@ -141,7 +145,7 @@ def queueing(it: Difference) -> str:
 def more_losses(it: Difference) -> str:
     """The queue overflows beside the random losses."""
     p, lost = it.case.loss_rate, it.measured.loss_rate
-    if not it.model.is_of_loss or lost <= 1.3 * p or not it.explained(math.sqrt(p / lost)):
+    if not it.model.is_of_loss or lost is None or lost <= 1.3 * p or not it.explained(math.sqrt(p / lost)):
         return ""
     return (
         f"{units.percent(lost, 2)} of the segments met a loss event, more than the path's {units.percent(p)}"
@@ -204,7 +208,7 @@ def cubic_random(it: Difference) -> str:
 def few_losses(it: Difference) -> str:
     """Chance alone may explain it."""
     events = it.measured.losses
-    if not it.model.is_of_loss or events >= ENOUGH_LOSSES:
+    if not it.model.is_of_loss or events is None or events >= ENOUGH_LOSSES:
         return ""
     if abs(it.ratio - 1) > 1 / math.sqrt(max(events, 1)) + it.prediction.tolerance:
         return ""
@@ -219,7 +223,7 @@ def few_losses(it: Difference) -> str:
 def udp_share(it: Difference) -> str:
     """UDP took another part of the link than it was meant to."""
     run, rate, planned = it.measured.run, it.case.rate, it.case.udp
-    got = math.fsum(flow.received_bps for flow in it.measured.udp)
+    got = sum_or_none(flow.received_bps for flow in it.measured.udp)
     if not it.model.is_of_link or not planned or not rate or not got:
         return ""
     flows = run.experiment.flows
@@ -244,7 +248,7 @@ def short_buffer(it: Difference) -> str:
         return ""
     start, end = it.measured.span
     dry = [row.bytes == 0 for row in it.measured.run.queue if start <= row.t <= end]
-    cut = it.seen is not None and (it.seen.retransmits > 0 or it.seen.marks > 0)
+    cut = it.seen is not None and bool(it.seen.retransmits or it.seen.marks)
     if not cut or (dry and not any(dry)) or not it.explained(used := case.sawtooth_use(x)):
         return ""
     left = units.percent(1 - used, 2)

@@ -56,10 +56,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     throughput_bps: float
     """Payload of all flows together, bit/s, warm-up left out."""
     jain_index: float
-    loss_rate: float
-    """Loss events per segment sent."""
-    retransmits: int
-    loss_events: int
+    loss_rate: float | None
+    """Loss events per segment sent; None where they are unknown, as are the next two."""
+    retransmits: int | None
+    loss_events: int | None
     mark_cuts: int
     """Times that ECN marks cut a window, with nothing lost."""
     compared: tuple[Compared, ...]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tcptutor.analysis.case import Case, case_of, flow_case
 from tcptutor.analysis.compared.findings import Findings
-from tcptutor.analysis.observed.evidence import evidence_of, gather
+from tcptutor.analysis.observed.evidence import Evidence, evidence_of, gather
 from tcptutor.analysis.observed.flow import Interval, Trace
 from tcptutor.analysis.observed.measured import Measured, between, path_known
 from tcptutor.analysis.observed.path import Directions, Events, LossKind, directions, loss_events, most_common
@@ -56,7 +56,7 @@ class RunFindings:
         return Findings(
             case,
             seen,
-            most_common(list(kinds.elements())),
+            self._losses(kinds, seen),
             flows=len(beside) or 1,
             events=kinds,
             known=path_known(self.run),
@@ -77,7 +77,7 @@ class RunFindings:
         if evidence is None:
             return None
         kinds, experiment = self._kinds(measured.intervals), self.run.experiment
-        losses = most_common(list(kinds.elements()))
+        losses = self._losses(kinds, evidence)
         if not measured.intervals and evidence.lossy:
             # Without samples only the experiment tells.
             losses = "random-loss" if experiment.path.loss > 0 else "bottleneck"
@@ -93,6 +93,12 @@ class RunFindings:
     def all_between(self, start: float, end: float) -> Findings | None:
         """Of all flows from one time to another; None where nothing was measured then."""
         return self.all(between(self.measured, start, end))
+
+    def _losses(self, kinds: Counter[LossKind | None], seen: Evidence) -> LossKind | None:
+        """Return what most losses came from; of a file without loss events, by what its importer says of the path."""
+        if seen.loss_events is None and seen.retransmits and self.run.experiment.path.loss > 0:
+            return "random-loss"
+        return most_common(list(kinds.elements()))
 
     def _kinds(self, intervals: Iterable[Interval]) -> Counter[LossKind | None]:
         """Loss events within, by what they came from."""

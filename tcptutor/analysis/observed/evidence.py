@@ -10,9 +10,10 @@ import msgspec
 from msgspec.structs import replace
 
 from tcptutor.analysis.observed.flow import ARRIVED, Interval
+from tcptutor.analysis.observed.foreign import is_foreign, path_doubt
 from tcptutor.analysis.observed.measured import Measured
 from tcptutor.analysis.observed.path import Direction, Directions
-from tcptutor.run import Run
+from tcptutor.run import Run, mean_of_known
 
 _CREDIT = 1.05
 """Share of a link up to which more than it carries is what its shaper had saved."""
@@ -30,11 +31,12 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     throughput_bps: float
     link_used: float | None
     """Share of the link's goodput, of both directions' where flows go both ways; None when the link is not shaped."""
-    loss_events: int
-    retransmits: int
-    loss_rate: float
+    loss_events: int | None
+    """None where nothing tells of them; so are the next three."""
+    retransmits: int | None
+    loss_rate: float | None
     """Loss events per segment sent."""
-    mean_rtt_s: float
+    mean_rtt_s: float | None
     mark_cuts: int = 0
     """Times that marks cut a window, with nothing lost."""
     min_rtt_s: float = 0.0
@@ -90,7 +92,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def lossy(self) -> bool:
         """Whether anything was lost, or cut a window as a loss does."""
-        return self.loss_events > 0 or self.mark_cuts > 0 or self.retransmits > 0
+        return bool(self.loss_events or self.mark_cuts or self.retransmits)
 
 
 def gather(measured: Measured, links: Directions) -> Evidence | None:
@@ -108,6 +110,9 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
     used = carried_bps / goodput if goodput else None
     if len(ways) == 1:
         used = _used(ways[0], start, end, used)
+    if is_foreign(measured.run) and goodput:
+        # By what its receivers counted: the samples are of what was written.
+        used = None if path_doubt(measured.run) else min(1.0, throughput / goodput)
     waits = [wait for link in ways if (wait := link.wait(start, end)) is not None]
     known = Evidence(
         throughput_bps=throughput,
@@ -116,7 +121,7 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
         mark_cuts=measured.mark_cuts,
         retransmits=measured.retransmits,
         loss_rate=measured.loss_rate,
-        mean_rtt_s=_mean(flow.mean_rtt_s for flow in flows),
+        mean_rtt_s=mean_of_known(flow.mean_rtt_s for flow in flows),
         queue_drops=sum(link.drops(start, end) for link in ways),
         flow_bps=flow_bps,
         queue_s=max(waits) if len(waits) == len(ways) else None,
@@ -155,15 +160,17 @@ def evidence_of(run: Run, interval: Interval, link: Direction, together: float |
     share = used = throughput / goodput if goodput else None
     if goodput and together is not None:
         used = _used(link, start, end, together / goodput)
+    if used is not None and is_foreign(run):
+        used = None if path_doubt(run) else min(1.0, used)
     segments, events = interval.grown("segs_out"), interval.loss_events
     known = Evidence(
         throughput_bps=throughput,
         link_used=used,
         loss_events=events,
         mark_cuts=interval.mark_cuts,
-        retransmits=round(interval.grown("retransmits")),
-        loss_rate=events / segments if segments else 0.0,
-        mean_rtt_s=interval.mean("rtt"),
+        retransmits=interval.retransmits,
+        loss_rate=None if events is None else events / segments if segments else 0.0,
+        mean_rtt_s=interval.mean_rtt,
         queue_drops=link.drops(start, end),
         flow_bps=throughput,
         queue_s=link.wait(start, end),
@@ -189,7 +196,7 @@ def _sampled(known: Evidence, found: Sequence[Interval], duplicates: bool) -> Ev
         known,
         min_rtt_s=min(minima, default=0.0),
         # Bytes that were acknowledged had to be sent: without busy time the kernel does not count it.
-        busy=min(1.0, busy / connected) if connected and (busy > 0 or known.flow_bps == 0) else 1.0,
+        busy=min(1.0, busy / connected) if connected and (busy > 0 or _is_idle(known, found)) else 1.0,
         rwnd_limited=of_busy("rwnd_limited"),
         sndbuf_limited=of_busy("sndbuf_limited"),
         app_limited=_mean(each.starved for each in found),
@@ -206,6 +213,11 @@ def _sampled(known: Evidence, found: Sequence[Interval], duplicates: bool) -> Ev
         held=_mean(each.held for each in found),
         pacing_bps=_steady_pace(found),
     )
+
+
+def _is_idle(known: Evidence, found: Sequence[Interval]) -> bool:
+    """Whether the kernel counted no busy time because nothing was sent."""
+    return known.flow_bps == 0 and all(each.trace.has_kernel_state for each in found)
 
 
 def _rise(interval: Interval) -> float:

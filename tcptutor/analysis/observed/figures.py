@@ -20,20 +20,20 @@ _ENOUGH_STEPS = 4
 
 
 class FlowFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """One TCP flow over the measured time."""
+    """One TCP flow over the measured time; None for what was not measured."""
 
     flow: int
     pair: int
     throughput_bps: float
     share: float
     """Of the sum of all flows' throughputs, 0 to 1; 0 where none got anything."""
-    retransmits: int
-    losses: int
+    retransmits: int | None
+    losses: int | None
     """Loss events."""
     mark_cuts: int
     """Times that ECN marks cut the window, with nothing lost."""
-    mean_rtt_s: float
-    mean_cwnd_segments: float
+    mean_rtt_s: float | None
+    mean_cwnd_segments: float | None
     cov: float | None
     """Coefficient of variation of its rates in each second of the measured time; None for fewer than four of them."""
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from tcptutor.analysis.observed.foreign import is_foreign, unknown_figures
 from tcptutor.run import (
     CA_STATES,
     SSTHRESH_INFINITE,
@@ -58,8 +59,14 @@ _ROOM = 0.9
 class Trace:
     """One flow's samples in order of time. Counters are cumulative: differences count."""
 
-    def __init__(self, flow: int, samples: SampleTable, rows: list[int]) -> None:
+    def __init__(
+        self, flow: int, samples: SampleTable, rows: list[int], unknown: frozenset[str] | None = None
+    ) -> None:
         self.flow = flow
+        self.has_kernel_state = unknown is None
+        """Whether a kernel told the samples; another program tells nothing of states, timeouts and busy time."""
+        self.unknown = unknown or frozenset()
+        """Names of the results that the file of another program leaves out."""
         self._samples, self._rows = samples, rows
         self._columns: dict[str, Sequence[Any]] = {}
         step = rows[1] - rows[0] if len(rows) > 1 else 1
@@ -84,6 +91,8 @@ class Trace:
     @cached_property
     def cuts(self) -> Cuts:
         """The samples at which a loss event or a cut by marks had begun, as the lab counts them."""
+        if not self.has_kernel_state:
+            return Cuts((), ())
         names = ("ca_state", "ssthresh", "retransmits", "delivered_ce", "total_rto", "bytes_acked")
         return cuts_at(*map(self.column, names))
 
@@ -137,6 +146,8 @@ class Trace:
         Only with data or a SYN under way, and where a timeout ended it: a flow that has nothing to send does not wait
         for one, and a slow path is no timeout.
         """
+        if not self.has_kernel_state:
+            return ()
         times, acked, states, busy = (self.column(name) for name in ("t", "bytes_acked", "ca_state", "busy"))
         rtts, last = self.column("rtt"), len(times) - 1
         patience = max(_STALL, 2 * math.fsum(rtts) / len(rtts))
@@ -211,9 +222,23 @@ class Interval:
         return 8 * self.grown(ARRIVED) / self.seconds
 
     @property
-    def loss_events(self) -> int:
-        """Of the loss events of `Trace.cuts`, those within."""
-        return self._within(self.trace.cuts.losses)
+    def loss_events(self) -> int | None:
+        """Of the loss events of `Trace.cuts`, those within; None where nothing tells of any."""
+        return self._within(self.trace.cuts.losses) if self.tells("losses") else None
+
+    @property
+    def retransmits(self) -> int | None:
+        """Segments sent again within; None where nothing tells of them."""
+        return round(self.grown("retransmits")) if self.tells("retransmits") else None
+
+    @property
+    def mean_rtt(self) -> float | None:
+        """Mean smoothed RTT, s; None where it was not measured."""
+        return self.mean("rtt") if self.tells("mean_rtt_s") else None
+
+    def tells(self, figure: str) -> bool:
+        """Return whether the samples tell that result of a flow."""
+        return figure not in self.trace.unknown
 
     @property
     def mark_cuts(self) -> int:
@@ -253,11 +278,14 @@ def traces(run: Run) -> list[Trace]:
     rows: dict[int, list[int]] = {flow: [] for flow in set(numbers)}
     for row, flow in enumerate(numbers):
         rows[flow].append(row)
-    return [Trace(flow, run.samples, mine) for flow, mine in sorted(rows.items())]
+    unknown = unknown_figures(run)
+    none: frozenset[str] | None = frozenset() if is_foreign(run) else None
+    return [Trace(flow, run.samples, mine, unknown.get(flow, none)) for flow, mine in sorted(rows.items())]
 
 
 def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:
-    """In order of time; without gaps but for the marks between them. Empty for fewer than two samples.
+    """In order of time; without gaps but for the marks between them. Empty for fewer than two samples,
+    and where no kernel told its state.
 
     Recovery is the kernel's states CWR and recovery, timeout its state loss; a timeout that is over between two samples
     is seen by its counter. Otherwise the flow is in slow start while cwnd is below ssthresh, and else in congestion
@@ -266,7 +294,7 @@ def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:
     BBR has no ssthresh of this kind, and tcp_info does not tell its mode. Linux sets its ssthresh when STARTUP ends, so
     slow start stands for STARTUP; all the rest of its open time (drain, probing) is called congestion avoidance.
     """
-    if len(trace) < 2:
+    if len(trace) < 2 or not trace.has_kernel_state:
         return ()
     times = trace.column("t")
     names = _phase_names(trace, algorithm == "bbr")

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace, traces
+from tcptutor.analysis.observed.foreign import path_doubt
 from tcptutor.analysis.observed.udp import udp_results
-from tcptutor.run import FlowResult, Run, UdpResult
+from tcptutor.run import FlowResult, Run, UdpResult, sum_or_none
 
 _ENOUGH = 0.2
 """Seconds between first and last sample below which a difference of counters says nothing."""
@@ -59,13 +60,16 @@ class Measured:
     def throughput(self) -> float:
         """Payload of all flows, bit/s: all bytes over the time from the first flow's start to the last one's end.
 
-        Of a run of nothing but UDP it is what its receivers got.
+        Of a run of nothing but UDP it is what its receivers got, or what was sent where no receiver tells.
 
         That is the sum of the flows' own means when all cover the same time, and that sum itself is given then, as
         where no samples tell when they did.
         """
         if not self.flows and not self.run.experiment.total_streams:
-            return math.fsum(flow.received_bps for flow in self.udp)
+            # A sender's file tells what was sent; what arrived is not known then.
+            return math.fsum(
+                flow.sent_bps or 0.0 if flow.received_bps is None else flow.received_bps for flow in self.udp
+            )
         plain = math.fsum(flow.throughput_bps for flow in self.flows)
         spans, fixed = self.spans, self.run.experiment.flows.bytes is not None
         if not spans or (len(spans) < 2 and not fixed) or any(one.flow not in spans for one in self.flows):
@@ -78,9 +82,9 @@ class Measured:
         return 8 * math.fsum(each.grown(ARRIVED) for each in self.intervals) / (end - start)
 
     @property
-    def losses(self) -> int:
-        """Loss events of all flows."""
-        return sum(flow.losses for flow in self.flows)
+    def losses(self) -> int | None:
+        """Loss events of all flows; None where those of any are unknown."""
+        return sum_or_none(flow.losses for flow in self.flows)
 
     @property
     def mark_cuts(self) -> int:
@@ -88,14 +92,17 @@ class Measured:
         return sum(flow.mark_cuts for flow in self.flows)
 
     @property
-    def loss_rate(self) -> float:
-        """Loss events per segment sent."""
-        segments = sum(flow.segments for flow in self.flows)
-        return self.losses / segments if segments > 0 else 0.0
+    def loss_rate(self) -> float | None:
+        """Loss events per segment sent; None where either is unknown."""
+        losses, segments = self.losses, sum_or_none(flow.segments for flow in self.flows)
+        if losses is None or segments is None:
+            return None
+        return losses / segments if segments > 0 else 0.0
 
     @property
-    def retransmits(self) -> int:
-        return sum(flow.retransmits for flow in self.flows)
+    def retransmits(self) -> int | None:
+        """Segments that all flows sent again; None where those of any are unknown."""
+        return sum_or_none(flow.retransmits for flow in self.flows)
 
 
 def measure(run: Run) -> Measured:
@@ -132,7 +139,7 @@ def together(run: Run) -> float:
 
 def path_known(run: Run) -> bool:
     """Whether the models can be asked: a run from elsewhere tells nothing of its path unless its importer did."""
-    return run.environment.backend != "imported" or run.experiment.path.rate is not None
+    return not path_doubt(run)
 
 
 def _measured_time(run: Run, trace: Trace) -> Interval:
@@ -153,11 +160,11 @@ def _result(run: Run, interval: Interval) -> FlowResult:
         flow=interval.flow,
         pair=interval.flow // max(1, run.experiment.flows.streams),
         throughput_bps=interval.throughput,
-        retransmits=round(interval.grown("retransmits")),
+        retransmits=interval.retransmits,
         losses=interval.loss_events,
         mark_cuts=interval.mark_cuts,
-        segments=round(interval.grown("segs_out")),
-        mean_rtt_s=interval.mean("rtt"),
-        mean_cwnd_segments=interval.mean("cwnd"),
+        segments=round(interval.grown("segs_out")) if interval.tells("segments") else None,
+        mean_rtt_s=interval.mean_rtt,
+        mean_cwnd_segments=interval.mean("cwnd") if interval.tells("mean_cwnd_segments") else None,
         mss=int(interval.column("mss")[-1]),
     )

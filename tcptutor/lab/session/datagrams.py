@@ -276,7 +276,7 @@ class Datagrams:
 
     def rate(self) -> float:
         """What each flow sends, bit/s of payload; 0 where that is not known yet."""
-        rates = [result.sent_bps for result in self.results()]
+        rates = [result.sent_bps or 0.0 for result in self.results()]
         return sum(rates) / self.streams if rates else 0.0
 
 

@@ -47,6 +47,9 @@ _LOOK_AT_STATE = 0.2
 """How often to look what the kernel holds, s: a change is told within half a second, and each look costs an emulated
 guest some milliseconds."""
 
+_LAST_READS = 64
+"""How often to read a terminal whose shell has ended: the kernel keeps some 64 KB of output at most."""
+
 _PRIORITY = -10
 
 
@@ -161,9 +164,13 @@ class SessionServer:
         for number, terminal in list(self._terminals.items()):
             terminal.write()
             if terminal.over:
-                self._read(number)
+                self._read_rest(number)
                 self._hang_up(number)
-        terminals = {terminal.descriptor: number for number, terminal in self._terminals.items()}
+        terminals = {
+            terminal.descriptor: number
+            for number, terminal in self._terminals.items()
+            if terminal.is_readable
+        }
         request, ready = self._channel.wait(seconds, list(terminals))
         if request is not None and not self._answer(request):
             return False
@@ -214,9 +221,17 @@ class SessionServer:
                 self._channel.send(Failed("a session is open: end it first", "protocol"))
         return True
 
-    def _read(self, number: int) -> None:
+    def _read(self, number: int) -> bool:
+        """Pass on the output of a terminal, and return whether there was any."""
         if data := self._terminals[number].read():
             self._channel.send(Wrote(number, data))
+        return bool(data)
+
+    def _read_rest(self, number: int) -> None:
+        """Pass on what an ended shell wrote last; its jobs in the background may still write."""
+        for _ in range(_LAST_READS):
+            if not self._read(number):
+                return
 
     def _hang_up(self, number: int) -> None:
         self._terminals.pop(number).close()

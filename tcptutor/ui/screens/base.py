@@ -101,6 +101,11 @@ class TutorScreen(Screen[None]):
         return None
 
     @property
+    def bench_waits_for_prediction(self) -> bool:
+        """Whether a prediction is due before the bench may begin with this screen's experiment."""
+        return False
+
+    @property
     def for_what_if(self) -> WhatIfBase | None:
         """The whole run that is shown, of which one thing may be changed; None where there is none."""
         return None

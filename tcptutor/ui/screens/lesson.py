@@ -34,11 +34,13 @@ from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.entry import Entry
-from tcptutor.ui.widgets.page.page import Page
+from tcptutor.ui.widgets.page.page import Page, least_width
 
 CHART, TEXT = "-chart-only", "-text-only"
 _LEAFED = 1.0
 """Seconds after which a page is read, and not just passed by."""
+_SIDE = 56
+"""The fewest columns of a chart beside the text."""
 VIEWS = ("", CHART, TEXT)
 """In two columns; in one, either the chart or the text has the room."""
 
@@ -132,7 +134,10 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             self._changed()
 
     def fit(self, wide: bool, tall: bool) -> None:
-        super().fit(wide, tall)
+        """Put text and chart side by side only where neither the page's drawings nor the chart is squeezed."""
+        has_side = any(type(each) in SIDES for each in self.step.activities)
+        fits = self.app.size.width - least_width(self.step) >= _SIDE
+        super().fit(wide and (fits or not has_side), tall)
         self.lay_out()
 
     # Keys
@@ -288,6 +293,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         if self._side is None and not opened:
             view = TEXT
         self.update_classes({CHART: view == CHART, TEXT: view == TEXT})
+        # A terminal needs its columns more than the text beside it.
+        self.query_one(Page).styles.min_width = least_width(self.step) if wide and not opened else None
         self.lay_out_terminal(pane, view == CHART)
         self.call_after_refresh(self.show_keys)
         if view != CHART and self.focused is None:
@@ -326,6 +333,11 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         if self.terminal_open:
             return self.tutor.bench.session.for_bench
         return self._side.for_bench if self._side else None
+
+    @property
+    def bench_waits_for_prediction(self) -> bool:
+        due = self._study.due_before_run is not None
+        return due and self._side is not None and self.for_bench is None
 
     @property
     def chart_seen(self) -> bool:

@@ -242,17 +242,25 @@ class RunSide(Side):
         if this is None:
             return
         rows: list[tuple[str, RunBefore | None]] = []
-        if self.activity.beside:
-            steps = [step.id for step in self.study.module.steps]
-            number = steps.index(self.activity.beside) + 1
+        if (number := self._beside_number) is not None:
             other = self.bench.history.latest(self.study.module.id, self.activity.beside)
             rows.append((f"page {number}", other.figures if other else None))
-        # Each draw has the next seed after the experiment's own: the first is run 1.
         own = self.activity.experiment.seed
-        rows += [(f"run {run.seed - own + 1}", run) for run in live.before]
+        rows += [
+            (f"run {self.study.draw_number(run.seed, own) or place}", run)
+            for place, run in enumerate(live.before, 1)
+        ]
         rows += self._what_ifs
         rows.append(("this run", this.figures))
         self.page.show_runs(rows, live.spread)
+
+    @property
+    def _beside_number(self) -> int | None:
+        """The number of the page that this one is compared with; None without one, or where it cannot be read."""
+        for number, step in enumerate(self.study.module.steps, 1):
+            if self.activity.beside and step.id == self.activity.beside:
+                return number
+        return None
 
     def _mark_against(self, run: Run) -> None:
         self.study.run = run

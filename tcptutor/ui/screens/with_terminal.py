@@ -78,18 +78,21 @@ class ScreenWithTerminal(TutorScreen):
 
     def check_terminal(self, action: str) -> bool | None:
         """Whether a key that has to do with the terminal works now; None for other keys."""
-        commands = self.shell_box is not None and self.shell_box.command is not None
         if self.in_pane:
-            return action in _IN_PANE and (commands or action != "type_command")
-        works = {
-            "type_command": commands,
-            "copy_command": commands,
-            "terminal": self.terminal is not None,
-            "switch_pane": self.terminal_open,
-            "turn_host": False,
-            "end_terminal": self.tutor.bench.session.stage in ("starting", "open"),
-        }
-        return works.get(action)
+            return action in _IN_PANE and (action != "type_command" or self._has_command)
+        works: bool | None = None
+        match action:
+            case "type_command" | "copy_command":
+                works = self._has_command
+            case "terminal":
+                works = self.terminal is not None
+            case "switch_pane":
+                works = self.terminal_open
+            case "turn_host":
+                works = False
+            case "end_terminal":
+                works = self.tutor.bench.session.stage in ("starting", "open")
+        return works
 
     def pane_keys(self) -> tuple[FooterKey, ...]:
         """What the footer offers while keys are the shell's."""
@@ -107,6 +110,12 @@ class ScreenWithTerminal(TutorScreen):
     def shell_box(self) -> ShellBox | None:
         """The page's goals and commands; None for a page without any."""
         return next(iter(self.query(ShellBox)), None)
+
+    @property
+    def _has_command(self) -> bool:
+        """Whether the page shows a command. Searches the whole screen: too slow to ask for every key."""
+        box = self.shell_box
+        return box is not None and box.command is not None
 
     async def action_type_command(self) -> None:
         box = self.shell_box

@@ -1,0 +1,83 @@
+"""Runs of other programs: which figures their files leave out, and whether their path is known well enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from tcptutor import units
+from tcptutor.run import FlowResult, Run, UdpResult
+
+_FIGURES = ("retransmits", "losses", "segments", "mean_rtt_s", "mean_cwnd_segments")
+
+_CREDIT = 1.05
+"""Share of a link's rate up to which a short test may show more: what its shaper had saved."""
+
+_NO_RATE = "its path is not known: import it with --set rate=... to compare it"
+
+
+def is_foreign(run: Run) -> bool:
+    """Return whether another program measured `run`: its samples lack the kernel's own account of its time."""
+    return run.environment.backend == "imported"
+
+
+def unknown_figures(run: Run) -> dict[int, frozenset[str]]:
+    """Return for each flow the names of its results that the file does not tell."""
+    if not is_foreign(run):
+        return {}
+    return {
+        flow.flow: frozenset(name for name in _FIGURES if getattr(flow, name) is None) for flow in run.flows
+    }
+
+
+def path_doubt(run: Run) -> str:
+    """Return why no model can be asked about an imported run, as one sentence; empty where models can be."""
+    if not is_foreign(run):
+        return ""
+    used = _directions(run)
+    path = run.experiment.path
+    rates = {reverse: path.reverse_rate if reverse else path.rate for reverse in used}
+    if None in rates.values():
+        return _missing_rate(rates)
+    if any(flow.reverse for flow in run.udp):
+        return "no model here has UDP from the server to the client: it is not compared"
+    doubts = (_too_much(run, reverse, rate or math.inf) for reverse, rate in sorted(rates.items()))
+    return next(filter(None, doubts), "")
+
+
+def counted_by_sender(flows: Iterable[FlowResult]) -> bool:
+    """Return whether any throughput is what a sender wrote, for want of its receiver's count."""
+    return any(flow.receiver_bps is None for flow in flows)
+
+
+def _missing_rate(rates: Mapping[bool, float | None]) -> str:
+    """Ask for the rates that are missing of the directions in which flows run."""
+    if len(rates) == 1:
+        if True in rates:
+            return "its flows run from server to client: import it with --set reverse_rate=... to compare it"
+        return _NO_RATE
+    missing = [name for reverse, name in ((False, "rate"), (True, "reverse_rate")) if rates[reverse] is None]
+    asked = " ".join(f"--set {name}=..." for name in missing)
+    return f"its flows run both ways: import it with {asked}{' as well' if len(missing) == 1 else ''} to compare it"
+
+
+def _directions(run: Run) -> set[bool]:
+    """Whether flows go back, forth, or both."""
+    tcp = {run.experiment.reversed(flow.flow) for flow in run.flows}
+    return (tcp | {flow.reverse for flow in run.udp}) or {False}
+
+
+def _too_much(run: Run, reverse: bool, rate: float) -> str:
+    """Say that more arrived, or was written, than the link carries at the rate given; empty where it was not."""
+    flows = [flow for flow in run.flows if run.experiment.reversed(flow.flow) == reverse]
+    total = math.fsum(flow.throughput_bps for flow in flows) + _received(run.udp, reverse)
+    if total <= _CREDIT * rate:
+        return ""
+    if counted_by_sender(flows):
+        written = f"{units.rate(total)} were written, more than the link's {units.rate(rate)}"
+        return f"{written}: what arrived is not in this file"
+    return f"{units.rate(total)} arrived, more than a link of {units.rate(rate)} carries: check the rate"
+
+
+def _received(flows: Iterable[UdpResult], reverse: bool) -> float:
+    return math.fsum(flow.received_bps or 0.0 for flow in flows if flow.reverse == reverse)
