@@ -67,6 +67,8 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     """Probability that a data segment is sent at once, before those that wait out the delay."""
     queue: int = 150_000
     """The bottleneck's buffer, bytes (tbf's limit)."""
+    queue_packets: int | None = None
+    """How many packets wait there, where somebody's discipline counts these: `queue` is then as many full frames."""
     burst: int | None = None
     """Bytes that may leave at once (tbf's bucket); None lets the lab choose."""
     qdisc: str = "fifo"

@@ -87,7 +87,7 @@ def verdict(measured: Measured) -> Verdict:
     evenly = fairness(by_second)
     found, datagrams = gathered.all(measured), udp.udp_losses(measured)
     if found is None and datagrams is not None and not experiment.total_streams:
-        return Verdict(limited_by=udp.limited_by(datagrams), sentence=udp.alone(datagrams), evidence=None)
+        return Verdict(limited_by=udp.limited_by(datagrams), sentence=udp.sentence(measured), evidence=None)
     if found is None:
         said = "nothing was measured" if run.complete else "cut short before anything could be measured"
         return Verdict(

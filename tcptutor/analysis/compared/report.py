@@ -13,7 +13,7 @@ from tcptutor.analysis.compared.explain import Verdict, verdict
 from tcptutor.analysis.compared.reasons import not_modelled, reason, was
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
-from tcptutor.analysis.observed.figures import FlowFigures, cov_between, figures
+from tcptutor.analysis.observed.figures import DirectionFigures, FlowFigures, cov_between, directions, figures
 from tcptutor.analysis.observed.measured import Measured, measure, path_known
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
@@ -63,7 +63,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     throughput_bps: float
     """Payload of all flows together, bit/s, warm-up left out."""
-    jain_index: float
+    jain_index: float | None
+    """Of flows that share a link; None where flows run both ways: `directions` has one each."""
     loss_rate: float | None
     """Loss events per segment sent; None where they are unknown, as are the next two."""
     retransmits: int | None
@@ -76,6 +77,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     flows: tuple[FlowFigures, ...] = ()
     cov_between: float | None = None
     """Coefficient of variation of the flows' means; None for one flow."""
+    directions: tuple[DirectionFigures, ...] = ()
+    """Each direction by itself; empty where all TCP flows run one way."""
     udp: tuple[UdpResult, ...] = ()
     note: str = ""
     """Why prediction and measurement differ, where it is known; one sentence or empty."""
@@ -110,8 +113,7 @@ def report_of(measured: Measured) -> Report:
     ]
     return Report(
         throughput_bps=throughput,
-        # Flows that got nothing at all are all equal.
-        jain_index=jain_index(flow.throughput_bps for flow in flows) if flows and throughput > 0 else 1.0,
+        jain_index=_jain_index(measured) if not (ways := directions(measured)) else None,
         loss_rate=measured.loss_rate,
         retransmits=measured.retransmits,
         loss_events=measured.losses,
@@ -120,9 +122,16 @@ def report_of(measured: Measured) -> Report:
         verdict=why,
         flows=figures(measured),
         cov_between=cov_between(measured),
+        directions=ways,
         udp=measured.udp,
         note=_note(measured, expectation, compared, first, why) if flows or measured.udp else why.sentence,
     )
+
+
+def _jain_index(measured: Measured) -> float:
+    """Flows that got nothing at all are all equal."""
+    flows = measured.flows
+    return jain_index(flow.throughput_bps for flow in flows) if flows and measured.throughput > 0 else 1.0
 
 
 def judged(it: Difference) -> Judgement:

@@ -21,6 +21,26 @@ def is_foreign(run: Run) -> bool:
     return run.environment.backend == "imported"
 
 
+_OF_FLOWS = frozenset(
+    {"algorithm", "streams", "duration", "warmup", "starts", "directions", "udp_streams", "udp_rate"}
+)
+"""Parameters of an experiment that the file of another program tells."""
+
+FROM_KERNEL = frozenset(
+    {
+        "mark_cuts", "min_rtt_s", "busy", "rwnd_limited", "sndbuf_limited", "app_limited", "stalled",
+        "send_buffer_bytes", "reordered", "timeouts", "marks", "queue_drops", "rtt_rise_s", "held",
+        "queueing_s", "pacing_bps",
+    }
+)  # fmt: skip
+"""Evidence that only a kernel's own samples give."""
+
+
+def is_told(run: Run, parameter: str) -> bool:
+    """Return whether that parameter of the experiment is known: of an import only by its file and its importer."""
+    return not is_foreign(run) or parameter in _OF_FLOWS or parameter in run.given
+
+
 def unknown_figures(run: Run) -> dict[int, frozenset[str]]:
     """Return for each flow the names of its results that the file does not tell."""
     if not is_foreign(run):
@@ -43,6 +63,12 @@ def path_doubt(run: Run) -> str:
         return "no model here has UDP from the server to the client: it is not compared"
     doubts = (_too_much(run, reverse, rate or math.inf) for reverse, rate in sorted(rates.items()))
     return next(filter(None, doubts), "")
+
+
+def rate_doubt(run: Run) -> str:
+    """Return the doubt about the rate that was given for an imported run; empty where none was given, or it fits."""
+    path = run.experiment.path
+    return path_doubt(run) if path.rate is not None or path.reverse_rate is not None else ""
 
 
 def counted_by_sender(flows: Iterable[FlowResult]) -> bool:

@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.journal import Journal
+from tcptutor.journal.drafts import Drafts
 from tcptutor.spec import Experiment
 from tcptutor.ui import keys
 from tcptutor.ui.bench import Bench
@@ -45,6 +46,7 @@ class Tutor(Protocol):
 
     course: Course
     journal: Journal
+    drafts: Drafts
     bench: Bench
     problems: tuple[str, ...]
     """What is wrong with lesson files, a line each; none until all of them have been read."""
@@ -135,6 +137,9 @@ class TutorScreen(Screen[None]):
         """The lab has changed; a screen that is being closed has nothing to show it on."""
         for bar in self.query(TopBar):
             bar.show_lab(self._lab_line())
+
+    def keep_drafts(self) -> None:
+        """The screen is about to be left: keep what was typed and not answered."""
 
     def course_read(self) -> None:
         """All pages have been read, and `problems` are known."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -17,6 +18,7 @@ from tcptutor.course.goals.target import TargetState
 from tcptutor.course.knob import Knob
 from tcptutor.course.record import ActivityRecord, Given
 from tcptutor.errors import UsageError
+from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.page.list_box import ListBox
@@ -144,8 +146,23 @@ class ExploreBox(ListBox[ExploreActivity]):
     def action_put_back(self) -> None:
         self._turn(self.activity.start[self.knob.name])
 
+    @property
+    def draft(self) -> Draft | None:
+        return dict(self.values) if self.activity.changed(self.values) else None
+
+    def restore_draft(self, draft: Draft) -> None:
+        if not isinstance(draft, dict) or set(draft) != set(self.values):
+            return
+        with contextlib.suppress(UsageError):  # the lesson has other knobs or bounds by now
+            self.activity.variant(draft)
+            self.values = dict(draft)
+            self.draw()
+            self.turned()
+
     def _turn(self, value: str) -> None:
         self.values = {**self.values, self.knob.name: value}
+        self.take_complaint_back()
+        self.post_message(self.DraftChanged())
         self.draw()
         self.turned()
 
