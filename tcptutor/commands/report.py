@@ -99,7 +99,9 @@ def _measured(run: Run, result: Report) -> str:
     if result.flows:
         told.append(
             f"{_throughput(run, result)}   {count(len(result.flows), 'flow')},"
-            f" {_counted(result.loss_events, 'loss event')}, {_counted(result.retransmits, 'retransmission')}"
+            f" {_counted(result.loss_events, 'loss event')}"
+            + (f" ({result.undone} of them undone, nothing was lost)" if result.undone else "")
+            + f", {_counted(result.retransmits, 'retransmission')}"
             + (f", {count(result.mark_cuts, 'cut')} by marks" if result.mark_cuts else "")
         )
         if len(result.flows) == 1 and (steady := result.flows[0].cov) is not None:

@@ -196,7 +196,9 @@ BBR_MEASURED = {
 
 
 @pytest.mark.parametrize(("path", "share"), BBR_MEASURED.items())
-def test_bbrs_prediction_under_loss_holds_where_it_is_claimed(path: tuple[int, int, int], share: float) -> None:
+def test_bbrs_prediction_under_loss_holds_where_it_is_claimed(
+    path: tuple[int, int, int], share: float
+) -> None:
     rate, delay, loss = path
     binding = expect(
         experiment(algorithm="bbr", rate=f"{rate} Mbit/s", delay=f"{delay} ms", loss=f"{loss} %")
@@ -287,9 +289,12 @@ def test_loss_based_flows_get_what_wares_model_leaves_them_or_up_to_30_points_mo
 
 
 @pytest.mark.parametrize(
-    "change", [{"qdisc": "codel"}, {"loss": "0.01 %"}, {"pairs": 2, "streams": "1", "pair_delays": "0 s, 50 ms"}]
+    "change",
+    [{"qdisc": "codel"}, {"loss": "0.01 %"}, {"pairs": 2, "streams": "1", "pair_delays": "0 s, 50 ms"}],
 )
-def test_wares_model_is_for_one_round_trip_and_a_queue_that_drops_at_its_tail(change: dict[str, object]) -> None:
+def test_wares_model_is_for_one_round_trip_and_a_queue_that_drops_at_its_tail(
+    change: dict[str, object],
+) -> None:
     made = experiment(**({"streams": "2", "algorithms": "cubic, bbr", "queue": "2 BDP"} | change))
     assert "Ware" not in expect(made).note
 

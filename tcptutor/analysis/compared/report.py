@@ -69,6 +69,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Loss events per segment sent; None where they are unknown, as are the next two."""
     retransmits: int | None
     loss_events: int | None
+    undone: int
+    """Loss events in which nothing was lost: all that was retransmitted had arrived; 0 on a path that duplicates."""
     mark_cuts: int
     """Times that ECN marks cut a window, with nothing lost."""
     compared: tuple[Compared, ...]
@@ -117,6 +119,7 @@ def report_of(measured: Measured) -> Report:
         loss_rate=measured.loss_rate,
         retransmits=measured.retransmits,
         loss_events=measured.losses,
+        undone=0 if run.experiment.path.duplicate else sum(each.undone for each in measured.intervals),
         mark_cuts=measured.mark_cuts,
         compared=tuple(compared),
         verdict=why,

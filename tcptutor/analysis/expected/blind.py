@@ -50,18 +50,24 @@ def blind_spots(case: Case, throughput: float) -> Iterator[BlindSpot]:
         text = f"{units.percent(path.reorder)} of segments overtake others, which no model here counts"
         yield BlindSpot("reordering", UNKNOWN, text)
     if length and length < case.full and throughput / (8 * length * case.number) > WRITES_A_SECOND:
-        text = f"writes of {units.size(length)}: how many a second is up to the processor, and no model has it"
+        text = (
+            f"writes of {units.size(length)}: how many a second is up to the processor, and no model has it"
+        )
         yield BlindSpot("writes", UNKNOWN, text)
     if case.experiment.hosts.offloads and case.loss > 0 and not case.algorithms <= LOSS_BLIND:
         text = "offloads: one loss takes a packet of many segments, and the models count each segment"
         yield BlindSpot("offloads", UNKNOWN, text)
     if case.udp and case.rate and case.udp >= case.rate and not case.fair:
-        yield BlindSpot("UDP", UNKNOWN, "UDP sends more than the link carries: no model has what is left for TCP")
+        yield BlindSpot(
+            "UDP", UNKNOWN, "UDP sends more than the link carries: no model has what is left for TCP"
+        )
 
 
 def widened(case: Case, candidates: Sequence[Candidate]) -> list[Candidate]:
     """`candidates` with the blind spots of `case` in their tolerances."""
     return [
-        replace(one, sure={**one.sure, **{each.name: each.error for each in blind_spots(case, one.throughput)}})
+        replace(
+            one, sure={**one.sure, **{each.name: each.error for each in blind_spots(case, one.throughput)}}
+        )
         for one in candidates
     ]

@@ -302,4 +302,6 @@ def _related(flow: LossyFlow) -> Iterator[LossEstimate]:
     yield LossEstimate(ThroughputModel.RELATED, throughput, formula, error, RENO_SPREAD, best=True)
 
 
-_OWN = {"reno": _reno, "cubic": _cubic, "htcp": _htcp, "highspeed": _highspeed} | dict.fromkeys(RELATED, _related)
+_OWN = {"reno": _reno, "cubic": _cubic, "htcp": _htcp, "highspeed": _highspeed} | dict.fromkeys(
+    RELATED, _related
+)

@@ -84,7 +84,12 @@ def _overflow(case: Case) -> float:
 
     In slow start each ACK lets twice as much go as it acknowledges, so half of a flight waits at the bottleneck.
     """
-    if not case.bursts_overflow or case.loss_rate > 0 or case.paced_rate is not None or case.algorithm == "bbr":
+    if (
+        not case.bursts_overflow
+        or case.loss_rate > 0
+        or case.paced_rate is not None
+        or case.algorithm == "bbr"
+    ):
         return math.inf
     return theory.INITIAL_WINDOW + 2 * case.queue / case.frame
 

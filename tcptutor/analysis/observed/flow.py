@@ -97,6 +97,23 @@ class Trace:
         return cuts_at(*map(self.column, names))
 
     @cached_property
+    def undone(self) -> tuple[int, ...]:
+        """The loss events in which nothing was lost: all that was retransmitted had arrived, by the receiver's DSACKs.
+
+        Where nothing was retransmitted at all, nothing was lost either.
+        """
+        times, rtts, states = (self.column(name) for name in ("t", "rtt", "ca_state"))
+        counters = [self.column(name) for name in ("retransmits", "dsack_dups", "total_rto")]
+        found, losses = [], self.cuts.losses
+        for at, following in pairwise((*losses, len(times))):
+            over = next((row for row in range(at, following) if states[row] < RECOVERY), following - 1)
+            later = min(bisect_right(times, times[over] + 2 * rtts[over]), following) - 1
+            again, in_vain, timeouts = (counter[later] - counter[at - 1] for counter in counters)
+            if in_vain >= again and not timeouts:
+                found.append(at)
+        return tuple(found)
+
+    @cached_property
     def hystart_exits(self) -> tuple[int, ...]:
         """The samples at which ssthresh had fallen from infinity though nothing was lost or marked."""
         return hystart_exits(
@@ -219,6 +236,11 @@ class Interval:
     def loss_events(self) -> int | None:
         """Of the loss events of `Trace.cuts`, those within; None where nothing tells of any."""
         return self._within(self.trace.cuts.losses) if self.tells("losses") else None
+
+    @property
+    def undone(self) -> int:
+        """Of the loss events of `Trace.undone`, those within."""
+        return self._within(self.trace.undone)
 
     @property
     def retransmits(self) -> int | None:
