@@ -43,7 +43,9 @@ class Raw:
         begun = max(start, min((one["t"][0] for one in self.columns.values()), default=start))
         if size is not None:
             end = self.end = max((one["t"][-1] for one in self.columns.values()), default=end)
-        queue = [row for row in run.queue if begun - 0.06 <= row.t <= end + EDGE]
+        # From the last sample before: with one of the time before a change much was sent at another rate.
+        since = max((row.t for row in run.queue if row.t <= begun + EDGE), default=begun)
+        queue = [row for row in run.queue if since <= row.t <= end + EDGE]
         self.queue = queue if len(queue) > 1 and not self.backward and self.rate() else []
 
     @cached_property

@@ -83,6 +83,8 @@ class Findings:
     """Loss events in this time, by what they came from."""
     processor: float = 0.0
     """Share of the time that the busiest processor was busy; 0 unknown."""
+    loss_varies: bool = False
+    """Whether the path's loss changes in this time, so that no one number is that of it all."""
     known: bool = True
     """Whether the path is; what the case has of it says nothing otherwise."""
 
@@ -320,7 +322,9 @@ class Findings:
             "pace": units.rate(self.pace or 0.0),
             "maxrate": units.rate(hosts.maxrate or 0.0),
             "held": _percent(seen.held),
-            "loss": f"random loss, {units.percent(self.case.loss)}," if self.case.loss else "random loss",
+            "loss": f"random loss, {units.percent(self.case.loss)},"
+            if self.case.loss and not self.loss_varies
+            else "random loss",
             "times": "once" if cuts == 1 else f"{cuts} times",
             "queueing": units.seconds(seen.queueing_s, 2),
             "marked": f"{seen.marks} segments" if self.case.algorithm == "dctcp" else "segments",
