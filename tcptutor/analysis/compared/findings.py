@@ -62,6 +62,9 @@ ACK_FRAME = 66
 FULL_OF_ACKS = 0.8
 """Share of the way back that acknowledgements take from which it is full: delayed ones are sometimes single."""
 
+RETURN_QUEUE = 0.3
+"""Share of the least RTT from which what waits in the other direction slows a flow notably."""
+
 LOADED = 0.9
 """Share of the time that a processor is busy from which the computer itself may be the limit."""
 
@@ -263,7 +266,7 @@ class Findings:
         seen = self.evidence
         if seen.return_used is None or seen.return_queue_s is None or self.used >= FULL:
             return False
-        least = max(0.5 * seen.rtt_rise_s, 0.1 * seen.min_rtt_s, NOISE)
+        least = max(0.5 * seen.rtt_rise_s, RETURN_QUEUE * seen.min_rtt_s, NOISE)
         return seen.return_used >= FULL_OF_ACKS and seen.return_queue_s > least
 
     @property
