@@ -88,7 +88,16 @@ def _packets(run: Run, file: Path | None) -> list[Row]:
 
 
 def _with(experiment: Experiment) -> str:
-    given = {**settings(experiment), "seed": str(experiment.seed)}
+    given = settings(experiment)
+    if experiment.name != "by-hand":  # there nobody gave one
+        given["seed"] = str(experiment.seed)
+    path = experiment.path
+    if path.queue_packets is not None:
+        given["queue"] = path.queue_text
+    if path.rate is None:
+        given.pop("queue", None)  # nobody gave it, and nothing queues there
+    if path.unread:
+        given["not read:"] = ", ".join(path.unread)
     return ", ".join(f"{name} {value}" for name, value in given.items())
 
 

@@ -26,7 +26,8 @@ def experiment_line(experiment: Experiment, width: int | None = None) -> str:
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
     # No algorithm has a say where only UDP is sent.
     parts = [algorithm(hosts.algorithm) if experiment.total_streams else "UDP"]
-    parts.append(units.rate(path.rate) if path.rate else "no rate limit")
+    unknown = f"not read: {', '.join(path.unread)}" if path.unread else ""
+    parts.append(unknown or (units.rate(path.rate) if path.rate else "no rate limit"))
     if path.delay:
         jitter = f" ± {units.seconds(path.jitter)}" if path.jitter else ""
         parts.append(f"{units.seconds(path.delay)}{jitter}")
@@ -41,7 +42,7 @@ def experiment_line(experiment: Experiment, width: int | None = None) -> str:
     if hosts.mtu != 1500:
         parts.append(f"MTU {hosts.mtu}")
     if path.rate:
-        parts.append(f"queue {units.size(path.queue)}")
+        parts.append(f"queue {path.queue_text}")
     while width is not None and len(" · ".join(parts)) > width and len(parts) > 1:
         parts.pop()
     return " · ".join(parts)
