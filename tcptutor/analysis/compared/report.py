@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -14,9 +15,11 @@ from tcptutor.analysis.compared.reasons import reason, was
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.figures import DirectionFigures, FlowFigures, cov_between, directions, figures
+from tcptutor.analysis.observed.foreign import is_told
 from tcptutor.analysis.observed.measured import Measured, measure, path_known
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
+from tcptutor.theory.models import ThroughputModel
 
 MOST = 0.4
 """The largest tolerance inside which a model explains a run: a wider one takes rates of 1 to 2.3 and more."""
@@ -95,7 +98,9 @@ def report_of(measured: Measured) -> Report:
     expectation, case = expect(run.experiment, mss, rto), case_of(run.experiment, mss, rto)
     why = verdict(measured)
     compared = []
-    for prediction in expectation.predictions if _comparable(measured) else ():
+    for prediction in filter(
+        partial(_can_be_asked, run), expectation.predictions if _comparable(measured) else ()
+    ):
         it = Difference(prediction, expectation, measured, case, why)
         compared.append(
             Compared(prediction=prediction, ratio=it.ratio, judgement=judged(it), reason=reason(it))
@@ -162,6 +167,12 @@ def _comparable(measured: Measured) -> bool:
     """Whether models are set beside it: nothing measured is no figure, nor is what the lab itself calls invalid."""
     run = measured.run
     return bool(measured.flows or measured.udp) and run.fidelity.status != "invalid" and path_known(run)
+
+
+def _can_be_asked(run: Run, prediction: Prediction) -> bool:
+    """Whether what a model needs is known: of an import the round trip only where its importer gave the delay."""
+    by_round_trip = prediction.model.is_by_round_trip or prediction.model is ThroughputModel.WAY_BACK
+    return is_told(run, "delay") or not by_round_trip
 
 
 def _note(run: Run, expectation: Expectation, compared: list[Compared], why: Verdict) -> str:
