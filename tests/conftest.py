@@ -4,14 +4,16 @@ import fcntl
 import os
 import signal
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from hypothesis import HealthCheck, settings
 
 from tcptutor import spec
+from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import ImageDamaged
 from tests import durations, full, leftovers, order
@@ -59,9 +61,12 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what takes the guest."""
-    if {"snapshots", "guest"} & set(getattr(item, "fixturenames", ())):
+    """Mark what takes the guest; a worker's guest belongs to one event loop."""
+    names = getattr(item, "fixturenames", ())
+    if "snapshots" in names:
         item.add_marker("guest")
+    if "guest" in names:
+        item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -129,6 +134,25 @@ def snapshots() -> Snapshots:
     except ImageDamaged as error:
         pytest.fail(f"the lab's tests need the guest: {error}")
     return found
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def _worker_guest(snapshots: Snapshots) -> AsyncIterator[GuestBackend]:
+    backend = GuestBackend("virtual", snapshots)
+    yield backend
+    await backend.close()
+    assert leftovers.children("qemu-system") == []
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def guest(_worker_guest: GuestBackend) -> AsyncIterator[GuestBackend]:
+    """The guest on the virtual clock, one for all tests of a worker that only run experiments.
+
+    Every run has a fresh copy of the snapshot; the next copy is made ready while the test looks at its run.
+    """
+    yield _worker_guest
+    # No loop runs between two tests: what waits for the copy would find its time over.
+    await _worker_guest.open()
 
 
 @pytest.fixture

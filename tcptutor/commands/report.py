@@ -89,8 +89,15 @@ def _packets(run: Run, file: Path | None) -> list[Row]:
 
 def _with(run: Run) -> str:
     given = {name: text for name, text in settings(run.experiment).items() if is_told(run, name)}
-    if not is_foreign(run):
+    if not is_foreign(run) and run.experiment.name != "by-hand":  # nobody gave these a seed
         given["seed"] = str(run.experiment.seed)
+    path = run.experiment.path
+    if path.queue_packets is not None:
+        given["queue"] = path.queue_text
+    if path.rate is None:
+        given.pop("queue", None)  # nobody gave it, and nothing queues there
+    if path.unread:
+        given["not read:"] = ", ".join(path.unread)
     return ", ".join(f"{name} {value}" for name, value in given.items())
 
 

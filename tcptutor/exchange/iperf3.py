@@ -41,6 +41,8 @@ class _Stream:
     """From the server to the client."""
     by_sender: bool
     """Whether the rows are the sender's."""
+    written_bps: float | None
+    """By the sender's own sum of a test that was not interrupted: that has the time wrong."""
 
 
 def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
@@ -77,7 +79,7 @@ def _run(document: Document, file: str, path: Mapping[str, str]) -> Run:
         warmup=warmup,
         directions=reverse if "reverse" in reverse else (),
         udp_streams=len(datagrams),
-        udp_rate=test.target_bitrate or _mean_sent(datagrams) or Flows().udp_rate,
+        udp_rate=(udp and (test.target_bitrate or _mean_sent(datagrams))) or Flows().udp_rate,
     )
     run = imported.start(
         document.start.version.replace("iperf ", "iperf3 "),
@@ -159,7 +161,11 @@ def _streams(document: Document) -> list[_Stream]:
             # The other end sends, and its figures are here as well.
             assert document.server_output_json is not None
             rows, mss, by_sender = theirs, _mss(document.server_output_json, theirs), True
-        streams.append(_Stream(rows, summary, received, mss, sends == document.at_server, by_sender))
+        sender = summary.sender
+        written = (
+            sender.bits_per_second if sender is not None and sender.bytes and document.has_ended else None
+        )
+        streams.append(_Stream(rows, summary, received, mss, sends == document.at_server, by_sender, written))
     return streams
 
 
@@ -218,7 +224,7 @@ def _result(flow: int, stream: _Stream, algorithm: str) -> FlowResult:
     rows = [row for row in stream.rows if not row.omitted]
     sender = stream.summary.sender or StreamRow()
     resent = _retransmits(stream, rows)
-    written = sender.bits_per_second if sender.bytes else rate_of(rows)
+    written = rate_of(rows) if stream.written_bps is None else stream.written_bps
     # Of a stream that it receives, iperf3 writes its own end's RTT.
     whole = sender.mean_rtt if stream.by_sender else None
     rtt = mean_of_known(row.rtt for row in rows if row.rtt) or whole or None
@@ -287,14 +293,16 @@ def _notes(
     if any(each.result.received_bps is None and not each.doubt for each in datagrams):
         yield "what arrived of UDP is not in the file: take the receiver's"
     if run.complete:
-        yield from _unknown_state(streams)
+        yield from _unknown_state(run, streams)
 
 
-def _unknown_state(streams: Sequence[_Stream]) -> Iterator[str]:
-    """Where cwnd, RTT and retransmissions would be, when the file has them of no stream."""
+def _unknown_state(run: Run, streams: Sequence[_Stream]) -> Iterator[str]:
+    """Where cwnd and RTT would be, when the file has them of no stream; and retransmissions."""
     if not streams or any(row.snd_cwnd for stream in streams for row in stream.rows):
         return
+    unknown = any(flow.retransmits is None for flow in run.flows)
+    what = "cwnd, RTT and retransmissions" if unknown else "cwnd and RTT"
     if any(stream.by_sender for stream in streams):
-        yield "the sender's system tells iperf3 no cwnd and RTT"
+        yield f"the sender's system tells iperf3 nothing of {what}"
     else:
-        yield "cwnd, RTT and retransmissions are at the sender: take its file, or --get-server-output"
+        yield f"{what} are at the sender: take its file, or --get-server-output"

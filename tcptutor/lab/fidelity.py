@@ -117,10 +117,11 @@ class Watch(Timeliness):
                     f"{interface.name}: the sender's own fq dropped {lost} packets: that is local congestion, not loss"
                 )
 
-    def not_read(self, names: str) -> None:
-        """Disciplines are on the path that nobody here knows to read."""
-        self.checks["not read"] = names
-        self.suspect.append(f"not read: {names}, so nothing is concluded about what the path can carry")
+    def not_read(self) -> None:
+        """Is every discipline on the path one that is read?"""
+        if names := ", ".join(self.experiment.path.unread):
+            self.checks["not read"] = names
+            self.suspect.append(f"not read: {names}, so nothing is concluded about what the path can carry")
 
     def _netem_drops(self, random: int, kept: int) -> None:
         """Did netem drop as many packets as it should, of these and those that it kept?"""

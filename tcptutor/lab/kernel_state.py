@@ -78,5 +78,3 @@ class SessionState(msgspec.Struct, frozen=True, tag="seen"):
     """As it is at this moment, in all its properties; a run's `experiment.path` is that of its begin."""
     hosts: tuple[HostState, ...] = ()
     """Hosts, then switches."""
-    unread: tuple[str, ...] = ()
-    """Disciplines on the path whose effect is not known, such as "sfq on s1-eth2": what it carries is not known."""

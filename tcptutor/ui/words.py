@@ -38,7 +38,9 @@ def experiment_line(experiment: Experiment, width: int | None = None) -> str:
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
     imported = experiment.name.startswith(IMPORTED)
     parts = [senders(experiment)]
-    if path.rate or not imported:
+    if path.unread:
+        parts.append(f"not read: {', '.join(path.unread)}")
+    elif path.rate or not imported:
         parts.append(units.rate(path.rate) if path.rate else "no rate limit")
     if path.delay:
         jitter = f" ± {units.seconds(path.jitter)}" if path.jitter else ""
@@ -55,7 +57,7 @@ def experiment_line(experiment: Experiment, width: int | None = None) -> str:
     if hosts.mtu != 1500:
         parts.append(f"MTU {hosts.mtu}")
     if path.rate and not imported:
-        parts.append(f"queue {units.size(path.queue)}")
+        parts.append(f"queue {path.queue_text}")
     while width is not None and len(" · ".join(parts)) > width and len(parts) > 1:
         parts.pop()
     return " · ".join(parts)

@@ -163,6 +163,12 @@ async def _set_up(lab: Hands, shell: Any, commands: list[str]) -> None:
     assert "over=0" in said, said
 
 
+def _unread(lab: Hands) -> tuple[str, ...]:
+    path = lab.state().path
+    assert path is not None
+    return path.unread
+
+
 async def test_every_shaper_is_read(mark: str, snapshots: Snapshots, build: Build) -> None:
     wrong = []
     async with leaving_nothing(GuestBackend("real", snapshots), mark) as guest, hands(guest, build()) as lab:
@@ -176,21 +182,22 @@ async def test_every_shaper_is_read(mark: str, snapshots: Snapshots, build: Buil
                 return {
                     key: getattr(path, key)
                     for key, value in wanted.items()
-                    if getattr(path, key) != (value if value is None else pytest.approx(value, rel=1e-3, abs=1e-5))
+                    if getattr(path, key)
+                    != (value if value is None else pytest.approx(value, rel=1e-3, abs=1e-5))
                 }
 
             try:
-                await lab.until(lambda differs=differs: not differs() and not lab.state().unread, 8)  # type: ignore[misc]
+                await lab.until(lambda differs=differs: not differs() and not _unread(lab), 8)  # type: ignore[misc]
             except TimeoutError:
-                wrong.append((name, differs(), lab.state().unread))
+                wrong.append((name, differs(), _unread(lab)))
             await lab.type(shell, f"{empty}; echo clean=$?", r"clean=\d")
             await lab.until(lambda: lab.state().path is not None and lab.state().path.rate is None)
         for name, (commands, unread) in UNREAD.items():
             await _set_up(lab, shell, commands)
             try:
-                await lab.until(lambda unread=unread: any(unread in one for one in lab.state().unread), 8)  # type: ignore[misc]
+                await lab.until(lambda unread=unread: any(unread in one for one in _unread(lab)), 8)  # type: ignore[misc]
             except TimeoutError:
-                wrong.append((name, lab.state().path, lab.state().unread))
+                wrong.append((name, lab.state().path, _unread(lab)))
             await lab.type(shell, f"{empty}; echo clean=$?", r"clean=\d")
-            await lab.until(lambda: not lab.state().unread)
+            await lab.until(lambda: not _unread(lab))
     assert not wrong

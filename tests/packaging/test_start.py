@@ -29,7 +29,8 @@ def build_editable(folder, config_settings=None, metadata_directory=None):
     name = "tcptutor-1-py3-none-any.whl"
     with zipfile.ZipFile(f"{folder}/{name}", "w") as wheel:
         info = "tcptutor-1.dist-info"
-        wheel.writestr("small_command.py", "import sys\\ndef main(): sys.stdout.write(' '.join(['tcptutor', *sys.argv[1:]]) + '\\\\n')\\n")
+        main = "def main(): sys.stdout.write(' '.join(['tcptutor', *sys.argv[1:]]) + chr(10))"
+        wheel.writestr("small_command.py", f"import sys\\n{main}\\n")
         wheel.writestr("tcptutor/install/ready.py", "import os, sys; sys.exit('READY' not in os.environ)")
         wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\\nName: tcptutor\\nVersion: 1\\n")
         wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")

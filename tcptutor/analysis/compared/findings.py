@@ -236,7 +236,10 @@ class Findings:
     @property
     def blind(self) -> bool:
         """Whether flows that do not take losses for congestion send at nearly what the bottleneck carries."""
-        return self.case.algorithm in LOSS_BLIND and self.used >= UNUSED
+        known = (
+            self.evidence.loss_events is not None
+        )  # else nothing tells whether its application kept it waiting
+        return known and self.case.algorithm in LOSS_BLIND and self.used >= UNUSED
 
     @property
     def shared(self) -> bool:

@@ -14,9 +14,11 @@ from tcptutor.analysis.compared.reasons import not_modelled, reason, was
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.figures import DirectionFigures, FlowFigures, cov_between, directions, figures
+from tcptutor.analysis.observed.foreign import is_told
 from tcptutor.analysis.observed.measured import Measured, measure, path_known
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
+from tcptutor.theory.models import ThroughputModel
 
 MOST = 0.4
 """The largest tolerance inside which a model explains a run: a wider one takes rates of 1 to 2.3 and more."""
@@ -107,6 +109,7 @@ def report_of(measured: Measured) -> Report:
     differences = [
         Difference(prediction, expectation, measured, case, why)
         for prediction in (expectation.predictions if _comparable(measured) else ())
+        if _can_be_asked(run, prediction)
     ]
     first = next(iter(differences), None)
     compared = [
@@ -176,6 +179,12 @@ def _comparable(measured: Measured) -> bool:
     """Whether models are set beside it: nothing measured is no figure, nor is what the lab itself calls invalid."""
     run = measured.run
     return bool(measured.flows or measured.udp) and run.fidelity.status != "invalid" and path_known(run)
+
+
+def _can_be_asked(run: Run, prediction: Prediction) -> bool:
+    """Whether what a model needs is known: of an import the round trip only where its importer gave the delay."""
+    by_round_trip = prediction.model.is_by_round_trip or prediction.model is ThroughputModel.WAY_BACK
+    return is_told(run, "delay") or not by_round_trip
 
 
 def _note(

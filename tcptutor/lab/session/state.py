@@ -151,11 +151,6 @@ class KernelState:
         names = (name for name in Path.__struct_fields__ if getattr(now, name) != getattr(first, name))
         return msgspec.structs.replace(self._asked.path, **{name: getattr(now, name) for name in names})
 
-    def unread(self, pair: int = 0) -> tuple[str, ...]:
-        """What on the path of `pair` is not read, such as "sfq on s1-eth2"."""
-        there, back = self._now[pair]
-        return tuple(dict.fromkeys((*there.unread, *back.unread)))
-
     def burst(self, pair: int = 0) -> int | None:
         """Bytes that tbf lets through at once, where it has the path's rate."""
         found: int | None = self._now[pair][0].path.get("burst")
@@ -199,7 +194,7 @@ class KernelState:
             for name, values in self._sysctls.changed(where).items()
         )
         hosts = tuple(self._host(name, where) for name, where in self._namespaces.items())
-        return SessionState(experiment, interfaces, sysctls, self.path(pair), hosts, self.unread(pair))
+        return SessionState(experiment, interfaces, sysctls, self.path(pair), hosts)
 
     def _host(self, name: str, where: str) -> HostState:
         return HostState(name, self._sysctls.now(where, TOLD), *self._tallies.of(where))
@@ -207,7 +202,8 @@ class KernelState:
 
 def _path(there: Way, back: Way) -> Path:
     kept = {name: back.path[name] for name in _BOTH_WAYS if name in back.path}
-    return Path(**there.path, **{f"reverse_{name}": value for name, value in kept.items()})
+    unread = tuple(dict.fromkeys((*there.unread, *back.unread)))
+    return Path(**there.path, **{f"reverse_{name}": value for name, value in kept.items()}, unread=unread)
 
 
 def _settings(tree: Tree) -> Iterator[QdiscSettings]:

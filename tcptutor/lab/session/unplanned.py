@@ -63,7 +63,7 @@ class UnplannedRun:
         self._sampler.watch(self._queue_now())
         self._load, self._counted = Load(), HostCounters(network.hosts)
         self._progress = self._waited = 0.0
-        self._unread = dict.fromkeys(state.unread(self._pair))
+        self._unread = dict.fromkeys(self._path.unread)
         self._acked: dict[int, int] = {}
         self._add(starts, at=0.0)
         channel.send(RunFound(self._experiment(0.0)))
@@ -104,7 +104,7 @@ class UnplannedRun:
             self._changes += changes(self._path, now, at)
             self._path = now
             self._datagrams.follow(now)
-        self._unread |= dict.fromkeys(self._state.unread(self._pair))
+        self._unread |= dict.fromkeys(now.unread)
         self._sampler.watch(self._queue_now())
         self._watch_senders()
         self.tell_state()
@@ -116,7 +116,9 @@ class UnplannedRun:
 
     def _experiment(self, seconds: float) -> Experiment:
         """What this run turned out to be an experiment of."""
-        path = msgspec.structs.replace(self._at_first, changes=tuple(self._changes))
+        path = msgspec.structs.replace(
+            self._at_first, changes=tuple(self._changes), unread=tuple(self._unread)
+        )
         senders = {host.name for host in self._network.senders}
         first = self._starts[0][1] if self._starts else self._datagrams.flows[0]
         held = self._state.experiment(path, first.sender, first.receiver)
@@ -177,8 +179,7 @@ class UnplannedRun:
         watch.processors(self._load.busy(), alone=self._environment.backend == "guest")
         watch.drops(self._before, self._state.counted, self._network.bottleneck)
         udp = list(self._datagrams.results())
-        if unread := ", ".join(self._unread):
-            watch.not_read(unread)
+        watch.not_read()
         if nothing := self._why_nothing(watch.frame, udp):
             watch.invalid.append(nothing)
         self._datagrams.forget()
@@ -197,7 +198,8 @@ class UnplannedRun:
                 f"tbf's burst of {burst} bytes on {name} is smaller than a frame of {frame}: nothing passes"
             )
         if not self._starts:
-            return f"none of {sum(one.datagrams for one in udp)} datagrams arrived: something on the path drops them"
+            sent = sum(one.datagrams or 0 for one in udp)
+            return f"none of {sent} datagrams arrived: something on the path drops them"
         return (
             f"the connection opened and no segment in a frame of {frame} bytes arrived: something drops those"
         )

@@ -27,6 +27,8 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 _T = TypeVar("_T")
 
+_OF_DIALOG = (FooterKey((("Esc", "escape"),), "back"),)
+"""In the bottom line while a dialog covers the screen: the dialog says its other keys."""
 WIDE = 100
 """From here on two columns."""
 TALL = 32
@@ -123,8 +125,9 @@ class TutorScreen(Screen[None]):
 
     def show_keys(self) -> None:
         """Draw the footer anew; a screen that is being closed has none."""
+        covered = isinstance(self.app.screen, ModalScreen)
         for bar in self.query(KeyBar):
-            bar.show_keys(self.footer_keys())
+            bar.show_keys(_OF_DIALOG if covered else self.footer_keys())
 
     def show_saved(self) -> None:
         """What was done may be on the disk now, or not any more."""
@@ -170,6 +173,10 @@ class TutorScreen(Screen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         self.fit(event.size.width >= WIDE, event.size.height >= TALL)
+
+    def on_screen_suspend(self) -> None:
+        # Keys are those of what covers it, which says them itself.
+        self.show_keys()
 
     def on_screen_resume(self) -> None:
         # A screen that was covered while the terminal changed its size, or a run began, has not been told.

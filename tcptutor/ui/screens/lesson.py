@@ -31,7 +31,7 @@ from tcptutor.ui.screens.lesson_terminal import TerminalSide
 from tcptutor.ui.screens.looking import LookingScreen, with_cursor
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.screens.with_terminal import CHART as TERMINAL_CHART
-from tcptutor.ui.screens.with_terminal import ScreenWithTerminal, with_terminal
+from tcptutor.ui.screens.with_terminal import LEFT_OPEN_FOOTER, ScreenWithTerminal, with_terminal
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
@@ -251,6 +251,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         there = {"chart": "text"} if self.has_class(CHART) else {}
         shown = tuple((ids, there.get(word, word)) for ids, word in self.FOOTER)
         shown = with_cursor(shown) if self.looks else shown
+        if self.left_open:
+            return LEFT_OPEN_FOOTER, *(each for each in shown if each[0] != "lesson.terminal")
         return with_terminal(shown) if self.terminal_open else shown
 
     async def action_go(self, by: int) -> None:
@@ -263,13 +265,24 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
 
     def action_run(self, same: bool = False) -> None:
         obstacle = self.tutor.bench.obstacle
-        if obstacle and (self.terminal_open or not self.chart_seen):
+        if self.left_open:
+            question = ConfirmScreen(
+                "End the terminal of the other page?",
+                "It has the lab, and nothing else can run meanwhile. What you sent there is kept.",
+                "ends it",
+            )
+            self.app.push_screen(question, self._end_left_open)
+        elif obstacle and (self.terminal_open or not self.chart_seen):
             self.notify(obstacle)
         elif self._side:
             busy = self.tutor.bench.busy
             self._side.start(same)
             self._face_chart(self.tutor.bench.busy and not busy)
             self._changed()
+
+    def _end_left_open(self, sure: bool | None) -> None:
+        if sure:
+            self.action_end_terminal()
 
     def action_run_unpredicted(self) -> None:
         question = ConfirmScreen(
@@ -363,6 +376,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         text = self._tally()
         if self._side is not None and self.has_class(TEXT) and self.has_class("-narrow"):
             text = self._side.line
+        if self.left_open and self._side is not None:
+            text = Content("A terminal is open on another page: T ends it, then r runs.")
         if self.terminal is not None and self.terminal_open and self.has_class(TEXT):
             text = self.terminal.line
         line.display = bool(text)

@@ -89,10 +89,10 @@ FOOTER = (
     ("lesson.chart", "chart"),
     ("lesson.turn", "view"),
     ("app.keys", "keys"),
+    ("lesson.home", "home"),
     ("look.look", "look"),
     ("lesson.terminal", "shell"),
     ("app.what-if", "what if"),
     ("app.bench", "bench"),
     ("app.commands", "find"),
-    ("lesson.home", "home"),
 )

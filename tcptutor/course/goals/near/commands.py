@@ -22,6 +22,9 @@ _AT_ROOT = re.compile(
     r"\btc\s+qdisc\s+(?:add|replace|change)\s+dev\s+(?P<name>[hs]\d-eth\d)\s+(?:\S+\s+)*?root\s+(?:handle\s+\S+\s+)?"
     r"(?P<kind>[a-z_]+)"
 )
+_ADDED = re.compile(
+    r"\btc\s+qdisc\s+add\s+dev\s+(?P<name>[hs]\d-eth\d)\s+(?:root|parent\s+(?P<parent>[0-9a-f]+:[0-9a-f]*))"
+)
 _WORD = re.compile(r"\s*(?:sudo\s+|[hs]\d\s+)*(?P<name>[\w.+-]+)")
 
 
@@ -71,6 +74,18 @@ def refused(ended: CommandEnded, state: SessionState | None = None) -> NearMiss 
     if not ended.status or _SEVERAL.search(ended.command):
         return None
     return next((NearMiss(kind, text) for kind, says in _RULES if (text := says(ended, state))), None)
+
+
+def is_taken(command: str, state: SessionState | None) -> bool:
+    """Whether tc would refuse to add that discipline, for the place has one already."""
+    found = _ADDED.search(command)
+    if found is None or state is None:
+        return False
+    there = {one.parent for one in chain(state, found["name"])}
+    if found["parent"] is None:
+        return "root" in there
+    major = found["parent"].partition(":")[0]
+    return any(parent in (found["parent"], f"{major}:1") for parent in there)
 
 
 def mends(ended: CommandEnded, failed: CommandEnded | None) -> bool:

@@ -24,7 +24,7 @@ from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.page.list_box import ListBox
 from tcptutor.ui.widgets.page.text import inline, paragraphs
 
-REACHED, OPEN = "✓", "○"
+REACHED, OPEN, LOADING = "✓", "○", "…"
 CHANGED, AS_AT_FIRST = "●", " "
 
 
@@ -48,6 +48,10 @@ class ExploreBox(ListBox[ExploreActivity]):
         self._ran: dict[str, str] | None = None
         """The knobs of the run that they are of."""
         self._record = ActivityRecord()
+        self.loading_run = False
+        """Whether the run that the signs are of is being read."""
+        self.needs_start = False
+        """Whether a run with nothing changed is missing, which the goals are compared with."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """In the field Backspace is the field's."""
@@ -229,7 +233,8 @@ class ExploreBox(ListBox[ExploreActivity]):
         return [*lines, Content.styled(f"  {self.knob.label}: {about}", "$text-muted")]
 
     def _target_lines(self) -> list[Content]:
-        signs = [(REACHED, "$success bold") if state.reached else (OPEN, "bold") for state in self._states]
+        still_open = (LOADING, "$text-muted") if self.loading_run else (OPEN, "bold")
+        signs = [(REACHED, "$success bold") if state.reached else still_open for state in self._states]
         lines = [
             Content.assemble(
                 sign, " ", inline(state.text), (f"  {state.found}" if state.found else "", "bold")
@@ -241,7 +246,11 @@ class ExploreBox(ListBox[ExploreActivity]):
     def _standing(self) -> str:
         changes = count_of(len(self.activity.changed(self.values)))
         parts = [f"Par: {count_of(self.activity.par)}; now {changes}."]
-        if self._ran is None:
+        if self.loading_run:
+            parts.append("Your last run is being loaded.")
+        elif self.needs_start and self.activity.changed(self.values):
+            parts.append("First run it with nothing changed: the goals are compared with that run.")
+        elif self._ran is None:
             parts.append("r runs it.")
         elif self._ran != self.values:
             parts.append("The signs are of the run before: r runs it as it is now.")
