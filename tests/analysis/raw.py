@@ -150,6 +150,13 @@ class Raw:
         rate = self.rate()
         if not rate:
             return None
+        if len({self.experiment.reversed(flow) for flow in self.flows}) == 2:
+            # Of both directions: what their flows carry of what they could.
+            goodput = (rate + (self.experiment.path.reverse_rate or 1e99)) * self.experiment.segment
+            goodput /= self.experiment.segment + self.experiment.headers + 14
+            first = min(one["t"][0] for one in self.columns.values())
+            last = max(one["t"][-1] for one in self.columns.values())
+            return 8 * self.grown("bytes_acked") / (last - first) / goodput
         if self.queue:
             span = self.queue[-1].t - self.queue[0].t
             return 8 * (self.queue[-1].sent - self.queue[0].sent) / span / rate if span else None
