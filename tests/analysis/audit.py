@@ -214,6 +214,16 @@ def _bbr(raw: Raw, said: Mapping[str, str]) -> str:
     return together(must(names == {"bbr"}, f"{names} send"), least("use of the link", raw.used() or 0.0, 0.8))
 
 
+def _measures_less(raw: Raw, said: Mapping[str, str]) -> str:
+    names, used = {raw.experiment.algorithm(flow) for flow in raw.columns}, raw.used() or 0.0
+    return together(
+        must(names == {"bbr"}, f"{names} send"),
+        must(raw.loses(), "the path loses nothing at random"),
+        must(raw.grown("retransmits") > 0, "nothing was sent again"),
+        must(used < 0.81, f"the link is {used:.2f} used"),
+    )
+
+
 def _only_a_queue(raw: Raw, said: Mapping[str, str]) -> str:
     return together(
         _again(raw, said),
@@ -290,6 +300,7 @@ AUDITS: dict[str, Check] = {
     "fq paces each flow at {maxrate}": _fq,
     "data waits in the sender {held} of the time though the windows have room: its host holds it back": _in_host,
     "{loss} cut the window {times}": _random,
+    "{loss} lowers the rate that BBR measures": _measures_less,
     "the bottleneck is full, its queue adds {queueing} and marks {marked}": both(_is_full, _adds, _marks),
     "the bottleneck is full, its queue adds {queueing}": both(_is_full, _adds),
     "the bottleneck is full, its queue marks {marked} before it must drop any": both(_is_full, _marks),

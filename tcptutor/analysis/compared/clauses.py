@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tcptutor.analysis.case import FULL, QUEUED
 from tcptutor.analysis.compared.findings import BUSY, KEEP_SHORT, MOSTLY, STALLED, Condition, Findings
-from tcptutor.theory.models import LimitedBy
+from tcptutor.theory.models import LOSS_BLIND, LimitedBy
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,14 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         ),
     ),
     "random-loss": (
+        Clause("{loss} lowers the rate that BBR measures", lambda it: it.underestimates),
         Clause(
             "{loss} cut the window {times}",
-            lambda it: it.losses == "random-loss" and bool(it.evidence.loss_events),
+            lambda it: (
+                it.losses == "random-loss"
+                and it.case.algorithm not in LOSS_BLIND
+                and bool(it.evidence.loss_events)
+            ),
         ),
         Clause(
             "{loss} made the sender repeat {retransmits} segments",

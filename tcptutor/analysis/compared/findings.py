@@ -216,6 +216,12 @@ class Findings:
         return self.case.algorithm in LOSS_BLIND and self.used >= UNUSED
 
     @property
+    def underestimates(self) -> bool:
+        """Whether random loss takes so much from BBR that it measures clearly less than the bottleneck's rate."""
+        lost = self.case.loss > 0 and bool(self.evidence.retransmits)
+        return lost and self.case.algorithm in LOSS_BLIND and self.used < UNUSED and not self.standing_queue
+
+    @property
     def back(self) -> float | None:
         """Rate of the way of the acknowledgements, bit/s of frames; None where unshaped or flows go both ways."""
         rates = (self.case.path.reverse_rate, self.case.path.rate)

@@ -165,7 +165,9 @@ def _note(run: Run, expectation: Expectation, compared: list[Compared], why: Ver
     if not compared:
         return ""
     binding, prediction = compared[0], compared[0].prediction
-    if binding.within or (prediction.limited_by == "random-loss" and expectation.loss_events < ENOUGH_LOSSES):
+    few = prediction.limited_by == "random-loss" and expectation.loss_events < ENOUGH_LOSSES
+    unclaimed = prediction.tolerance >= 1 and bool(expectation.note)
+    if binding.within or few or unclaimed:
         return expectation.note
     if why.limited_by not in (prediction.limited_by, "unexplained"):
         return f"{prediction.label} was expected to be the limit, but {was(why.limited_by)}"

@@ -20,6 +20,7 @@ RULES: tuple[tuple[LimitedBy, Condition], ...] = (
     ("send-buffer", lambda it: it.buffered),
     ("application", lambda it: it.evidence.app_limited >= MOSTLY),
     ("bottleneck", lambda it: it.blind),
+    ("random-loss", lambda it: it.underestimates),
     ("reordering", lambda it: it.reordering),
     ("random-loss", lambda it: it.losses == "random-loss"),
     ("bottleneck", lambda it: it.losses == "bottleneck"),
