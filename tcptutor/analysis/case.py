@@ -360,6 +360,15 @@ def flow_case(experiment: Experiment, flow: int, path: Path | None = None) -> Fl
     )
 
 
+def path_at(experiment: Experiment, moment: float) -> Path:
+    """Return the path as the experiment's changes have left it at `moment`, s, whether its link is up or not."""
+    path = experiment.path
+    for change in experiment.path.changes:
+        if change.at <= moment + 1e-9 and change.name != "link":
+            path = path.after(change)
+    return path
+
+
 def case_of(experiment: Experiment, mss: int | None = None, rto: float | None = None) -> Case:
     """The whole of `experiment` as if nothing changed, with `mss` and `rto` as measured or as the kernel chooses."""
     return Case(

@@ -21,6 +21,13 @@ NEAR = 0.25
 """Relative distance within which two limits act together."""
 
 
+_TERMS = 4
+"""Stretches that a formula lists."""
+
+_BRIEF = 0.01
+"""Share of the time below which a stretch is left out of a formula."""
+
+
 @dataclass(frozen=True)
 class Stretch:
     """One case with its candidates: the believed ones by rising throughput, so the binding one first."""
@@ -166,9 +173,17 @@ def _mean(
     if len({one.formula for one in answers}) > 1 or not math.isclose(sum(weights), 1):
         # A link that is cut has a hair above nothing, so that a measurement can be set beside it.
         rates = [0.0 if part.case.down else one.throughput for part, one in zip(parts, answers, strict=True)]
-        terms = [f"{weight:.3g} × {units.rate(rate)}" for weight, rate in zip(weights, rates, strict=True)]
-        formula = " + ".join(terms[:4]) + (" + …" if len(terms) > 4 else "")
+        formula = _sum_of(list(zip(weights, rates, strict=True)))
     return replace(own, throughput=total, formula=formula, sure=sure, each=())
+
+
+def _sum_of(terms: Sequence[tuple[float, float]]) -> str:
+    """Write shares of the time times rates: in their order, of many the longest, and none too short to matter."""
+    told = [term for term in terms if term[0] >= _BRIEF] or terms
+    if len(told) > _TERMS:
+        told = sorted(told, key=lambda term: -term[0])[:_TERMS]
+    text = " + ".join(f"{weight:.3g} × {units.rate(rate)}" for weight, rate in told)
+    return text + (" + …" if len(told) < len(terms) else "")
 
 
 def _settling(parts: Sequence[Stretch]) -> float:
