@@ -245,7 +245,9 @@ def test_random_loss_lowers_bbrs_rate_and_does_not_cut_its_window() -> None:
     for recoveries in ({"ca_state": 3, "retransmits": lambda t: int(300 * t)}, losing(0.5)):
         verdict = explain(run_of(made, LINK * 0.4, **recoveries))
         assert verdict.limited_by == "random-loss"
-        assert verdict.sentence.startswith("random loss, 15 %, keeps the rate that BBR measures below the link's")
+        assert verdict.sentence.startswith(
+            "random loss, 15 %, keeps the rate that BBR measures below the link's"
+        )
 
 
 def test_flows_one_after_the_other_do_not_use_the_link_twice() -> None:
