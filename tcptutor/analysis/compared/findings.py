@@ -242,6 +242,15 @@ class Findings:
         return known and self.case.algorithm in LOSS_BLIND and self.used >= UNUSED
 
     @property
+    def underestimates(self) -> bool:
+        """Whether random loss takes so much from BBR that it measures clearly less than the bottleneck's rate.
+
+        It may stay in recovery all the time, so that no loss event begins.
+        """
+        lost = self.case.loss > 0 and bool(self.evidence.retransmits)
+        return lost and self.case.algorithm in LOSS_BLIND and self.used < UNUSED and not self.standing_queue
+
+    @property
     def shared(self) -> bool:
         """Whether the evidence is of one of several flows: then nobody knows which packets of the queue's were its."""
         return self.flows > 1

@@ -206,7 +206,8 @@ def _note(
 def _of_binding(expectation: Expectation, binding: Compared, first: Difference, why: Verdict) -> str:
     """Return what to know of the model that was expected to bind, `first`, after the run."""
     forecast = "" if _has_failed(expectation.note, why) else expectation.note
-    if binding.within:
+    unclaimed = first.prediction.tolerance >= 1 and bool(forecast)
+    if binding.within or unclaimed:
         return forecast
     lossy = first.prediction.limited_by == "random-loss"
     if lossy and (unlike := not_modelled(first)):
