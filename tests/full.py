@@ -36,6 +36,9 @@ FULL_ONLY = {
         "sends for some seconds per goal on the real clock, half a minute a page", ("tcp-basics/window-by-hand",)
     ),
     "tests/backends/test_coarse_clock.py::test_a_clock_that_moves_in_ticks": FullOnly(_BOOT),
+    "tests/backends/test_fidelity.py::test_a_trace_that_loses_acks": FullOnly(
+        "a minute and a half of one processor, more than the other faults together"
+    ),
     "tests/backends/test_goals.py::test_each_near_miss_is_explained_when_it_is_made": FullOnly(
         "types forty slips into a guest, some seconds each; a plain run reads recordings of them"
     ),
