@@ -60,6 +60,10 @@ FULL_ONLY = {
         "some seconds of a guest each; `python -m tests.extremes` draws more",
         ("rate", "loss", "streams,udp_streams"),
     ),
+    "tests/faults/test_damaged.py::test_commands_go_on_and_say_one_line": FullOnly(
+        "three commands on each of six damaged journals; each damage once, each command twice",
+        ("text-*", "flipped bits-*", "*-runs"),
+    ),
     "tests/faults/test_early.py::test_a_signal_in_the_first_second": FullOnly(
         "eleven moments of each signal: before Python is ready, while it imports, and after",
         ("0.02-*", "0.2-*", "0.6-*"),
