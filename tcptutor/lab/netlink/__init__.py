@@ -1,6 +1,7 @@
 """Netlink as the lab speaks it: the TCP state of connections, queue disciplines and what waits in them, links."""
 
 from tcptutor.lab.netlink.messages import NetlinkError
+from tcptutor.lab.netlink.netfilter import Netfilter
 from tcptutor.lab.netlink.route import ROOT, Length, LinkNews, QdiscState, QueueLength, Route
 from tcptutor.lab.netlink.tcp import Address, Connection, Listeners, SockDiag, tcp_request
 
@@ -11,6 +12,7 @@ __all__ = [
     "Length",
     "LinkNews",
     "Listeners",
+    "Netfilter",
     "NetlinkError",
     "QdiscState",
     "QueueLength",
