@@ -10,10 +10,16 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, TypeVar
 
 from tcptutor import errors
 from tcptutor.errors import UnitError
+
+T = TypeVar("T")
+
+UNKNOWN = "–"
+"""What stands on a screen for a figure that is unknown."""
 
 Kind = Literal["rate", "time", "ratio", "size", "window", "count", "number", "name", "changes"]
 
@@ -288,3 +294,8 @@ def rounded(value: float, kind: str, digits: int = 3) -> str:
 def write(value: float, kind: str) -> str:
     """`value` in the base unit of `kind`, written so that `parse` reads it back."""
     return _exact_size(value) if kind in ("size", "window") else rounded(value, kind, 6)
+
+
+def or_dash(value: T | None, write: Callable[[T], str] = str) -> str:
+    """Return `value` as `write` has it, or "–" for one that is unknown."""
+    return UNKNOWN if value is None else write(value)

@@ -109,7 +109,7 @@ class _Repeats:
             print_lines(
                 [
                     f"  seed {made.seed}   {units.rate(made.throughput_bps)}"
-                    f"   {count(made.losses, 'loss event')}{models}{doubt}"
+                    f"   {units.or_dash(made.losses, lambda n: count(n, 'loss event'))}{models}{doubt}"
                 ]
             )
         return None

@@ -98,7 +98,7 @@ def _different(told: FlowResult, worked_out: FlowResult) -> str:
         "mss",
     ):
         one, other = getattr(told, name), getattr(worked_out, name)
-        if not math.isclose(one, other, rel_tol=_ROUNDING, abs_tol=_ROUNDING):
+        if one is None or not math.isclose(one, other, rel_tol=_ROUNDING, abs_tol=_ROUNDING):
             return name.removesuffix("_bps").removesuffix("_s").replace("_", " ")
     return ""
 

@@ -89,7 +89,7 @@ def by_flows(experiment: Experiment, flows: Sequence[FlowSpan], udp: Sequence[Ud
         end = max((flow.end for flow in ours), default=-math.inf)
         if udp and not reverse:
             begin, end = min(begin, experiment.flows.warmup), max(end, experiment.seconds)
-            payload += sum(flow.received_bps for flow in udp) / 8 * experiment.flows.duration
+            payload += sum(flow.received_bps or 0.0 for flow in udp) / 8 * experiment.flows.duration
         most = allowed(experiment, begin, end, reverse) if begin < end else None
         if most is not None and payload > most * (1 + SLACK):
             return _too_much(8 * payload / (end - begin), 8 * most / (end - begin))

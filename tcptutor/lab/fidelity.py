@@ -18,6 +18,8 @@ _RTT_SLACK = 0.001
 """What a real clock and a busy machine may add to an idle path's RTT, s."""
 _SUPER_PACKET = 65536
 """Bytes of payload that offloads put into one packet at most."""
+_SHAPERS = ("tbf", "htb", "hfsc", "cbs", "cake")
+"""Disciplines that a netem may be above or below, whose drops are their queue's."""
 Counted = dict[Interface, tuple[QdiscState, ...]]
 """What the kernel holds, and has counted, on each interface."""
 
@@ -122,9 +124,9 @@ class Watch(Timeliness):
         for kind, (drops, packets) in here.items():
             self.checks[f"{kind} drops"], self.checks[f"{kind} packets"] = drops, packets
         if "netem" in here:
-            # netem counts what its child drops as well.
+            # A netem counts what its child drops as well, and what is above it what it could not take.
             drops, packets = here["netem"]
-            queue = here.get("tbf", (0, 0))[0]
+            queue = sum(here[kind][0] for kind in _SHAPERS if kind in here)
             self._netem_drops(drops - queue, packets + queue)
         for interface, kinds in counted.items():
             lost = kinds.get("fq", (0, 0))[0]
@@ -132,6 +134,12 @@ class Watch(Timeliness):
                 self.suspect.append(
                     f"{interface.name}: the sender's own fq dropped {lost} packets: that is local congestion, not loss"
                 )
+
+    def not_read(self) -> None:
+        """Is every discipline on the path one that is read?"""
+        if names := ", ".join(self.experiment.path.unread):
+            self.checks["not read"] = names
+            self.suspect.append(f"not read: {names}, so nothing is concluded about what the path can carry")
 
     def _netem_drops(self, random: int, kept: int) -> None:
         """Did netem drop as many packets as it should, of these and those that it kept?"""

@@ -27,6 +27,7 @@ from tcptutor.run.samples import (
     hystart_exits,
 )
 from tcptutor.run.tables import AckTable, QueueTable, ResentTable, SampleTable, SenderTable, Table, UdpTable
+from tcptutor.run.unknown import mean_of_known, sum_or_none
 
 __all__ = [
     "CA_STATES",
@@ -61,5 +62,7 @@ __all__ = [
     "cuts_at",
     "hystart_exits",
     "load",
+    "mean_of_known",
     "save",
+    "sum_or_none",
 ]

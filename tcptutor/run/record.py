@@ -40,6 +40,13 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """Why this backend and clock were chosen, for the screen."""
 
     @property
+    def system(self) -> str:
+        """The kernel with the name of its system, for the screen: "Linux 6.12", "Darwin 23.5.0"."""
+        if self.kernel == "unknown":
+            return "unknown kernel"
+        return f"Linux {self.kernel}" if self.kernel[:1].isdigit() else self.kernel
+
+    @property
     def snapshot(self) -> str:
         """What a run in a guest began from: with another one a seed gives another history. Empty outside a guest."""
         return self.versions.get(SNAPSHOT, "")
@@ -51,14 +58,16 @@ class FlowResult(msgspec.Struct, frozen=True, kw_only=True):
     flow: int
     pair: int
     throughput_bps: float
-    """Payload that arrived, with what waited behind a gap, bit/s."""
-    retransmits: int
-    losses: int
+    """Payload that arrived, with what waited behind a gap, bit/s. Of an import without `receiver_bps` it is what the
+    sender wrote."""
+    retransmits: int | None
+    """None where nothing tells of them, as in a receiver's file; so are the next four."""
+    losses: int | None
     """Loss events: the sender's entries into recovery or loss."""
-    segments: int
+    segments: int | None
     """Data segments sent."""
-    mean_rtt_s: float
-    mean_cwnd_segments: float
+    mean_rtt_s: float | None
+    mean_cwnd_segments: float | None
     mss: int
     algorithm: str = ""
     receiver_bps: float | None = None
@@ -73,11 +82,13 @@ class UdpResult(msgspec.Struct, frozen=True, kw_only=True):
     """One UDP flow over the measured time, as iperf3 counts it at the receiver."""
 
     pair: int
-    sent_bps: float
-    received_bps: float
-    lost: int
+    sent_bps: float | None
+    """None where the file is a receiver's that does not tell it; each end of an import knows its own side."""
+    received_bps: float | None
+    """None where the file is a sender's without its receiver's figures."""
+    lost: int | None
     """Datagrams that did not arrive."""
-    datagrams: int
+    datagrams: int | None
     """All that were sent."""
     jitter_s: float | None
     """Mean of the smoothed variation of the time between sending and arrival (RFC 1889, section 6.3.1); None where
@@ -90,6 +101,8 @@ class UdpResult(msgspec.Struct, frozen=True, kw_only=True):
     """Those of `lost` that arrived and found the receiving socket's buffer full; None where nothing tells of them."""
     flows: int = 1
     """How many flows these figures are of: more than one where only the sums of their host are known."""
+    reverse: bool = False
+    """Whether it was sent from the pair's second host to its first."""
 
     @classmethod
     def counted(
@@ -158,6 +171,8 @@ class Run(msgspec.Struct, kw_only=True):
     """Single ACKs, for a run that was asked to trace them."""
     resent: ResentTable = msgspec.field(default_factory=ResentTable)
     """Single retransmissions, for the same runs, where the kernel tells of them."""
+    given: tuple[str, ...] = ()
+    """Of an imported run the parameters of its path that the importer gave; the file tells none of them."""
     captured: list[CapturedAt] = []
     """For each interface whose packets were kept; these are in a file beside the run's."""
     complete: bool = False

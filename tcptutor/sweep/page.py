@@ -35,7 +35,7 @@ class PageCell(msgspec.Struct, frozen=True, kw_only=True):
     """What the sweep measures."""
     throughput_bps: float
     mean_rtt_s: float | None
-    loss_rate: float
+    loss_rate: float | None
     limited_by: str
     fidelity: str
     reason: str = ""

@@ -41,11 +41,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
     """The value of each axis but the seed's, in base units where it is a number."""
     seed: int
     throughput_bps: float
-    retransmits: int
-    losses: int
+    retransmits: int | None
+    losses: int | None
     """Loss events of all flows."""
-    loss_rate: float
-    jain_index: float
+    loss_rate: float | None
+    jain_index: float | None
     mean_rtt_s: float | None
     """Mean over the flows."""
     mean_cwnd_segments: float | None
@@ -147,7 +147,8 @@ def failed(cell: Cell, error: TutorError) -> CellFailure:
 
 
 def _mean(flows: tuple[FlowResult, ...], name: str) -> float | None:
-    values = [value for flow in flows if math.isfinite(value := getattr(flow, name))]
+    found = (getattr(flow, name) for flow in flows)
+    values = [value for value in found if value is not None and math.isfinite(value)]
     return math.fsum(values) / len(values) if values else None
 
 

@@ -45,7 +45,7 @@ def check_outcome(outcome: Outcome, definition: Definition) -> None:
     told = [set(outcome.point)] + ([set(outcome.values)] if isinstance(outcome, Row) else [])
     if definition.axes and any(each != names for each in told):
         raise ValueError("is of another sweep")
-    if isinstance(outcome, Row) and any(getattr(outcome, name) < 0 for name in _NEVER_NEGATIVE):
+    if isinstance(outcome, Row) and any((getattr(outcome, name) or 0) < 0 for name in _NEVER_NEGATIVE):
         raise ValueError("has a number below zero that cannot be")
 
 

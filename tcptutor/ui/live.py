@@ -28,8 +28,8 @@ class RunBefore:
     """Throughput of all flows together: time in s, bit/s; one point a second at most."""
     mean_rtt_s: float = 0.0
     """Over all flows; 0 where none was measured."""
-    retransmits: int = 0
-    """Segments sent again, of all flows."""
+    retransmits: int | None = 0
+    """Segments sent again, of all flows; None where they are unknown."""
     jain_index: float | None = None
     """Of the flows' shares; None for one flow, which has nothing to share."""
     cov: float | None = None

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tcptutor.analysis import what_if
 from tcptutor.analysis.compared.whatif import settings_changed, shared_history
 from tcptutor.run import Run, Sample, load, save
+from tests.each import each
 
 from .synthetic import empty, experiment, run_of, with_queue
 
@@ -56,7 +57,7 @@ def from_then_on(run: Run, t: float, more: int) -> Run:
     return replace(run, samples=type(run.samples)(rows))
 
 
-@pytest.mark.parametrize("names", pairs(), ids=lambda names: " ".join(names))
+@each("names", pairs(), ids=lambda names: " ".join(names))
 def test_two_recorded_runs_are_the_same_up_to_where_their_rows_are(names: tuple[str, str]) -> None:
     one, other = map(loaded, names)
     shared = shared_history(one, other)

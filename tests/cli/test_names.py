@@ -15,6 +15,7 @@ from tcptutor.course.experiments import Catalogue
 from tcptutor.errors import UsageError, near
 from tcptutor.spec import PARAMETERS
 from tests.command import here
+from tests.each import each
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_of_two_experiments_with_one_short_name_both_are_named(tmp_path: Path) -
         catalogue.full_name("random-loss")
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
+@each("name", PARAMETERS)
 def test_every_parameter_is_explained_with_an_example_that_works(name: str) -> None:
     done = here("list", name)
     assert done.returncode == 0

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from tcptutor.course.record import PREDICT, Response
+from tcptutor.course.record import PREDICT, PageRecord, Response
 from tcptutor.errors import JournalError
 from tcptutor.journal import Journal, fold, store
 from tcptutor.journal.events import (
     START,
+    Enrolled,
     Hinted,
     JournalEvent,
     Responded,
@@ -234,3 +235,27 @@ def test_predictions_are_compared_with_what_the_first_run_after_them_measured(jo
     found = journal.calibration()
     assert found is not None
     assert (found.predictions, found.factor) == (3, 2)
+
+
+def test_another_enrolment_begins_the_seeds_anew_and_the_same_once_more_does_not() -> None:
+    def events(*students: str) -> list[JournalEvent]:
+        return [
+            each
+            for number, student in enumerate(students, 7)
+            for each in (
+                Enrolled("", student, "c"),
+                RunBegun("", "m", "s", f"r{number}", "m/e", "", seed=number),
+                RunEnded("", f"r{number}", complete=True, note="", file=""),
+            )
+        ]
+
+    assert reduce(fold.fold, events("a", "a"), JournalRecord()).page("m", "s").last_seed == 8
+    once_more = [*events("a", "a"), Enrolled("", "b", "c")]
+    page = reduce(fold.fold, once_more, JournalRecord()).page("m", "s")
+    assert (page.last_seed, page.whole_runs) == (None, 2)
+
+
+def test_seeds_go_round() -> None:
+    page = PageRecord().ran(True, 2**32 - 1).ran(True, 0)
+    assert page.last_seed == 0
+    assert page.ran(True, 2**32 - 1).last_seed == 0, "it was repeated"

@@ -15,6 +15,7 @@ from tcptutor.analysis.compared.findings import KEEP_SHORT, Findings
 from tcptutor.analysis.expected.limits import FEW_SEGMENTS, UDP_ERROR
 from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeouts
 from tcptutor.analysis.expected.window import start_seconds, unsettled
+from tcptutor.run import sum_or_none
 from tcptutor.spec import PARAMETERS
 from tcptutor.theory.models import CAUSE_NAMES, LOSS_BLIND, MODELLED, LimitedBy, ThroughputModel
 
@@ -43,7 +44,8 @@ def reason(it: Difference) -> str:
 
 def super_packets(it: Difference) -> str:
     """netem drops what an offload has joined as one packet: fewer losses than the models count."""
-    each = it.measured.retransmits / it.measured.losses if it.measured.losses else 0.0
+    again, losses = it.measured.retransmits, it.measured.losses
+    each = again / losses if again is not None and losses else 0.0
     if not it.model.is_of_loss or not it.case.experiment.hosts.offloads or each < _SUPER_PACKET:
         return ""
     if not it.explained(math.sqrt(each)):
@@ -131,6 +133,8 @@ def queueing(it: Difference) -> str:
     if not it.seen or not it.model.is_by_round_trip:
         return ""
     rtt = it.seen.mean_rtt_s
+    if rtt is None:
+        return ""
     path = math.fsum(flow.rtt for flow in it.case.flows) / max(1, it.case.number)
     if rtt <= 1.1 * path or not it.explained(path / rtt):
         return ""
@@ -141,7 +145,7 @@ def queueing(it: Difference) -> str:
 def more_losses(it: Difference) -> str:
     """The queue overflows beside the random losses."""
     p, lost = it.case.loss_rate, it.measured.loss_rate
-    if not it.model.is_of_loss or lost <= 1.3 * p or not it.explained(math.sqrt(p / lost)):
+    if not it.model.is_of_loss or lost is None or lost <= 1.3 * p or not it.explained(math.sqrt(p / lost)):
         return ""
     return (
         f"{units.percent(lost, 2)} of the segments met a loss event, more than the path's {units.percent(p)}"
@@ -204,7 +208,7 @@ def cubic_random(it: Difference) -> str:
 def few_losses(it: Difference) -> str:
     """Chance alone may explain it."""
     events = it.measured.losses
-    if not it.model.is_of_loss or events >= ENOUGH_LOSSES:
+    if not it.model.is_of_loss or events is None or events >= ENOUGH_LOSSES:
         return ""
     if abs(it.ratio - 1) > 1 / math.sqrt(max(events, 1)) + it.prediction.tolerance:
         return ""
@@ -219,7 +223,7 @@ def few_losses(it: Difference) -> str:
 def udp_share(it: Difference) -> str:
     """UDP took another part of the link than it was meant to."""
     run, rate, planned = it.measured.run, it.case.rate, it.case.udp
-    got = math.fsum(flow.received_bps for flow in it.measured.udp)
+    got = sum_or_none(flow.received_bps for flow in it.measured.udp)
     if not it.model.is_of_link or not planned or not rate or not got:
         return ""
     flows = run.experiment.flows
@@ -244,7 +248,7 @@ def short_buffer(it: Difference) -> str:
         return ""
     start, end = it.measured.span
     dry = [row.bytes == 0 for row in it.measured.run.queue if start <= row.t <= end]
-    cut = it.seen is not None and (it.seen.retransmits > 0 or it.seen.marks > 0)
+    cut = it.seen is not None and bool(it.seen.retransmits or it.seen.marks)
     if not cut or (dry and not any(dry)) or not it.explained(used := case.sawtooth_use(x)):
         return ""
     left = units.percent(1 - used, 2)
@@ -257,6 +261,32 @@ def short_buffer(it: Difference) -> str:
     )
     queue = f"{name} allows a queue of {x:.2g} BDP"
     return f"{queue}: it runs dry after each {what}, and Reno leaves {left} of the link"
+
+
+def without_sack(it: Difference) -> str:
+    """A sender without SACK learns of one hole in a round trip."""
+    alone = it.seen is not None and Findings(it.case, it.seen, None).repairs_one_by_one
+    if not alone or it.ratio > 1 or it.within:
+        return ""
+    return "without SACK a round trip repairs one lost segment, which this model leaves out"
+
+
+def duplicates(it: Difference) -> str:
+    """Copies that netem makes cross the link as well."""
+    copies = it.case.path.duplicate
+    if not it.model.is_of_link or not copies or it.case.backward or not it.explained(1 / (1 + copies)):
+        return ""
+    return f"duplicates cross the link as well and take {units.percent(copies / (1 + copies), 2)} of it"
+
+
+def shuffled(it: Difference) -> str:
+    """Segments that overtake others are taken for lost, which no model here counts."""
+    path, seen = it.case.path, it.seen
+    if it.ratio > 1 or it.within or seen is None or not seen.reordered or not (path.jitter or path.reorder):
+        return ""
+    if path.jitter:
+        return f"jitter of {units.seconds(path.jitter)} reorders segments, which this model leaves out"
+    return f"{units.percent(path.reorder)} of the segments overtake others, which this model leaves out"
 
 
 def framing(it: Difference) -> str:
@@ -294,25 +324,26 @@ def acks_in_the_way(it: Difference) -> str:
     full = it.seen is not None and Findings(it.case, it.seen, None).full_of_acks
     if not full or it.ratio > 1 or not it.model.is_of_link:
         return ""
-    return (
-        f"the way back, {units.rate(it.case.path.reverse_rate or 0.0)}, has no room for more acknowledgements"
-    )
+    return f"the reverse path, {units.rate(it.case.path.reverse_rate or 0.0)}, has no room for more acknowledgements"
 
 
 def other_limit(it: Difference) -> str:
     """A model that would allow more is not wrong: something else stopped the flows."""
     limited = it.verdict.limited_by
-    if it.ratio > 1 or limited == "unexplained":
+    if it.ratio > 1 or it.within or limited == "unexplained":
         return ""
     if it.model is ThroughputModel.PACING and (it.case.fq_rate or math.inf) < it.prediction.throughput_bps:
         return "not the limit: fq has the lower pace" if limited == "pacing" else ""
-    return f"not the limit: {was(limited)}" if limited != it.prediction.limited_by else ""
+    return "" if it.includes(limited) else f"not the limit: {was(limited)}"
 
 
 RULES: tuple[Callable[[Difference], str], ...] = (
     super_packets,
     other_times,
     not_modelled,
+    without_sack,
+    shuffled,
+    duplicates,
     other_window,
     whole_segments,
     unchecked_writes,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 
 from tcptutor import units
 from tcptutor.analysis.observed.measured import Measured
+from tcptutor.run import sum_or_none
 from tcptutor.theory.models import LimitedBy
 
 _MOST = 0.9
@@ -24,10 +23,11 @@ class UdpLosses(msgspec.Struct, frozen=True, kw_only=True):
     """All UDP flows of a run together, and who dropped packets while they went. Of TCP's beside it as well."""
 
     flows: int
-    sent_bps: float
-    received_bps: float
-    datagrams: int
-    lost: int
+    sent_bps: float | None
+    """None, as are the next three, where the file of one end does not tell of the other."""
+    received_bps: float | None
+    datagrams: int | None
+    lost: int | None
     in_queue: int
     """Packets that the bottleneck's queue dropped."""
     on_path: int
@@ -40,8 +40,10 @@ class UdpLosses(msgspec.Struct, frozen=True, kw_only=True):
     """Packets that the sender's own queue dropped."""
 
     @property
-    def share(self) -> float:
-        """Lost of sent, 0 to 1."""
+    def share(self) -> float | None:
+        """Lost of sent, 0 to 1; None where either is unknown."""
+        if self.lost is None or self.datagrams is None:
+            return None
         return self.lost / self.datagrams if self.datagrams else 0.0
 
     @property
@@ -59,19 +61,20 @@ class UdpLosses(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def udp_losses(measured: Measured) -> UdpLosses | None:
-    """None for a run without UDP."""
-    run, flows = measured.run, measured.udp
+def udp_losses(measured: Measured, reverse: bool | None = None) -> UdpLosses | None:
+    """Return all UDP flows together, or those of one direction; None without any."""
+    run = measured.run
+    flows = [flow for flow in measured.udp if reverse in (None, flow.reverse)]
     if not flows:
         return None
     drops, fidelity = run.queue.column("drops"), run.fidelity
     latest = {row.host: row.drops for row in run.senders}
     return UdpLosses(
         flows=sum(each.flows for each in flows),
-        sent_bps=math.fsum(each.sent_bps for each in flows),
-        received_bps=math.fsum(each.received_bps for each in flows),
-        datagrams=sum(each.datagrams for each in flows),
-        lost=sum(each.lost for each in flows),
+        sent_bps=sum_or_none(each.sent_bps for each in flows),
+        received_bps=sum_or_none(each.received_bps for each in flows),
+        datagrams=sum_or_none(each.datagrams for each in flows),
+        lost=sum_or_none(each.lost for each in flows),
         in_queue=drops[-1] - drops[0] if drops else 0,
         on_path=max(0, int(fidelity.number("random drops"))),
         at_firewall=int(fidelity.number("firewall drops")),
@@ -83,15 +86,34 @@ def udp_losses(measured: Measured) -> UdpLosses | None:
 def limited_by(found: UdpLosses) -> LimitedBy:
     """What UDP was no faster for: the link where its queue dropped a notable share, else its sender's own rate."""
     where = next(iter(found.places), "")
+    if found.share is None:
+        return "unexplained"
     return "bottleneck" if found.share >= _NOTABLE and where == _QUEUE else "application"
 
 
+def sentence(measured: Measured) -> str:
+    """Return the sentence for a run of nothing but UDP: of each direction where it runs both ways."""
+    ways = {reverse: udp_losses(measured, reverse) for reverse in (False, True)}
+    found = {reverse: losses for reverse, losses in ways.items() if losses is not None}
+    if len(found) < 2:
+        return next((alone(losses) for losses in found.values()), "")
+    return "; ".join(
+        f"{'reverse' if reverse else 'forward'}, {alone(losses)}" for reverse, losses in found.items()
+    )
+
+
 def alone(found: UdpLosses) -> str:
-    """The sentence for a run of nothing but UDP."""
+    """Return the sentence for flows of one direction."""
     who = "UDP" if found.flows == 1 else f"{found.flows} UDP flows"
+    sent = "" if found.sent_bps is None else f"sent {units.rate(found.sent_bps)}"
+    if found.received_bps is None:
+        return f"{who} {sent or 'was sent'}: what arrived is not known"
+    arrived = f"{units.rate(found.received_bps)} arrived"
+    said = f"{who} {sent}, {arrived}" if sent else f"{who}: {arrived}"
+    if found.share is None:
+        return f"{said}: how much was lost is not known"
     if not found.lost:
-        return f"{who} sent {units.rate(found.sent_bps)} and all of it arrived"
-    said = f"{who} sent {units.rate(found.sent_bps)}, {units.rate(found.received_bps)} arrived"
+        return f"{who} {sent} and all of it arrived" if sent else f"{said}, nothing was lost"
     return f"{said}: {_share(found)} lost {_where(found)}".rstrip()
 
 
@@ -104,7 +126,8 @@ def beside(found: UdpLosses) -> str:
 
 
 def _share(found: UdpLosses) -> str:
-    return units.percent(found.share) if found.share >= _NOTABLE else f"{found.lost} of {found.datagrams}"
+    share = found.share or 0.0
+    return units.percent(share) if share >= _NOTABLE else f"{found.lost} of {found.datagrams}"
 
 
 def _where(found: UdpLosses) -> str:

@@ -191,7 +191,8 @@ def _numbers(measured: Measured) -> dict[Quantity, float]:
         found["mean RTT"] = sum(rtts) / len(rtts)
     if windows := [flow.mean_cwnd_segments for flow in flows if flow.mean_cwnd_segments]:
         found["mean cwnd"] = sum(windows) / len(windows)
-    found |= {"sent again": measured.retransmits, "losses": measured.losses}
+    counted: dict[Quantity, float | None] = {"sent again": measured.retransmits, "losses": measured.losses}
+    found |= {name: value for name, value in counted.items() if value is not None}
     if len(flows) > 1:
         found["Jain's index"] = jain_index([flow.throughput_bps for flow in flows])
     seen = RunFindings.of(measured).all(measured)

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from tcptutor.analysis.observed.foreign import is_foreign, unknown_figures
 from tcptutor.run import (
     CA_STATES,
     SSTHRESH_INFINITE,
@@ -58,8 +59,14 @@ _ROOM = 0.9
 class Trace:
     """One flow's samples in order of time. Counters are cumulative: differences count."""
 
-    def __init__(self, flow: int, samples: SampleTable, rows: list[int]) -> None:
+    def __init__(
+        self, flow: int, samples: SampleTable, rows: list[int], unknown: frozenset[str] | None = None
+    ) -> None:
         self.flow = flow
+        self.has_kernel_state = unknown is None
+        """Whether a kernel told the samples; another program tells nothing of states, timeouts and busy time."""
+        self.unknown = unknown or frozenset()
+        """Names of the results that the file of another program leaves out."""
         self._samples, self._rows = samples, rows
         self._columns: dict[str, Sequence[Any]] = {}
         step = rows[1] - rows[0] if len(rows) > 1 else 1
@@ -84,8 +91,27 @@ class Trace:
     @cached_property
     def cuts(self) -> Cuts:
         """The samples at which a loss event or a cut by marks had begun, as the lab counts them."""
+        if not self.has_kernel_state:
+            return Cuts((), ())
         names = ("ca_state", "ssthresh", "retransmits", "delivered_ce", "total_rto", "bytes_acked")
         return cuts_at(*map(self.column, names))
+
+    @cached_property
+    def undone(self) -> tuple[int, ...]:
+        """The loss events in which nothing was lost: all that was retransmitted had arrived, by the receiver's DSACKs.
+
+        Where nothing was retransmitted at all, nothing was lost either.
+        """
+        times, rtts, states = (self.column(name) for name in ("t", "rtt", "ca_state"))
+        counters = [self.column(name) for name in ("retransmits", "dsack_dups", "total_rto")]
+        found, losses = [], self.cuts.losses
+        for at, following in pairwise((*losses, len(times))):
+            over = next((row for row in range(at, following) if states[row] < RECOVERY), following - 1)
+            later = min(bisect_right(times, times[over] + 2 * rtts[over]), following) - 1
+            again, in_vain, timeouts = (counter[later] - counter[at - 1] for counter in counters)
+            if in_vain >= again and not timeouts:
+                found.append(at)
+        return tuple(found)
 
     @cached_property
     def hystart_exits(self) -> tuple[int, ...]:
@@ -132,40 +158,36 @@ class Trace:
 
     @cached_property
     def stalls(self) -> tuple[tuple[float, float], ...]:
-        """Start and end of the times in the loss state, or waiting for a timeout longer than a round trip.
+        """Start and end of the times without an acknowledged byte, longer than a round trip, that a timeout ended.
 
-        Only with data or a SYN under way, and where a timeout ended it: a flow that has nothing to send does not wait
-        for one, and a slow path is no timeout.
+        Only with data or a SYN under way: a flow that has nothing to send does not wait for a timeout, and a slow path
+        is no timeout. Nor does a sender wait while data flows again in the kernel's state of loss.
         """
+        if not self.has_kernel_state:
+            return ()
         times, acked, states, busy = (self.column(name) for name in ("t", "bytes_acked", "ca_state", "busy"))
         rtts, last = self.column("rtt"), len(times) - 1
         patience = max(_STALL, 2 * math.fsum(rtts) / len(rtts))
-        beside = zip(acked, acked[1:], states[1:], strict=False)
-        moves = [
-            at for at, (before, now, state) in enumerate(beside, start=1) if now > before or state == LOSS
-        ]
+        moves = [at for at, (before, now) in enumerate(pairwise(acked), start=1) if now > before]
         spans = [
-            (before, now - 1, patience)
+            (before, now - 1)
             for before, now in pairwise([0, *moves, last + 1])
             if now > before + 1  # an acknowledgement with every sample, as most are
         ]
-        spans += [(at - 1, at, 0.0) for at in moves if states[at] == LOSS]
         # A counter that grows with each timeout; that of retransmissions where the kernel tells of no timeout.
         tells = self.column("delivered")[-1] > 0 or LOSS in states
         counter = self.column("total_rto" if tells else "retransmits")
-        joined: list[tuple[float, float]] = []
-        for start, end, least in sorted(spans):
+        found: list[tuple[float, float]] = []
+        for start, end in spans:
             took = times[end] - times[start]
-            connecting = times[end] < self.connected
+            connecting = times[end] <= self.connected
             idle = not connecting and busy[last] > 0 and busy[end] - busy[start] <= 0.5 * took
-            if took <= least or idle:
+            if took <= patience or idle:
                 continue
             lost = LOSS in states[start : min(end, last - 1) + 2]
             if lost or counter[min(end + 1, last)] > counter[start]:
-                again = joined and times[start] <= joined[-1][1]
-                since = joined.pop()[0] if again else times[start]
-                joined.append((since, times[end]))
-        return tuple(joined)
+                found.append((times[start], times[end]))
+        return tuple(found)
 
 
 class Interval:
@@ -211,9 +233,28 @@ class Interval:
         return 8 * self.grown(ARRIVED) / self.seconds
 
     @property
-    def loss_events(self) -> int:
-        """Of the loss events of `Trace.cuts`, those within."""
-        return self._within(self.trace.cuts.losses)
+    def loss_events(self) -> int | None:
+        """Of the loss events of `Trace.cuts`, those within; None where nothing tells of any."""
+        return self._within(self.trace.cuts.losses) if self.tells("losses") else None
+
+    @property
+    def undone(self) -> int:
+        """Of the loss events of `Trace.undone`, those within."""
+        return self._within(self.trace.undone)
+
+    @property
+    def retransmits(self) -> int | None:
+        """Segments sent again within; None where nothing tells of them."""
+        return round(self.grown("retransmits")) if self.tells("retransmits") else None
+
+    @property
+    def mean_rtt(self) -> float | None:
+        """Mean smoothed RTT, s; None where it was not measured."""
+        return self.mean("rtt") if self.tells("mean_rtt_s") else None
+
+    def tells(self, figure: str) -> bool:
+        """Return whether the samples tell that result of a flow."""
+        return figure not in self.trace.unknown
 
     @property
     def mark_cuts(self) -> int:
@@ -234,6 +275,12 @@ class Interval:
         return sum(self.trace.held[self.first : self.end]) / (self.end - self.first)
 
     @property
+    def recovering(self) -> float:
+        """Share of the samples in the kernel's state of recovery."""
+        states: Sequence[int] = self.column("ca_state")
+        return sum(state == RECOVERY for state in states) / (self.end - self.first)
+
+    @property
     def held_bytes(self) -> float:
         """Mean of what the send buffer holds: sent and not acknowledged, or waiting for its turn."""
         return self.mean("unacked") * self.mean("mss") + self.mean("notsent")
@@ -248,16 +295,28 @@ class Interval:
 
 
 def traces(run: Run) -> list[Trace]:
-    """One for each flow that was seen, in order of their numbers."""
+    """One for each flow that was seen, in order of their numbers; of a finished transfer up to its last byte."""
     numbers = run.samples.column("flow")
     rows: dict[int, list[int]] = {flow: [] for flow in set(numbers)}
     for row, flow in enumerate(numbers):
         rows[flow].append(row)
-    return [Trace(flow, run.samples, mine) for flow, mine in sorted(rows.items())]
+    acked, size = run.samples.column("bytes_acked"), run.experiment.flows.bytes
+    if size is not None:
+        rows = {flow: _until_done(mine, acked, size) for flow, mine in rows.items()}
+    unknown = unknown_figures(run)
+    none: frozenset[str] | None = frozenset() if is_foreign(run) else None
+    return [Trace(flow, run.samples, mine, unknown.get(flow, none)) for flow, mine in sorted(rows.items())]
+
+
+def _until_done(rows: list[int], acked: Sequence[int], size: int) -> list[int]:
+    """Return `rows` up to the one in which all `size` bytes of a transfer were acknowledged; all rows before that."""
+    done = bisect_left(rows, min(size, acked[rows[-1]] + 1), key=acked.__getitem__)
+    return rows[: max(2, done + 1)]
 
 
 def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:
-    """In order of time; without gaps but for the marks between them. Empty for fewer than two samples.
+    """In order of time; without gaps but for the marks between them. Empty for fewer than two samples,
+    and where no kernel told its state.
 
     Recovery is the kernel's states CWR and recovery, timeout its state loss; a timeout that is over between two samples
     is seen by its counter. Otherwise the flow is in slow start while cwnd is below ssthresh, and else in congestion
@@ -266,7 +325,7 @@ def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:
     BBR has no ssthresh of this kind, and tcp_info does not tell its mode. Linux sets its ssthresh when STARTUP ends, so
     slow start stands for STARTUP; all the rest of its open time (drain, probing) is called congestion avoidance.
     """
-    if len(trace) < 2:
+    if len(trace) < 2 or not trace.has_kernel_state:
         return ()
     times = trace.column("t")
     names = _phase_names(trace, algorithm == "bbr")

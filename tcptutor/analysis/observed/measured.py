@@ -11,11 +11,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace, traces
+from tcptutor.analysis.observed.foreign import path_doubt
 from tcptutor.analysis.observed.udp import udp_results
-from tcptutor.run import FlowResult, Run, UdpResult
+from tcptutor.run import FlowResult, Run, UdpResult, sum_or_none
 
 _ENOUGH = 0.2
 """Seconds between first and last sample below which a difference of counters says nothing."""
+
+_ENOUGH_OF_TRANSFER = 0.03
+"""The same for a flow with a fixed amount to send, which is known from its first byte to its last."""
 
 _SLACK = 1e-3
 """Seconds by which a sample may come beside its time."""
@@ -59,13 +63,16 @@ class Measured:
     def throughput(self) -> float:
         """Payload of all flows, bit/s: all bytes over the time from the first flow's start to the last one's end.
 
-        Of a run of nothing but UDP it is what its receivers got.
+        Of a run of nothing but UDP it is what its receivers got, or what was sent where no receiver tells.
 
         That is the sum of the flows' own means when all cover the same time, and that sum itself is given then, as
         where no samples tell when they did.
         """
         if not self.flows and not self.run.experiment.total_streams:
-            return math.fsum(flow.received_bps for flow in self.udp)
+            # A sender's file tells what was sent; what arrived is not known then.
+            return math.fsum(
+                flow.sent_bps or 0.0 if flow.received_bps is None else flow.received_bps for flow in self.udp
+            )
         plain = math.fsum(flow.throughput_bps for flow in self.flows)
         spans, fixed = self.spans, self.run.experiment.flows.bytes is not None
         if not spans or (len(spans) < 2 and not fixed) or any(one.flow not in spans for one in self.flows):
@@ -78,9 +85,9 @@ class Measured:
         return 8 * math.fsum(each.grown(ARRIVED) for each in self.intervals) / (end - start)
 
     @property
-    def losses(self) -> int:
-        """Loss events of all flows."""
-        return sum(flow.losses for flow in self.flows)
+    def losses(self) -> int | None:
+        """Loss events of all flows; None where those of any are unknown."""
+        return sum_or_none(flow.losses for flow in self.flows)
 
     @property
     def mark_cuts(self) -> int:
@@ -88,14 +95,17 @@ class Measured:
         return sum(flow.mark_cuts for flow in self.flows)
 
     @property
-    def loss_rate(self) -> float:
-        """Loss events per segment sent."""
-        segments = sum(flow.segments for flow in self.flows)
-        return self.losses / segments if segments > 0 else 0.0
+    def loss_rate(self) -> float | None:
+        """Loss events per segment sent; None where either is unknown."""
+        losses, segments = self.losses, sum_or_none(flow.segments for flow in self.flows)
+        if losses is None or segments is None:
+            return None
+        return losses / segments if segments > 0 else 0.0
 
     @property
-    def retransmits(self) -> int:
-        return sum(flow.retransmits for flow in self.flows)
+    def retransmits(self) -> int | None:
+        """Segments that all flows sent again; None where those of any are unknown."""
+        return sum_or_none(flow.retransmits for flow in self.flows)
 
 
 def measure(run: Run) -> Measured:
@@ -103,18 +113,20 @@ def measure(run: Run) -> Measured:
     found = traces(run)
     warmup = run.experiment.flows.warmup
     times = [_measured_time(run, trace) for trace in found]
-    # A difference of counters needs two samples that are far enough apart.
-    enough = tuple(one for one in times if one.seconds >= _ENOUGH and one.until > warmup)
+    # A difference of counters needs two samples that are far enough apart; a whole transfer may be over sooner.
+    least = _least_seconds(run)
+    enough = tuple(one for one in times if one.seconds >= least and one.until > warmup)
     return Measured(run, tuple(run.flows or (_result(run, one) for one in enough)), enough, tuple(found))
 
 
 def between(measured: Measured, start: float, end: float) -> Measured:
     """What `measured` has of the time from `start` to `end`, of the flows that were there then."""
     intervals = []
+    least = _least_seconds(measured.run)
     for trace in measured.traces:
         times = trace.column("t")
         first, after = bisect_left(times, start - _SLACK), bisect_right(times, end + _SLACK)
-        if after - first >= 2 and times[after - 1] - times[first] >= _ENOUGH:
+        if after - first >= 2 and times[after - 1] - times[first] >= least:
             intervals.append(Interval(trace, first, after))
     results = tuple(_result(measured.run, each) for each in intervals)
     return Measured(measured.run, results, tuple(intervals), measured.traces)
@@ -132,7 +144,11 @@ def together(run: Run) -> float:
 
 def path_known(run: Run) -> bool:
     """Whether the models can be asked: a run from elsewhere tells nothing of its path unless its importer did."""
-    return run.environment.backend != "imported" or run.experiment.path.rate is not None
+    return not path_doubt(run)
+
+
+def _least_seconds(run: Run) -> float:
+    return _ENOUGH if run.experiment.flows.bytes is None else _ENOUGH_OF_TRANSFER
 
 
 def _measured_time(run: Run, trace: Trace) -> Interval:
@@ -153,11 +169,11 @@ def _result(run: Run, interval: Interval) -> FlowResult:
         flow=interval.flow,
         pair=interval.flow // max(1, run.experiment.flows.streams),
         throughput_bps=interval.throughput,
-        retransmits=round(interval.grown("retransmits")),
+        retransmits=interval.retransmits,
         losses=interval.loss_events,
         mark_cuts=interval.mark_cuts,
-        segments=round(interval.grown("segs_out")),
-        mean_rtt_s=interval.mean("rtt"),
-        mean_cwnd_segments=interval.mean("cwnd"),
+        segments=round(interval.grown("segs_out")) if interval.tells("segments") else None,
+        mean_rtt_s=interval.mean_rtt,
+        mean_cwnd_segments=interval.mean("cwnd") if interval.tells("mean_cwnd_segments") else None,
         mss=int(interval.column("mss")[-1]),
     )

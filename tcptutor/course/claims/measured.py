@@ -10,6 +10,8 @@ from typing import NamedTuple, NoReturn
 from tcptutor.course.claims.claim import Subject
 from tcptutor.course.claims.run_part import RunPart
 from tcptutor.errors import UsageError
+from tcptutor.run import mean_of_known, sum_or_none
+from tcptutor.run.unknown import Figure
 from tcptutor.theory import jain_index
 
 
@@ -37,8 +39,24 @@ def _rtts(part: RunPart) -> list[float]:
 
 def loss_rate(part: RunPart) -> float:
     """Loss events per segment sent."""
-    sent = sum(flow.segments for flow in part.flows)
-    return sum(flow.losses for flow in part.flows) / sent if sent else 0.0
+    sent = _known(sum_or_none(flow.segments for flow in part.flows))
+    return _losses(part) / sent if sent else 0.0
+
+
+def _losses(part: RunPart) -> float:
+    return _known(sum_or_none(flow.losses for flow in part.flows))
+
+
+def _sent_again(part: RunPart) -> float:
+    return _known(sum_or_none(flow.retransmits for flow in part.flows))
+
+
+def _cwnd(part: RunPart) -> float:
+    return _known(mean_of_known(flow.mean_cwnd_segments for flow in part.flows))
+
+
+def _known(figure: Figure | None) -> Figure:
+    return _none("the run does not tell it") if figure is None else figure
 
 
 def _grown(part: RunPart, column: str) -> float:
@@ -55,6 +73,18 @@ def queue_drops(part: RunPart) -> float:
 def largest_cwnd(part: RunPart) -> float:
     """Segments, of the flow with the largest."""
     return max(float(max(each.column("cwnd"))) for each in part.intervals)
+
+
+def largest_flight(part: RunPart) -> float:
+    """Bytes of payload sent and not yet acknowledged, of the flow with the most."""
+    flights = (zip(each.column("unacked"), each.column("mss"), strict=True) for each in part.intervals)
+    return max(float(segments * mss) for flight in flights for segments, mss in flight)
+
+
+def _share_of_busy(part: RunPart, column: str) -> float:
+    """Share of the time with data to send, as `ss -ti` prints it."""
+    busy = _grown(part, "busy")
+    return _grown(part, column) / busy if busy else 0.0
 
 
 def cov(part: RunPart) -> float:
@@ -109,7 +139,7 @@ def completion(part: RunPart) -> float:
 def udp_rate(part: RunPart) -> float:
     """Payload that UDP's receivers got, bit/s."""
     if not part.timed:
-        return sum(flow.received_bps for flow in part.udp)
+        return _known(sum_or_none(flow.received_bps for flow in part.udp))
     pairs = [(first, last) for first, last in part.udp_samples() if last.t > first.t]
     return sum(
         8 * (last.received - first.received) / (last.t - first.t)
@@ -124,7 +154,8 @@ def udp_loss(part: RunPart) -> float:
         lost = sum(last.lost - first.lost for first, last in pairs)
         sent = sum(last.datagrams - first.datagrams for first, last in pairs)
     else:
-        lost, sent = (sum(getattr(flow, name) for flow in part.udp) for name in ("lost", "datagrams"))
+        lost = _known(sum_or_none(flow.lost for flow in part.udp))
+        sent = _known(sum_or_none(flow.datagrams for flow in part.udp))
     return lost / sent if sent else _none("no datagram was sent")
 
 
@@ -143,14 +174,20 @@ MEASURED: dict[Subject, MeasuredFigure] = {
     "max-rtt": MeasuredFigure("time", lambda part: max(_rtts(part))),
     "used": MeasuredFigure("ratio", lambda part: part.used),
     "idle": MeasuredFigure("ratio", lambda part: 1 - part.used),
-    "losses": MeasuredFigure("number", lambda part: sum(flow.losses for flow in part.flows)),
-    "sent-again": MeasuredFigure("number", lambda part: sum(flow.retransmits for flow in part.flows)),
+    "losses": MeasuredFigure("number", _losses),
+    "sent-again": MeasuredFigure("number", _sent_again),
     "loss-rate": MeasuredFigure("ratio", loss_rate),
     "timeouts": MeasuredFigure("number", lambda part: _grown(part, "total_rto")),
     "queue-drops": MeasuredFigure("number", queue_drops, by_flow=False),
     "marks": MeasuredFigure("number", lambda part: _grown(part, "delivered_ce")),
-    "cwnd": MeasuredFigure("number", lambda part: fmean(flow.mean_cwnd_segments for flow in part.flows)),
+    "cwnd": MeasuredFigure("number", _cwnd),
     "max-cwnd": MeasuredFigure("number", largest_cwnd),
+    "max-flight": MeasuredFigure("size", largest_flight),
+    "app-limited": MeasuredFigure(
+        "ratio", lambda part: fmean(each.mean("app_limited") for each in part.intervals)
+    ),
+    "sndbuf-limited": MeasuredFigure("ratio", lambda part: _share_of_busy(part, "sndbuf_limited")),
+    "rwnd-limited": MeasuredFigure("ratio", lambda part: _share_of_busy(part, "rwnd_limited")),
     "jain": MeasuredFigure(
         "number", lambda part: jain_index(flow.throughput_bps for flow in part.flows), by_flow=False
     ),

@@ -16,7 +16,7 @@ from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.measures import MEASURES
 from tcptutor.course.model import Module, Step
 from tcptutor.grading.banks.markup import chart, inline, page, table
-from tcptutor.run import Run, load
+from tcptutor.run import Run, load, mean_of_known, sum_or_none
 from tcptutor.spec import Experiment
 from tcptutor.sweep.page import models, page_cell, summaries
 
@@ -134,11 +134,9 @@ def _figures(run: Run) -> dict[str, str]:
         found |= {"throughput": units.rate(told.throughput_bps), **_of_flows(told)}
     if told.udp:
         found |= {
-            "UDP sent": units.rate(math.fsum(flow.sent_bps for flow in told.udp)),
-            "UDP received": units.rate(math.fsum(flow.received_bps for flow in told.udp)),
-            "UDP lost": units.share(
-                sum(flow.lost for flow in told.udp) / max(1, sum(flow.datagrams for flow in told.udp))
-            ),
+            "UDP sent": units.or_dash(sum_or_none(flow.sent_bps for flow in told.udp), units.rate),
+            "UDP received": units.or_dash(sum_or_none(flow.received_bps for flow in told.udp), units.rate),
+            "UDP lost": units.or_dash(MEASURES["udp-loss"].of(told), units.share),
         }
     return found
 
@@ -146,14 +144,16 @@ def _figures(run: Run) -> dict[str, str]:
 def _of_flows(told: Report) -> dict[str, str]:
     flows = told.flows
     found = {
-        "mean RTT": units.seconds(_mean([flow.mean_rtt_s for flow in flows])),
-        "mean cwnd": f"{_mean([flow.mean_cwnd_segments for flow in flows]):.1f} segments",
-        "loss events": str(told.loss_events),
-        "sent again": str(told.retransmits),
+        "mean RTT": units.or_dash(mean_of_known(flow.mean_rtt_s for flow in flows), units.seconds),
+        "mean cwnd": units.or_dash(
+            mean_of_known(flow.mean_cwnd_segments for flow in flows), "{:.1f} segments".format
+        ),
+        "loss events": units.or_dash(told.loss_events),
+        "sent again": units.or_dash(told.retransmits),
     }
     if len(flows) == 1:
         return found
-    found |= {"flows": str(len(flows)), "Jain's index": f"{told.jain_index:.3f}"}
+    found |= {"flows": str(len(flows)), "Jain's index": units.or_dash(told.jain_index, "{:.3f}".format)}
     if any(flow.cov is not None for flow in flows):
         found["CoV of a flow"] = units.share(_mean([flow.cov for flow in flows if flow.cov is not None]))
     if len(flows) <= _MANY:

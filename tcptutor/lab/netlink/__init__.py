@@ -1,5 +1,6 @@
 """Netlink as the lab speaks it: the TCP state of connections, queue disciplines and what waits in them, links."""
 
+from tcptutor.lab.netlink.classes import ClassState, FilterState, TrafficControl
 from tcptutor.lab.netlink.messages import NetlinkError
 from tcptutor.lab.netlink.netfilter import Netfilter
 from tcptutor.lab.netlink.route import ROOT, Length, LinkNews, QdiscState, QueueLength, Route
@@ -8,7 +9,9 @@ from tcptutor.lab.netlink.tcp import Address, Connection, Listeners, SockDiag, t
 __all__ = [
     "ROOT",
     "Address",
+    "ClassState",
     "Connection",
+    "FilterState",
     "Length",
     "LinkNews",
     "Listeners",
@@ -18,5 +21,6 @@ __all__ = [
     "QueueLength",
     "Route",
     "SockDiag",
+    "TrafficControl",
     "tcp_request",
 ]

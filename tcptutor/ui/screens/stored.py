@@ -104,7 +104,7 @@ def _facts(run: Run) -> Content:
     when = run.started[:16].replace("T", " ")
     # The longest last: it is what a narrow terminal cuts off.
     cut = [] if run.complete else ["cut short"]
-    facts = [when, *cut, f"fidelity {run.fidelity.status}", f"Linux {environment.kernel}"]
+    facts = [when, *cut, f"fidelity {run.fidelity.status}", environment.system]
     return Content.assemble(
         (experiment.name, "bold $primary"),
         f"  {experiment.title}\n",
@@ -119,10 +119,10 @@ def _flows(run: Run, flows: Sequence[FlowResult]) -> Content:
         (
             f"{flow.flow + 1}",
             units.rate(flow.throughput_bps),
-            units.seconds(flow.mean_rtt_s) if flow.mean_rtt_s else "–",
-            f"{flow.mean_cwnd_segments:.1f}" if flow.mean_cwnd_segments else "–",
-            f"{flow.retransmits}",
-            f"{flow.losses}" if flow.losses or run.environment.backend != "imported" else "–",
+            units.seconds(flow.mean_rtt_s) if flow.mean_rtt_s else units.UNKNOWN,
+            f"{flow.mean_cwnd_segments:.1f}" if flow.mean_cwnd_segments else units.UNKNOWN,
+            units.or_dash(flow.retransmits),
+            units.or_dash(flow.losses),
             flow.algorithm or run.experiment.algorithm(flow.flow),
         )
         for flow in flows
@@ -132,12 +132,12 @@ def _flows(run: Run, flows: Sequence[FlowResult]) -> Content:
     datagrams += [
         (
             f"{each.flow + 1}" if each.flows == 1 else f"{each.flow + 1}–{each.flow + each.flows}",
-            units.rate(each.sent_bps),
-            units.rate(each.received_bps),
-            f"{each.lost}",
-            f"{each.datagrams}",
-            units.seconds(each.jitter_s) if each.jitter_s is not None else "–",
-            f"{each.out_of_order}" if each.out_of_order is not None else "–",
+            units.or_dash(each.sent_bps, units.rate),
+            units.or_dash(each.received_bps, units.rate),
+            units.or_dash(each.lost),
+            units.or_dash(each.datagrams),
+            units.or_dash(each.jitter_s, units.seconds),
+            units.or_dash(each.out_of_order),
         )
         for each in run.udp
     ]

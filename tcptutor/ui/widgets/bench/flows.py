@@ -11,7 +11,7 @@ from tcptutor.analysis import FlowFigures
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.build import flow_names
 from tcptutor.ui.widgets.bench.chart import flow_style
-from tcptutor.ui.widgets.bench.history import History, filled, rates
+from tcptutor.ui.widgets.bench.history import History, filled
 from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line
 from tcptutor.ui.widgets.bench.ruler import figure
 from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up
@@ -79,16 +79,16 @@ def _figures(flow: FlowFigures | None, scale: float) -> tuple[str, ...]:
     return (
         figure(flow.throughput_bps / scale),
         f"{100 * flow.share:.0f} %",
-        f"{flow.retransmits}",
-        f"{flow.losses}",
-        figure(flow.mean_rtt_s * 1e3) if flow.mean_rtt_s else "–",
+        units.or_dash(flow.retransmits),
+        units.or_dash(flow.losses),
+        figure(flow.mean_rtt_s * 1e3) if flow.mean_rtt_s else units.UNKNOWN,
         f"{flow.cov:.2f}" if flow.cov is not None else "–",
     )
 
 
 def _now(history: History, flow: int) -> float:
     """Throughput of the last second, bit/s."""
-    known = [rate for rate in rates(history.flows[flow].acked, history.step) if not isnan(rate)]
+    known = [rate for rate in history.throughput(flow) if not isnan(rate)]
     last = known[-max(1, math.ceil(1 / history.step)) :]
     return sum(last) / len(last) if last else 0.0
 
@@ -107,8 +107,9 @@ def _course(values: Sequence[float], columns: int, full: float) -> str:
 def _datagrams(live: Live, width: int) -> Iterator[Line]:
     for each in live.run.udp:
         parts = [
-            f"UDP {each.flow + 1}: {units.rate(each.received_bps)} of {units.rate(each.sent_bps)} arrive",
-            f"{each.lost} of {each.datagrams} lost",
+            f"UDP {each.flow + 1}: {units.or_dash(each.received_bps, units.rate)}"
+            f" of {units.or_dash(each.sent_bps, units.rate)} arrive",
+            f"{units.or_dash(each.lost)} of {units.or_dash(each.datagrams)} lost",
             *([f"jitter {units.seconds(each.jitter_s)}"] if each.jitter_s is not None else []),
             *([f"{each.out_of_order} out of order"] if each.out_of_order is not None else []),
         ]
@@ -122,10 +123,14 @@ def _together(live: Live, width: int) -> Iterator[Line]:
     if report is None or not report.flows:
         return
     several = len(report.flows) > 1
-    parts = [f"Jain's index {report.jain_index:.3f}"] if several else []
+    parts = [f"Jain's index {report.jain_index:.3f}"] if several and report.jain_index is not None else []
+    parts += [f"{each.direction} {units.rate(each.throughput_bps)}" for each in report.directions]
     if report.cov_between is not None:
         parts.append(f"CoV between flows {report.cov_between:.2f}")
-    parts += [f"{report.retransmits} sent again", f"{report.loss_events} losses"]
+    parts += [
+        f"{units.or_dash(report.retransmits)} sent again",
+        f"{units.or_dash(report.loss_events)} losses",
+    ]
     while len(parts) > 1 and len(" · ".join(parts)) > width:
         parts.pop()
     yield Line.of((" · ".join(parts)[:width], STRONG))

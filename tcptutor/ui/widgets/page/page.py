@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -95,6 +97,25 @@ class Page(VerticalScroll, inherit_bindings=False):
         if self._step.after and self.is_attached:
             busy = isinstance(self.screen.focused, Input | ActivityBox)
             self._after.appear(go_there=scroll and not busy)
+
+
+_FRAME = 7
+"""Columns that a page in a column of its own takes around a drawing: border, padding, scroll bar, the drawing's own."""
+_AFTER = 2
+"""Those that the text after the run takes besides."""
+_FENCES = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def least_width(step: Step) -> int:
+    """Return the columns that a page of `step` needs so that no line of a drawing in its texts is wrapped."""
+    drawn = [widest_line(step.prose), widest_line(step.after) + _AFTER]
+    return max(drawn) + _FRAME
+
+
+def widest_line(text: str) -> int:
+    """Return the columns of the widest line of the drawings, fenced blocks, in a Markdown text; 0 without any."""
+    lines = (line for block in _FENCES.findall(text) for line in block.splitlines())
+    return max((cell_len(line.rstrip()) for line in lines), default=0)
 
 
 class After(Markdown):

@@ -61,4 +61,4 @@ def _cells(name: str, run: RunBefore | None) -> tuple[str, ...]:
     rtt = units.seconds(run.mean_rtt_s) if run.mean_rtt_s else "–"
     jain = "–" if run.jain_index is None else f"{run.jain_index:.3f}"
     cov = "–" if run.cov is None else f"{run.cov:.2f}"
-    return name, units.rate(run.throughput_bps), rtt, f"{run.retransmits}", jain, cov
+    return name, units.rate(run.throughput_bps), rtt, units.or_dash(run.retransmits), jain, cov

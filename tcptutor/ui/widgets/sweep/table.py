@@ -7,6 +7,7 @@ from statistics import fmean
 
 from tcptutor import columns, units
 from tcptutor.course.measures import MEASURES
+from tcptutor.run import mean_of_known
 from tcptutor.sweep.page import summaries
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.bench.lines import MUTED, TEXT, Line
@@ -70,4 +71,5 @@ def _rows(live: LiveSweep) -> Iterator[tuple[str, ...]]:
         rtts = [cell.mean_rtt_s for cell in cells if cell.mean_rtt_s]
         if sweep.measure != "rtt":
             row.append(units.seconds(fmean(rtts)) if rtts else "–")
-        yield (*row, units.percent(float(f"{fmean(cell.loss_rate for cell in cells):.2g}")))
+        lost = mean_of_known(cell.loss_rate for cell in cells)
+        yield (*row, units.or_dash(lost, lambda share: units.percent(float(f"{share:.2g}"))))
