@@ -91,7 +91,7 @@ async def test_a_page_that_is_compared_with_one_that_cannot_be_read_shows_its_ru
     alone = msgspec.structs.replace(lossy(), beside="damaged")
     app = TutorApp(one_page(alone), journal, lab, module=MODULE)
     async with app.run_test(size=(120, 50)) as pilot:
-        await until_text(pilot, "virtual clock · ready")
+        await until_text(pilot, "virtual machine · ready")
         await run(pilot, "r")
         await run(pilot, "r")
         await until_text(pilot, "run 1        22.1 Mbit/s")
