@@ -43,7 +43,7 @@ async def test_a_newcomer_is_told_what_this_is_and_how_to_begin(make_app) -> Non
 async def test_the_lab_starts_behind_and_says_where_it_is_and_why(make_app) -> None:
     app = make_app()
     async with app.run_test(size=(100, 30)) as pilot:
-        await until_text(pilot, "guest · virtual clock · ready")
+        await until_text(pilot, "Experiments run in a virtual machine. Ready.")
         await until_text(pilot, "kernel has no netem")
 
 

@@ -14,6 +14,7 @@ from textual.widget import Widget
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.journal import Journal
 from tcptutor.journal.drafts import Drafts
+from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import keys
 from tcptutor.ui.bench import Bench
@@ -184,6 +185,11 @@ class TutorScreen(Screen[None]):
         self.show_lab()
         self.call_after_refresh(self.show_keys)
 
+    @property
+    def lab_shown(self) -> Environment | None:
+        """Where the run on this screen took place; None without one."""
+        return None
+
     def _lab_line(self) -> str:
         bench = self.tutor.bench
         live, sweep = bench.live, bench.sweep
@@ -191,10 +197,9 @@ class TutorScreen(Screen[None]):
             return "the lab is starting for a terminal"
         if bench.session.going_on and bench.session.environment is not None:
             return f"{place_of(bench.session.environment)} · terminal"
-        if sweep and sweep.state == "running":
-            place = bench.state.headline.rsplit(" · ", 1)[0]
-            return f"{place} · {sweep.done} of {sweep.total} runs"
+        if sweep and sweep.state == "running" and sweep.environment is not None:
+            return f"{place_of(sweep.environment)} · {sweep.done} of {sweep.total} runs"
         if live and live.state == "running":
-            place = bench.state.headline.rsplit(" · ", 1)[0]
-            return f"{place} · running {live.run.experiment_s:.0f}/{live.run.experiment.seconds:g} s"
-        return bench.state.headline
+            seconds = f"{live.run.experiment_s:.0f}/{live.run.experiment.seconds:g} s"
+            return f"{place_of(live.run.environment)} · running {seconds}"
+        return bench.state.headline_of(self.lab_shown)

@@ -17,6 +17,7 @@ from tcptutor.course.model import Module, Step
 from tcptutor.course.record import Given
 from tcptutor.course.sitting import Sitting
 from tcptutor.errors import JournalError
+from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import keys, pages
 from tcptutor.ui.keys import FooterKey
@@ -244,6 +245,10 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         box = self.query_one(Page).box_at_hand()
         enter = "locks it in" if box and box.activity.locked else box.TYPED if box else "answers"
         return (FooterKey((("Enter", "enter"),), enter), *TYPING)
+
+    @property
+    def lab_shown(self) -> Environment | None:
+        return self._side.environment if self._side else None
 
     @property
     def _footer(self) -> tuple[tuple[str, str], ...]:
