@@ -117,6 +117,12 @@ class PageRecord(msgspec.Struct, frozen=True):
         """With one response more to that activity."""
         return self.put(id, self.activity(id).responded(response))
 
+    def withdrew(self, id: str) -> PageRecord:
+        """With the responses to that activity taken back; as it was once a run had begun."""
+        if self.runs:
+            return self
+        return self.put(id, ActivityRecord(hints=self.activity(id).hints))
+
     def hinted(self, id: str, level: int) -> PageRecord:
         """With that activity's hints up to `level` shown."""
         return self.put(id, self.activity(id).hinted(level))

@@ -26,6 +26,7 @@ from tcptutor.journal.events import (
     RunEnded,
     StoredEvent,
     Visited,
+    Withdrawn,
     decode,
     link,
 )
@@ -132,6 +133,8 @@ def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
         case Responded(module=module, step=step, activity=activity, response=response):
             response = msgspec.structs.replace(response, at=event.at)
             page = record.page(module, step).responded(activity, response)
+        case Withdrawn(module=module, step=step, activity=activity):
+            page = record.page(module, step).withdrew(activity)
         case Hinted(module=module, step=step, activity=activity, level=level):
             page = record.page(module, step).hinted(activity, level)
         case Answered(module=module, step=step, activity=activity, measured=measured):

@@ -42,9 +42,7 @@ def numeric(answer: str = "10 Mbit/s", unit: str = "rate", tolerance: float = 0.
     )  # fmt: skip
 
 
-@each(
-    "question", [each for each in QUESTIONS if not each.against_run], ids=lambda question: question.id
-)
+@each("question", [each for each in QUESTIONS if not each.against_run], ids=lambda question: question.id)
 def test_every_shipped_question_takes_its_own_solution(question: Question) -> None:
     assert question.mark(question.reference().right).correct
 

@@ -73,6 +73,35 @@ def test_frames_that_leave_whole_are_no_wrong_rate(build: Build, rate: float, to
     assert [told in reason for reason in watch.suspect] == [True] * bool(told)
 
 
+def _flow(losses: int, retransmits: int) -> FlowResult:
+    return FlowResult(
+        flow=0, pair=0, throughput_bps=1e6, retransmits=retransmits, losses=losses, segments=900,
+        mean_rtt_s=0.02, mean_cwnd_segments=20, mss=1448,
+    )  # fmt: skip
+
+
+def test_bbr_under_loss_is_not_asked_for_more_losses(build: Build) -> None:
+    """It never leaves recovery: of 8,089 retransmissions none began a loss event."""
+    watch = Plausible(build(loss="15 %", algorithm="bbr"))
+    watch.enough_losses([_flow(losses=0, retransmits=8089)])
+    assert watch.suspect == []
+
+
+def test_correlated_losses_that_did_not_come_are_called_so(build: Build) -> None:
+    watch = Plausible(build(loss="0.5 %", loss_correlation="60 %"))
+    watch.checks["random drops"] = 0
+    watch.enough_losses([_flow(losses=2, retransmits=2)])
+    assert "loss of 0.5 % was asked for, and the path lost 0 segments" in watch.suspect[0]
+    assert "more loss" not in watch.suspect[0]
+
+
+def test_segments_sent_again_for_being_late_are_no_super_packets(build: Build) -> None:
+    late, lost = (Plausible(build(loss="0.1 %", delay="10 ms", **more)) for more in ({"reorder": "1 %"}, {}))
+    for watch in (late, lost):
+        watch.super_packets([_flow(losses=20, retransmits=120)])
+    assert (len(late.suspect), len(lost.suspect)) == (0, 1)
+
+
 @pytest.mark.parametrize(("losses", "told"), [(1, "only 1 loss event: "), (2, "only 2 loss events: ")])
 def test_too_few_losses_are_counted_in_words(build: Build, losses: int, told: str) -> None:
     watch = Plausible(build(loss="0.1 %"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -16,6 +17,7 @@ from tcptutor.ui import reading
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.history import MOST, RunHistory
 from tcptutor.ui.live import Live, RunBefore
+from tcptutor.ui.screens.lesson_run import LOADING
 from tcptutor.ui.widgets.page.runs import RunsTable
 from tests.journal.conftest import predict
 
@@ -213,3 +215,22 @@ async def test_several_flows_stand_beside_others_with_how_equal_and_how_steady_t
         runs.show([("run 1", one), ("this run", one)], "")
         await pilot.pause()
         assert "Jain" not in str(runs.render())
+
+
+async def test_a_page_that_was_run_says_that_it_is_loading(make_app, journal, monkeypatch) -> None:
+    async with opened(make_app, journal, (80, 24)) as pilot:
+        await run(pilot, "r")
+    waits = asyncio.Event()
+    readable = reading.first_readable
+
+    async def slowly(files):
+        await waits.wait()
+        return await readable(files)
+
+    monkeypatch.setattr(reading, "first_readable", slowly)
+    async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, LOADING)
+        assert "r runs" not in text(pilot.app)
+        waits.set()
+        await until_text(pilot, "measured 22.1 Mbit/s")
+        await pilot.app.bench.close()

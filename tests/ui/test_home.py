@@ -108,7 +108,7 @@ async def test_enter_goes_on_where_the_student_was(make_app, journal: Journal) -
         assert "■□ 1/2" in text(app)
         await pilot.press("enter")
         await until_text(pilot, "Eight flows share the path")
-        await pilot.press("escape")
+        await pilot.press("m")
         await until_text(pilot, "goes on where you were")
 
 

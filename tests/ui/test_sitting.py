@@ -114,7 +114,7 @@ async def test_an_exam_has_no_hints_and_tells_marks_at_its_end(opened, journal) 
     async with opened(Sitting.EXAM) as pilot:
         assert "h hint" not in text(pilot.app)
         await pilot.press(*keys("20 Mbit/s"), "enter")
-        await until_text(pilot, "20 Mbit/s  (locked)")
+        await until_text(pilot, "20 Mbit/s  (locked")
         await pilot.press("1", "enter")
         await until_text(pilot, "● Kept. Marks come at the end. Until then")
         await pilot.press("h")

@@ -134,6 +134,17 @@ def test_what_contradicts_itself_is_told_at_its_knob_and_the_last_that_could_be_
     assert bench.experiment.path.jitter == 0.9
 
 
+def test_every_knob_that_cannot_be_read_is_marked(bench: Workbench) -> None:
+    bench.set("rate", "0")
+    bench.set("delay", "5 apples")
+    bench.set("loss", "1 %")
+    assert bench.wrong == {"rate", "delay"}
+    bench.set("rate", "20 Mbit/s")
+    assert bench.wrong == {"delay"}
+    bench.reset("delay")
+    assert bench.wrong == frozenset()
+
+
 @pytest.mark.parametrize(
     ("knob", "text", "says"),
     [

@@ -9,7 +9,9 @@ from msgspec.structs import asdict
 
 from tcptutor.analysis.compared.explain import FlowVerdict
 from tcptutor.analysis.compared.report import Report, report
+from tcptutor.analysis.compared.seconds import Second
 from tcptutor.analysis.observed.evidence import Evidence
+from tcptutor.analysis.observed.foreign import FROM_KERNEL, is_foreign, is_told
 from tcptutor.run import Run, UdpResult
 
 _SECOND = (
@@ -27,13 +29,15 @@ def document(run: Run, file: str | None) -> dict[str, object]:
     fidelity = run.fidelity
     whole: dict[str, object] = {
         "experiment": run.experiment.name,
-        "parameters": run.experiment.parameters,
+        "parameters": {
+            name: value if is_told(run, name) else None for name, value in run.experiment.parameters.items()
+        },
         "pairs": run.experiment.pairs,
-        "seed": run.experiment.seed,
+        "seed": None if is_foreign(run) else run.experiment.seed,
         "environment": _named(run.environment, "backend", "clock", "kernel", "reason"),
-        "flows": [asdict(flow) for flow in result.flows],
+        "flows": [_known(run, asdict(flow)) for flow in result.flows],
         "udp": [_udp(flow) for flow in result.udp],
-        "aggregate": _aggregate(result),
+        "aggregate": _known(run, _aggregate(result)),
         "predictions": [
             _named(one.prediction, "model", "label", "throughput_bps")
             | {"binding": place == 0, "ratio": one.ratio, "tolerance": one.prediction.tolerance}
@@ -43,8 +47,8 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "verdict": {
             "limited_by": result.verdict.limited_by,
             "sentence": result.verdict.sentence,
-            "evidence": _numbers(result.verdict.evidence),
-            "flows": _brief([_flow(flow) for flow in result.verdict.flows]),
+            "evidence": _known(run, _numbers(result.verdict.evidence)),
+            "flows": _brief([_flow(run, flow) for flow in result.verdict.flows]),
             "fairness": _brief(result.verdict.fairness),
             "converged_s": result.verdict.converged_s,
         },
@@ -62,6 +66,8 @@ def _aggregate(result: Report) -> dict[str, object]:
     """Of all flows together; where nothing was measured None, which is not zero."""
     whole = _named(result, "throughput_bps", "jain_index", "loss_rate", "retransmits", "mark_cuts")
     whole |= {"losses": result.loss_events, "cov": result.cov_between}
+    if result.directions:
+        whole["directions"] = [asdict(each) for each in result.directions]
     return dict.fromkeys(whole) if result.nothing else whole
 
 
@@ -71,18 +77,28 @@ def _udp(flow: UdpResult) -> dict[str, object]:
     return asdict(flow) | {"loss_rate": (lost / datagrams if datagrams else 0.0) if known else None}
 
 
-def _flow(verdict: FlowVerdict) -> dict[str, object]:
+def _known(run: Run, figures: dict[str, object]) -> dict[str, object]:
+    """`figures`, with None for those that only a kernel tells where another program measured the run."""
+    if not is_foreign(run):
+        return figures
+    return {name: None if name in FROM_KERNEL else value for name, value in figures.items()}
+
+
+def _flow(run: Run, verdict: FlowVerdict) -> dict[str, object]:
     return _named(verdict, "flow", "limited_by", "sentence", "shares") | {
-        "seconds": [
-            _named(each, "start", "end", "limited_by")
-            | _named(each.evidence, *_SECOND)
-            | {"rtt_s": each.evidence.mean_rtt_s, "min_rtt_s": each.evidence.min_rtt_s}
-            | {"cwnd_segments": each.cwnd_segments}
-            | _named(each.evidence, "link_share", "link_used")
-            for each in verdict.seconds
-        ],
+        "seconds": [_known(run, _second(each)) for each in verdict.seconds],
         "phases": verdict.phases,
     }
+
+
+def _second(each: Second) -> dict[str, object]:
+    return (
+        _named(each, "start", "end", "limited_by")
+        | _named(each.evidence, *_SECOND)
+        | {"rtt_s": each.evidence.mean_rtt_s, "min_rtt_s": each.evidence.min_rtt_s}
+        | {"cwnd_segments": each.cwnd_segments}
+        | _named(each.evidence, "link_share", "link_used")
+    )
 
 
 def _named(of: object, *names: str) -> dict[str, object]:

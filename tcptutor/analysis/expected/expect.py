@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tcptutor.analysis.case import Case, case_of
+from tcptutor.analysis.expected.blind import widened
 from tcptutor.analysis.expected.flows import amount_candidate, own_limits, shares
 from tcptutor.analysis.expected.limits import limit_candidates
 from tcptutor.analysis.expected.loss import loss_candidates
@@ -68,6 +69,7 @@ def stretch_of(case: Case) -> Stretch:
         candidates = [cut, *(one for one in stopped if one.model is not ThroughputModel.LINK)]
     if (met := meeting_candidate(case, [one for one in candidates if one.best])) is not None:
         candidates.append(met)
+    candidates = widened(case, candidates)
     best = [one for one in candidates if one.best]
     believed = [one for one in best if math.isfinite(one.throughput)]
     stretch = Stretch(case, tuple(candidates), by_throughput(believed))

@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.journal import Journal
+from tcptutor.journal.drafts import Drafts
 from tcptutor.spec import Experiment
 from tcptutor.ui import keys
 from tcptutor.ui.bench import Bench
@@ -26,6 +27,8 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 _T = TypeVar("_T")
 
+_OF_DIALOG = (FooterKey((("Esc", "escape"),), "back"),)
+"""In the bottom line while a dialog covers the screen: the dialog says its other keys."""
 WIDE = 100
 """From here on two columns."""
 TALL = 32
@@ -45,6 +48,7 @@ class Tutor(Protocol):
 
     course: Course
     journal: Journal
+    drafts: Drafts
     bench: Bench
     problems: tuple[str, ...]
     """What is wrong with lesson files, a line each; none until all of them have been read."""
@@ -121,8 +125,9 @@ class TutorScreen(Screen[None]):
 
     def show_keys(self) -> None:
         """Draw the footer anew; a screen that is being closed has none."""
+        covered = isinstance(self.app.screen, ModalScreen)
         for bar in self.query(KeyBar):
-            bar.show_keys(self.footer_keys())
+            bar.show_keys(_OF_DIALOG if covered else self.footer_keys())
 
     def show_saved(self) -> None:
         """What was done may be on the disk now, or not any more."""
@@ -135,6 +140,9 @@ class TutorScreen(Screen[None]):
         """The lab has changed; a screen that is being closed has nothing to show it on."""
         for bar in self.query(TopBar):
             bar.show_lab(self._lab_line())
+
+    def keep_drafts(self) -> None:
+        """The screen is about to be left: keep what was typed and not answered."""
 
     def course_read(self) -> None:
         """All pages have been read, and `problems` are known."""
@@ -165,6 +173,10 @@ class TutorScreen(Screen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         self.fit(event.size.width >= WIDE, event.size.height >= TALL)
+
+    def on_screen_suspend(self) -> None:
+        # Keys are those of what covers it, which says them itself.
+        self.show_keys()
 
     def on_screen_resume(self) -> None:
         # A screen that was covered while the terminal changed its size, or a run began, has not been told.

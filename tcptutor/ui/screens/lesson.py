@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
+from textual.timer import Timer
 from textual.widgets import Static
 
 from tcptutor.course.activity import Activity
 from tcptutor.course.model import Module, Step
 from tcptutor.course.record import Given
 from tcptutor.course.sitting import Sitting
+from tcptutor.errors import JournalError
 from tcptutor.spec import Experiment
 from tcptutor.ui import keys, pages
 from tcptutor.ui.keys import FooterKey
@@ -33,14 +35,20 @@ from tcptutor.ui.screens.with_terminal import LEFT_OPEN_FOOTER, ScreenWithTermin
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.page.page import Page, least_width
 
 CHART, TEXT = "-chart-only", "-text-only"
 _LEAFED = 1.0
 """Seconds after which a page is read, and not just passed by."""
+_SAVED_FOR = 2.0
+"""Seconds for which the line of keys says that something was written."""
+_DRAFTS_AFTER = 1.0
+"""Seconds after the last key until what stands in a field is kept."""
 _SIDE = 56
 """The fewest columns of a chart beside the text."""
+NOT_SAVED = "NOT SAVED"
 VIEWS = ("", CHART, TEXT)
 """In two columns; in one, either the chart or the text has the room."""
 
@@ -63,6 +71,9 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         """What is beside the page now: that of the activity that was used last."""
         self._view = 0
         """Of VIEWS, in two columns."""
+        self._draft_timer: Timer | None = None
+        self._written = -1
+        """How many events the journal had when that was last shown."""
         self._at_chart = False
         """Whether the chart has the room where there is one column."""
 
@@ -106,6 +117,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
                 self.connect(side.chart)
         self._use(next(iter(self._sides), ""))
         self._answers.restore()
+        if not self.sitting.afresh:
+            self._answers.restore_drafts(self.tutor.drafts.page(self.module.id, self.step.id))
         self._changed()
         self.to_page()
         self.goals_moved()
@@ -114,6 +127,23 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             self.run_worker(self.restore_terminal())
         else:
             self.set_timer(_LEAFED, self._expect)
+
+    @on(ActivityBox.DraftChanged)
+    def _draft_changed(self) -> None:
+        """Keep it soon: nobody should wait for the disk at each key."""
+        if self._draft_timer is not None:
+            self._draft_timer.stop()
+        self._draft_timer = self.set_timer(_DRAFTS_AFTER, self.keep_drafts)
+
+    def keep_drafts(self) -> None:
+        """Keep what stands in the page's fields; called also when the page is left."""
+        if self.sitting.afresh or not self.query(Page):
+            return
+        try:
+            if self.tutor.drafts.keep(self.module.id, self.step.id, self._answers.drafts):
+                self._say_saved()
+        except JournalError as error:
+            self.notify(str(error), severity="error")
 
     def _expect(self) -> None:
         """The page's run may be made while it is read."""
@@ -163,6 +193,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         """Keys that would do nothing are not offered."""
         bench, side = self.tutor.bench, self._side
         looking, of_terminal = self.can_look(action), self.check_terminal(action)
+        if action == "terminal" and not self._has_network:
+            return False
         if self._typing and (action in TYPED or looking is not None):
             return False
         if of_terminal is not None:
@@ -174,18 +206,35 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
                 works = side is not None and self._study.due_before_run is not None and not bench.obstacle
             case "stop":
                 works = bench.busy
-            case "hint":
+            case "hint" | "withdraw" | "again":
                 # Keys may be asked for before the screen has anything.
-                works = bool(self.query(Page)) and self._answers.has_hints
-            case "again":
-                works = bool(self.query(Page)) and self._answers.can_draw_again
-            case "view" | "turn":
+                works = bool(self.query(Page)) and self._can_respond(action)
+            case "view":
                 works = side is not None or self.terminal_open
+            case "turn":
+                works = self.chart_seen and (side is not None or self.terminal_open)
             case "text":
                 works = self.has_class(CHART)
             case _:
                 works = looking is not False
         return works
+
+    def _can_respond(self, action: str) -> bool:
+        """Whether something on the page can be helped with, taken back or asked anew."""
+        match action:
+            case "hint":
+                return self._answers.has_hints
+            case "withdraw":
+                return self._answers.can_withdraw and not (self._side is not None and self._side.going_on)
+            case _:
+                return self._answers.can_draw_again
+
+    @property
+    def _has_network(self) -> bool:
+        """Whether the page has anything that a terminal could be opened on."""
+        step = self.step
+        named = step.shell is not None or "tcptutor shell " in step.prose
+        return self.terminal_open or named or bool(step.experiments)
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
         if self.in_pane:
@@ -254,7 +303,14 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
     def action_hint(self) -> None:
         self._face_chart(False)
         if not self._answers.hint():
-            self.notify("There is no further hint.")
+            self.notify("No more hints here.")
+        self._changed()
+
+    def action_withdraw(self) -> None:
+        self._face_chart(False)
+        self._answers.withdraw()
+        for side in self._sides.values():
+            side.responded()
         self._changed()
 
     def action_again(self) -> None:
@@ -378,13 +434,19 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         elif self.looks:
             self.action_stop_looking()
         else:
-            self.dismiss()
+            # Esc was just pressed out of a field once too often: the page stays.
+            self.notify("m leads to the list of modules.", timeout=3)
+
+    def action_home(self) -> None:
+        self.keep_drafts()
+        self.dismiss()
 
     # What the widgets and the bench report
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:  # noqa: ARG002
         box = self.query_one(Page).box_at_hand()
         if box is not None:
+            self._answers.entered(box.activity)
             self._face_chart(False)
             if box.activity.id in self._sides:
                 self._use(box.activity.id)
@@ -462,8 +524,26 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         self.show_saved()
 
     def show_saved(self) -> None:
+        written = self.tutor.journal.written
+        if not self.tutor.is_saved:
+            for bar in self.query(KeyBar):
+                bar.show_right(NOT_SAVED)
+        elif written != self._written:
+            self._say_saved()
+        else:
+            self._forget_saved(NOT_SAVED)
+        self._written = written
+
+    def _say_saved(self) -> None:
+        """Something was written just now."""
         for bar in self.query(KeyBar):
-            bar.show_right("saved" if self.tutor.is_saved else "NOT SAVED")
+            bar.show_right("saved" if self.tutor.is_saved else NOT_SAVED)
+        self.set_timer(_SAVED_FOR, self._forget_saved)
+
+    def _forget_saved(self, shown: str = "saved") -> None:
+        for bar in self.query(KeyBar):
+            if bar.right == shown:
+                bar.show_right("")
 
     def _say_place(self) -> None:
         progress = self.tutor.journal.progress(self.tutor.course)[self.module.id]

@@ -26,6 +26,7 @@ from tcptutor.ui.screens.side import Side
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
+LOADING = "Loading your last run …"
 WHAT_IFS = 3
 """What-ifs that are shown beside a page's runs."""
 _NAME = 20
@@ -65,6 +66,9 @@ class RunSide(Side):
         if live is not None and self._is_ours(live):
             self._show(live)
             self._show_after(live, scroll=False)
+        elif self.study.run is None and self.study.record.runs:
+            self.study.reading = True
+            self._idle()
         else:
             self._idle()
         if self.study.run is None:
@@ -88,6 +92,8 @@ class RunSide(Side):
         """What would be run; how far it is; what came out."""
         live = self._shown
         if live is None:
+            if self.study.reading and self.study.record.runs:
+                return Content(LOADING)
             experiment = self.wanted
             first = "Predict, then r: " if self.study.due_before_run else "r runs "
             first += f"{experiment.total_streams} × " if experiment.total_streams > 1 else ""
@@ -180,6 +186,9 @@ class RunSide(Side):
                 await self._recall_from(self.study.run_files())
         finally:
             self.study.reading = False
+            if self._shown is None:  # none of its files can be read
+                self._idle()
+                self.widget.post_message(RunRecalled())
 
     async def _recall_from(self, files: Iterator[str]) -> None:
         run = await reading.first_readable(files)
@@ -279,6 +288,8 @@ class RunSide(Side):
         self.widget.idle(self.wanted, self._instruction())
 
     def _instruction(self) -> str:
+        if self.study.reading and self.study.record.runs:
+            return LOADING
         seconds = f"{self.wanted.seconds:g} s of TCP on a real kernel"
         if self.study.due_before_run:
             return (
