@@ -122,20 +122,23 @@ class ScreenWithTerminal(TutorScreen):
 
     @property
     def _has_command(self) -> bool:
-        """Whether the page shows a command. Searches the whole screen: too slow to ask for every key."""
+        """Whether the page shows commands, also after the last: the shell must not get the key then.
+
+        Searches the whole screen: too slow to ask for every key.
+        """
         box = self.shell_box
-        return box is not None and box.command is not None
+        return box is not None and bool(box.activity.commands)
 
     async def action_type_command(self) -> None:
         box = self.shell_box
-        if box is None or box.command is None:
+        if box is None:
             return
         await self.action_terminal()
-        box.skip_done(self.tutor.bench.session.state)
+        command = box.next_open(self.tutor.bench.session.state)
         if self.terminal is not None and self.terminal_open:
-            if box.command is None:
-                self.notify("The page's commands are all done.")
-            elif self.terminal.type(box.command):
+            if command is None:
+                self.notify("That was the page's last command.")
+            elif self.terminal.type(command):
                 box.next_command()
             else:
                 self.notify("Enter runs what stands there first; ^U takes it away.")
