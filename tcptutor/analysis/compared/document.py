@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 
 from tcptutor.analysis.compared.explain import FlowVerdict
 from tcptutor.analysis.compared.report import Report, report
+from tcptutor.analysis.compared.seconds import FairnessSecond
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.run import Run, UdpResult
 
@@ -31,7 +32,7 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "pairs": run.experiment.pairs,
         "seed": run.experiment.seed,
         "environment": _named(run.environment, "backend", "clock", "kernel", "reason"),
-        "flows": [asdict(flow) for flow in result.flows],
+        "flows": [_counted(asdict(flow)) for flow in result.flows],
         "udp": [_udp(flow) for flow in result.udp],
         "aggregate": _aggregate(result),
         "predictions": [
@@ -45,7 +46,7 @@ def document(run: Run, file: str | None) -> dict[str, object]:
             "sentence": result.verdict.sentence,
             "evidence": _numbers(result.verdict.evidence),
             "flows": _brief([_flow(flow) for flow in result.verdict.flows]),
-            "fairness": _brief(result.verdict.fairness),
+            "fairness": _brief([_fairness(each) for each in result.verdict.fairness]),
             "converged_s": result.verdict.converged_s,
         },
         "fidelity": {"status": fidelity.status, "reasons": list(fidelity.reasons)},
@@ -68,11 +69,11 @@ def _aggregate(result: Report) -> dict[str, object]:
 def _udp(flow: UdpResult) -> dict[str, object]:
     known = flow.lost is not None and flow.datagrams is not None
     lost, datagrams = flow.lost or 0, flow.datagrams or 0
-    return asdict(flow) | {"loss_rate": (lost / datagrams if datagrams else 0.0) if known else None}
+    return _counted(asdict(flow)) | {"loss_rate": (lost / datagrams if datagrams else 0.0) if known else None}
 
 
 def _flow(verdict: FlowVerdict) -> dict[str, object]:
-    return _named(verdict, "flow", "limited_by", "sentence", "shares") | {
+    return _counted(_named(verdict, "flow", "limited_by", "sentence", "shares")) | {
         "seconds": [
             _named(each, "start", "end", "limited_by")
             | _named(each.evidence, *_SECOND)
@@ -83,6 +84,18 @@ def _flow(verdict: FlowVerdict) -> dict[str, object]:
         ],
         "phases": verdict.phases,
     }
+
+
+def _fairness(second: FairnessSecond) -> dict[str, object]:
+    shares = {flow + 1: share for flow, share in second.shares.items()}
+    return _named(second, "t", "jain_index") | {"shares": shares}
+
+
+def _counted(flow: dict[str, object]) -> dict[str, object]:
+    """With its number from 1, as on screens, in plots and on the command line."""
+    number = flow["flow"]
+    assert isinstance(number, int)
+    return flow | {"flow": number + 1}
 
 
 def _named(of: object, *names: str) -> dict[str, object]:
