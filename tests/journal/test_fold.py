@@ -67,11 +67,14 @@ def _check_page(
     page = record.page(module, step)
     assert page.visited == any(isinstance(event, Visited) for event in here)
     for id in (PREDICT, "q"):
-        responses = [
-            msgspec.structs.replace(event.response, at=event.at)
-            for event in here
-            if isinstance(event, Responded) and event.activity == id
-        ]
+        responses: list[Response] = []
+        run_begun = False
+        for event in here:
+            run_begun |= isinstance(event, RunBegun)
+            if isinstance(event, Responded) and event.activity == id:
+                responses.append(msgspec.structs.replace(event.response, at=event.at))
+            elif isinstance(event, Withdrawn) and event.activity == id and not run_begun:
+                responses.clear()
         hints = [event.level for event in here if isinstance(event, Hinted) and event.activity == id]
         right = [response for response in responses if response.correct]
         activity = page.activity(id)
