@@ -414,6 +414,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             self.to_page()
         elif self.looks:
             self.action_stop_looking()
+        elif self.focused is not self.query_one(Page):
+            self.to_page()
         else:
             # Esc was just pressed out of a field once too often: the page stays.
             self.notify("m leads to the list of modules.", timeout=3)
