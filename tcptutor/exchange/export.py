@@ -80,6 +80,7 @@ def _cells(name: str, table: Table[Any]) -> Iterator[object]:
     write: dict[str, Callable[[Any], object]] = {
         # Infinite before the first loss: an empty cell, since a number would ruin every mean and chart.
         "ssthresh": lambda value: "" if value == SSTHRESH_INFINITE else value,
+        "flow": lambda value: value + 1,  # as on screens, in plots and on the command line
         "ca_state": lambda value: CA_STATES[value] if 0 <= value < len(CA_STATES) else value,
     }
     column = table.column(name)
@@ -92,7 +93,7 @@ def as_json(run: Run, file: str | None) -> str:
     """The document of `tcptutor run --json`, and with it every column that was measured."""
     whole = document(run, file)
     whole["title"], whole["started"] = run.experiment.title, run.started
-    whole["udp"] = [asdict(one) for one in run.udp]
+    whole["udp"] = [asdict(one) | {"flow": one.flow + 1} for one in run.udp]
     whole["units"] = UNITS
     for name, table in tables(run).items():
         columns = table.to_columns()
@@ -100,6 +101,8 @@ def as_json(run: Run, file: str | None) -> str:
             columns["ssthresh"] = [
                 None if value == SSTHRESH_INFINITE else value for value in columns["ssthresh"]
             ]
+        if "flow" in columns:
+            columns["flow"] = [number + 1 for number in columns["flow"]]
         whole[name] = columns
     return json.dumps(whole, allow_nan=False)
 

@@ -30,6 +30,7 @@ from tcptutor.ui.screens.lesson_answers import Answers
 from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, TYPED, TYPING
 from tcptutor.ui.screens.lesson_terminal import TerminalSide
 from tcptutor.ui.screens.looking import LookingScreen, with_cursor
+from tcptutor.ui.screens.saving import SavingScreen
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.screens.with_terminal import CHART as TERMINAL_CHART
 from tcptutor.ui.screens.with_terminal import LEFT_OPEN_FOOTER, ScreenWithTerminal, with_terminal
@@ -43,18 +44,15 @@ from tcptutor.ui.widgets.page.page import Page, least_width
 CHART, TEXT = "-chart-only", "-text-only"
 _LEAFED = 1.0
 """Seconds after which a page is read, and not just passed by."""
-_SAVED_FOR = 2.0
-"""Seconds for which the line of keys says that something was written."""
 _DRAFTS_AFTER = 1.0
 """Seconds after the last key until what stands in a field is kept."""
 _SIDE = 56
 """The fewest columns of a chart beside the text."""
-NOT_SAVED = "NOT SAVED"
 VIEWS = ("", CHART, TEXT)
 """In two columns; in one, either the chart or the text has the room."""
 
 
-class LessonScreen(LookingScreen, ScreenWithTerminal):
+class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
     """One step; another step is another screen in its place."""
 
     AUTO_FOCUS = None
@@ -73,8 +71,6 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         self._view = 0
         """Of VIEWS, in two columns."""
         self._draft_timer: Timer | None = None
-        self._written = -1
-        """How many events the journal had when that was last shown."""
         self._at_chart = False
         """Whether the chart has the room where there is one column."""
 
@@ -142,7 +138,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             return
         try:
             if self.tutor.drafts.keep(self.module.id, self.step.id, self._answers.drafts):
-                self._say_saved()
+                self.say_saved()
         except JournalError as error:
             self.notify(str(error), severity="error")
 
@@ -438,6 +434,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             self.to_page()
         elif self.looks:
             self.action_stop_looking()
+        elif self.focused is not self.query_one(Page):
+            self.to_page()
         else:
             # Esc was just pressed out of a field once too often: the page stays.
             self.notify("m leads to the list of modules.", timeout=3)
@@ -527,28 +525,6 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             self.notify(self._study.trouble, severity="error", timeout=15, markup=False)
         self._told_trouble = self._study.trouble
         self.show_saved()
-
-    def show_saved(self) -> None:
-        written = self.tutor.journal.written
-        if not self.tutor.is_saved:
-            for bar in self.query(KeyBar):
-                bar.show_right(NOT_SAVED)
-        elif written != self._written:
-            self._say_saved()
-        else:
-            self._forget_saved(NOT_SAVED)
-        self._written = written
-
-    def _say_saved(self) -> None:
-        """Something was written just now."""
-        for bar in self.query(KeyBar):
-            bar.show_right("saved" if self.tutor.is_saved else NOT_SAVED)
-        self.set_timer(_SAVED_FOR, self._forget_saved)
-
-    def _forget_saved(self, shown: str = "saved") -> None:
-        for bar in self.query(KeyBar):
-            if bar.right == shown:
-                bar.show_right("")
 
     def _say_place(self) -> None:
         progress = self.tutor.journal.progress(self.tutor.course)[self.module.id]

@@ -16,7 +16,7 @@ from tcptutor.ui import reading, sweeping
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import RunRecalled
 from tcptutor.ui.screens.cell import CellScreen
-from tcptutor.ui.screens.side import Side
+from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.widgets.sweep.panel import SweepPanel
 from tcptutor.ui.widgets.sweep.picture import progress
 
@@ -48,6 +48,7 @@ class SweepSide(Side):
             self._show(sweep)
             self._ended(scroll=False)
         else:
+            self.study.reading = True
             self._stand()
             self.widget.run_worker(self._recall())
 
@@ -62,6 +63,8 @@ class SweepSide(Side):
     @property
     def line(self) -> Content:
         live = self._live
+        if live is None and self.is_loading:
+            return Content(LOADING)
         if live is None:
             first = "Predict, then r: " if self.study.due_before_run else "r: "
             return Content(f"{first}{self._what}")
@@ -165,6 +168,9 @@ class SweepSide(Side):
                         self._show(live)
         finally:
             self.study.reading = False
+            if self._live is None:
+                self._stand()
+                self.widget.post_message(RunRecalled())
         if self._live is live:
             self._ended(scroll=False)
 
@@ -195,6 +201,9 @@ class SweepSide(Side):
         return None
 
     def _stand(self) -> None:
+        if self.is_loading:
+            self.widget.stand(LOADING)
+            return
         first = "Predict first, then r" if self.study.due_before_run else "Press r: it"
         plays = "plays recorded runs" if self._replays else "measures"
         values = ", ".join(self.activity.values)

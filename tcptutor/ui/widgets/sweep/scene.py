@@ -126,6 +126,8 @@ class CurveScene:
         return float(y * (x3 / x) ** (math.log(y2 / y) / math.log(x2 / x)))
 
 
+_FAR = 2.0
+"""Times the highest of the data up to which the axis makes room for a prediction."""
 _SHORT = {
     "application": "program",
     "receive-window": "window",
@@ -150,10 +152,11 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
             *(max(live.measured[at]) for at, each in enumerate(found) if each),
             *(max(line.values) for line in live.models if line.kind == "formula"),
             *(y for _, y in published),
-            *([guess[1]] if at_value and guess else []),
         ],
         default=0.0,
     )
+    if at_value and guess and (not highest or guess[1] <= _FAR * highest):
+        highest = max(highest, guess[1])  # one further off is named at the chart's edge
     lines = [
         line
         for line in live.models
