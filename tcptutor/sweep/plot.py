@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tcptutor import spec
-from tcptutor.errors import TutorError, UsageError, near, unknown
+from tcptutor import spec, units
+from tcptutor.errors import TutorError, UnitError, UsageError, near, unknown
 from tcptutor.exchange.plot import COLOURS, check_target, save
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import SEED, Axis, parameter_name
@@ -26,9 +26,12 @@ _UNITS = {
     "rate": (1e6, "Mbit/s"),
     "time": (1e-3, "ms"),
     "ratio": (1e-2, "%"),
-    "size": (1024, "KiB"),
-    "window": (1024, "KiB"),
+    "size": (1e3, "kB"),
+    "window": (1e3, "kB"),
 }
+_SIZES = frozenset({"size", "window"})
+_SUSPECT = "#8C96A0"
+"""Of points with a run that the lab doubts: grey, and hollow, so never by colour alone."""
 _LABELS = {
     "throughput": (1e6, "throughput, Mbit/s"),
     "loss_rate": (1e-2, "loss events per segment, %"),
@@ -110,12 +113,26 @@ class _Across:
         self._scale, unit = _UNITS.get(known.kind if known else "", (1, ""))
         self.numbers = all(isinstance(point.values[x], (int, float)) for point in found)
         self.texts = list(dict.fromkeys(point.point[x] for point in found))
+        written = _common_unit(self.texts) if known and known.kind in _SIZES else ""
+        self._as_written = bool(written)
+        unit = written or unit
         title = "delay added to the RTT" if x == "delay" else x
         self.label = f"{title}, {unit}" if unit and self.numbers else title
 
     def __call__(self, point: Point) -> float:
         value = point.values[self.name]
+        if self._as_written:
+            return units.split(point.point[self.name])[0]
         return float(value or 0) / self._scale if self.numbers else self.texts.index(point.point[self.name])
+
+
+def _common_unit(texts: Sequence[str]) -> str:
+    """The unit in which all values are written, such as BDP; empty where they differ or have none."""
+    try:
+        found = {units.split(text)[1] for text in texts}
+    except UnitError:
+        return ""
+    return found.pop() if len(found) == 1 else ""
 
 
 def _draw_lines(plot: Any, found: Sequence[Point], across: _Across, y: str, group: str | None) -> None:
@@ -134,12 +151,26 @@ def _draw_lines(plot: Any, found: Sequence[Point], across: _Across, y: str, grou
             fmt=marker, color=colour, capsize=3, markersize=5,
             label=", ".join(f"{name} {value}" for name, value in others) or "measured",
         )  # fmt: skip
+        suspect = [
+            (x, one.mean / scale) for x, one, point in zip(at, summaries, line, strict=True) if point.doubtful
+        ]
+        if suspect:
+            plot.plot(
+                *zip(*suspect, strict=True),
+                marker,
+                color=_SUSPECT,
+                markerfacecolor="white",
+                markersize=7,
+                zorder=3,
+            )
         if y == "throughput":
             plot.plot(
                 at, [_binding(point) / scale for point in line], "-", color=colour, alpha=0.7, linewidth=1.2
             )
     if y == "throughput":
         plot.plot([], [], "-", color="#555555", label="binding model")
+    if any(point.doubtful for point in found):
+        plot.plot([], [], "o", color=_SUSPECT, markerfacecolor="white", markersize=7, label="suspect")
 
 
 def _binding(point: Point) -> float:
