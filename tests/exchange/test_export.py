@@ -51,7 +51,7 @@ def test_csv_has_a_row_an_instant_and_flow_and_units_in_its_header(run: Run) -> 
     rows = rows_of(export.as_csv(run.samples))
     assert len(rows) == len(run.samples)
     for row, sample in zip(rows[::97], list(run.samples)[::97], strict=True):
-        assert int(row["flow"]) == sample.flow
+        assert int(row["flow"]) == sample.flow + 1
         assert float(row["t (s)"]) == pytest.approx(sample.t, rel=1e-8)
         assert int(row["cwnd (segments)"]) == sample.cwnd
         assert float(row["rtt (s)"]) == pytest.approx(sample.rtt)
