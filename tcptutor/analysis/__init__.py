@@ -20,6 +20,7 @@ from tcptutor.analysis.expected.window import window_courses
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.figures import FlowFigures
 from tcptutor.analysis.observed.flow import FlowPhase, PhaseName
+from tcptutor.analysis.observed.foreign import counted_by_sender, is_foreign, is_told, rate_doubt
 from tcptutor.analysis.observed.instant import FlowInstant, Instant, Instants, UdpInstant
 from tcptutor.analysis.observed.measured import flow_results, measure, path_known, together
 from tcptutor.analysis.observed.rounds import RoundTrip, round_trips
@@ -72,14 +73,18 @@ __all__ = [
     "answered",
     "candidates",
     "capture_size",
+    "counted_by_sender",
     "document",
     "expect",
     "expect_queue",
     "explain",
     "flow_results",
     "insight",
+    "is_foreign",
+    "is_told",
     "measure",
     "path_known",
+    "rate_doubt",
     "report",
     "report_of",
     "round_trips",

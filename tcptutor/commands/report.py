@@ -7,7 +7,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tcptutor import units
-from tcptutor.analysis import Compared, FlowFigures, Report
+from tcptutor.analysis import Compared, FlowFigures, Report, counted_by_sender, is_foreign, is_told
 from tcptutor.columns import length, table
 from tcptutor.commands.output import Tone, toned, width
 from tcptutor.commands.words import SCALES, count
@@ -34,13 +34,13 @@ def report_lines(
     experiment, environment, fidelity = run.experiment, run.environment, run.fidelity
     told_below = (result.verdict.sentence, *fidelity.reasons)
     reason = f" ({environment.reason})" if environment.reason else ""
-    where = f"{environment.backend}, {environment.clock} clock, Linux {environment.kernel}{reason}"
+    where = f"{environment.backend}, {environment.clock} clock, {environment.system}{reason}"
     return [
         toned(f"{experiment.name}: {experiment.title}", "title"),
         *_facts(
             ("NOT RUN", environment.reason) if environment.backend == "replay" else ("ran on", where),
-            *((("with", _with(experiment)),) if of_path else ()),
-            ("measured", _measured(result)),
+            *((("with", _with(run)),) if of_path else ()),
+            ("measured", _measured(run, result)),
             *_together(result),
         ),
         *_flows(experiment, result.flows, all_flows),
@@ -87,17 +87,28 @@ def _packets(run: Run, file: Path | None) -> list[Row]:
     return [("packets", where), *(("", each) for each in told)]
 
 
-def _with(experiment: Experiment) -> str:
-    given = {**settings(experiment), "seed": str(experiment.seed)}
+def _with(run: Run) -> str:
+    given = {name: text for name, text in settings(run.experiment).items() if is_told(run, name)}
+    if not is_foreign(run) and run.experiment.name != "by-hand":  # nobody gave these a seed
+        given["seed"] = str(run.experiment.seed)
+    path = run.experiment.path
+    if path.queue_packets is not None:
+        given["queue"] = path.queue_text
+    if path.rate is None:
+        given.pop("queue", None)  # nobody gave it, and nothing queues there
+    if path.unread:
+        given["not read:"] = ", ".join(path.unread)
     return ", ".join(f"{name} {value}" for name, value in given.items())
 
 
-def _measured(result: Report) -> str:
+def _measured(run: Run, result: Report) -> str:
     told = []
     if result.flows:
         told.append(
-            f"{units.rate(result.throughput_bps)}   {count(len(result.flows), 'flow')},"
-            f" {_counted(result.loss_events, 'loss event')}, {_counted(result.retransmits, 'retransmission')}"
+            f"{_throughput(run, result)}   {count(len(result.flows), 'flow')},"
+            f" {_counted(result.loss_events, 'loss event')}"
+            + (f" ({result.undone} of them undone, nothing was lost)" if result.undone else "")
+            + f", {_counted(result.retransmits, 'retransmission')}"
             + (f", {count(result.mark_cuts, 'cut')} by marks" if result.mark_cuts else "")
         )
         if len(result.flows) == 1 and (steady := result.flows[0].cov) is not None:
@@ -111,6 +122,13 @@ def _measured(result: Report) -> str:
     return ", ".join(told) or "nothing"
 
 
+def _throughput(run: Run, result: Report) -> str:
+    """Of all flows, or of each direction; by whose count where it is not the receiver's."""
+    rates = [f"{each.direction} {units.rate(each.throughput_bps)}" for each in result.directions]
+    whose = " by the sender's count" if is_foreign(run) and counted_by_sender(run.flows) else ""
+    return (" and ".join(rates) or units.rate(result.throughput_bps)) + whose
+
+
 def _counted(number: int | None, what: str) -> str:
     return f"{units.UNKNOWN} {what}s" if number is None else count(number, what)
 
@@ -118,12 +136,19 @@ def _counted(number: int | None, what: str) -> str:
 def _together(result: Report) -> list[Row]:
     if len(result.flows) < 2:
         return []
+    if result.directions:
+        shares = [
+            f"{each.direction} Jain's index {each.jain_index:.3f} of {each.flows} flows"
+            for each in result.directions
+            if each.jain_index is not None
+        ]
+        return [("shared", ", ".join(shares))] if shares else []
     between = (
         "" if result.cov_between is None else f", CoV {units.share(result.cov_between)} between the flows"
     )
     steady = any(flow.cov is not None for flow in result.flows)
     below = "; below, CoV is each flow's over the seconds" if steady else ""
-    return [("shared", f"Jain's index {result.jain_index:.3f}{between}{below}")]
+    return [("shared", f"Jain's index {units.or_dash(result.jain_index, '{:.3f}'.format)}{between}{below}")]
 
 
 def _flows(experiment: Experiment, flows: Sequence[FlowFigures], all_flows: bool) -> list[str]:
@@ -132,11 +157,12 @@ def _flows(experiment: Experiment, flows: Sequence[FlowFigures], all_flows: bool
         return []
     mixed = len({experiment.algorithm(flow.flow) for flow in flows}) > 1
     scale, unit = _scale([flow.throughput_bps for flow in flows])
+    both = {experiment.reversed(flow.flow) for flow in flows} == {True, False}
     head = ("flow", "", "", unit, "share, %", "CoV, %", "RTT, ms", "cwnd", "losses", "sent again")
     rows = [
         (
             str(flow.flow + 1),
-            _way(flow.pair, experiment.reversed(flow.flow)) if experiment.pairs > 1 else "",
+            _way(experiment, flow.pair, experiment.reversed(flow.flow), both),
             experiment.algorithm(flow.flow) if mixed else "",
             f"{flow.throughput_bps / scale:.2f}",
             f"{100 * flow.share:.1f}",
@@ -155,11 +181,12 @@ def _udp(experiment: Experiment, flows: Sequence[UdpResult], all_flows: bool) ->
     if not flows:
         return []
     scale, unit = _scale([max(flow.sent_bps or 0.0, flow.received_bps or 0.0) for flow in flows])
+    both = {flow.reverse for flow in flows} == {True, False}
     head = ("UDP", "", f"sent, {unit}", "received", "lost, %", "datagrams", "jitter, ms", "out of order")
     rows = [
         (
             str(flow.flow + 1),
-            _way(flow.pair, False) if experiment.pairs > 1 else "",
+            _way(experiment, flow.pair, flow.reverse, both),
             units.or_dash(flow.sent_bps, lambda rate: f"{rate / scale:.2f}"),
             units.or_dash(flow.received_bps, lambda rate: f"{rate / scale:.2f}"),
             _lost(flow),
@@ -183,7 +210,10 @@ def _scale(rates: Sequence[float]) -> tuple[float, str]:
     return next((one for one in SCALES if max(rates) >= one[0]), SCALES[-1])
 
 
-def _way(pair: int, reverse: bool) -> str:
+def _way(experiment: Experiment, pair: int, reverse: bool, both: bool) -> str:
+    """From where to where a flow runs, where flows differ in that."""
+    if experiment.pairs == 1:
+        return ("reverse" if reverse else "forward") if both else ""
     ends = f"h{2 * pair + 1}", f"h{2 * pair + 2}"
     return " to ".join(reversed(ends) if reverse else ends)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tcptutor import course, exchange, places, units
-from tcptutor.analysis import report
+from tcptutor.analysis import is_foreign, is_told, report
 from tcptutor.columns import length, table
 from tcptutor.commands.journal import opened_journal
 from tcptutor.commands.output import print_json, print_lines, toned, warn, width
@@ -42,7 +42,8 @@ class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
     """That it was kept under on the bench."""
     settings: dict[str, str]
     """Those that differ from the experiment's own, as they are typed."""
-    seed: int
+    seed: int | None
+    """None of an imported run."""
     throughput_bps: float | None
     """None where no flow was measured."""
     udp_bps: float | None
@@ -145,8 +146,10 @@ def _kept(run: Run, file: Path, place: _PLACE | None, name: str | None, catalogu
         module=place[0] if place else None,
         page=place[1] if place else None,
         name=name,
-        settings=overrides_of(run.experiment, catalogue),
-        seed=run.experiment.seed,
+        settings={
+            name: text for name, text in overrides_of(run.experiment, catalogue).items() if is_told(run, name)
+        },
+        seed=None if is_foreign(run) else run.experiment.seed,
         throughput_bps=result.throughput_bps if result.flows else None,
         udp_bps=sum_or_none(flow.received_bps for flow in result.udp) if result.udp else None,
         limited_by=None if result.nothing else result.verdict.limited_by,
@@ -165,7 +168,7 @@ def _lines(found: Sequence[KeptRun]) -> list[str]:
     changed = [", ".join(f"{name} {value}" for name, value in one.settings.items()) for one in found]
     beside = [
         ("seed", "settings"),
-        *((str(one.seed), text) for one, text in zip(found, changed, strict=True)),
+        *((units.or_dash(one.seed), text) for one, text in zip(found, changed, strict=True)),
     ]
     right = (False, False, False, True, False, False)
     whole = [(*row, *more) for row, more in zip(rows, beside, strict=True)]
@@ -175,7 +178,7 @@ def _lines(found: Sequence[KeptRun]) -> list[str]:
     lines = table(rows, indent=0, right=right)
     told = [toned(lines[0], "title")]
     for line, one, text in zip(lines[1:], found, changed, strict=True):
-        below = ", ".join([f"seed {one.seed}", *([text] if text else [])])
+        below = ", ".join([f"seed {units.or_dash(one.seed)}", *([text] if text else [])])
         told += [line, *table([(below,)], indent=8, fold=True, width=room)]
     return told
 

@@ -21,7 +21,7 @@ import msgspec
 
 from tcptutor.errors import TutorError
 from tcptutor.exchange import imported
-from tcptutor.run import FlowResult, Run, Sample
+from tcptutor.run import FlowResult, Run, Sample, mean_of_known
 from tcptutor.spec import Flows
 
 NEWEST = 4
@@ -100,6 +100,12 @@ class _Flow:
     def begin(self) -> float:
         return min(point.t - (point.dur or 0) for point in self.points)
 
+    @property
+    def seconds(self) -> float:
+        """For which it sent: statistics of its socket go on after that."""
+        rates = self.rates
+        return rates[-1].t - min(point.t - (point.dur or 0) for point in rates)
+
 
 def is_flent(text: str) -> bool:
     """Whether the text is of a flent data file, or the beginning of one."""
@@ -141,8 +147,7 @@ def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
     )
     samples = [row for number, flow in enumerate(flows) for row in _samples(number, flow, zero)]
     run.samples.extend(sorted(samples, key=lambda row: row.t))
-    began = min(flow.begin for flow in flows)
-    run.flows = [_result(number, flow, zero + last - began) for number, flow in enumerate(flows)]
+    run.flows = [_result(number, flow) for number, flow in enumerate(flows)]
     run.complete, run.experiment_s = True, last
     if not any(row.cwnd for row in samples):
         run.note += "; it has no cwnd: flent takes it with --socket-stats"
@@ -257,32 +262,35 @@ def _earliest(flow: _Flow, name: str) -> float | None:
     return next((value for value in values if value is not None), None)
 
 
-def _result(number: int, flow: _Flow, seconds: float) -> FlowResult:
-    """Over the `seconds` in which any flow sent, so that the flows' throughputs add up."""
+def _result(number: int, flow: _Flow) -> FlowResult:
+    """Over the time in which it sent. netperf counts a download where it arrives, and an upload where it is written."""
     bits = math.fsum((point.val or 0) * 1e6 * (point.dur or 0) for point in flow.rates)
-    rtts = [point.tcp_rtt for point in flow.points if point.tcp_rtt]
-    windows = [point.tcp_cwnd for point in flow.points if point.tcp_cwnd]
-    resent = _count(flow.meta.tcp_retransmit)
+    throughput = bits / flow.seconds if flow.seconds > 0 else 0.0
+    # Of a download it would be this end's, which sends nothing.
+    resent = None if flow.reverse else _count(flow.meta.tcp_retransmit)
+    rtt = mean_of_known(point.tcp_rtt for point in flow.points if point.tcp_rtt)
     return FlowResult(
         flow=number,
         pair=0,
-        throughput_bps=bits / seconds,
+        throughput_bps=throughput,
         retransmits=resent,
         losses=None,
-        segments=round(bits / 8 / flow.mss) + resent,
-        mean_rtt_s=math.fsum(rtts) / len(rtts) / 1e3 if rtts else 0.0,
-        mean_cwnd_segments=math.fsum(windows) / len(windows) if windows else 0.0,
+        segments=None if resent is None else round(bits / 8 / flow.mss) + resent,
+        mean_rtt_s=None if rtt is None else rtt / 1e3,
+        mean_cwnd_segments=mean_of_known(point.tcp_cwnd for point in flow.points if point.tcp_cwnd),
         mss=flow.mss,
         algorithm=flow.meta.cong_control or "",
+        receiver_bps=throughput if flow.reverse else None,
     )
 
 
-def _count(text: float | str | None) -> int:
-    """netperf's own number as a text; 0 where it says -1 or nothing."""
+def _count(text: float | str | None) -> int | None:
+    """netperf's own number as a text; None where it says -1 or nothing."""
     try:
-        return max(0, int(float(text or 0)))
+        number = int(float("nan" if text is None else text))
     except (ValueError, OverflowError):
-        return 0
+        return None
+    return number if number >= 0 else None
 
 
 def _when(text: str | None) -> datetime:

@@ -1,4 +1,4 @@
-"""Results of other programs as runs: told apart by what is in the file, whatever it is called."""
+"""Results of other programs as runs, recognized by what is in the file, whatever its name."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tcptutor import files, places
+from tcptutor.analysis import rate_doubt
 from tcptutor.errors import TutorError, UsageError
-from tcptutor.exchange import flent, iperf3
+from tcptutor.exchange import flent, iperf3, packed
 from tcptutor.run import Run, save
 from tcptutor.run.check import TEXT, check
 
@@ -31,24 +32,32 @@ _OBJECT, _VALUE = 300, 30
 
 
 def import_runs(file: Path, path: Mapping[str, str] | None = None) -> list[Run]:
-    """The runs in an iperf3 `-J` output or a flent data file; of a packed one that was cut short, what is there.
+    """Return the runs in an iperf3 `-J` output, a flent data file or a perfSONAR throughput result.
 
-    `path` says by parameter name what the file cannot: the rate, delay, loss and queue of the path it ran on.
-    The same file gives the same run. Raises UsageError for no file and a wrong `path`, TutorError for a file that
-    is neither or damaged.
+    Of a packed file that was cut short, what is there. The same file gives the same run.
+
+    Args:
+        file: Plain, or packed with gzip, bzip2, xz or zip.
+        path: The rate, delay, loss and queue of the path it ran on, by parameter name: the file cannot tell them.
+
+    Raises:
+        UsageError: There is no file, or `path` is wrong.
+        TutorError: The file is none of these, or damaged.
     """
     if not file.is_file():
         raise UsageError(f"no file {file}: {_FOREIGN.missing}")
-    with files.opened(file, _FOREIGN, cut=True) as data:
+    with files.opened(file, _FOREIGN, cut=True, content=packed.content(file, _FOREIGN)) as data:
         _check_room(data, file)
         digest = hashlib.sha256(data).hexdigest()[:6]
-        text = data.decode(errors="replace")
+        text = packed.text_of(data)
         data.clear()
         runs = (flent.read if flent.is_flent(text) else iperf3.read)(text, file.name, path or {})
         for number, run in enumerate(runs):
             # Two tests may have begun in one second.
             own = hashlib.sha256(f"{digest}{number}".encode()).hexdigest()[:6] if number else digest
             run.id = f"{run.id}-{own}"
+            if doubt := rate_doubt(run):
+                run.note += f"; {doubt}"
             run.note = run.note[:TEXT]
             check(run)
     return runs

@@ -1,4 +1,4 @@
-"""iperf3's JSON as it lies in files: several tests, lines between them, as a stream of lines, or cut short."""
+"""iperf3's JSON as files have it: several tests, a stream of lines, cut short, or inside a log."""
 
 from __future__ import annotations
 
@@ -7,12 +7,33 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from tcptutor.exchange import perfsonar
+
 _START = re.compile(r'"start"\s*:\s*(?=\{)')
 _BEGIN = re.compile(r'\{\s*"(?:start"\s*:\s*\{|event"\s*:\s*"start")')
 _INTERVALS = re.compile(r'"intervals"\s*:\s*\[\s*')
 _NEXT = re.compile(r"[\s,]*")
 _PARTS = frozenset({"start", "intervals", "end", "error"})
-_decoder = json.JSONDecoder()
+_SIGNS = ("version", "test_start", "connected", "cookie")
+"""Members of iperf3's `start`, of which every version has one."""
+_decoder = json.JSONDecoder(parse_constant=lambda _: None)
+_NO_NUMBER = re.compile(r"(?<=[:\[,\s])[-+]?(?:nan|inf(?:inity)?)(?:\([^)]*\))?(?=\s*[,}\]])", re.IGNORECASE)
+"""What C's printf writes for a value that is no number, and JSON has no word for."""
+
+_STAMP = (
+    r"(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)"
+)
+_LOG = re.compile(
+    rf"^(?:\[(?:pod|container)/[^\]]*\] ?|[\w.-]+ +\| ?)?(?:\[?{_STAMP}\]?"
+    r"(?: (?:stdout|stderr) [FP])?(?: \S+ [\w./@-]+(?:\[\d+\])?:)? ?)?",
+    re.MULTILINE,
+)
+"""What logs put in front of each line: kubectl --timestamps and --prefix, docker compose, journalctl, containerd."""
+_INSIDE = r"\"start\""
+"""What stands in JSON that has iperf3's as a string."""
+_HOLDERS = ("log", "stdout", "msg", "message", "MESSAGE")
+"""Members in which other programs keep what iperf3 printed: Docker's log driver, Ansible, journalctl -o json."""
 
 _OTHERS = (
     (re.compile(r"\A\s*\Z"), "it is empty"),
@@ -30,8 +51,9 @@ def parse(text: str) -> list[dict[str, Any]]:
 
     Raises ValueError that says what the text is when there is none.
     """
+    text = _without_log(text)
     tests: list[dict[str, Any]] = []
-    for document in _documents(text):
+    for document in _documents(_NO_NUMBER.sub("null", text)):
         # --json-stream-full-output ends with the whole of what it has told in lines.
         if tests and (cookie := _cookie(document)) and cookie == _cookie(tests[-1]):
             tests[-1] = document
@@ -57,13 +79,65 @@ def _documents(text: str) -> Iterator[dict[str, Any]]:
                     stream["intervals"].append(data)
                 else:
                     stream[name] = data
-            case dict() if whole.keys() & _PARTS:
+            case dict() if _is_test(whole):
                 if stream:
                     yield stream
                     stream = {}
                 yield whole
+            case dict() if result := perfsonar.result_in(whole):
+                yield perfsonar.as_iperf3(result)
     if stream:
         yield stream
+
+
+def _is_test(whole: dict[str, Any]) -> bool:
+    """Whether it has what iperf3's documents have, and not only a member of the same name."""
+    start, intervals, end = (whole.get(name) for name in ("start", "intervals", "end"))
+    if isinstance(start, dict) and (
+        any(sign in start for sign in _SIGNS) or {"intervals", "end"} <= whole.keys()
+    ):
+        return True
+    if isinstance(whole.get("error"), str) and whole.keys() <= _PARTS:
+        return start in (None, {})
+    rows = intervals[:1] if isinstance(intervals, list) else []
+    streams = [row.get("streams") for row in rows if isinstance(row, dict)]
+    if any(
+        isinstance(each, list) and each and isinstance(each[0], dict) and "bytes" in each[0]
+        for each in streams
+    ):
+        return True
+    return isinstance(end, dict) and ("sum_sent" in end or "sum_received" in end)
+
+
+def _without_log(text: str) -> str:
+    """The lines of `text` without what a log put in front of them, or around them."""
+    first = text.find("{")
+    if first < 0:
+        return text
+    if _INSIDE in text and (inner := _held(text, first)):
+        return inner
+    begin = text.rfind("\n", 0, first) + 1
+    # A line that begins otherwise has an empty match, and stays.
+    return _LOG.sub("", text) if _LOG.match(text, begin, first + 1)[0] else text  # type: ignore[index]
+
+
+def _held(text: str, begin: int) -> str:
+    """What programs that keep the output of others as strings have of iperf3's; empty for none."""
+    kept = []
+    while begin >= 0:
+        try:
+            whole, end = _decoder.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            return ""
+        if not isinstance(whole, dict) or _is_test(whole):
+            return ""
+        held = next((whole[name] for name in _HOLDERS if isinstance(whole.get(name), str)), None)
+        if held is None:
+            return ""
+        kept.append(held if held.endswith("\n") else held + "\n")
+        begin = text.find("{", end)
+    inner = "".join(kept)
+    return inner if "{" in inner else ""
 
 
 def _next(text: str, begin: int) -> tuple[Any, int]:
@@ -99,7 +173,7 @@ def _instead(text: str) -> str:
         _decoder.raw_decode(text, text.find("{"))
     except ValueError as error:
         return f"damaged: {error}"
-    return "JSON of something else"
+    return "JSON of something else: it has no iperf3 test in it"
 
 
 def _salvage(text: str) -> dict[str, Any]:

@@ -290,7 +290,7 @@ def _where(run: Run) -> str:
         else f"{environment.backend}, {environment.clock} clock"
     )
     cut = "" if run.complete else "cut short · "
-    return f"{cut}{ran}, Linux {environment.kernel} · fidelity {run.fidelity.status}"
+    return f"{cut}{ran}, {environment.system} · fidelity {run.fidelity.status}"
 
 
 def _rate(run: Run) -> str:

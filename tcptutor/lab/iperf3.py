@@ -11,25 +11,25 @@ from tcptutor.run import UdpSample
 
 
 class StreamRow(msgspec.Struct, frozen=True):
-    """One stream in one interval, or over the whole test."""
+    """One stream in one interval, or over the whole test; None for what the file leaves out or calls no number."""
 
     socket: int = 0
     start: float = 0.0
     end: float = 0.0
     seconds: float = 0.0
-    bytes: float = 0.0
+    bytes: float | None = None
     bits_per_second: float | None = None
-    retransmits: float = 0.0
-    snd_cwnd: float = 0.0
-    snd_wnd: float = 0.0
-    rtt: float = 0.0
-    rttvar: float = 0.0
-    mean_rtt: float = 0.0
-    pmtu: int = 0
+    retransmits: float | None = None
+    snd_cwnd: float | None = None
+    snd_wnd: float | None = None
+    rtt: float | None = None
+    rttvar: float | None = None
+    mean_rtt: float | None = None
+    pmtu: int | None = None
     jitter_ms: float | None = None
-    lost_packets: int = 0
-    packets: int = 0
-    out_of_order: int = 0
+    lost_packets: int | None = None
+    packets: int | None = None
+    out_of_order: int | None = None
     omitted: bool = False
     sender: bool | None = None
 
@@ -52,7 +52,7 @@ class EndOfTest(msgspec.Struct, frozen=True):
     """What is told when the test is over."""
 
     streams: list[StreamSummary] = []
-    sender_tcp_congestion: str = ""
+    sender_tcp_congestion: str | None = None
 
 
 def udp_sample(before: UdpSample, row: StreamRow, t: float) -> UdpSample:
@@ -60,8 +60,9 @@ def udp_sample(before: UdpSample, row: StreamRow, t: float) -> UdpSample:
     return UdpSample(
         before.flow,
         t,
-        before.received + round(row.bytes),
-        before.datagrams + row.packets,
-        before.lost + row.lost_packets,
-        (row.jitter_ms or 0.0) / 1e3,
+        before.received + round(row.bytes or 0.0),
+        before.datagrams + (row.packets or 0),
+        # Datagrams that came late are counted back: at most those that were lost before.
+        max(0, before.lost + (row.lost_packets or 0)),
+        None if row.jitter_ms is None else row.jitter_ms / 1e3,
     )

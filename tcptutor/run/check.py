@@ -71,6 +71,7 @@ def check_frame(run: Run) -> None:
     _texts("environment", (*where.algorithms, *where.qdiscs, *where.versions, *where.versions.values()))
     _texts("lab", (*where.lab, *where.lab.values()))
     _within("hz", where.hz, 0, _COUNT)
+    _texts("given", run.given)
     _texts("sentences", (where.reason, run.note, *run.fidelity.reasons))
     _checks(run.fidelity.checks)
     _within("wall_s", run.wall_s, 0.0, _TIME)

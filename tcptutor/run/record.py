@@ -40,6 +40,13 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """Why this backend and clock were chosen, for the screen."""
 
     @property
+    def system(self) -> str:
+        """The kernel with the name of its system, for the screen: "Linux 6.12", "Darwin 23.5.0"."""
+        if self.kernel == "unknown":
+            return "unknown kernel"
+        return f"Linux {self.kernel}" if self.kernel[:1].isdigit() else self.kernel
+
+    @property
     def snapshot(self) -> str:
         """What a run in a guest began from: with another one a seed gives another history. Empty outside a guest."""
         return self.versions.get(SNAPSHOT, "")
@@ -164,6 +171,8 @@ class Run(msgspec.Struct, kw_only=True):
     """Single ACKs, for a run that was asked to trace them."""
     resent: ResentTable = msgspec.field(default_factory=ResentTable)
     """Single retransmissions, for the same runs, where the kernel tells of them."""
+    given: tuple[str, ...] = ()
+    """Of an imported run the parameters of its path that the importer gave; the file tells none of them."""
     captured: list[CapturedAt] = []
     """For each interface whose packets were kept; these are in a file beside the run's."""
     complete: bool = False

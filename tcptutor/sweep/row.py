@@ -45,7 +45,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
     losses: int | None
     """Loss events of all flows."""
     loss_rate: float | None
-    jain_index: float
+    jain_index: float | None
     mean_rtt_s: float | None
     """Mean over the flows."""
     mean_cwnd_segments: float | None

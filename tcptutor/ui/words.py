@@ -18,6 +18,10 @@ def algorithm(name: str) -> str:
     return name.upper() if name in _ACRONYMS else name.capitalize()
 
 
+IMPORTED = "imported/"
+"""How the names of imported experiments begin: their queue is nobody's setting."""
+
+
 def senders(experiment: Experiment) -> str:
     """Return what sends: "CUBIC", "CUBIC + BBR", "Reno + UDP", "UDP"."""
     flows = range(experiment.total_streams)
@@ -32,8 +36,12 @@ def experiment_line(experiment: Experiment, width: int | None = None) -> str:
     Where it would be longer than `width`, the last things are left out: the queue, which every path has, is the first.
     """
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
+    imported = experiment.name.startswith(IMPORTED)
     parts = [senders(experiment)]
-    parts.append(units.rate(path.rate) if path.rate else "no rate limit")
+    if path.unread:
+        parts.append(f"not read: {', '.join(path.unread)}")
+    elif path.rate or not imported:
+        parts.append(units.rate(path.rate) if path.rate else "no rate limit")
     if path.delay:
         jitter = f" ± {units.seconds(path.jitter)}" if path.jitter else ""
         parts.append(f"{units.seconds(path.delay)}{jitter}")
@@ -48,8 +56,8 @@ def experiment_line(experiment: Experiment, width: int | None = None) -> str:
         parts.append(f"fq maxrate {units.rate(hosts.maxrate)}")
     if hosts.mtu != 1500:
         parts.append(f"MTU {hosts.mtu}")
-    if path.rate:
-        parts.append(f"queue {units.size(path.queue)}")
+    if path.rate and not imported:
+        parts.append(f"queue {path.queue_text}")
     while width is not None and len(" · ".join(parts)) > width and len(parts) > 1:
         parts.pop()
     return " · ".join(parts)

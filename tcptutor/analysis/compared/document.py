@@ -9,8 +9,9 @@ from msgspec.structs import asdict
 
 from tcptutor.analysis.compared.explain import FlowVerdict
 from tcptutor.analysis.compared.report import Report, report
-from tcptutor.analysis.compared.seconds import FairnessSecond
+from tcptutor.analysis.compared.seconds import FairnessSecond, Second
 from tcptutor.analysis.observed.evidence import Evidence
+from tcptutor.analysis.observed.foreign import FROM_KERNEL, is_foreign, is_told
 from tcptutor.run import Run, UdpResult
 
 _SECOND = (
@@ -22,19 +23,21 @@ _SECOND = (
 def document(run: Run, file: str | None) -> dict[str, object]:
     """`run` by the names of the public contract, in base units. `file` is where it was saved, or None.
 
-    Everything in it is plain JSON: no NaN, no infinity (None instead).
+    Everything in it is plain JSON: no NaN, no infinity, and nothing unknown (None instead). Flows are counted from 1.
     """
     result = report(run)
     fidelity = run.fidelity
     whole: dict[str, object] = {
         "experiment": run.experiment.name,
-        "parameters": run.experiment.parameters,
+        "parameters": {
+            name: value if is_told(run, name) else None for name, value in run.experiment.parameters.items()
+        },
         "pairs": run.experiment.pairs,
-        "seed": run.experiment.seed,
+        "seed": None if is_foreign(run) else run.experiment.seed,
         "environment": _named(run.environment, "backend", "clock", "kernel", "reason"),
-        "flows": [_counted(asdict(flow)) for flow in result.flows],
-        "udp": [_udp(flow) for flow in result.udp],
-        "aggregate": _aggregate(result),
+        "flows": [_numbered(_known(run, asdict(flow))) for flow in result.flows],
+        "udp": [_numbered(_udp(flow)) for flow in result.udp],
+        "aggregate": _known(run, _aggregate(result)),
         "predictions": [
             _named(one.prediction, "model", "label", "throughput_bps")
             | {"binding": place == 0, "ratio": one.ratio, "tolerance": one.prediction.tolerance}
@@ -44,8 +47,8 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "verdict": {
             "limited_by": result.verdict.limited_by,
             "sentence": result.verdict.sentence,
-            "evidence": _numbers(result.verdict.evidence),
-            "flows": _brief([_flow(flow) for flow in result.verdict.flows]),
+            "evidence": _known(run, _numbers(result.verdict.evidence)),
+            "flows": _brief([_numbered(_flow(run, flow)) for flow in result.verdict.flows]),
             "fairness": _brief([_fairness(each) for each in result.verdict.fairness]),
             "converged_s": result.verdict.converged_s,
         },
@@ -63,39 +66,51 @@ def _aggregate(result: Report) -> dict[str, object]:
     """Of all flows together; where nothing was measured None, which is not zero."""
     whole = _named(result, "throughput_bps", "jain_index", "loss_rate", "retransmits", "mark_cuts")
     whole |= {"losses": result.loss_events, "cov": result.cov_between}
+    if result.directions:
+        whole["directions"] = [asdict(each) for each in result.directions]
     return dict.fromkeys(whole) if result.nothing else whole
 
 
 def _udp(flow: UdpResult) -> dict[str, object]:
     known = flow.lost is not None and flow.datagrams is not None
     lost, datagrams = flow.lost or 0, flow.datagrams or 0
-    return _counted(asdict(flow)) | {"loss_rate": (lost / datagrams if datagrams else 0.0) if known else None}
+    return asdict(flow) | {"loss_rate": (lost / datagrams if datagrams else 0.0) if known else None}
 
 
-def _flow(verdict: FlowVerdict) -> dict[str, object]:
-    return _counted(_named(verdict, "flow", "limited_by", "sentence", "shares")) | {
-        "seconds": [
-            _named(each, "start", "end", "limited_by")
-            | _named(each.evidence, *_SECOND)
-            | {"rtt_s": each.evidence.mean_rtt_s, "min_rtt_s": each.evidence.min_rtt_s}
-            | {"cwnd_segments": each.cwnd_segments}
-            | _named(each.evidence, "link_share", "link_used")
-            for each in verdict.seconds
-        ],
+def _known(run: Run, figures: dict[str, object]) -> dict[str, object]:
+    """`figures`, with None for those that only a kernel tells where another program measured the run."""
+    if not is_foreign(run):
+        return figures
+    return {name: None if name in FROM_KERNEL else value for name, value in figures.items()}
+
+
+def _numbered(flow: dict[str, object]) -> dict[str, object]:
+    """A flow with its number as people count, from 1."""
+    number = flow["flow"]
+    assert isinstance(number, int)
+    return flow | {"flow": number + 1}
+
+
+def _fairness(each: FairnessSecond) -> dict[str, object]:
+    shares = {str(flow + 1): share for flow, share in each.shares.items()}
+    return _named(each, "t", "jain_index") | {"shares": shares}
+
+
+def _flow(run: Run, verdict: FlowVerdict) -> dict[str, object]:
+    return _named(verdict, "flow", "limited_by", "sentence", "shares") | {
+        "seconds": [_known(run, _second(each)) for each in verdict.seconds],
         "phases": verdict.phases,
     }
 
 
-def _fairness(second: FairnessSecond) -> dict[str, object]:
-    shares = {flow + 1: share for flow, share in second.shares.items()}
-    return _named(second, "t", "jain_index") | {"shares": shares}
-
-
-def _counted(flow: dict[str, object]) -> dict[str, object]:
-    """With its number from 1, as on screens, in plots and on the command line."""
-    number = flow["flow"]
-    assert isinstance(number, int)
-    return flow | {"flow": number + 1}
+def _second(each: Second) -> dict[str, object]:
+    return (
+        _named(each, "start", "end", "limited_by")
+        | _named(each.evidence, *_SECOND)
+        | {"rtt_s": each.evidence.mean_rtt_s, "min_rtt_s": each.evidence.min_rtt_s}
+        | {"cwnd_segments": each.cwnd_segments}
+        | _named(each.evidence, "link_share", "link_used")
+    )
 
 
 def _named(of: object, *names: str) -> dict[str, object]:

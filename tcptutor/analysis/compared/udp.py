@@ -61,9 +61,10 @@ class UdpLosses(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def udp_losses(measured: Measured) -> UdpLosses | None:
-    """None for a run without UDP."""
-    run, flows = measured.run, measured.udp
+def udp_losses(measured: Measured, reverse: bool | None = None) -> UdpLosses | None:
+    """Return all UDP flows together, or those of one direction; None without any."""
+    run = measured.run
+    flows = [flow for flow in measured.udp if reverse in (None, flow.reverse)]
     if not flows:
         return None
     drops, fidelity = run.queue.column("drops"), run.fidelity
@@ -90,8 +91,19 @@ def limited_by(found: UdpLosses) -> LimitedBy:
     return "bottleneck" if found.share >= _NOTABLE and where == _QUEUE else "application"
 
 
+def sentence(measured: Measured) -> str:
+    """Return the sentence for a run of nothing but UDP: of each direction where it runs both ways."""
+    ways = {reverse: udp_losses(measured, reverse) for reverse in (False, True)}
+    found = {reverse: losses for reverse, losses in ways.items() if losses is not None}
+    if len(found) < 2:
+        return next((alone(losses) for losses in found.values()), "")
+    return "; ".join(
+        f"{'reverse' if reverse else 'forward'}, {alone(losses)}" for reverse, losses in found.items()
+    )
+
+
 def alone(found: UdpLosses) -> str:
-    """The sentence for a run of nothing but UDP."""
+    """Return the sentence for flows of one direction."""
     who = "UDP" if found.flows == 1 else f"{found.flows} UDP flows"
     sent = "" if found.sent_bps is None else f"sent {units.rate(found.sent_bps)}"
     if found.received_bps is None:

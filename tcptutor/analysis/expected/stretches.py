@@ -11,13 +11,21 @@ from tcptutor import units
 from tcptutor.analysis.case import Case, case_of, flow_case
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.spec import Experiment, Path
-from tcptutor.theory.models import ThroughputModel
+from tcptutor.theory import sawtooth_mean
+from tcptutor.theory.models import LOSS_BLIND, ThroughputModel
 
 CHANGE_ROUNDS = 20
 """Round trips that flows take to settle after the path has changed."""
 
 NEAR = 0.25
 """Relative distance within which two limits act together."""
+
+
+_TERMS = 4
+"""Stretches that a formula lists."""
+
+_BRIEF = 0.01
+"""Share of the time below which a stretch is left out of a formula."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,11 @@ class Stretch:
             if apart and single[0].throughput > (1 - NEAR) * other.throughput:
                 found.setdefault(other.limited_by, other)
         return list(found.values())
+
+    def without_losses(self) -> Stretch:
+        """This one with the models of random loss for comparison only, as long as others are left."""
+        candidates = tuple(replace(one, best=one.best and not one.is_lossy) for one in self.candidates)
+        return Stretch(self.case, candidates, tuple(one for one in self.believed if not one.is_lossy))
 
     def also(self, more: Candidate) -> Stretch:
         """This one with a candidate more."""
@@ -160,9 +173,17 @@ def _mean(
     if len({one.formula for one in answers}) > 1 or not math.isclose(sum(weights), 1):
         # A link that is cut has a hair above nothing, so that a measurement can be set beside it.
         rates = [0.0 if part.case.down else one.throughput for part, one in zip(parts, answers, strict=True)]
-        terms = [f"{weight:.3g} × {units.rate(rate)}" for weight, rate in zip(weights, rates, strict=True)]
-        formula = " + ".join(terms[:4]) + (" + …" if len(terms) > 4 else "")
+        formula = _sum_of(list(zip(weights, rates, strict=True)))
     return replace(own, throughput=total, formula=formula, sure=sure, each=())
+
+
+def _sum_of(terms: Sequence[tuple[float, float]]) -> str:
+    """Write shares of the time times rates: in their order, of many the longest, and none too short to matter."""
+    told = [term for term in terms if term[0] >= _BRIEF] or terms
+    if len(told) > _TERMS:
+        told = sorted(told, key=lambda term: -term[0])[:_TERMS]
+    text = " + ".join(f"{weight:.3g} × {units.rate(rate)}" for weight, rate in told)
+    return text + (" + …" if len(told) < len(terms) else "")
 
 
 def _settling(parts: Sequence[Stretch]) -> float:
@@ -176,8 +197,29 @@ def _settling(parts: Sequence[Stretch]) -> float:
         if before.down and not after.down:
             taken += min(after.seconds, before.seconds + before.rto)
         elif before.path != after.path:
-            taken += min(after.seconds, CHANGE_ROUNDS * after.rtt) / 2
+            taken += max(min(after.seconds, CHANGE_ROUNDS * after.rtt) / 2, _missed(before, after))
     return min(1.0, taken / _span(parts))
+
+
+def _missed(before: Case, after: Case) -> float:
+    """Seconds' worth of the rate that flows miss while their windows grow to a path that has become larger, at most.
+
+    Without losses they grow by a segment a round trip, as Reno does, from about the mean of a sawtooth on the path
+    before.
+    """
+    if before.room is None or after.room is None or after.loss_rate > 0 or after.algorithms <= LOSS_BLIND:
+        return 0.0
+    held = before.room * before.rtt / 8 + before.buffer * before.ratio
+    start = sawtooth_mean(0) * held / (before.mss * max(1, before.number))
+    needed = after.window_of(after.room)
+    most = after.in_flight
+    if most is not None:
+        needed = min(needed, most / after.mss)
+    if start >= needed:
+        return 0.0
+    seconds = min(after.seconds, (needed - start) * after.rtt)
+    reached = start + seconds / after.rtt
+    return seconds * (1 - (start + reached) / 2 / needed)
 
 
 def _span(parts: Sequence[Stretch]) -> float:

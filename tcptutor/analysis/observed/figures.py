@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Literal
 
 import msgspec
 
 from tcptutor.analysis.observed.flow import ARRIVED, Interval
 from tcptutor.analysis.observed.measured import Measured
-from tcptutor.theory import coefficient_of_variation
+from tcptutor.run import FlowResult, sum_or_none
+from tcptutor.theory import coefficient_of_variation, jain_index
 
 _STEP = 1.0
 """Seconds over which a flow's rate is taken for its coefficient of variation."""
@@ -34,6 +36,8 @@ class FlowFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Times that ECN marks cut the window, with nothing lost."""
     mean_rtt_s: float | None
     mean_cwnd_segments: float | None
+    receiver_bps: float | None
+    """What the receiver counted over the same time, bit/s; None where nothing tells of it."""
     cov: float | None
     """Coefficient of variation of its rates in each second of the measured time; None for fewer than four of them."""
 
@@ -53,14 +57,53 @@ def figures(measured: Measured) -> tuple[FlowFigures, ...]:
             mark_cuts=flow.mark_cuts,
             mean_rtt_s=flow.mean_rtt_s,
             mean_cwnd_segments=flow.mean_cwnd_segments,
+            receiver_bps=flow.receiver_bps,
             cov=_variation(_rates(intervals[flow.flow]), _ENOUGH_STEPS) if flow.flow in intervals else None,
         )
         for flow in measured.flows
     )
 
 
+class DirectionFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """The flows of one direction, where a run has flows both ways: what they share is one link."""
+
+    direction: Literal["forward", "reverse"]
+    flows: int
+    throughput_bps: float
+    jain_index: float | None
+    """None for one flow, which shares with none."""
+    retransmits: int | None
+
+
+def directions(measured: Measured) -> tuple[DirectionFigures, ...]:
+    """Return the figures of each direction; empty where all TCP flows run one way."""
+    experiment = measured.run.experiment
+    ways: dict[bool, list[FlowResult]] = {}
+    for flow in measured.flows:
+        ways.setdefault(experiment.reversed(flow.flow), []).append(flow)
+    if len(ways) < 2:
+        return ()
+    return tuple(
+        DirectionFigures(
+            direction="reverse" if reverse else "forward",
+            flows=len(flows),
+            throughput_bps=math.fsum(flow.throughput_bps for flow in flows),
+            jain_index=jain_index(flow.throughput_bps for flow in flows)
+            if len(flows) > 1 and any(flow.throughput_bps for flow in flows)
+            else None,
+            retransmits=sum_or_none(flow.retransmits for flow in flows),
+        )
+        for reverse, flows in sorted(ways.items())
+    )
+
+
 def cov_between(measured: Measured) -> float | None:
-    """Coefficient of variation of the flows' means; None for one flow. Jain's index is 1 / (1 + cov²)."""
+    """Coefficient of variation of the flows' means; None for one flow, and for flows both ways.
+
+    Jain's index is 1 / (1 + cov²).
+    """
+    if len({measured.run.experiment.reversed(flow.flow) for flow in measured.flows}) > 1:
+        return None
     return _variation([flow.throughput_bps for flow in measured.flows], least=2)
 
 

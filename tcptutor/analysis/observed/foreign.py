@@ -1,4 +1,4 @@
-"""Runs of other programs: which figures their files leave out, and whether their path is known well enough."""
+"""Runs of other programs and of other people's hands: which figures are left out, and whether their path is known."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from collections.abc import Iterable, Mapping
 
 from tcptutor import units
 from tcptutor.run import FlowResult, Run, UdpResult
+from tcptutor.theory import WIRE_FRAMING
 
 _FIGURES = ("retransmits", "losses", "segments", "mean_rtt_s", "mean_cwnd_segments")
 
 _CREDIT = 1.05
 """Share of a link's rate up to which a short test may show more: what its shaper had saved."""
+
+_SLACK = 1.02
+"""Share of what a link carries up to which a sender may have written more, which waits in its buffer at the end."""
+
+_HEADERS = 52 + WIRE_FRAMING
+"""Bytes of a frame beside its payload: IP, TCP with timestamps, and Ethernet's."""
 
 _NO_RATE = "its path is not known: import it with --set rate=... to compare it"
 
@@ -19,6 +26,26 @@ _NO_RATE = "its path is not known: import it with --set rate=... to compare it"
 def is_foreign(run: Run) -> bool:
     """Return whether another program measured `run`: its samples lack the kernel's own account of its time."""
     return run.environment.backend == "imported"
+
+
+_OF_FLOWS = frozenset(
+    {"algorithm", "streams", "duration", "warmup", "starts", "directions", "udp_streams", "udp_rate"}
+)
+"""Parameters of an experiment that the file of another program tells."""
+
+FROM_KERNEL = frozenset(
+    {
+        "mark_cuts", "min_rtt_s", "busy", "rwnd_limited", "sndbuf_limited", "app_limited", "stalled",
+        "send_buffer_bytes", "reordered", "timeouts", "marks", "queue_drops", "rtt_rise_s", "held",
+        "queueing_s", "pacing_bps",
+    }
+)  # fmt: skip
+"""Evidence that only a kernel's own samples give."""
+
+
+def is_told(run: Run, parameter: str) -> bool:
+    """Return whether that parameter of the experiment is known: of an import only by its file and its importer."""
+    return not is_foreign(run) or parameter in _OF_FLOWS or parameter in run.given
 
 
 def unknown_figures(run: Run) -> dict[int, frozenset[str]]:
@@ -31,7 +58,9 @@ def unknown_figures(run: Run) -> dict[int, frozenset[str]]:
 
 
 def path_doubt(run: Run) -> str:
-    """Return why no model can be asked about an imported run, as one sentence; empty where models can be."""
+    """Return why no model can be asked about a run, as one sentence; empty where models can be."""
+    if unread := run.experiment.path.unread:
+        return f"its path is not known: tcptutor does not read {', '.join(unread)}"
     if not is_foreign(run):
         return ""
     used = _directions(run)
@@ -43,6 +72,12 @@ def path_doubt(run: Run) -> str:
         return "no model here has UDP from the server to the client: it is not compared"
     doubts = (_too_much(run, reverse, rate or math.inf) for reverse, rate in sorted(rates.items()))
     return next(filter(None, doubts), "")
+
+
+def rate_doubt(run: Run) -> str:
+    """Return the doubt about the rate that was given for an imported run; empty where none was given, or it fits."""
+    path = run.experiment.path
+    return path_doubt(run) if path.rate is not None or path.reverse_rate is not None else ""
 
 
 def counted_by_sender(flows: Iterable[FlowResult]) -> bool:
@@ -71,11 +106,13 @@ def _too_much(run: Run, reverse: bool, rate: float) -> str:
     """Say that more arrived, or was written, than the link carries at the rate given; empty where it was not."""
     flows = [flow for flow in run.flows if run.experiment.reversed(flow.flow) == reverse]
     total = math.fsum(flow.throughput_bps for flow in flows) + _received(run.udp, reverse)
-    if total <= _CREDIT * rate:
-        return ""
-    if counted_by_sender(flows):
+    mss = max((flow.mss for flow in flows), default=0)
+    payload = mss / (mss + _HEADERS) if mss else 1.0
+    if counted_by_sender(flows) and total > _SLACK * payload * rate:
         written = f"{units.rate(total)} were written, more than the link's {units.rate(rate)}"
         return f"{written}: what arrived is not in this file"
+    if total <= _CREDIT * rate:
+        return ""
     return f"{units.rate(total)} arrived, more than a link of {units.rate(rate)} carries: check the rate"
 
 

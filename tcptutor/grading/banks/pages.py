@@ -153,7 +153,7 @@ def _of_flows(told: Report) -> dict[str, str]:
     }
     if len(flows) == 1:
         return found
-    found |= {"flows": str(len(flows)), "Jain's index": f"{told.jain_index:.3f}"}
+    found |= {"flows": str(len(flows)), "Jain's index": units.or_dash(told.jain_index, "{:.3f}".format)}
     if any(flow.cov is not None for flow in flows):
         found["CoV of a flow"] = units.share(_mean([flow.cov for flow in flows if flow.cov is not None]))
     if len(flows) <= _MANY:

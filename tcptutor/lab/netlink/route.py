@@ -136,6 +136,8 @@ class Route(NetlinkSocket):
                 message = tcmsg(data)
                 message.decode()
                 settings = qdiscs.KINDS[kind].read(message.get_attr("TCA_OPTIONS"))
+            elif _TCA_OPTIONS in there:
+                settings = qdiscs.settings(kind, there[_TCA_OPTIONS])
             _, packets, drops, *_, backlog = _STATS.unpack_from(there[_TCA_STATS])
             one = QdiscState(kind, settings, handle, parent, drops, packets, backlog)
             found.setdefault(index, []).append(one)

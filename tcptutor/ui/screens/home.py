@@ -82,8 +82,8 @@ class HomeScreen(SavingScreen):
 
     def show_lab(self) -> None:
         super().show_lab()
-        state = self.tutor.bench.state
-        lines = [state.headline, *([state.reason] if state.reason else [])]
+        machine = self.tutor.bench.machine
+        lines = [machine.sentence, *([machine.reason] if machine.reason else [])]
         text = Content.assemble(("Lab  ", "bold"), "\n     ".join(lines))
         # Told of each event of a run: what has not changed must not lay out the screen, also one that is covered.
         if text != self._lab_told:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import ClassVar
 
 from textual import events, on
@@ -17,6 +19,7 @@ from tcptutor.course.model import Module, Step
 from tcptutor.course.record import Given
 from tcptutor.course.sitting import Sitting
 from tcptutor.errors import JournalError
+from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import keys, pages
 from tcptutor.ui.keys import FooterKey
@@ -24,6 +27,7 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import HintWanted, OtherNumbersWanted
 from tcptutor.ui.screens.activities import BOXES, SIDES
+from tcptutor.ui.screens.base import TALL, WIDE
 from tcptutor.ui.screens.confirm import ConfirmScreen
 from tcptutor.ui.screens.lesson_answers import Answers
 from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, TYPED, TYPING
@@ -32,13 +36,14 @@ from tcptutor.ui.screens.looking import LookingScreen, with_cursor
 from tcptutor.ui.screens.saving import SavingScreen
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.screens.with_terminal import CHART as TERMINAL_CHART
-from tcptutor.ui.screens.with_terminal import ScreenWithTerminal, with_terminal
+from tcptutor.ui.screens.with_terminal import LEFT_OPEN_FOOTER, ScreenWithTerminal, with_terminal
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.page.page import Page, least_width
+from tcptutor.ui.widgets.page.shell import ShellBox
 
 CHART, TEXT = "-chart-only", "-text-only"
 _LEAFED = 1.0
@@ -70,6 +75,10 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self._view = 0
         """Of VIEWS, in two columns."""
         self._draft_timer: Timer | None = None
+        self._page: Page | None = None
+        """None until the screen has anything."""
+        self._seen_at = math.inf
+        """When the page was first on the screen, s of the monotonic clock."""
         self._at_chart = False
         """Whether the chart has the room where there is one column."""
 
@@ -83,6 +92,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             box.responded = self._respond
             box.number = f"{number}" if self._study.tally else ""
         page = Page(self.step, boxes, pages.onward(self.tutor.course, self.module, self.step))
+        self._page = page
+        self.shell_box = next((box for box in boxes if isinstance(box, ShellBox)), None)
         self._answers = Answers(self._study, page)
         self._sides = {
             each.id: SIDES[type(each)](each, self._study, page, self.tutor.bench)
@@ -90,12 +101,17 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             if type(each) in SIDES
         }
         self.terminal = self.make_terminal()
+        self._side = next(iter(self._sides.values()), None)
+        # Now, when no widget has a style yet: each change of a class later styles all of them anew.
+        self.update_classes(self._size_classes(), update=False)
+        self.update_classes(self._view_classes(self.in_pane), update=False)
         yield TopBar()
         with Container(id="body"):
             yield page
             page.set_class(not self._sides, "-alone")
             for side in self._sides.values():
-                side.widget.add_class("side", "-unused")
+                side.widget.add_class("side")
+                side.widget.set_class(side is not self._side, "-unused")
                 yield side.widget
         yield Static(id="beside", markup=False)
         yield KeyBar()
@@ -107,6 +123,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
+        self.call_after_refresh(self._was_seen)
         for side in self._sides.values():
             side.restore()
             if side.chart is not None:
@@ -161,10 +178,17 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def fit(self, wide: bool, tall: bool) -> None:
         """Put text and chart side by side only where neither the page's drawings nor the chart is squeezed."""
-        has_side = any(type(each) in SIDES for each in self.step.activities)
-        fits = self.app.size.width - least_width(self.step) >= _SIDE
-        super().fit(wide and (fits or not has_side), tall)
+        super().fit(wide and self._has_columns, tall)
         self.lay_out()
+
+    @property
+    def _has_columns(self) -> bool:
+        has_side = any(type(each) in SIDES for each in self.step.activities)
+        return not has_side or self.app.size.width - least_width(self.step) >= _SIDE
+
+    def _size_classes(self) -> dict[str, bool]:
+        wide = self.app.size.width >= WIDE and self._has_columns
+        return {"-wide": wide, "-narrow": not wide, "-tall": self.app.size.height >= TALL}
 
     # Keys
 
@@ -177,6 +201,9 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self.set_focus(self.query_one(Page), scroll_visible=False)
 
     async def take(self, event: events.Key | events.Paste) -> bool:
+        if isinstance(event, events.Key) and event.time < self._seen_at and self._turns_page(event.key):
+            # Pressed while this page was on its way: whoever pressed it had not seen this page.
+            return True
         if isinstance(self.focused, Entry):
             return await self.focused.take(event)
         if isinstance(event, events.Paste) and not self.in_pane:
@@ -184,6 +211,13 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             self._answers.pasted(event.text.strip().partition("\n")[0])
             return True
         return False
+
+    def _turns_page(self, key: str) -> bool:
+        active = None if self._typing or self.in_pane else self.active_bindings.get(key)
+        return active is not None and active.binding.action.startswith("go(")
+
+    def _was_seen(self) -> None:
+        self._seen_at = time.monotonic()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that would do nothing are not offered."""
@@ -204,7 +238,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
                 works = bench.busy
             case "hint" | "withdraw" | "again":
                 # Keys may be asked for before the screen has anything.
-                works = bool(self.query(Page)) and self._can_respond(action)
+                works = self._page is not None and self._can_respond(action)
             case "view":
                 works = side is not None or self.terminal_open
             case "turn":
@@ -242,11 +276,17 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         return (FooterKey((("Enter", "enter"),), enter), *TYPING)
 
     @property
+    def lab_shown(self) -> Environment | None:
+        return self._side.environment if self._side else None
+
+    @property
     def _footer(self) -> tuple[tuple[str, str], ...]:
         """Where the chart has the room, c leads back to the text."""
         there = {"chart": "text"} if self.has_class(CHART) else {}
         shown = tuple((ids, there.get(word, word)) for ids, word in self.FOOTER)
         shown = with_cursor(shown) if self.looks else shown
+        if self.left_open:
+            return LEFT_OPEN_FOOTER, *(each for each in shown if each[0] != "lesson.terminal")
         return with_terminal(shown) if self.terminal_open else shown
 
     async def action_go(self, by: int) -> None:
@@ -259,13 +299,24 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def action_run(self, same: bool = False) -> None:
         obstacle = self.tutor.bench.obstacle
-        if obstacle and (self.terminal_open or not self.chart_seen):
+        if self.left_open:
+            question = ConfirmScreen(
+                "End the terminal of the other page?",
+                "It has the lab, and nothing else can run meanwhile. What you sent there is kept.",
+                "ends it",
+            )
+            self.app.push_screen(question, self._end_left_open)
+        elif obstacle and (self.terminal_open or not self.chart_seen):
             self.notify(obstacle)
         elif self._side:
             busy = self.tutor.bench.busy
             self._side.start(same)
             self._face_chart(self.tutor.bench.busy and not busy)
             self._changed()
+
+    def _end_left_open(self, sure: bool | None) -> None:
+        if sure:
+            self.action_end_terminal()
 
     def action_run_unpredicted(self) -> None:
         question = ConfirmScreen(
@@ -332,26 +383,25 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def lay_out(self, pane: bool | None = None) -> None:
         """Who is on the screen, by its width and by what is used."""
-        if not self.query(Page):  # told its size before it has anything
+        if self._page is None:  # told its size before it has anything
             return
-        wide, opened, pane = (
-            self.has_class("-wide"),
-            self.terminal_open,
-            self.in_pane if pane is None else pane,
-        )
+        self.update_classes(self._view_classes(self.in_pane if pane is None else pane))
+        # A terminal needs its columns more than the text beside it.
+        wide = self.has_class("-wide") and not self.terminal_open
+        self._page.styles.min_width = least_width(self.step) if wide else None
+        self.ask_keys()
+        if not self.has_class(CHART) and self.focused is None:
+            self.to_page()
+        self._say_beside()
+
+    def _view_classes(self, pane: bool) -> dict[str, bool]:
+        wide, opened = self.has_class("-wide"), self.terminal_open
         view = VIEWS[self._view] if wide else CHART if self._at_chart else TEXT
         if opened and pane and (not wide or view == TEXT):
             view = CHART
         if self._side is None and not opened:
             view = TEXT
-        self.update_classes({CHART: view == CHART, TEXT: view == TEXT})
-        # A terminal needs its columns more than the text beside it.
-        self.query_one(Page).styles.min_width = least_width(self.step) if wide and not opened else None
-        self.lay_out_terminal(pane, view == CHART)
-        self.call_after_refresh(self.show_keys)
-        if view != CHART and self.focused is None:
-            self.to_page()
-        self._say_beside()
+        return {CHART: view == CHART, TEXT: view == TEXT, **self.terminal_classes(pane, view == CHART)}
 
     def _say_beside(self) -> None:
         """In one column: what is beside the text, in a line under it. On a page of questions: how many are right."""
@@ -359,6 +409,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         text = self._tally()
         if self._side is not None and self.has_class(TEXT) and self.has_class("-narrow"):
             text = self._side.line
+        if self.left_open and self._side is not None:
+            text = Content("A terminal is open on another page: T ends it, then r runs.")
         if self.terminal is not None and self.terminal_open and self.has_class(TEXT):
             text = self.terminal.line
         line.display = bool(text)
@@ -498,7 +550,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
     def _changed(self) -> None:
         """The student did something: what is stored and which keys work may be different now."""
         self.refresh_bindings()
-        self.call_after_refresh(self.show_keys)
+        self.ask_keys()
         self._say_beside()
         self._say_place()
         if self._study.trouble not in ("", self._told_trouble):

@@ -16,7 +16,7 @@ from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.errors import JournalError
-from tcptutor.run import Run
+from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading, words
 from tcptutor.ui.history import MOST, figures_of
@@ -72,6 +72,11 @@ class RunSide(Side):
             self._idle()
         if self.study.run is None:
             self.widget.run_worker(self._recall())
+
+    @property
+    def environment(self) -> Environment | None:
+        # Before it begins a run knows no place yet.
+        return self._shown.run.environment if self._shown and self._shown.run.environment.backend else None
 
     @property
     def for_bench(self) -> Experiment | None:

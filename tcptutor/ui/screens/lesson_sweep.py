@@ -10,7 +10,7 @@ from textual.widget import Widget
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.errors import JournalError, UnitError
-from tcptutor.run import Run
+from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading, sweeping
 from tcptutor.ui.live_sweep import LiveSweep
@@ -51,6 +51,10 @@ class SweepSide(Side):
             self.study.reading = True
             self._stand()
             self.widget.run_worker(self._recall())
+
+    @property
+    def environment(self) -> Environment | None:
+        return self._live.environment if self._live else None
 
     @property
     def for_bench(self) -> Experiment | None:

@@ -136,7 +136,7 @@ class LookingScreen(TutorScreen):
     def keys_changed(self) -> None:
         """Other keys work than before."""
         self.refresh_bindings()
-        self.call_after_refresh(self.show_keys)
+        self.ask_keys()
 
     def action_look(self) -> None:
         if self.chart is not None:

@@ -7,6 +7,7 @@ from typing import Any
 from textual.content import Content
 from textual.widget import Widget
 
+from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.live import Live
@@ -54,6 +55,11 @@ class Side:
     @property
     def coming(self) -> Experiment | None:
         """What r will run the first time, as it stands; None where it ran before or cannot be foreseen."""
+        return None
+
+    @property
+    def environment(self) -> Environment | None:
+        """Where the run or sweep that is shown took place; None without one."""
         return None
 
     @property

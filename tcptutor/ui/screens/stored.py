@@ -104,7 +104,7 @@ def _facts(run: Run) -> Content:
     when = run.started[:16].replace("T", " ")
     # The longest last: it is what a narrow terminal cuts off.
     cut = [] if run.complete else ["cut short"]
-    facts = [when, *cut, f"fidelity {run.fidelity.status}", f"Linux {environment.kernel}"]
+    facts = [when, *cut, f"fidelity {run.fidelity.status}", environment.system]
     return Content.assemble(
         (experiment.name, "bold $primary"),
         f"  {experiment.title}\n",

@@ -123,7 +123,8 @@ def _together(live: Live, width: int) -> Iterator[Line]:
     if report is None or not report.flows:
         return
     several = len(report.flows) > 1
-    parts = [f"Jain's index {report.jain_index:.3f}"] if several else []
+    parts = [f"Jain's index {report.jain_index:.3f}"] if several and report.jain_index is not None else []
+    parts += [f"{each.direction} {units.rate(each.throughput_bps)}" for each in report.directions]
     if report.cov_between is not None:
         parts.append(f"CoV between flows {report.cov_between:.2f}")
     parts += [

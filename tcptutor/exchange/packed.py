@@ -1,0 +1,89 @@
+"""Files of other programs as they come packed and encoded: xz, zip, gzip, bzip2; UTF-8 and UTF-16."""
+
+from __future__ import annotations
+
+import codecs
+import lzma
+import zipfile
+import zlib
+from io import BytesIO
+from pathlib import Path
+
+from tcptutor import files
+from tcptutor.errors import TutorError
+
+_XZ, _ZIP = b"\xfd7zXZ\x00", b"PK\x03\x04"
+_UNREAD = {b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf\x27\x1c": "7-Zip", b"\x04\x22\x4d\x18": "LZ4"}
+"""How files of packers begin that are named, not unpacked."""
+_XZ_MEMORY = 64 << 20
+"""Bytes that unpacking xz may take; its default settings need 9 MiB, `-9` needs 65 MiB."""
+_ENTRIES = 64
+"""Members of a zip file that are looked at."""
+_PROBE = 512
+
+
+def content(path: Path, kind: files.FileKind) -> bytes | None:
+    """Return what an xz or zip file holds, within the bounds of `kind`; None for any other file.
+
+    Raises:
+        TutorError: It is damaged, too large, a zip of several files, or packed in a way that is not read.
+    """
+    begins = files.beginning(path)
+    for magic, name in _UNREAD.items():
+        if begins.startswith(magic):
+            raise TutorError(f"{path} is packed with {name}: unpack it first")
+    if not begins.startswith((_XZ, _ZIP)):
+        return None
+    try:
+        packed = files.plain(path, kind.most)
+        most = kind.bound(len(packed))
+        data = _from_xz(packed, most) if begins.startswith(_XZ) else _from_zip(packed, most, path)
+    except (lzma.LZMAError, zlib.error, zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+        raise TutorError(f"{path} cannot be unpacked ({error}): {kind.damaged}") from error
+    except OSError as error:
+        raise TutorError(f"cannot read {path}: {error.strerror}: {kind.unreadable}") from error
+    if len(data) > most:
+        raise TutorError(f"{path} is larger than {most >> 20} MiB unpacked: {kind.large}")
+    return data
+
+
+def text_of(data: bytes | bytearray) -> str:
+    """Decode text by its byte order mark, or by where its zero bytes are; PowerShell writes UTF-16."""
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, errors="replace")
+    even, odd = data[:_PROBE:2], data[1:_PROBE:2]
+    for zeros, letters, encoding in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
+        if len(zeros) > 1 and not any(zeros) and all(letters):
+            return data.decode(encoding, errors="replace")
+    return data.decode("utf-8-sig", errors="replace")
+
+
+def _from_xz(packed: bytes, most: int) -> bytes:
+    """At most one byte more than `most`; several streams are one after the other."""
+    data = bytearray()
+    while packed and len(data) <= most:
+        unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+        data += unpacker.decompress(packed, max_length=most + 1 - len(data))
+        while not (unpacker.eof or unpacker.needs_input) and len(data) <= most:
+            data += unpacker.decompress(b"", max_length=most + 1 - len(data))
+        if not unpacker.eof:
+            break  # cut short, or too large: what is there is looked at
+        packed = unpacker.unused_data.lstrip(b"\0")
+    return bytes(data)
+
+
+def _from_zip(packed: bytes, most: int, path: Path) -> bytes:
+    """The one file in it, at most one byte more than `most`."""
+    with zipfile.ZipFile(BytesIO(packed)) as archive:
+        members = [each for each in archive.infolist()[:_ENTRIES] if not each.is_dir()]
+        wanted = [each for each in members if not each.filename.startswith("__MACOSX/")]
+        if len(wanted) != 1:
+            raise TutorError(f"{path} is a zip of {len(wanted)} files: unpack it and give one of them")
+        (member,) = wanted
+        if member.flag_bits & 1:
+            raise TutorError(f"{path} is encrypted: unpack it first")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise TutorError(f"{path} is a zip with an unusual compression: unpack it first")
+        with archive.open(member) as inside:
+            return inside.read(most + 1)

@@ -1,0 +1,65 @@
+"""perfSONAR's throughput results, as pScheduler keeps them of iperf3, iperf and nuttcp.
+
+The format is that of pScheduler's throughput test (github.com/perfsonar/pscheduler): `intervals` and `summary`, each
+with `streams` and their `summary`. Rows have throughput-bytes and throughput-bits, start and end in seconds, and where
+the tool tells them retransmits, tcp-window-size (bytes) and rtt (µs); of UDP sent, lost and jitter (ms).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_NAMES = {
+    "stream-id": "socket",
+    "start": "start",
+    "end": "end",
+    "throughput-bytes": "bytes",
+    "throughput-bits": "bits_per_second",
+    "retransmits": "retransmits",
+    "tcp-window-size": "snd_cwnd",
+    "rtt": "rtt",
+    "omitted": "omitted",
+    "jitter": "jitter_ms",
+    "lost": "lost_packets",
+    "sent": "packets",
+}
+
+
+def result_in(whole: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the throughput result that a JSON object is, or has in it as pScheduler's API gives it; None for none."""
+    for each in (whole, whole.get("result-merged"), whole.get("result")):
+        summary = each.get("summary") if isinstance(each, dict) else None
+        inner = summary.get("summary") if isinstance(summary, dict) else None
+        if isinstance(inner, dict) and inner.keys() & {"throughput-bits", "throughput-bytes"}:
+            return each
+    return None
+
+
+def as_iperf3(whole: dict[str, Any]) -> dict[str, Any]:
+    """Return the result as iperf3 would have written it at the sender."""
+    listed = whole.get("intervals")
+    parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
+    summary = whole["summary"]
+    total = _rows(summary) or [_row(summary["summary"])]
+    udp = any("lost_packets" in row or "packets" in row for row in total)
+    last = max((row.get("end") or 0 for row in total), default=0)
+    start = {"version": "perfSONAR", "test_start": {"protocol": "UDP" if udp else "TCP", "duration": last}}
+    ended = [{"udp": row} if udp else {"sender": row} for row in total]
+    document = {"start": start, "intervals": [{"streams": _rows(part)} for part in parts]}
+    return document | ({"end": {"streams": ended}} if whole.get("succeeded", True) else {})
+
+
+def _rows(part: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of the streams; that of their sum where no stream has one."""
+    listed = part.get("streams")
+    rows = [_row(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    summary = part.get("summary")
+    return rows or ([_row(summary)] if isinstance(summary, dict) else [])
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    made = {ours: row[theirs] for theirs, ours in _NAMES.items() if row.get(theirs) is not None}
+    start, end = made.get("start"), made.get("end")
+    if isinstance(start, int | float) and isinstance(end, int | float):
+        made["seconds"] = end - start
+    return made | {"sender": True}
