@@ -184,6 +184,11 @@ def test_a_ratio_is_to_the_same_figure_of_another_run() -> None:
         ("one-small-window", {"of": "first-loss", "value": "0.3 s"}, False),
         ("eight-small-windows", {"of": "jain", "value": "0.93", "within": "7 %"}, True),
         ("one-small-window", {"of": "udp-loss", "value": "0 %"}, False),
+        ("one-small-window", {"of": "rwnd-limited", "value": "90 %", "relation": "above"}, True),
+        ("eight-small-windows", {"of": "rwnd-limited", "value": "90 %", "relation": "above"}, False),
+        ("one-small-window", {"of": "sndbuf-limited", "value": "1 %", "relation": "below"}, True),
+        ("one-small-window", {"of": "app-limited", "value": "1 %", "relation": "below"}, True),
+        ("one-small-window", {"of": "max-flight", "value": "64 KiB", "within": "3 %"}, True),
     ],
 )
 def test_what_a_run_says_of_a_claim(run: str, keys: dict[str, object], agrees: bool) -> None:

@@ -78,7 +78,8 @@ def largest_cwnd(part: RunPart) -> float:
 def largest_flight(part: RunPart) -> float:
     """Bytes of payload sent and not yet acknowledged, of the flow with the most."""
     flights = (zip(each.column("unacked"), each.column("mss"), strict=True) for each in part.intervals)
-    return max(float(segments * mss) for flight in flights for segments, mss in flight)
+    most = max(float(segments * mss) for flight in flights for segments, mss in flight)
+    return most or _none("the run does not tell what was in flight")
 
 
 def _share_of_busy(part: RunPart, column: str) -> float:
