@@ -17,7 +17,7 @@ from tcptutor.ui import reading
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.history import MOST, RunHistory
 from tcptutor.ui.live import Live, RunBefore
-from tcptutor.ui.screens.lesson_run import LOADING
+from tcptutor.ui.screens.side import LOADING
 from tcptutor.ui.widgets.page.runs import RunsTable
 from tests.journal.conftest import predict
 

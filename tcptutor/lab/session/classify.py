@@ -25,7 +25,7 @@ class Ends(NamedTuple):
     destination: str
 
 
-class Choice(NamedTuple):
+class ClassChoice(NamedTuple):
     """What the filters do with a packet."""
 
     classid: int | None = None
@@ -34,7 +34,7 @@ class Choice(NamedTuple):
     """Why that is not known, such as "a u32 filter"; empty where it is."""
 
 
-def choose(filters: Iterable[FilterState], ends: Ends) -> Choice:
+def choose(filters: Iterable[FilterState], ends: Ends) -> ClassChoice:
     """What the first filter that matches says."""
     for one in filters:
         matches = _MATCHES.get(one.kind, _unknown)(one, ends)
@@ -42,10 +42,10 @@ def choose(filters: Iterable[FilterState], ends: Ends) -> Choice:
             continue
         classid, actions = _RESULTS.get(one.kind, (0, ()))
         if matches is None or any(number in one.options for number in actions) or not classid:
-            return Choice(unread=f"a {_name(one)} filter")
+            return ClassChoice(unread=f"a {_name(one)} filter")
         named = one.options.get(classid)
-        return Choice(int.from_bytes(named, "little") if named else None)
-    return Choice()
+        return ClassChoice(int.from_bytes(named, "little") if named else None)
+    return ClassChoice()
 
 
 def _name(one: FilterState) -> str:

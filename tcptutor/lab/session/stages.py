@@ -52,14 +52,14 @@ class Effect(NamedTuple):
     """What of it is not read."""
 
 
-class Stage(NamedTuple):
+class PathStage(NamedTuple):
     """A discipline, or the class of one, that a packet passes."""
 
     qdisc: QdiscState
     effect: Effect
 
 
-def stages(tree: Tree, ends: Ends) -> Iterator[Stage]:
+def stages(tree: Tree, ends: Ends) -> Iterator[PathStage]:
     """Those that a packet passes when it leaves, from the root down."""
     one = next((each for each in tree.disciplines if each.parent == ROOT), None)
     seen = 0
@@ -71,11 +71,11 @@ def stages(tree: Tree, ends: Ends) -> Iterator[Stage]:
             inside = [each for each in tree.disciplines if each.parent == classid] if classid else []
             if classid and not inside:
                 limit = one.settings.get("limit", _USUAL_LIMIT)
-                yield Stage(
+                yield PathStage(
                     QdiscState("pfifo", {"limit": limit}, 0, classid), Effect(packets=limit, queue="fifo")
                 )
         else:
-            yield Stage(one, _effect(one))
+            yield PathStage(one, _effect(one))
             major = one.handle
             inside = [
                 each for each in tree.disciplines if each.parent != ROOT and each.parent & ~0xFFFF == major
@@ -84,25 +84,25 @@ def stages(tree: Tree, ends: Ends) -> Iterator[Stage]:
     yield from _hooks(tree, leaving=True)
 
 
-def arriving(tree: Tree) -> Iterator[Stage]:
+def arriving(tree: Tree) -> Iterator[PathStage]:
     """What is done to packets that come in there."""
     yield from _hooks(tree, leaving=False)
 
 
-def _hooks(tree: Tree, leaving: bool) -> Iterator[Stage]:
+def _hooks(tree: Tree, leaving: bool) -> Iterator[PathStage]:
     for one in tree.disciplines:
         parents = HOOKS.get(one.kind, ())
         for parent in parents[1:] if leaving else parents[:1]:
             if tree.filters.get(parent):
                 name = choose(tree.filters[parent], Ends("0.0.0.0", "0.0.0.0")).unread  # noqa: S104
-                yield Stage(one, Effect(unread=name or "a filter"))
+                yield PathStage(one, Effect(unread=name or "a filter"))
 
 
-def _class_stage(tree: Tree, one: QdiscState, ends: Ends) -> tuple[Stage, int | None]:
+def _class_stage(tree: Tree, one: QdiscState, ends: Ends) -> tuple[PathStage, int | None]:
     """The class of `one` that the packet goes to, and its number."""
     choice = choose(tree.filters.get(one.handle, ()), ends)
     if choice.unread:
-        return Stage(one, Effect(unread=choice.unread)), None
+        return PathStage(one, Effect(unread=choice.unread)), None
     classes = {each.handle: each for each in tree.classes}
     leaves = set(classes) - {each.parent for each in tree.classes}
     default = one.settings.get("default")
@@ -110,10 +110,10 @@ def _class_stage(tree: Tree, one: QdiscState, ends: Ends) -> tuple[Stage, int | 
     classid = next((each for each in wanted if each in leaves), None)
     if classid is None:
         dropped = f"{one.kind} (no class takes these packets, so it drops them)"
-        return Stage(one, Effect(unread=dropped if one.kind in _DROPS else "")), None
+        return PathStage(one, Effect(unread=dropped if one.kind in _DROPS else "")), None
     if tree.filters.get(classid):
-        return Stage(one, Effect(unread=f"filters of class {_handle(classid)}")), None
-    return Stage(one, _CLASS_EFFECTS.get(one.kind, _no_rate)(classes, classid)), classid
+        return PathStage(one, Effect(unread=f"filters of class {_handle(classid)}")), None
+    return PathStage(one, _CLASS_EFFECTS.get(one.kind, _no_rate)(classes, classid)), classid
 
 
 def _handle(number: int) -> str:

@@ -18,7 +18,7 @@ from tcptutor.lab.netlink import ROOT, ClassState, QdiscState, Route, TrafficCon
 from tcptutor.lab.network import Host, Interface, Network
 from tcptutor.lab.session.classify import Ends
 from tcptutor.lab.session.links import Links
-from tcptutor.lab.session.stages import CLASSFUL, HOOKS, Stage, Tree, arriving, stages
+from tcptutor.lab.session.stages import CLASSFUL, HOOKS, PathStage, Tree, arriving, stages
 from tcptutor.lab.session.sysctls import TOLD, Sysctls
 from tcptutor.lab.session.tallies import Tallies
 from tcptutor.lab.session.ways import Hop, Way, way
@@ -103,7 +103,7 @@ class KernelState:
                 index = self._routes[pid].index(interface)
                 self._trees[interface] = self._tree(pid, index, found.get(index, []))
         network = self._network
-        passed: dict[Interface, list[Stage]] = {}
+        passed: dict[Interface, list[PathStage]] = {}
         self._now = []
         for pair in range(network.pairs):
             sender, receiver = network.senders[pair], network.receivers[pair]

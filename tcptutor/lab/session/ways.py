@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tcptutor.lab.network import Interface
-from tcptutor.lab.session.stages import Effect, Stage
+from tcptutor.lab.session.stages import Effect, PathStage
 from tcptutor.spec import ETHERNET_HEADER
 
 _MANAGED = ("codel", "fq_codel", "fq", "cake", "red")
@@ -22,7 +22,7 @@ class Hop(NamedTuple):
     """An interface on the way, and what a packet passes there."""
 
     interface: Interface
-    stages: Sequence[Stage]
+    stages: Sequence[PathStage]
     mtu: int = 1500
 
 

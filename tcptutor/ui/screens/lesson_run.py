@@ -22,11 +22,10 @@ from tcptutor.ui import reading, words
 from tcptutor.ui.history import MOST, figures_of
 from tcptutor.ui.live import Live, RunBefore
 from tcptutor.ui.messages import RunRecalled
-from tcptutor.ui.screens.side import Side
+from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
-LOADING = "Loading your last run …"
 WHAT_IFS = 3
 """What-ifs that are shown beside a page's runs."""
 _NAME = 20
@@ -97,7 +96,7 @@ class RunSide(Side):
         """What would be run; how far it is; what came out."""
         live = self._shown
         if live is None:
-            if self.study.reading and self.study.record.runs:
+            if self.is_loading:
                 return Content(LOADING)
             experiment = self.wanted
             first = "Predict, then r: " if self.study.due_before_run else "r runs "
@@ -293,7 +292,7 @@ class RunSide(Side):
         self.widget.idle(self.wanted, self._instruction())
 
     def _instruction(self) -> str:
-        if self.study.reading and self.study.record.runs:
+        if self.is_loading:
             return LOADING
         seconds = f"{self.wanted.seconds:g} s of TCP on a real kernel"
         if self.study.due_before_run:

@@ -16,6 +16,8 @@ from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.page import Page
 
+LOADING = "Loading your last run …"
+
 
 class Side:
     """Between the bench and a widget, for one activity of a page."""
@@ -34,6 +36,11 @@ class Side:
 
     def restore(self) -> None:
         """Show how it was left."""
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether a run that was made here before is being read from its file."""
+        return self.study.reading and self.study.record.runs > 0
 
     @property
     def chart(self) -> RunPanel | None:

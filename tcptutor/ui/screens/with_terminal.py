@@ -69,6 +69,8 @@ class ScreenWithTerminal(TutorScreen):
 
     terminal: TerminalSide | None = None
     """None until the screen has anything."""
+    shell_box: ShellBox | None = None
+    """The page's goals and commands; None for a page without any."""
 
     @property
     def in_pane(self) -> bool:
@@ -111,34 +113,41 @@ class ScreenWithTerminal(TutorScreen):
         if self.terminal is not None and self.terminal.open():
             if not self.terminal.widget.is_attached:
                 await self.query_one("#body", Container).mount(self.terminal.widget)
+            self._name_next_command()
             self.lay_out()
             self.terminal.show()
             self._enter_pane()
 
     @property
-    def shell_box(self) -> ShellBox | None:
-        """The page's goals and commands; None for a page without any."""
-        return next(iter(self.query(ShellBox)), None)
-
-    @property
     def _has_command(self) -> bool:
-        """Whether the page shows a command. Searches the whole screen: too slow to ask for every key."""
+        """Whether the page shows commands, also after the last: the shell must not get the key then.
+
+        Searches the whole screen: too slow to ask for every key.
+        """
         box = self.shell_box
-        return box is not None and box.command is not None
+        return box is not None and bool(box.activity.commands)
 
     async def action_type_command(self) -> None:
         box = self.shell_box
-        if box is None or box.command is None:
+        if box is None:
             return
         await self.action_terminal()
-        box.skip_done(self.tutor.bench.session.state)
+        command = box.next_open(self.tutor.bench.session.state)
         if self.terminal is not None and self.terminal_open:
-            if box.command is None:
-                self.notify("The page's commands are all done.")
-            elif self.terminal.type(box.command):
+            if command is None:
+                self.notify("That was the page's last command.")
+            elif self.terminal.type(command):
                 box.next_command()
+                self._name_next_command()
+                self.terminal.show_goals()
             else:
                 self.notify("Enter runs what stands there first; ^U takes it away.")
+
+    def _name_next_command(self) -> None:
+        """Let the terminal show what F9 types next, where it covers the page."""
+        box = self.shell_box
+        if self.terminal is not None and box is not None:
+            self.terminal.next_command = box.command
 
     def action_copy_command(self) -> None:
         box = self.shell_box
@@ -166,15 +175,15 @@ class ScreenWithTerminal(TutorScreen):
         self.set_focus(self.terminal.pane, scroll_visible=False)
         self.lay_out()
 
-    def lay_out_terminal(self, pane: bool, alone: bool) -> None:
-        """Of an open terminal: chart and shell where there is room for both, else what is used.
+    def terminal_classes(self, pane: bool, alone: bool) -> dict[str, bool]:
+        """Return the classes for an open terminal: chart and shell where there is room for both, else what is used.
 
         `alone`: it has all columns.
         """
         wide = self.has_class("-wide")
         both = wide and self.has_class("-tall")
         shell = pane or both or (wide and not alone)
-        self.update_classes({OPEN: self.terminal_open, CHART: both or not shell, SHELL: shell})
+        return {OPEN: self.terminal_open, CHART: both or not shell, SHELL: shell}
 
     async def restore_terminal(self) -> None:
         """It was open when the page was left: it is there again."""
@@ -216,7 +225,7 @@ class ScreenWithTerminal(TutorScreen):
             else:
                 self.lay_out()  # what is said of a terminal left open on another page
             self.refresh_bindings()
-            self.call_after_refresh(self.show_keys)
+            self.ask_keys()
 
     def _terminal_ended(self, terminal: TerminalSide) -> None:
         if self.in_pane:

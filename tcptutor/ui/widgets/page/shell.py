@@ -112,10 +112,11 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
         """Let the keys speak of the next command; after the last they speak of none."""
         self._point(min(self._next + 1, len(self.activity.commands)))
 
-    def skip_done(self, state: SessionState | None) -> None:
-        """Go past commands that `state` has no place for any more: another command did what they do."""
+    def next_open(self, state: SessionState | None) -> ShownCommand | None:
+        """Go past commands that `state` has no place for: another command did what they do. Return the next one."""
         while (command := self.command) is not None and is_taken(command.run, state):
             self.next_command()
+        return self.command
 
     def on_command_line_clicked(self, event: CommandLine.Clicked) -> None:
         event.stop()
