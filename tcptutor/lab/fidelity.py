@@ -126,7 +126,8 @@ class Watch(Timeliness):
         if "netem" in here:
             # A netem counts what its child drops as well, and what is above it what it could not take.
             drops, packets = here["netem"]
-            queue = sum(here[kind][0] for kind in _SHAPERS if kind in here)
+            # So does a shaper, of those inside it: the outermost has them all.
+            queue = next((lost for kind, (lost, _) in here.items() if kind in _SHAPERS), 0)
             self._netem_drops(drops - queue, packets + queue)
         for interface, kinds in counted.items():
             lost = kinds.get("fq", (0, 0))[0]

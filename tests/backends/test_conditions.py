@@ -158,8 +158,10 @@ async def test_data_goes_both_ways_at_once(guest: GuestBackend, build: Build) ->
     run = await play(
         guest, build(**BASE, streams="2", directions="forward, reverse", reverse_rate="5 Mbit/s")
     )
-    assert run.flows[0].throughput_bps == pytest.approx(FULL, rel=0.15)
     assert run.flows[1].throughput_bps == pytest.approx(FULL / 2, rel=0.15)
+    # Its data fills the queue that the first flow's acknowledgements wait in, 97 kB at 5 Mbit/s.
+    assert run.flows[0].mean_rtt_s > 0.08
+    assert 0.4 * FULL < run.flows[0].throughput_bps < 0.9 * FULL
 
 
 @pytest.mark.parametrize("window", [8, 24, 122])

@@ -122,16 +122,15 @@ def test_too_few_losses_are_counted_in_words(build: Build, losses: int, told: st
         ({"streams": "1", "udp_streams": "2", "udp_rate": "1 Mbit/s"}, "its queue is too short"),
     ],
 )
+@pytest.mark.parametrize("queue", ["fq_codel", "cake"])
 def test_a_flood_that_netem_cannot_hold_is_no_queue_that_is_too_short(
-    build: Build, asked: dict[str, str], told: str
+    build: Build, asked: dict[str, str], told: str, queue: str
 ) -> None:
-    """fq_codel's drops are the path's own, and are counted by each discipline above it as well."""
-    watch, bottleneck = Watch(build(rate="10 Mbit/s", qdisc="fq_codel", **asked)), Interface("s1-eth2", None)
+    """The queue's drops are the path's own, and are counted by each discipline above it as well."""
+    watch, bottleneck = Watch(build(rate="10 Mbit/s", qdisc=queue, **asked)), Interface("s1-eth2", None)
 
     def held(netem: int) -> tuple[QdiscState, ...]:
-        kinds = (
-            {"netem": netem, "tbf": 160, "fq_codel": 160} if netem else {"netem": 0, "tbf": 0, "fq_codel": 0}
-        )
+        kinds = {"netem": netem, "tbf": 160, queue: 160} if netem else {"netem": 0, "tbf": 0, queue: 0}
         return tuple(QdiscState(kind, drops=drops) for kind, drops in kinds.items())
 
     watch.drops({bottleneck: held(0)}, {bottleneck: held(160)}, bottleneck)
