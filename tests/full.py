@@ -124,6 +124,8 @@ def unmatched(nodeids: Iterable[str]) -> list[str]:
             parameters = [rest.removesuffix("]") for other, _, rest in ids if other == name]
             found += [] if parameters else [name]
             found += [
-                f"{name}[{each}]" for each in listed.plain if not any(fnmatchcase(one, each) for one in parameters)
+                f"{name}[{each}]"
+                for each in listed.plain
+                if not any(fnmatchcase(one, each) for one in parameters)
             ]
     return found

@@ -223,8 +223,6 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         """Keys that would do nothing are not offered."""
         bench, side = self.tutor.bench, self._side
         looking, of_terminal = self.can_look(action), self.check_terminal(action)
-        if action == "terminal" and not self._has_network:
-            return False
         if self._typing and (action in TYPED or looking is not None):
             return False
         if of_terminal is not None:
@@ -258,13 +256,6 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
                 return self._answers.can_withdraw and not (self._side is not None and self._side.going_on)
             case _:
                 return self._answers.can_draw_again
-
-    @property
-    def _has_network(self) -> bool:
-        """Whether the page has anything that a terminal could be opened on."""
-        step = self.step
-        named = step.shell is not None or "tcptutor shell " in step.prose
-        return self.terminal_open or named or bool(step.experiments)
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
         if self.in_pane:
