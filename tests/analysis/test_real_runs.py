@@ -10,6 +10,8 @@ import pytest
 from tcptutor.analysis import LimitedBy, report
 from tcptutor.run import load
 
+from . import audit
+
 RUNS = Path(__file__).parent / "runs"
 
 EXPECTED: dict[str, tuple[str, bool, LimitedBy]] = {
@@ -46,9 +48,18 @@ LIMITS: dict[str, tuple[LimitedBy, str]] = {
     "codel-marks": ("bottleneck", "CoDel marks segments to keep the bottleneck's queue short"),
     "dctcp-marks": ("bottleneck", "the bottleneck is full, its queue adds 9.4 ms and marks 263 segments"),
     # Round trips are 41 ms above their least, all of it in the senders: the bottleneck's queue is empty.
+    # 378 segments are dropped at once, and the link stays full: with a queue of 6 BDP none is, at the same rate.
+    "first-cut": ("growing", "the window was still growing, 9.3-fold in this time"),
     "fq-four-pairs": ("pacing", "fq paces each flow at 1.18 Mbit/s"),
     "held-by-hand": ("pacing", "data waits in the sender 100 % of the time"),
+    # All drops and cuts are before the change, which makes room for more.
+    "longer-delay": ("growing", "at 7 s the delay became 80 ms: the window was still growing"),
     "reordering": ("reordering", "segments came out of order"),
+    # Half of the flows are held back in their host: the one that carries 1 % of the bytes.
+    "reverse-queue": (
+        "bottleneck",
+        "data fills the reverse path, 1 Mbit/s: its queue adds 161 ms to the round trip",
+    ),
     "send-buffer": ("send-buffer", "the send buffer, 38.9 kB, was full"),
     "short-queue-seen": ("bottleneck", "the bottleneck's short queue overflows: 8 dropped, 8 retransmitted"),
     # What was held behind a gap when the warm-up ended would make it 105 %.
@@ -57,6 +68,8 @@ LIMITS: dict[str, tuple[LimitedBy, str]] = {
     # Of pairs with different round trips it is not the mean less the least of them all.
     "two-pairs-full": ("bottleneck", "the bottleneck is full, its queue adds 40 ms"),
     "way-back": ("bottleneck", "the reverse path, 200 kbit/s, has no room for more acknowledgements"),
+    # The receiver's window, 1.76 MB, is full 59 % of the time at 9 Mbit/s and 40 ms.
+    "without-sack": ("bottleneck", "without SACK a round trip repairs one lost segment: recovery took 73 %"),
     "window-filled": (
         "receive-window",
         "the receiver's window, 68 KiB, was full: 69.5 kB of it were under way",
@@ -67,10 +80,12 @@ LIMITS: dict[str, tuple[LimitedBy, str]] = {
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_where_a_segment_waits_is_said(name: str) -> None:
-    found = report(load(RUNS.parent / "limits" / f"{name}.tcprun")).verdict
+    run = load(RUNS.parent / "limits" / f"{name}.tcprun")
+    result = report(run)
     limited_by, sentence = LIMITS[name]
-    assert found.limited_by == limited_by
-    assert found.sentence.startswith(sentence)
+    assert result.verdict.limited_by == limited_by
+    assert result.verdict.sentence.startswith(sentence)
+    assert not list(audit.problems(run, result))
 
 
 def test_no_more_is_measured_than_the_link_carries() -> None:

@@ -256,9 +256,9 @@ def short_buffer(it: Difference) -> str:
         return f"a queue of {x:.2g} BDP runs dry after each loss, and Reno leaves {left} of the link"
     # Not the queue's size: what its discipline lets stand before it marks or drops.
     name = KEEP_SHORT.get(case.qdisc, case.qdisc)
-    what = (
-        "cut" if it.measured.mark_cuts and it.measured.losses else "mark" if it.measured.mark_cuts else "loss"
-    )
+    marked = bool(it.measured.mark_cuts or (it.seen and it.seen.marks and not it.seen.retransmits))
+    lost = bool(it.measured.losses and it.seen and it.seen.retransmits)
+    what = "cut" if marked and lost else "mark" if marked else "loss"
     queue = f"{name} allows a queue of {x:.2g} BDP"
     return f"{queue}: it runs dry after each {what}, and Reno leaves {left} of the link"
 
