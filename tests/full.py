@@ -36,6 +36,9 @@ FULL_ONLY = {
         "sends for some seconds per goal on the real clock, half a minute a page", ("tcp-basics/window-by-hand",)
     ),
     "tests/backends/test_coarse_clock.py::test_a_clock_that_moves_in_ticks": FullOnly(_BOOT),
+    "tests/backends/test_fidelity.py::test_a_trace_that_loses_acks": FullOnly(
+        "a minute and a half of one processor, more than the other faults together"
+    ),
     "tests/backends/test_goals.py::test_each_near_miss_is_explained_when_it_is_made": FullOnly(
         "types forty slips into a guest, some seconds each; a plain run reads recordings of them"
     ),
@@ -56,6 +59,10 @@ FULL_ONLY = {
     "tests/extremes/test_extremes.py::test_an_extreme_run_says_what_is_so": FullOnly(
         "some seconds of a guest each; `python -m tests.extremes` draws more",
         ("rate", "loss", "streams,udp_streams"),
+    ),
+    "tests/faults/test_damaged.py::test_commands_go_on_and_say_one_line": FullOnly(
+        "three commands on each of six damaged journals; each damage once, each command twice",
+        ("text-*", "flipped bits-*", "*-runs"),
     ),
     "tests/faults/test_early.py::test_a_signal_in_the_first_second": FullOnly(
         "eleven moments of each signal: before Python is ready, while it imports, and after",
@@ -117,6 +124,8 @@ def unmatched(nodeids: Iterable[str]) -> list[str]:
             parameters = [rest.removesuffix("]") for other, _, rest in ids if other == name]
             found += [] if parameters else [name]
             found += [
-                f"{name}[{each}]" for each in listed.plain if not any(fnmatchcase(one, each) for one in parameters)
+                f"{name}[{each}]"
+                for each in listed.plain
+                if not any(fnmatchcase(one, each) for one in parameters)
             ]
     return found

@@ -323,6 +323,7 @@ def _follow(
     channel.send(Phase("check", "checking the path"))
     watch.settings(wanted)
     watch.offloads(network)
+    watch.sockets(network, wanted)
     watch.invalid += setup.problems()
     if environment is not None:
         watch.clock(environment.hz)

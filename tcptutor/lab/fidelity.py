@@ -62,6 +62,24 @@ class Watch(Timeliness):
                 " and is dropped: take a larger burst, or a smaller mtu"
             )
 
+    def sockets(self, network: Network, wanted: dict[Interface, Chain]) -> None:
+        """Does the data lose its sender's socket before it waits in the bottleneck?
+
+        Else TCP Small Queues counts what waits there as the host's own; netem hides it where it delays the data.
+        """
+        if network.sends_copies:
+            return
+        flows = range(self.experiment.total_streams)
+        ways = {self.experiment.reversed(flow) for flow in flows}
+        for interface in [network.way_back if backward else network.bottleneck for backward in sorted(ways)]:
+            chain = {qdisc.kind: qdisc.settings for qdisc in wanted.get(interface, ())}
+            delays = chain.get("netem", {})
+            if "tbf" in chain and not (delays.get("latency") or delays.get("jitter")):
+                self.suspect.append(
+                    f"this kernel counts what waits at {interface.name} as the sender's own (TCP Small Queues), and the"
+                    " sender holds back: give that direction a delay, or take --backend guest"
+                )
+
     def path(self, network: Network) -> None:
         """Is the RTT of the empty path what the experiment says?"""
         path = self.experiment.path
@@ -153,6 +171,8 @@ class Watch(Timeliness):
         for host, counted in moved.items():
             for name, count in counted.items():
                 self.checks[f"{host} {name.partition(' ')[2]}"] = count
+                if not count:
+                    continue
                 reasons = self.invalid if name in counters.WRONG else self.suspect
                 sentence = (counters.WRONG | counters.DOUBTFUL)[name]
                 reasons.append(f"{host}: " + sentence.format(count=count, s="s" * (count > 1)))

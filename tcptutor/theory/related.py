@@ -1,4 +1,4 @@
-"""Linux's other loss-based senders under random loss, roughly: how they grow and what a loss leaves them without a queue.
+"""Linux's other senders under random loss, roughly: how they grow and what a loss leaves them without a queue.
 
 Each has parts that depend on the queue, which are left out: on a path whose losses are random there is none. Sources:
 net/ipv4/tcp_yeah.c, tcp_scalable.c, tcp_veno.c, tcp_illinois.c, tcp_westwood.c, tcp_vegas.c, tcp_lp.c,

@@ -184,14 +184,6 @@ def _shuffled(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> s
     )
 
 
-def _copies(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
-    copies = raw.experiment.path.duplicate
-    return together(
-        must(abs(number(said[1]) / 100 - copies / (1 + copies)) < 0.01, f"{copies} are doubled"),
-        _nearer(one, 1 / (1 + copies)),
-    )
-
-
 REASONS: dict[str, tuple[tuple[str, Check], ...]] = {
     "super_packets": ((r"offloads: one loss takes a packet of (\d+) segments, .+", _offloads),),
     "other_times": (
@@ -211,7 +203,6 @@ REASONS: dict[str, tuple[tuple[str, Check], ...]] = {
         (r"jitter of (.+) reorders segments, which this model leaves out", _shuffled),
         (r"([\d.]+) % of the segments overtake others, which this model leaves out", _shuffled),
     ),
-    "duplicates": ((r"duplicates cross the link as well and take ([\d.]+) % of it", _copies),),
     "other_window": ((r"the receiver advertised (.+), not (.+)", _advertised),),
     "whole_segments": (
         (r"(\d+) whole segments fit into (.+), and ([\d.]+) were under way on average", _segments),

@@ -43,7 +43,9 @@ class Raw:
         begun = max(start, min((one["t"][0] for one in self.columns.values()), default=start))
         if size is not None:
             end = self.end = max((one["t"][-1] for one in self.columns.values()), default=end)
-        queue = [row for row in run.queue if begun - 0.06 <= row.t <= end + EDGE]
+        # From the last sample before: with one of the time before a change much was sent at another rate.
+        since = max((row.t for row in run.queue if row.t <= begun + EDGE), default=begun)
+        queue = [row for row in run.queue if since <= row.t <= end + EDGE]
         self.queue = queue if len(queue) > 1 and not self.backward and self.rate() else []
 
     @cached_property
@@ -148,6 +150,13 @@ class Raw:
         rate = self.rate()
         if not rate:
             return None
+        if len({self.experiment.reversed(flow) for flow in self.flows}) == 2:
+            # Of both directions: what their flows carry of what they could.
+            goodput = (rate + (self.experiment.path.reverse_rate or 1e99)) * self.experiment.segment
+            goodput /= self.experiment.segment + self.experiment.headers + 14
+            first = min(one["t"][0] for one in self.columns.values())
+            last = max(one["t"][-1] for one in self.columns.values())
+            return 8 * self.grown("bytes_acked") / (last - first) / goodput
         if self.queue:
             span = self.queue[-1].t - self.queue[0].t
             return 8 * (self.queue[-1].sent - self.queue[0].sent) / span / rate if span else None

@@ -239,6 +239,17 @@ def test_bbr_is_not_limited_by_random_loss() -> None:
     assert explain(run).limited_by == "bottleneck"
 
 
+def test_random_loss_lowers_bbrs_rate_and_does_not_cut_its_window() -> None:
+    """At 15 % it never leaves recovery, or now and then: its window is no less for that."""
+    made = experiment(algorithm="bbr", loss="15 %", delay="40 ms")
+    for recoveries in ({"ca_state": 3, "retransmits": lambda t: int(300 * t)}, losing(0.5)):
+        verdict = explain(run_of(made, LINK * 0.4, **recoveries))
+        assert verdict.limited_by == "random-loss"
+        assert verdict.sentence.startswith(
+            "random loss, 15 %, keeps the rate that BBR measures below the link's"
+        )
+
+
 def test_flows_one_after_the_other_do_not_use_the_link_twice() -> None:
     verdict = explain(at_different_times(50e6, 5, 5, loss="0.1 %", **losing(0.5)))
     assert numbers(verdict).throughput_bps == pytest.approx(50e6, rel=0.01)

@@ -147,7 +147,7 @@ def test_socket_buffers_and_sysctls_are_windows() -> None:
     assert sockets.model == "socket-buffer"
     assert sockets.throughput_bps == pytest.approx(3.65e6, rel=0.02)
     assert expect(experiment(tcp_rmem="4096 87380 400000")).binding.throughput_bps == pytest.approx(
-        8 * 200_000 / 0.0501
+        8 * 400_000 * 157 / 256 / 0.0501, rel=1e-4
     )
     unscaled = expect(experiment(tcp_window_scaling="0"))
     assert unscaled.binding.throughput_bps == pytest.approx(8 * 65535 / 0.0501)

@@ -36,7 +36,7 @@ async def test_a_run_is_shown_as_it_stood_beside_its_page(run: Run, size: tuple[
         screen = text(app)
         for wanted in (
             "tcptutor · four.tcprun",
-            "guest · virtual clock",
+            "virtual machine",
             "parallel-streams/random-loss  Reno on a path with random loss",
             "fidelity valid",
             "cwnd, segments",

@@ -18,7 +18,7 @@ from tcptutor.grading.batch import Asked
 from tcptutor.grading.survey import QuestionRow, Survey, survey
 from tcptutor.grading.views import bar, spread, views
 from tcptutor.ui.classroom import ClassApp
-from tests.cli.command import tcptutor
+from tests.command import here as tcptutor
 from tests.evidence.doer import Doer, able
 from tests.evidence.student import KEY, LESSONS, Student, handed_in
 from tests.ui.screen import text, until_text

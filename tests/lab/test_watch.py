@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tcptutor.backends import host, tools
+from tcptutor.lab import experiment as runner
 from tcptutor.lab import ping
 from tcptutor.lab.fidelity import Watch
 from tcptutor.lab.netlink import QdiscState
@@ -163,3 +164,34 @@ def test_an_echo_that_fq_holds_back_is_no_busy_machine(
     watch = Watch(build(delay="20 ms", maxrate=maxrate))
     watch.path(network)
     assert [reason.partition(" ms: ")[2] for reason in watch.suspect] == ([told] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "ports"),
+    [
+        ({"rate": "10 Mbit/s"}, ["s1-eth2"]),
+        ({"rate": "10 Mbit/s", "delay": "10 ms"}, []),
+        ({}, []),
+        ({"rate": "10 Mbit/s", "delay": "10 ms", "reverse_rate": "5 Mbit/s"}, []),
+        ({"delay": "10 ms", "reverse_rate": "5 Mbit/s", "directions": "reverse"}, ["s2-eth1"]),
+        ({"rate": "10 Mbit/s", "loss": "1 %"}, ["s1-eth2"]),
+    ],
+)
+def test_a_kernel_that_counts_the_path_s_queue_as_its_own_is_doubted(
+    build: Build, asked: dict[str, str], ports: list[str]
+) -> None:
+    experiment = build(**asked)
+    network: Any = SimpleNamespace(
+        sends_copies=False,
+        bottleneck=Interface("s1-eth2", None),
+        way_back=Interface("s2-eth1", None),
+        access=lambda _: Interface("s2-eth2", None),
+    )
+    wanted = runner.chains(network, experiment)
+    watch = Watch(experiment)
+    watch.sockets(network, wanted)
+    assert [port for port in ("s1-eth2", "s2-eth1", "s2-eth2") if port in " ".join(watch.suspect)] == ports
+    network.sends_copies = True
+    trusting = Watch(experiment)
+    trusting.sockets(network, wanted)
+    assert trusting.suspect == []

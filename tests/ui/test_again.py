@@ -17,7 +17,7 @@ from tcptutor.ui import reading
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.history import MOST, RunHistory
 from tcptutor.ui.live import Live, RunBefore
-from tcptutor.ui.screens.lesson_run import LOADING
+from tcptutor.ui.screens.side import LOADING
 from tcptutor.ui.widgets.page.runs import RunsTable
 from tests.journal.conftest import predict
 
@@ -35,7 +35,7 @@ async def opened(make_app, journal: Journal, size: tuple[int, int] = (120, 50)) 
     async with app.run_test(size=size) as pilot:
         await pilot.press("n")
         await until_text(pilot, "One lossy flow")
-        await until_text(pilot, "virtual clock · ready")
+        await until_text(pilot, "virtual machine · ready")
         yield pilot
         await app.bench.close()
 
@@ -91,7 +91,7 @@ async def test_a_page_that_is_compared_with_one_that_cannot_be_read_shows_its_ru
     alone = msgspec.structs.replace(lossy(), beside="damaged")
     app = TutorApp(one_page(alone), journal, lab, module=MODULE)
     async with app.run_test(size=(120, 50)) as pilot:
-        await until_text(pilot, "virtual clock · ready")
+        await until_text(pilot, "virtual machine · ready")
         await run(pilot, "r")
         await run(pilot, "r")
         await until_text(pilot, "run 1        22.1 Mbit/s")
@@ -107,7 +107,7 @@ async def test_after_a_restart_r_goes_on_with_the_next_draw_beside_the_runs_that
     assert journal.page(*STEP).last_seed == 2
     async with make_app("one-flow").run_test(size=(120, 50)) as pilot:
         await until_text(pilot, "this run ")
-        await until_text(pilot, "virtual clock · ready")
+        await until_text(pilot, "virtual machine · ready")
         third = await run(pilot, "r")
         assert third.run.experiment.seed == 3
         assert [each.seed for each in third.before] == [1, 2]

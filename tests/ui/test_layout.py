@@ -11,7 +11,7 @@ from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.page import Page
 
 from .made import lossy, one_page
-from .screen import text, until, until_text
+from .screen import settled, text, until, until_text
 
 
 def beside(app) -> bool:
@@ -41,7 +41,7 @@ async def test_a_terminal_that_grows_after_the_run_shows_all_models(make_app, pa
         await pilot.resize_terminal(120, 36)
         await until(pilot, lambda: beside(app))
         await until_text(pilot, whole)
-        await pilot.pause(0.5)  # what was drawn at once may be cut again
+        await settled(pilot, DRAW_S * 1.2)  # what was drawn at once may be cut again
         assert whole in text(app)
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: whole not in text(app))

@@ -15,7 +15,7 @@ from tcptutor.ui.app import TutorApp
 from tcptutor.ui.screens.home import HomeScreen
 from tests.journal.conftest import answers
 
-from .screen import keys, press_at_once, text, until, until_text
+from .screen import keys, press_at_once, settled, text, until, until_text
 
 
 def record(journal: Journal) -> ActivityRecord:
@@ -171,7 +171,7 @@ async def test_keys_between_which_the_app_gets_little_done_go_to_one_field(
             await asyncio.sleep(0)
     field = page.app.screen.query(Input).first()
     await until(page, lambda: field.value == "38c")
-    await page.pause(0.1)
+    await settled(page)
     assert page.app.focused is field
 
 
@@ -200,7 +200,7 @@ async def test_what_is_pasted_into_the_field_is_locked_by_the_enter_behind_it(pa
 async def test_esc_behind_the_key_of_the_list_of_keys_closes_the_list(page) -> None:
     lesson = page.app.screen
     press_at_once(page.app, "question_mark", "escape")
-    await page.pause(0.1)
+    await settled(page)
     await until(page, lambda: page.app.screen is lesson)
 
 

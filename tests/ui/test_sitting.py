@@ -18,7 +18,7 @@ from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.screens.side import Side
 
 from .made import MODULE, STEP, lossy, one_page
-from .screen import keys, text, until, until_text
+from .screen import keys, settled, text, until, until_text
 
 LINK = SingleChoice(
     id="limit",
@@ -104,7 +104,7 @@ async def test_a_review_asks_once_and_explains_whatever_was_answered(opened, jou
         await until_text(pilot, "✗ Wrong. It is mostly empty.")
         assert "Loss comes before the link" in text(pilot.app)
         await pilot.press("2", "enter")
-        await pilot.pause(0.1)
+        await settled(pilot)
         assert "1 ●" in text(pilot.app), "there is no second try"
         assert "✓ Right" not in text(pilot.app)
     assert done(journal, "limit").attempts == 2

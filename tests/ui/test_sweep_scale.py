@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.course import load as load_course
+from tcptutor.course.activities.predict import Predict
 from tcptutor.run import load
 from tcptutor.sweep.page import models, page_cell
 from tcptutor.ui.live_sweep import LiveSweep
@@ -20,8 +21,8 @@ RECORDED = Path(__file__).parents[2] / "assets" / "recorded"
 
 
 @cache
-def recorded(module: str, step: str) -> CurveScene:
-    """Of the recorded runs of a page's sweep."""
+def recorded(module: str, step: str, guess: tuple[str, float] | None = None) -> CurveScene:
+    """Of the recorded runs of a page's sweep, with what was predicted of it."""
     page = next(
         each for part in load_course().modules if part.id == module for each in part.steps if each.id == step
     )
@@ -32,7 +33,17 @@ def recorded(module: str, step: str) -> CurveScene:
         for path in sorted((RECORDED / module / step).glob(f"{at + 1}-*.tcprun"))
     ]
     live = LiveSweep(module, step, page.sweep, cells=cells, models=models(page.sweep), state="ended")
-    return scene_of(live, None, None)
+    return scene_of(live, next(iter(page.of(Predict)), None), guess)
+
+
+def test_a_prediction_far_off_leaves_the_axis_to_the_data() -> None:
+    page = "tcp-basics", "the-rate-of-the-link"
+    near, far = recorded(*page, ("150 Mbit/s", 150e6)), recorded(*page, ("10 Gbit/s", 1e10))
+    assert near.top > far.top
+    assert far.top == recorded(*page).top
+    assert far.own is not None
+    assert far.own.text == "10 Gbit/s"
+    assert any("you 10 Gbit/s" in line.text for line in plot.drawn(far, 78, 12))
 
 
 def test_throughput_over_the_rate_of_the_link_is_a_straight_line() -> None:

@@ -23,7 +23,7 @@ from tcptutor.ui.widgets.bench.result import told
 
 from .fakes import FakeLab, FakeSession, recorded
 from .made import MODULE, lossy, one_page
-from .screen import keys, text, until, until_text
+from .screen import keys, settled, text, until, until_text
 
 STEP = ("one-flow", "one-lossy-flow")
 pytestmark = pytest.mark.usefixtures("without_state")
@@ -298,7 +298,7 @@ async def test_what_scrolled_off_comes_back_with_the_wheel(make_app, lab) -> Non
             pane.post_message(events.MouseScrollUp(pane, 1, 1, 0, 0, 0, False, False, False))
         await until_text(pilot, "line 55")
         shell.says("more\r\n")
-        await pilot.pause(0.2)
+        await settled(pilot)
         assert "line 55" in text(pilot.app), "what is being read stays"
         await pilot.press("a")
         await until_text(pilot, "more")

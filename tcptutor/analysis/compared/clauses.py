@@ -106,9 +106,12 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         Clause(
             "{loss} keeps the rate that BBR measures below the link's",
             lambda it: (
-                it.losses == "random-loss"
-                and it.case.algorithm in LOSS_BLIND
-                and bool(it.evidence.retransmits)
+                it.underestimates
+                or (
+                    it.losses == "random-loss"
+                    and it.case.algorithm in LOSS_BLIND
+                    and bool(it.evidence.retransmits)
+                )
             ),
         ),
         Clause(

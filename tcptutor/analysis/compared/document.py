@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from tcptutor.analysis.compared.explain import FlowVerdict
 from tcptutor.analysis.compared.report import Report, report
-from tcptutor.analysis.compared.seconds import Second
+from tcptutor.analysis.compared.seconds import FairnessSecond, Second
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.foreign import FROM_KERNEL, is_foreign, is_told
 from tcptutor.run import Run, UdpResult
@@ -23,7 +23,7 @@ _SECOND = (
 def document(run: Run, file: str | None) -> dict[str, object]:
     """`run` by the names of the public contract, in base units. `file` is where it was saved, or None.
 
-    Everything in it is plain JSON: no NaN, no infinity (None instead).
+    Everything in it is plain JSON: no NaN, no infinity, and nothing unknown (None instead). Flows are counted from 1.
     """
     result = report(run)
     fidelity = run.fidelity
@@ -35,8 +35,8 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "pairs": run.experiment.pairs,
         "seed": None if is_foreign(run) else run.experiment.seed,
         "environment": _named(run.environment, "backend", "clock", "kernel", "reason"),
-        "flows": [_known(run, asdict(flow)) for flow in result.flows],
-        "udp": [_udp(flow) for flow in result.udp],
+        "flows": [_numbered(_known(run, asdict(flow))) for flow in result.flows],
+        "udp": [_numbered(_udp(flow)) for flow in result.udp],
         "aggregate": _known(run, _aggregate(result)),
         "predictions": [
             _named(one.prediction, "model", "label", "throughput_bps")
@@ -48,8 +48,8 @@ def document(run: Run, file: str | None) -> dict[str, object]:
             "limited_by": result.verdict.limited_by,
             "sentence": result.verdict.sentence,
             "evidence": _known(run, _numbers(result.verdict.evidence)),
-            "flows": _brief([_flow(run, flow) for flow in result.verdict.flows]),
-            "fairness": _brief(result.verdict.fairness),
+            "flows": _brief([_numbered(_flow(run, flow)) for flow in result.verdict.flows]),
+            "fairness": _brief([_fairness(each) for each in result.verdict.fairness]),
             "converged_s": result.verdict.converged_s,
         },
         "fidelity": {"status": fidelity.status, "reasons": list(fidelity.reasons)},
@@ -82,6 +82,18 @@ def _known(run: Run, figures: dict[str, object]) -> dict[str, object]:
     if not is_foreign(run):
         return figures
     return {name: None if name in FROM_KERNEL else value for name, value in figures.items()}
+
+
+def _numbered(flow: dict[str, object]) -> dict[str, object]:
+    """A flow with its number as people count, from 1."""
+    number = flow["flow"]
+    assert isinstance(number, int)
+    return flow | {"flow": number + 1}
+
+
+def _fairness(each: FairnessSecond) -> dict[str, object]:
+    shares = {str(flow + 1): share for flow, share in each.shares.items()}
+    return _named(each, "t", "jain_index") | {"shares": shares}
 
 
 def _flow(run: Run, verdict: FlowVerdict) -> dict[str, object]:

@@ -137,24 +137,30 @@ def _of_run(
     limit = find_limit(whole, ranked, turns, gathered.all_between)
     if not limit.reason and (doubt := path_doubt(run)):
         return limit.limited_by, doubt
-    others = flows_text(limit.limited_by, flows, measured.flows)
-    scope = _after_change(experiment)
-    part = gathered.all_between(scope.start, scope.end) if scope else None
-    if scope is not None and part is not None:
-        inner = within(turns, scope.start, scope.end)
-        after = find_limit(
-            part, shares((one.limited_by, one.seconds) for one in inner), inner, gathered.all_between
-        )
-        if after.reason:
-            before = _main_cause(within(turns, experiment.flows.warmup, scope.start))
-            told = f" (before: {CAUSE_NAMES[before]})" if before not in (None, after.limited_by) else ""
-            return limit.limited_by, compose(change_text(scope.change), after, [told, others], is_part=True)
+    if after := _sentence_after_change(experiment, gathered, turns):
+        return limit.limited_by, after
     if not limit.reason:
         limit = replace(limit, reason=UNEXPLAINED)
     cut = next((one for one in _changes(experiment) if one.name == "link" and not one.value), None)
     start = cut_text(experiment, cut) if cut else ""
-    extras = [turns_text(turns, limit.episode), others]
+    extras = [turns_text(turns, limit.episode), flows_text(limit.limited_by, flows, measured.flows)]
     return limit.limited_by, compose(start, limit, extras, is_part=limit.episode is not None)
+
+
+def _sentence_after_change(experiment: Experiment, gathered: RunFindings, turns: Sequence[Episode]) -> str:
+    """Return the sentence about the time after a change of the path; empty where nothing can be said of it."""
+    scope = _after_change(experiment)
+    part = gathered.all_between(scope.start, scope.end) if scope else None
+    if scope is None or part is None:
+        return ""
+    inner = within(turns, scope.start, scope.end)
+    took = shares((one.limited_by, one.seconds) for one in inner)
+    limit, start = find_limit(part, took, inner, gathered.all_between), change_text(scope.change)
+    if not limit.reason or len(start + limit.reason) > LONGEST:
+        return ""
+    before = _main_cause(within(turns, experiment.flows.warmup, scope.start))
+    told = f" (before: {CAUSE_NAMES[before]})" if before not in (None, limit.limited_by) else ""
+    return compose(start, limit, [told], is_part=True)
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,9 @@ ACK_FRAME = 66
 FULL_OF_ACKS = 0.8
 """Share of the way back that acknowledgements take from which it is full: delayed ones are sometimes single."""
 
+RETURN_QUEUE = 0.3
+"""Share of the least RTT from which what waits in the other direction slows a flow notably."""
+
 LOADED = 0.9
 """Share of the time that a processor is busy from which the computer itself may be the limit."""
 
@@ -83,6 +86,8 @@ class Findings:
     """Loss events in this time, by what they came from."""
     processor: float = 0.0
     """Share of the time that the busiest processor was busy; 0 unknown."""
+    loss_varies: bool = False
+    """Whether the path's loss changes in this time, so that no one number is that of it all."""
     known: bool = True
     """Whether the path is; what the case has of it says nothing otherwise."""
 
@@ -237,6 +242,15 @@ class Findings:
         return known and self.case.algorithm in LOSS_BLIND and self.used >= UNUSED
 
     @property
+    def underestimates(self) -> bool:
+        """Whether random loss takes so much from BBR that it measures clearly less than the bottleneck's rate.
+
+        It may stay in recovery all the time, so that no loss event begins.
+        """
+        lost = self.case.loss > 0 and bool(self.evidence.retransmits)
+        return lost and self.case.algorithm in LOSS_BLIND and self.used < UNUSED and not self.standing_queue
+
+    @property
     def shared(self) -> bool:
         """Whether the evidence is of one of several flows: then nobody knows which packets of the queue's were its."""
         return self.flows > 1
@@ -264,7 +278,7 @@ class Findings:
         seen = self.evidence
         if seen.return_used is None or seen.return_queue_s is None or self.used >= FULL:
             return False
-        least = max(0.5 * seen.rtt_rise_s, 0.1 * seen.min_rtt_s, NOISE)
+        least = max(0.5 * seen.rtt_rise_s, RETURN_QUEUE * seen.min_rtt_s, NOISE)
         return seen.return_used >= FULL_OF_ACKS and seen.return_queue_s > least
 
     @property
@@ -323,7 +337,9 @@ class Findings:
             "pace": units.rate(self.pace or 0.0),
             "maxrate": units.rate(hosts.maxrate or 0.0),
             "held": _percent(seen.held),
-            "loss": f"random loss, {units.percent(self.case.loss)}," if self.case.loss else "random loss",
+            "loss": f"random loss, {units.percent(self.case.loss)},"
+            if self.case.loss and not self.loss_varies
+            else "random loss",
             "times": "once" if cuts == 1 else f"{cuts} times",
             "queueing": units.seconds(seen.queueing_s, 2),
             "marked": f"{seen.marks} segments" if self.case.algorithm == "dctcp" else "segments",

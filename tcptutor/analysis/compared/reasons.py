@@ -271,18 +271,11 @@ def without_sack(it: Difference) -> str:
     return "without SACK a round trip repairs one lost segment, which this model leaves out"
 
 
-def duplicates(it: Difference) -> str:
-    """Copies that netem makes cross the link as well."""
-    copies = it.case.path.duplicate
-    if not it.model.is_of_link or not copies or it.case.backward or not it.explained(1 / (1 + copies)):
-        return ""
-    return f"duplicates cross the link as well and take {units.percent(copies / (1 + copies), 2)} of it"
-
-
 def shuffled(it: Difference) -> str:
     """Segments that overtake others are taken for lost, which no model here counts."""
     path, seen = it.case.path, it.seen
-    if it.ratio > 1 or it.within or seen is None or not seen.reordered or not (path.jitter or path.reorder):
+    within = it.within and it.prediction.tolerance < 1
+    if it.ratio > 1 or within or seen is None or not seen.reordered or not (path.jitter or path.reorder):
         return ""
     if path.jitter:
         return f"jitter of {units.seconds(path.jitter)} reorders segments, which this model leaves out"
@@ -343,7 +336,6 @@ RULES: tuple[Callable[[Difference], str], ...] = (
     not_modelled,
     without_sack,
     shuffled,
-    duplicates,
     other_window,
     whole_segments,
     unchecked_writes,

@@ -24,6 +24,7 @@ RULES: tuple[tuple[LimitedBy, Condition], ...] = (
     ("application", lambda it: it.evidence.app_limited >= MOSTLY),
     ("bottleneck", lambda it: it.blind),
     ("reordering", lambda it: it.reordering),
+    ("random-loss", lambda it: it.underestimates),
     ("random-loss", lambda it: it.losses == "random-loss"),
     ("bottleneck", lambda it: it.losses == "bottleneck"),
     ("reordering", lambda it: it.losses == "reordering"),

@@ -107,8 +107,12 @@ class RunFindings:
             self._losses(kinds, seen),
             flows=len(beside) or 1,
             events=kinds,
+            loss_varies=self._loss_varies(interval.start, interval.until),
             known=path_known(self.run),
         )
+
+    def _loss_varies(self, start: float, end: float) -> bool:
+        return any(one.name == "loss" and start < one.at < end for one in self.run.experiment.path.changes)
 
     def _throughputs(self, start: float, end: float) -> Mapping[bool, Sequence[float]]:
         """Payload of each flow from one time to another, bit/s, by whether it goes backward."""
@@ -144,6 +148,7 @@ class RunFindings:
             evidence,
             losses,
             events=kinds,
+            loss_varies=self._loss_varies(*measured.span),
             processor=self.run.fidelity.number("busiest processor"),
             known=path_known(self.run),
         )

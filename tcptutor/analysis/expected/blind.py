@@ -18,13 +18,19 @@ The guest, whose processor is emulated, does 100,000 to 175,000 writes of 1 to 2
 """
 
 REORDER_WINDOW = 1 / 4
-"""Share of the least RTT by which RACK lets a segment be late before it takes it for lost (RFC 8985, section 6.2)."""
+"""Share of the least RTT by which RACK lets a segment be late before it takes it for lost, at first.
+
+Each DSACK that tells of a mistake adds as much (RFC 8985, section 6.2), so twice that costs a flow little.
+"""
 
 _SPREADS = 2
 """netem delays a segment by up to `jitter` more or less than the mean."""
 
-_JITTER_ERROR = 0.1
-"""Of late segments that RACK still waits for."""
+_JITTER_ERROR, _MISTAKEN_ERROR = 0.1, 0.25
+"""Of late segments that RACK waits for, and of those for which it learns to wait."""
+
+_WHOLE_WINDOWS = 0.2
+"""Windows in all of the time that may be lost whole, above which the timeouts that follow are felt."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +50,9 @@ def blind_spots(case: Case, throughput: float) -> Iterator[BlindSpot]:
     path, length = case.path, case.experiment.flows.length
     if path.jitter and not case.backward:
         text = f"jitter of {units.seconds(path.jitter)} reorders segments, which no model here counts"
-        late = _SPREADS * path.jitter > REORDER_WINDOW * case.rtt and not case.algorithms <= LOSS_BLIND
-        yield BlindSpot("jitter", UNKNOWN if late else _JITTER_ERROR, text)
+        late = _SPREADS * path.jitter / (REORDER_WINDOW * case.rtt)
+        error = _JITTER_ERROR if late <= 1 else _MISTAKEN_ERROR if late <= 2 else UNKNOWN
+        yield BlindSpot("jitter", _JITTER_ERROR if case.algorithms <= LOSS_BLIND else error, text)
     if path.reorder and not case.backward:
         text = f"{units.percent(path.reorder)} of segments overtake others, which no model here counts"
         yield BlindSpot("reordering", UNKNOWN, text)
@@ -57,6 +64,13 @@ def blind_spots(case: Case, throughput: float) -> Iterator[BlindSpot]:
     if case.experiment.hosts.offloads and case.loss > 0 and not case.algorithms <= LOSS_BLIND:
         text = "offloads: one loss takes a packet of many segments, and the models count each segment"
         yield BlindSpot("offloads", UNKNOWN, text)
+    if path.loss_burst > 1 and not case.backward:
+        window = max(1.0, case.window_of(throughput))
+        # netem's bad state lasts for a number of packets: the repairs of a window that it took are lost as well.
+        whole = (1 - 1 / path.loss_burst) ** window
+        if whole * case.loss_events(throughput) > _WHOLE_WINDOWS:
+            text = f"{path.loss_burst:g} losses in a row may take a whole window and its repairs: no model has that"
+            yield BlindSpot("losses in a row", UNKNOWN, text)
     if case.udp and case.rate and case.udp >= case.rate and not case.fair:
         yield BlindSpot(
             "UDP", UNKNOWN, "UDP sends more than the link carries: no model has what is left for TCP"

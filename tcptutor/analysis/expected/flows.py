@@ -16,6 +16,9 @@ COMPLETION_ERROR = 0.15
 LOSSY_ERROR = 0.3
 """Reno's mean; one transfer has a few losses or none."""
 
+_LOSSY_SPREAD = 0.57
+"""Relative standard deviation of Reno's throughput times the square root of its losses."""
+
 OVERFLOW_ERROR = 0.3
 """Slow start overshoots what path and queue hold by as much again, and repairs it for some round trips."""
 
@@ -70,7 +73,7 @@ def _weights(case: Case) -> tuple[float, ...]:
 
 
 def bbr_fraction(case: Case) -> float | None:
-    """Share of the link that the BBR flows of `case` take together (Ware et al. 2019); None where the model says nothing.
+    """Share of the link that BBR flows take together (Ware et al. 2019); None where the model says nothing.
 
     It is for BBR beside Reno or CUBIC at a queue that drops at its tail, on one round trip, where nothing else limits.
     """
@@ -150,13 +153,17 @@ def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candida
     error = math.hypot(error, _overflow(case, size))
     if case.experiment.flows.warmup > 0:
         error += 0.2  # the part of it that the warm-up takes away is the slow one
+    sure = {"model": error}
+    if case.loss_rate > 0:
+        lost = size / case.mss * case.loss_rate * case.number
+        sure["losses"] = 2 * _LOSSY_SPREAD / math.sqrt(max(lost, 1e-9))
     steady = min(believed, key=lambda one: one.throughput)
     candidate = Candidate(
         model=ThroughputModel.COMPLETION,
         label=f"{case.times}{units.size(size)}",
         throughput=total,
         formula=f"{case.times}{units.size(size)} / {units.seconds(span)}",
-        sure={"model": error},
+        sure=sure,
         # Most of a short transfer is slow start.
         limited_by=steady.limited_by if total > steady.throughput / 2 else "growing",
         best=end <= case.experiment.seconds and case.experiment.flows.warmup < end,

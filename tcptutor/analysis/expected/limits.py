@@ -60,6 +60,10 @@ tcp_win_from_space in net/ipv4). A segment of 1448 bytes takes some 2,360 bytes,
 157 KiB. Before, tcp_adv_win_scale = 1 made it one half.
 """
 
+RECEIVE_SHARE_ERROR = 0.1
+_USUAL_SEGMENTS = range(1400, 1461)
+"""Payload of segments for which RECEIVE_SHARE is measured, bytes."""
+
 _SENT_SHARE = 1 / 2
 """Payload in flight over tcp_wmem: each segment is counted with the memory around it."""
 
@@ -70,7 +74,10 @@ FEW_SEGMENTS = 16
 """A window of fewer is counted in whole segments."""
 
 UNCHECKED_ERROR = 1.0
-"""How much more it may take: what is left of a write is added to without a look at the buffer."""
+"""How much more it may take: what is left of a write is added to without a look at the buffer.
+
+With tcp_wmem of 256 KiB and writes of 128 KiB 580 kB were in flight.
+"""
 
 _AUTOTUNED = 6 << 20
 """The largest buffer of the lab's hosts unless the BDP asks for more, bytes; half of it is bookkeeping."""
@@ -92,10 +99,32 @@ def _link(case: Case) -> Iterator[Candidate]:
     room, rate = case.room, case.rate
     if room is None or rate is None:
         return
+    sure, known = _link_errors(case, room), is_known(case)
+    x = case.buffer_ratio
+    if x is not None and x < 1 and case.loss_rate == 0 and "bbr" not in case.algorithms:
+        used = case.sawtooth_use(x)
+        yield _short_buffer(case, room, x, used, sure)
+        if not known:
+            sure["model"] = sure["model"] + 1 - used
+    if case.algorithm == "bbr" and 0 < case.loss <= BBR_LOSS_HELD:
+        yield _bbr(case, room)
+    formula = f"{units.rate(rate)} × {case.share_text}"
+    if case.udp:
+        formula = f"({units.rate(rate)} − {units.rate(case.udp)} UDP) × {case.share_text}"
+        if room > 1.001 * max(0.0, (rate - case.udp) * case.ratio):
+            formula = f"{units.rate(room)}, what {'taking turns' if case.fair else 'UDP'} leaves"
+    if case.copies > 1:
+        formula += f" / {case.copies:.3g} copies"
+    yield Candidate(ThroughputModel.LINK, "link", room, formula, sure, "bottleneck")
+
+
+def _link_errors(case: Case, room: float) -> dict[str, float]:
+    """How far off a full link may be, by what makes it so."""
     sure = {"model": BBR_ERROR if case.algorithm == "bbr" else LINK_ERROR}
+    if "bbr" in case.algorithms and case.loss > 0:
+        sure["model"] = BBR_ERROR + case.loss / 2 if case.loss <= BBR_LOSS_HELD else UNKNOWN
     if (held := _held(case, room)) > LINK_ERROR / 4:
         sure["held"] = held
-    known = is_known(case)
     if case.bursts_overflow:
         sure["bursts"] = bursts_error(case)
     if case.udp:
@@ -105,25 +134,7 @@ def _link(case: Case) -> Iterator[Candidate]:
     experiment = case.experiment
     if len({experiment.reversed(flow) for flow in range(experiment.total_streams)}) == 2:
         sure["both ways"] = BOTH_WAYS_ERROR
-    x = case.buffer_ratio
-    if x is not None and x < 1 and case.loss_rate == 0 and "bbr" not in case.algorithms:
-        used = case.sawtooth_use(x)
-        yield _short_buffer(case, room, x, used, sure)
-        if not known:
-            sure["model"] = sure["model"] + 1 - used
-    if case.algorithm == "bbr" and case.loss > BBR_LOSS_HELD:
-        sure["model"] = UNKNOWN
-    elif case.algorithm == "bbr" and case.loss > 0:
-        yield _bbr(case, room)
-        sure["model"] = BBR_ERROR + case.loss / 2
-    formula = f"{units.rate(rate)} × {case.share_text}"
-    if case.udp:
-        formula = f"({units.rate(rate)} − {units.rate(case.udp)} UDP) × {case.share_text}"
-        if room > 1.001 * max(0.0, (rate - case.udp) * case.ratio):
-            formula = f"{units.rate(room)}, what {'taking turns' if case.fair else 'UDP'} leaves"
-    if case.copies > 1:
-        formula += f" / {case.copies:.3g} copies"
-    yield Candidate(ThroughputModel.LINK, "link", room, formula, sure, "bottleneck")
+    return sure
 
 
 def _held(case: Case, room: float) -> float:
@@ -192,7 +203,11 @@ def _windows(case: Case) -> Iterator[Candidate]:
     sysctls = case.experiment.hosts.sysctls
     told = {"tcp_rmem", "tcp_wmem"} & set(sysctls) or sysctls.get("tcp_moderate_rcvbuf") == "0"
     if (case.rate is None and window is None and buffer is None) or told:
-        error = BUFFER_ERROR if told else KERNEL_BUFFER_ERROR
+        error = KERNEL_BUFFER_ERROR
+        if told:
+            error = RECEIVE_SHARE_ERROR if case.full in _USUAL_SEGMENTS else BUFFER_ERROR
+        if "tcp_wmem" in sysctls:
+            error = UNCHECKED_ERROR
         yield _by_window(case, ThroughputModel.KERNEL_BUFFER, _kernel_buffer(case), error)
 
 

@@ -10,7 +10,7 @@ from tcptutor import units
 from tcptutor.analysis.case import ENOUGH_LOSSES, Case
 from tcptutor.analysis.expected.blind import blind_spots
 from tcptutor.analysis.expected.flows import bbr_fraction
-from tcptutor.analysis.expected.limits import KERNEL_BUFFER_ERROR
+from tcptutor.analysis.expected.limits import KERNEL_BUFFER_ERROR, UNKNOWN
 from tcptutor.analysis.expected.loss import MOST_LOSS
 from tcptutor.analysis.expected.meeting import is_known
 from tcptutor.analysis.expected.prediction import Candidate
@@ -89,6 +89,8 @@ def _losses(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
 
 
 def _of_limits(case: Case, binding: Candidate, near: Sequence[Candidate]) -> Iterator[str]:
+    if binding.limited_by == "bottleneck" and binding.sure.get("bursts", 0.0) >= UNKNOWN:
+        yield f"a queue of {units.size(case.queue)} drops repairs again and again, which no model here counts"
     if binding.limited_by == "bottleneck" and case.bursts_overflow and not is_known(case):
         yield f"a queue of {case.queue // case.frame} frames drops TCP's own bursts: expect less"
     if binding.model is ThroughputModel.MEETING and not binding.is_lossy and case.loss_rate <= 0:
@@ -122,7 +124,7 @@ def _shares(case: Case, binding: Candidate) -> Iterator[str]:
     if fraction is None:
         yield "how these algorithms share the link has no closed form: see the expected windows"
     elif case.buffer_ratio is None or case.buffer_ratio < 1:
-        yield f"BBR gets {units.percent(fraction, 2)} (Ware et al. 2019): in less than 1 BDP it leaves the others little"
+        yield f"BBR gets {units.percent(fraction, 2)} (Ware et al. 2019): below 1 BDP it leaves others little"
     else:
         share, less = units.percent(fraction, 2), units.percent(WARE_ERROR, 2)
         yield f"BBR gets {share} (Ware et al. 2019, whose model is for long runs: here up to {less} of the link less)"

@@ -54,6 +54,11 @@ class Stretch:
                 found.setdefault(other.limited_by, other)
         return list(found.values())
 
+    def without_losses(self) -> Stretch:
+        """This one with the models of random loss for comparison only, as long as others are left."""
+        candidates = tuple(replace(one, best=one.best and not one.is_lossy) for one in self.candidates)
+        return Stretch(self.case, candidates, tuple(one for one in self.believed if not one.is_lossy))
+
     def also(self, more: Candidate) -> Stretch:
         """This one with a candidate more."""
         believed = [*self.believed, more] if more.best else self.believed

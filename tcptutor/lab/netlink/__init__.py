@@ -2,6 +2,7 @@
 
 from tcptutor.lab.netlink.classes import ClassState, FilterState, TrafficControl
 from tcptutor.lab.netlink.messages import NetlinkError
+from tcptutor.lab.netlink.netfilter import Netfilter
 from tcptutor.lab.netlink.route import ROOT, Length, LinkNews, QdiscState, QueueLength, Route
 from tcptutor.lab.netlink.tcp import Address, Connection, Listeners, SockDiag, tcp_request
 
@@ -14,6 +15,7 @@ __all__ = [
     "Length",
     "LinkNews",
     "Listeners",
+    "Netfilter",
     "NetlinkError",
     "QdiscState",
     "QueueLength",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 from tcptutor.errors import LabError
@@ -42,6 +42,15 @@ class NetlinkError(LabError):
 def compose(kind: int, flags: int, body: bytes) -> bytes:
     """Return a whole request; the socket that sends it fills in the sequence number."""
     return HEADER.pack(HEADER.size + len(body), kind, _REQUEST | flags, 0, 0) + body
+
+
+def around_stamps(requests: Sequence[bytes]) -> list[bytes]:
+    """Return what stands before, between and after the sequence numbers of these requests, sent as one."""
+    whole, parts, begin, at = b"".join(requests), list[bytes](), 0, 0
+    for request in requests:
+        parts.append(whole[begin : at + SEQUENCE_AT])
+        begin, at = at + SEQUENCE_END, at + len(request)
+    return [*parts, whole[begin:]]
 
 
 def _messages(data: bytes, stamp: bytes) -> Iterator[tuple[int, int, bytes]]:
@@ -134,7 +143,18 @@ class NetlinkSocket:
 
     def _dump(self, request: bytes) -> tuple[list[bytes], bool]:
         """Return the messages of one answer, and whether it was not interrupted. Raises NetlinkError or LabError."""
-        stamp = self._ask(request)
+        return self._until_end(self._ask(request))
+
+    def _acknowledged(self, parts: list[bytes]) -> None:
+        """Send several requests as one, given what stands around their sequence numbers; the last asks for an answer.
+
+        Raises NetlinkError for the first that is refused, LabError when no answer comes.
+        """
+        stamp = self._stamp()
+        self._send(stamp.join(parts))
+        self._until_end(stamp)
+
+    def _until_end(self, stamp: bytes) -> tuple[list[bytes], bool]:
         found: list[bytes] = []
         is_whole = True
         while True:

@@ -21,9 +21,8 @@ from tcptutor.lab.netlink.messages import (
     HEADER,
     KIND,
     NLMSG_ERROR,
-    SEQUENCE_AT,
-    SEQUENCE_END,
     NetlinkSocket,
+    around_stamps,
     attributes,
     compose,
 )
@@ -146,11 +145,7 @@ class SockDiag(NetlinkSocket):
         """
         whole = b"".join(batch)
         if whole != self._batch:
-            self._batch, self._parts, begin, at = whole, [], 0, 0
-            for request in batch:
-                self._parts.append(whole[begin : at + SEQUENCE_AT])
-                begin, at = at + SEQUENCE_END, at + len(request)
-            self._parts.append(whole[begin:])
+            self._batch, self._parts = whole, around_stamps(batch)
         return self._parts
 
     def bytes_received(self, requests: Sequence[bytes]) -> list[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import ClassVar
 
 from textual import events, on
@@ -17,6 +19,7 @@ from tcptutor.course.model import Module, Step
 from tcptutor.course.record import Given
 from tcptutor.course.sitting import Sitting
 from tcptutor.errors import JournalError
+from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import keys, pages
 from tcptutor.ui.keys import FooterKey
@@ -24,11 +27,13 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import HintWanted, OtherNumbersWanted
 from tcptutor.ui.screens.activities import BOXES, SIDES
+from tcptutor.ui.screens.base import TALL, WIDE
 from tcptutor.ui.screens.confirm import ConfirmScreen
 from tcptutor.ui.screens.lesson_answers import Answers
 from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, TYPED, TYPING
 from tcptutor.ui.screens.lesson_terminal import TerminalSide
 from tcptutor.ui.screens.looking import LookingScreen, with_cursor
+from tcptutor.ui.screens.saving import SavingScreen
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.screens.with_terminal import CHART as TERMINAL_CHART
 from tcptutor.ui.screens.with_terminal import LEFT_OPEN_FOOTER, ScreenWithTerminal, with_terminal
@@ -38,22 +43,20 @@ from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.page.page import Page, least_width
+from tcptutor.ui.widgets.page.shell import ShellBox
 
 CHART, TEXT = "-chart-only", "-text-only"
 _LEAFED = 1.0
 """Seconds after which a page is read, and not just passed by."""
-_SAVED_FOR = 2.0
-"""Seconds for which the line of keys says that something was written."""
 _DRAFTS_AFTER = 1.0
 """Seconds after the last key until what stands in a field is kept."""
 _SIDE = 56
 """The fewest columns of a chart beside the text."""
-NOT_SAVED = "NOT SAVED"
 VIEWS = ("", CHART, TEXT)
 """In two columns; in one, either the chart or the text has the room."""
 
 
-class LessonScreen(LookingScreen, ScreenWithTerminal):
+class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
     """One step; another step is another screen in its place."""
 
     AUTO_FOCUS = None
@@ -72,8 +75,10 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         self._view = 0
         """Of VIEWS, in two columns."""
         self._draft_timer: Timer | None = None
-        self._written = -1
-        """How many events the journal had when that was last shown."""
+        self._page: Page | None = None
+        """None until the screen has anything."""
+        self._seen_at = math.inf
+        """When the page was first on the screen, s of the monotonic clock."""
         self._at_chart = False
         """Whether the chart has the room where there is one column."""
 
@@ -87,6 +92,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             box.responded = self._respond
             box.number = f"{number}" if self._study.tally else ""
         page = Page(self.step, boxes, pages.onward(self.tutor.course, self.module, self.step))
+        self._page = page
+        self.shell_box = next((box for box in boxes if isinstance(box, ShellBox)), None)
         self._answers = Answers(self._study, page)
         self._sides = {
             each.id: SIDES[type(each)](each, self._study, page, self.tutor.bench)
@@ -94,12 +101,17 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             if type(each) in SIDES
         }
         self.terminal = self.make_terminal()
+        self._side = next(iter(self._sides.values()), None)
+        # Now, when no widget has a style yet: each change of a class later styles all of them anew.
+        self.update_classes(self._size_classes(), update=False)
+        self.update_classes(self._view_classes(self.in_pane), update=False)
         yield TopBar()
         with Container(id="body"):
             yield page
             page.set_class(not self._sides, "-alone")
             for side in self._sides.values():
-                side.widget.add_class("side", "-unused")
+                side.widget.add_class("side")
+                side.widget.set_class(side is not self._side, "-unused")
                 yield side.widget
         yield Static(id="beside", markup=False)
         yield KeyBar()
@@ -111,6 +123,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
 
     def on_mount(self) -> None:
         super().on_mount()
+        self.call_after_refresh(self._was_seen)
         for side in self._sides.values():
             side.restore()
             if side.chart is not None:
@@ -141,7 +154,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             return
         try:
             if self.tutor.drafts.keep(self.module.id, self.step.id, self._answers.drafts):
-                self._say_saved()
+                self.say_saved()
         except JournalError as error:
             self.notify(str(error), severity="error")
 
@@ -165,10 +178,17 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
 
     def fit(self, wide: bool, tall: bool) -> None:
         """Put text and chart side by side only where neither the page's drawings nor the chart is squeezed."""
-        has_side = any(type(each) in SIDES for each in self.step.activities)
-        fits = self.app.size.width - least_width(self.step) >= _SIDE
-        super().fit(wide and (fits or not has_side), tall)
+        super().fit(wide and self._has_columns, tall)
         self.lay_out()
+
+    @property
+    def _has_columns(self) -> bool:
+        has_side = any(type(each) in SIDES for each in self.step.activities)
+        return not has_side or self.app.size.width - least_width(self.step) >= _SIDE
+
+    def _size_classes(self) -> dict[str, bool]:
+        wide = self.app.size.width >= WIDE and self._has_columns
+        return {"-wide": wide, "-narrow": not wide, "-tall": self.app.size.height >= TALL}
 
     # Keys
 
@@ -181,6 +201,9 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         self.set_focus(self.query_one(Page), scroll_visible=False)
 
     async def take(self, event: events.Key | events.Paste) -> bool:
+        if isinstance(event, events.Key) and event.time < self._seen_at and self._turns_page(event.key):
+            # Pressed while this page was on its way: whoever pressed it had not seen this page.
+            return True
         if isinstance(self.focused, Entry):
             return await self.focused.take(event)
         if isinstance(event, events.Paste) and not self.in_pane:
@@ -189,12 +212,17 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             return True
         return False
 
+    def _turns_page(self, key: str) -> bool:
+        active = None if self._typing or self.in_pane else self.active_bindings.get(key)
+        return active is not None and active.binding.action.startswith("go(")
+
+    def _was_seen(self) -> None:
+        self._seen_at = time.monotonic()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that would do nothing are not offered."""
         bench, side = self.tutor.bench, self._side
         looking, of_terminal = self.can_look(action), self.check_terminal(action)
-        if action == "terminal" and not self._has_network:
-            return False
         if self._typing and (action in TYPED or looking is not None):
             return False
         if of_terminal is not None:
@@ -208,7 +236,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
                 works = bench.busy
             case "hint" | "withdraw" | "again":
                 # Keys may be asked for before the screen has anything.
-                works = bool(self.query(Page)) and self._can_respond(action)
+                works = self._page is not None and self._can_respond(action)
             case "view":
                 works = side is not None or self.terminal_open
             case "turn":
@@ -229,13 +257,6 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             case _:
                 return self._answers.can_draw_again
 
-    @property
-    def _has_network(self) -> bool:
-        """Whether the page has anything that a terminal could be opened on."""
-        step = self.step
-        named = step.shell is not None or "tcptutor shell " in step.prose
-        return self.terminal_open or named or bool(step.experiments)
-
     def footer_keys(self) -> tuple[FooterKey, ...]:
         if self.in_pane:
             return self.pane_keys()
@@ -244,6 +265,10 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         box = self.query_one(Page).box_at_hand()
         enter = "locks it in" if box and box.activity.locked else box.TYPED if box else "answers"
         return (FooterKey((("Enter", "enter"),), enter), *TYPING)
+
+    @property
+    def lab_shown(self) -> Environment | None:
+        return self._side.environment if self._side else None
 
     @property
     def _footer(self) -> tuple[tuple[str, str], ...]:
@@ -349,26 +374,25 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
 
     def lay_out(self, pane: bool | None = None) -> None:
         """Who is on the screen, by its width and by what is used."""
-        if not self.query(Page):  # told its size before it has anything
+        if self._page is None:  # told its size before it has anything
             return
-        wide, opened, pane = (
-            self.has_class("-wide"),
-            self.terminal_open,
-            self.in_pane if pane is None else pane,
-        )
+        self.update_classes(self._view_classes(self.in_pane if pane is None else pane))
+        # A terminal needs its columns more than the text beside it.
+        wide = self.has_class("-wide") and not self.terminal_open
+        self._page.styles.min_width = least_width(self.step) if wide else None
+        self.ask_keys()
+        if not self.has_class(CHART) and self.focused is None:
+            self.to_page()
+        self._say_beside()
+
+    def _view_classes(self, pane: bool) -> dict[str, bool]:
+        wide, opened = self.has_class("-wide"), self.terminal_open
         view = VIEWS[self._view] if wide else CHART if self._at_chart else TEXT
         if opened and pane and (not wide or view == TEXT):
             view = CHART
         if self._side is None and not opened:
             view = TEXT
-        self.update_classes({CHART: view == CHART, TEXT: view == TEXT})
-        # A terminal needs its columns more than the text beside it.
-        self.query_one(Page).styles.min_width = least_width(self.step) if wide and not opened else None
-        self.lay_out_terminal(pane, view == CHART)
-        self.call_after_refresh(self.show_keys)
-        if view != CHART and self.focused is None:
-            self.to_page()
-        self._say_beside()
+        return {CHART: view == CHART, TEXT: view == TEXT, **self.terminal_classes(pane, view == CHART)}
 
     def _say_beside(self) -> None:
         """In one column: what is beside the text, in a line under it. On a page of questions: how many are right."""
@@ -433,6 +457,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             self.to_page()
         elif self.looks:
             self.action_stop_looking()
+        elif self.focused is not self.query_one(Page):
+            self.to_page()
         else:
             # Esc was just pressed out of a field once too often: the page stays.
             self.notify("m leads to the list of modules.", timeout=3)
@@ -515,35 +541,13 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
     def _changed(self) -> None:
         """The student did something: what is stored and which keys work may be different now."""
         self.refresh_bindings()
-        self.call_after_refresh(self.show_keys)
+        self.ask_keys()
         self._say_beside()
         self._say_place()
         if self._study.trouble not in ("", self._told_trouble):
             self.notify(self._study.trouble, severity="error", timeout=15, markup=False)
         self._told_trouble = self._study.trouble
         self.show_saved()
-
-    def show_saved(self) -> None:
-        written = self.tutor.journal.written
-        if not self.tutor.is_saved:
-            for bar in self.query(KeyBar):
-                bar.show_right(NOT_SAVED)
-        elif written != self._written:
-            self._say_saved()
-        else:
-            self._forget_saved(NOT_SAVED)
-        self._written = written
-
-    def _say_saved(self) -> None:
-        """Something was written just now."""
-        for bar in self.query(KeyBar):
-            bar.show_right("saved" if self.tutor.is_saved else NOT_SAVED)
-        self.set_timer(_SAVED_FOR, self._forget_saved)
-
-    def _forget_saved(self, shown: str = "saved") -> None:
-        for bar in self.query(KeyBar):
-            if bar.right == shown:
-                bar.show_right("")
 
     def _say_place(self) -> None:
         progress = self.tutor.journal.progress(self.tutor.course)[self.module.id]

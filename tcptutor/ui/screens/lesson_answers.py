@@ -129,8 +129,16 @@ class Answers:
     @property
     def drafts(self) -> dict[str, Draft]:
         """What stands in the boxes and was not answered, by the activities' ids."""
-        found = {box.activity.id: box.draft for box in self._page.boxes}
-        return {id: draft for id, draft in found.items() if draft is not None}
+        return {
+            box.activity.id: draft
+            for box in self._page.boxes
+            if (draft := box.draft) is not None and not self._was_given(box.activity, draft)
+        }
+
+    def _was_given(self, activity: Activity, draft: Draft) -> bool:
+        """Whether it was the last response, which the journal has."""
+        latest = self._study.record_of(activity).latest
+        return latest is not None and latest.given == (tuple(draft) if isinstance(draft, list) else draft)
 
     def restore_drafts(self, drafts: Mapping[str, Draft]) -> None:
         """Put back what stood in the boxes when the page was left."""
@@ -166,7 +174,8 @@ class Answers:
         """The focus goes to what wants a response after the last one that was given; whether there is any."""
         due = [box for box in self._page.boxes if self._study.is_due(box.activity)]
         left = self._left_box()
-        if left in due and left is not None and (self._last is None or left.activity.id != self._last.id):
+        if left is not None and left in due:
+            # Esc led out of it, perhaps for a hint: the next try is there.
             left.to_entry()
             return True
         if self._last is not None:

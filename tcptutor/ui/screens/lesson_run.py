@@ -16,17 +16,16 @@ from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.errors import JournalError
-from tcptutor.run import Run
+from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading, words
 from tcptutor.ui.history import MOST, figures_of
 from tcptutor.ui.live import Live, RunBefore
 from tcptutor.ui.messages import RunRecalled
-from tcptutor.ui.screens.side import Side
+from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
-LOADING = "Loading your last run …"
 WHAT_IFS = 3
 """What-ifs that are shown beside a page's runs."""
 _NAME = 20
@@ -75,6 +74,11 @@ class RunSide(Side):
             self.widget.run_worker(self._recall())
 
     @property
+    def environment(self) -> Environment | None:
+        # Before it begins a run knows no place yet.
+        return self._shown.run.environment if self._shown and self._shown.run.environment.backend else None
+
+    @property
     def for_bench(self) -> Experiment | None:
         if self._shown is not None:
             return self._shown.run.experiment
@@ -92,7 +96,7 @@ class RunSide(Side):
         """What would be run; how far it is; what came out."""
         live = self._shown
         if live is None:
-            if self.study.reading and self.study.record.runs:
+            if self.is_loading:
                 return Content(LOADING)
             experiment = self.wanted
             first = "Predict, then r: " if self.study.due_before_run else "r runs "
@@ -288,7 +292,7 @@ class RunSide(Side):
         self.widget.idle(self.wanted, self._instruction())
 
     def _instruction(self) -> str:
-        if self.study.reading and self.study.record.runs:
+        if self.is_loading:
             return LOADING
         seconds = f"{self.wanted.seconds:g} s of TCP on a real kernel"
         if self.study.due_before_run:

@@ -10,13 +10,13 @@ from textual.widget import Widget
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.errors import JournalError, UnitError
-from tcptutor.run import Run
+from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading, sweeping
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import RunRecalled
 from tcptutor.ui.screens.cell import CellScreen
-from tcptutor.ui.screens.side import Side
+from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.widgets.sweep.panel import SweepPanel
 from tcptutor.ui.widgets.sweep.picture import progress
 
@@ -48,8 +48,13 @@ class SweepSide(Side):
             self._show(sweep)
             self._ended(scroll=False)
         else:
+            self.study.reading = True
             self._stand()
             self.widget.run_worker(self._recall())
+
+    @property
+    def environment(self) -> Environment | None:
+        return self._live.environment if self._live else None
 
     @property
     def for_bench(self) -> Experiment | None:
@@ -58,6 +63,8 @@ class SweepSide(Side):
     @property
     def line(self) -> Content:
         live = self._live
+        if live is None and self.is_loading:
+            return Content(LOADING)
         if live is None:
             first = "Predict, then r: " if self.study.due_before_run else "r: "
             return Content(f"{first}{self._what}")
@@ -89,7 +96,7 @@ class SweepSide(Side):
         else:
             if live is None or live.replayed or self._replays:  # there is one recording of each
                 live = self._new()
-            elif live.done >= live.total:
+            elif live.done >= live.total and not live.suspect:
                 live.rounds += 1
             self.bench.start_sweep(live)
             self._show(live)
@@ -136,7 +143,8 @@ class SweepSide(Side):
         expected = lead.values if lead is not None and lead.kind == "formula" else ()
         if not all(live.measured):
             return
-        self.study.curve = self.activity.curve(live.measured, expected, runs=self._asked_about(live))
+        sound = [at for at in range(len(self.activity.values)) if at not in live.suspect]
+        self.study.curve = self.activity.curve(live.measured, expected, sound, runs=self._asked_about(live))
         if self.study.record_of(self.activity).right is None:
             self.study.respond(self.activity, ())
         self.page.show_after(scroll)
@@ -147,7 +155,7 @@ class SweepSide(Side):
         predict = self._predict
         if predict is None or predict.at not in self.activity.values:
             return {}
-        first = live.at(self.activity.values.index(predict.at))[0]
+        first = live.counting(self.activity.values.index(predict.at))[0]
         return {predict.at: live.runs[first.run]} if first.run in live.runs else {}
 
     async def _recall(self) -> None:
@@ -161,6 +169,9 @@ class SweepSide(Side):
                         self._show(live)
         finally:
             self.study.reading = False
+            if self._live is None:
+                self._stand()
+                self.widget.post_message(RunRecalled())
         if self._live is live:
             self._ended(scroll=False)
 
@@ -171,7 +182,7 @@ class SweepSide(Side):
         if live is None or not cells:
             self.widget.say("Nothing was measured there yet.")
             return
-        self.widget.run_worker(self._open_run(live, cells[-1].run, self.activity.values[at]))
+        self.widget.run_worker(self._open_run(live, live.counting(at)[-1].run, self.activity.values[at]))
 
     async def _open_run(self, live: LiveSweep, id: str, value: str) -> None:
         run = live.runs.get(id) or await reading.first_readable([live.files.get(id, "")])
@@ -191,6 +202,9 @@ class SweepSide(Side):
         return None
 
     def _stand(self) -> None:
+        if self.is_loading:
+            self.widget.stand(LOADING)
+            return
         first = "Predict first, then r" if self.study.due_before_run else "Press r: it"
         plays = "plays recorded runs" if self._replays else "measures"
         values = ", ".join(self.activity.values)

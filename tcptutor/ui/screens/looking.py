@@ -53,7 +53,7 @@ BINDINGS: list[BindingType] = [
         "look.bytes",
         "the flow's bytes over time, of a run with acks=on; or its window",
     ),
-    # On a page Esc leads away; there its own action closes the cursor first.
+    # On a page its own action closes the cursor before it does anything else.
     Binding("escape", "stop_looking", show=False, priority=True, id="look.close"),
 ]
 
@@ -136,7 +136,7 @@ class LookingScreen(TutorScreen):
     def keys_changed(self) -> None:
         """Other keys work than before."""
         self.refresh_bindings()
-        self.call_after_refresh(self.show_keys)
+        self.ask_keys()
 
     def action_look(self) -> None:
         if self.chart is not None:

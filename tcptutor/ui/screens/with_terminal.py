@@ -69,6 +69,8 @@ class ScreenWithTerminal(TutorScreen):
 
     terminal: TerminalSide | None = None
     """None until the screen has anything."""
+    shell_box: ShellBox | None = None
+    """The page's goals and commands; None for a page without any."""
 
     @property
     def in_pane(self) -> bool:
@@ -115,11 +117,6 @@ class ScreenWithTerminal(TutorScreen):
             self.lay_out()
             self.terminal.show()
             self._enter_pane()
-
-    @property
-    def shell_box(self) -> ShellBox | None:
-        """The page's goals and commands; None for a page without any."""
-        return next(iter(self.query(ShellBox)), None)
 
     @property
     def _has_command(self) -> bool:
@@ -178,15 +175,15 @@ class ScreenWithTerminal(TutorScreen):
         self.set_focus(self.terminal.pane, scroll_visible=False)
         self.lay_out()
 
-    def lay_out_terminal(self, pane: bool, alone: bool) -> None:
-        """Of an open terminal: chart and shell where there is room for both, else what is used.
+    def terminal_classes(self, pane: bool, alone: bool) -> dict[str, bool]:
+        """Return the classes for an open terminal: chart and shell where there is room for both, else what is used.
 
         `alone`: it has all columns.
         """
         wide = self.has_class("-wide")
         both = wide and self.has_class("-tall")
         shell = pane or both or (wide and not alone)
-        self.update_classes({OPEN: self.terminal_open, CHART: both or not shell, SHELL: shell})
+        return {OPEN: self.terminal_open, CHART: both or not shell, SHELL: shell}
 
     async def restore_terminal(self) -> None:
         """It was open when the page was left: it is there again."""
@@ -228,7 +225,7 @@ class ScreenWithTerminal(TutorScreen):
             else:
                 self.lay_out()  # what is said of a terminal left open on another page
             self.refresh_bindings()
-            self.call_after_refresh(self.show_keys)
+            self.ask_keys()
 
     def _terminal_ended(self, terminal: TerminalSide) -> None:
         if self.in_pane:

@@ -43,12 +43,15 @@ class Page(VerticalScroll, inherit_bindings=False):
         self._after, self._runs = After(step.after), RunsTable()
 
     def compose(self) -> ComposeResult:
-        yield Markdown(f"# {self._step.title}\n\n{self._step.prose}")
+        yield Markdown(f"# {self._step.title}\n\n{uncoloured(self._step.prose)}")
         yield from (box for box in self.boxes if box.activity.stage < Stage.AFTER_RUN)
         yield self._after
         yield self._runs
         yield from (box for box in self.boxes if box.activity.stage >= Stage.AFTER_RUN)
         yield Static(Content(self._onward), id="onward")
+
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """Nothing of a page looks otherwise with the focus: Textual's own styles all of it anew."""
 
     def box(self, activity: Activity) -> ActivityBox[Any]:
         return next(box for box in self.boxes if box.activity.id == activity.id)
@@ -118,11 +121,16 @@ def widest_line(text: str) -> int:
     return max((cell_len(line.rstrip()) for line in lines), default=0)
 
 
+def uncoloured(text: str) -> str:
+    """Return `text` with its fenced blocks named as plain: Textual would try every language it knows on each."""
+    return _FENCES.sub(lambda block: f"```text\n{block[1]}```", text)
+
+
 class After(Markdown):
     """What was to be seen, once the run is there."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(text, id="after")
+        super().__init__(uncoloured(text), id="after")
         self.display = False
         self._go_there = False
 
