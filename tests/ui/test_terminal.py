@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from textual import events
 from textual.pilot import Pilot
 
+from tcptutor.course.model import Course
 from tcptutor.journal import Journal
 from tcptutor.lab.kernel_state import SessionState
 from tcptutor.lab.protocol import Failed, Finished, HomeFile, HomeFiles
@@ -21,6 +22,7 @@ from tcptutor.ui.app import TutorApp
 from tcptutor.ui.widgets.bench.result import told
 
 from .fakes import FakeLab, FakeSession, recorded
+from .made import MODULE, lossy, one_page
 from .screen import keys, settled, text, until, until_text
 
 STEP = ("one-flow", "one-lossy-flow")
@@ -86,8 +88,7 @@ async def test_one_key_leads_to_the_page_and_back(make_app, lab) -> None:
         await until_text(pilot, "F6 terminal")
         await pilot.press("p")
         await until_text(pilot, "What cwnd is")
-        await pilot.press("t")
-        await until_text(pilot, "A terminal is open on the network: T ends it.")
+        await until_text(pilot, "T ends the terminal")
         await pilot.press("n")
         await until_text(pilot, "h1:~#")
         await pilot.press("f6", "x")
@@ -185,6 +186,28 @@ async def test_a_run_of_the_page_and_a_terminal_exclude_each_other(make_app, lab
         lab.hold_at = None
         await pilot.press("r")
         await until_text(pilot, "✓ done")
+
+
+async def test_a_terminal_left_open_is_named_on_other_pages_and_ended_from_there(make_app, lab) -> None:
+    (module,) = one_page(lossy()).modules
+    second = replace(module.steps[0], id="second", title="A second page")
+    course = Course(title="Two pages", modules=(replace(module, steps=(*module.steps, second)),))
+    app = make_app(MODULE, of=course)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "A page")
+        await pilot.press("t")
+        await until_text(pilot, "h1:~#")
+        await pilot.press("f6", "n")
+        await until_text(pilot, "A second page")
+        await until_text(pilot, "A terminal is open on another page: T ends it, then r runs.")
+        assert "T ends the terminal" in text(app)
+        await pilot.press("r")
+        await until_text(pilot, "End the terminal of the other page?")
+        assert lab.runs == 0
+        await pilot.press("y")
+        await until(pilot, lambda: lab.sessions_left == 1)
+        await until(pilot, lambda: "A terminal is open" not in text(app))
+        await app.bench.close()
 
 
 async def test_what_cannot_be_opened_is_one_line(make_app, lab) -> None:
