@@ -1,16 +1,27 @@
-"""`tcptutor show`: one stored run, on the screen, as text or as JSON."""
+"""`tcptutor show`: one stored run, on the screen, as text or as JSON; of a sweep its table."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from tcptutor.analysis import document, report
 from tcptutor.commands.output import on_terminal, print_json, print_lines, warn
 from tcptutor.commands.report import report_lines
+from tcptutor.commands.sweep import document as sweep_document
+from tcptutor.commands.sweep import lines as sweep_lines
+from tcptutor.commands.words import count
 from tcptutor.errors import TutorError
 from tcptutor.exchange import open_run
+from tcptutor.sweep.table import is_sweep, load
 
 
 def show_run(name: str, as_json: bool, as_text: bool, all_flows: bool) -> int:
-    """The exit code. Without a terminal it prints the text. Raises TutorError for a run that cannot be opened."""
+    """Show a run, or the table of a sweep, and return the exit code. Without a terminal it prints the text.
+
+    Raises TutorError for a file that cannot be opened.
+    """
+    if name and is_sweep(path := Path(name)) and path.is_file():
+        return _show_sweep(path, as_json)
     run, path = open_run(name, warn)
     if not (as_json or as_text or all_flows) and on_terminal():
         from tcptutor.ui.show import show_run as show_on_screen  # noqa: PLC0415  # Textual takes its time, and JSON needs none of it
@@ -23,4 +34,19 @@ def show_run(name: str, as_json: bool, as_text: bool, all_flows: bool) -> int:
         raise TutorError(f"nothing was measured in {path}: {run.unmeasured}")
     if not as_json:
         print_lines(report_lines(run, result, path, all_flows))
+    return 0
+
+
+def _show_sweep(path: Path, as_json: bool) -> int:
+    """Print the table that `tcptutor sweep` printed when it wrote the file."""
+    results = load(path)
+    if as_json:
+        print_json(sweep_document(results, str(path)))
+        return 0
+    if not results.rows:
+        raise TutorError(f"no cell of {path} has a result: run its sweep to its end")
+    print_lines([*sweep_lines(results), f"file  {path}"])
+    missing = results.definition.cells - len(results.rows)
+    if missing:
+        warn(f"{count(missing, 'cell')} of {results.definition.cells} are missing: the same sweep goes on")
     return 0

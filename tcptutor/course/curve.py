@@ -11,6 +11,9 @@ from tcptutor import units
 from tcptutor.course.measures import MEASURES, MeasureName, answer_near
 from tcptutor.run import Run
 
+_LEAST = 2
+"""Values in which a curve can have a knee."""
+
 
 def knee(values: Sequence[float], share: float, cost: bool = False) -> int:
     """The index of the knee of a curve over rising settings.
@@ -73,6 +76,10 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
 
     def answer(self, value: float, at: str, tolerance: float) -> str:
         """What a prediction is told: of the knee, or where `at` is given of what was measured there."""
+        if at and at not in self.values:
+            return f"The lab doubts its own run at {at}: press r to run it again."
+        if len(self.values) < _LEAST:
+            return "The lab doubts most of these runs: press r to run them again."
         return self._answer_at(value, at, tolerance) if at else self._answer_knee(value)
 
     def _answer_knee(self, value: float) -> str:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from tcptutor.analysis import Expectation, Throughput, expect, path_known, window_courses
-from tcptutor.run import SSTHRESH_INFINITE, Run
+from tcptutor.run import SSTHRESH_INFINITE, Run, UdpSample
 
 POINTS = 1200
 """Of one curve: a column of a printed page has about as many dots."""
@@ -30,7 +30,7 @@ class Curve:
     flow: int | None
     """None for what belongs to all flows together."""
     role: str = "value"
-    """value, ssthresh, together or mean; limit, expected and course, with a name, for what is not measured."""
+    """value, udp, ssthresh, together or mean; limit, expected and course, with a name, for what is not measured."""
     name: str = ""
 
 
@@ -105,6 +105,52 @@ def queue(run: Run, overlaid: bool) -> list[Curve]:
     return curves
 
 
+def udp_received(run: Run, overlaid: bool) -> list[Curve]:
+    """UDP payload that arrived, bit/s, from one report of its receiver to the next."""
+    pairs = {
+        flow: [
+            (now.t, 8 * (now.received - before.received) / (now.t - before.t))
+            for before, now in pairwise(rows)
+            if now.t > before.t
+        ]
+        for flow, rows in _udp_rows(run).items()
+    }
+    return _udp_curves(pairs, overlaid)
+
+
+def udp_lost(run: Run, overlaid: bool) -> list[Curve]:
+    """UDP datagrams lost since the start."""
+    pairs = {flow: [(row.t, float(row.lost)) for row in rows] for flow, rows in _udp_rows(run).items()}
+    return _udp_curves(pairs, overlaid)
+
+
+def udp_jitter(run: Run, overlaid: bool) -> list[Curve]:
+    """UDP's smoothed variation of the time between sending and arrival, s; each flow by itself."""
+    pairs = {
+        flow: [(row.t, row.jitter) for row in rows if row.jitter is not None]
+        for flow, rows in _udp_rows(run).items()
+    }
+    known = {flow: points for flow, points in pairs.items() if points}
+    if overlaid and known:
+        return [Curve(thinned(mean(list(known.values()))), None, "mean")]
+    return [Curve(thinned(points), flow, "udp") for flow, points in known.items()]
+
+
+def _udp_rows(run: Run) -> dict[int, list[UdpSample]]:
+    found: dict[int, list[UdpSample]] = {}
+    for row in run.udp_samples:
+        found.setdefault(row.flow, []).append(row)
+    return dict(sorted(found.items()))
+
+
+def _udp_curves(pairs: dict[int, list[Point]], overlaid: bool) -> list[Curve]:
+    """Each flow; beside other runs their sum."""
+    known = {flow: points for flow, points in pairs.items() if points}
+    if overlaid:
+        return [Curve(thinned(_summed(known)), None, "together")] if known else []
+    return [Curve(thinned(points), flow, "udp") for flow, points in known.items()]
+
+
 QUANTITIES: dict[str, Callable[[Run, bool], list[Curve]]] = {
     "cwnd": cwnd,
     "rtt": rtt,
@@ -112,6 +158,9 @@ QUANTITIES: dict[str, Callable[[Run, bool], list[Curve]]] = {
     "retransmissions": retransmissions,
     "bytes": acknowledged,
     "queue": queue,
+    "udp": udp_received,
+    "udp-lost": udp_lost,
+    "udp-jitter": udp_jitter,
 }
 """By the name that `--what` takes."""
 

@@ -15,8 +15,9 @@ from typing import Any
 from msgspec.structs import asdict
 
 from tcptutor import files
-from tcptutor.analysis import document
+from tcptutor.analysis import document, is_foreign
 from tcptutor.errors import TutorError
+from tcptutor.exchange.imported import foreign_column
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, TABLES, Run, Table, UdpSample
 from tcptutor.runs import packets
 
@@ -65,18 +66,23 @@ def tables(run: Run) -> dict[str, Table[Any]]:
     return {name: table for name, table in found.items() if name == "samples" or len(table)}
 
 
-def as_csv(table: Table[Any]) -> str:
-    """One row an instant (and flow); the header has each column's unit, as in "rtt (s)"."""
+def as_csv(table: Table[Any], run: Run | None = None) -> str:
+    """Return one row an instant (and flow); the header has each column's unit, as in "rtt (s)".
+
+    Flows are counted from 1. A cell is empty where another program measured `run` and does not tell the value.
+    """
     names = table.row.__struct_fields__
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     units = UNITS | ({"lost": "datagrams"} if table.row is UdpSample else {})
     writer.writerow(f"{name} ({units[name]})" if name in units else name for name in names)
-    writer.writerows(zip(*(_cells(name, table) for name in names), strict=True))
+    writer.writerows(zip(*(_cells(name, table, run) for name in names), strict=True))
     return text.getvalue()
 
 
-def _cells(name: str, table: Table[Any]) -> Iterator[object]:
+def _cells(name: str, table: Table[Any], run: Run | None) -> Iterator[object]:
+    if run is not None and table is run.samples and is_foreign(run):
+        return ("" if value is None else value for value in foreign_column(run, name))
     write: dict[str, Callable[[Any], object]] = {
         # Infinite before the first loss: an empty cell, since a number would ruin every mean and chart.
         "ssthresh": lambda value: "" if value == SSTHRESH_INFINITE else value,
@@ -97,6 +103,10 @@ def as_json(run: Run, file: str | None) -> str:
     whole["units"] = UNITS
     for name, table in tables(run).items():
         columns = table.to_columns()
+        if name == "samples" and is_foreign(run):
+            columns = {column: foreign_column(run, column) for column in columns}
+        elif "flow" in columns:
+            columns["flow"] = [flow + 1 for flow in columns["flow"]]
         if "ssthresh" in columns:
             columns["ssthresh"] = [
                 None if value == SSTHRESH_INFINITE else value for value in columns["ssthresh"]
@@ -147,7 +157,8 @@ def exported(run: Run, source: Path, kind: str, target: Path | None) -> list[Exp
         ]
     return [
         ExportedFile(
-            target if name == "samples" else target.with_stem(f"{target.stem}-{name}"), partial(as_csv, table)
+            target if name == "samples" else target.with_stem(f"{target.stem}-{name}"),
+            partial(as_csv, table, run),
         )
         for name, table in tables(run).items()
     ]

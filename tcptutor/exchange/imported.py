@@ -63,6 +63,26 @@ def moment(seconds: float) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
+_NEVER_0 = frozenset({"cwnd", "rtt", "rttvar", "snd_wnd", "pacing_rate", "delivery_rate"})
+"""Columns of samples that are 0 where the file does not tell them."""
+_ALWAYS = frozenset({"t", "mss", "bytes_acked"})
+
+
+def foreign_column(run: Run, name: str) -> list[float | int | None]:
+    """Return a column of an imported run's samples as it is exported, with None for what the file does not tell."""
+    column, flows = run.samples.column(name), run.samples.column("flow")
+    if name == "flow":
+        return [flow + 1 for flow in flows]
+    if name in _ALWAYS:
+        return list(column)
+    if name in _NEVER_0:
+        return [value or None for value in column]
+    if name in ("retransmits", "segs_out"):
+        told = {flow.flow for flow in run.flows if flow.retransmits is not None}
+        return [value if flow in told else None for flow, value in zip(flows, column, strict=True)]
+    return [None] * len(column)
+
+
 def sample(
     flow: int,
     t: float,

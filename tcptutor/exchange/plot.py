@@ -60,6 +60,9 @@ _TITLES = {
     "retransmissions": "Retransmissions so far",
     "bytes": "Payload acknowledged so far",
     "queue": "Queue at the bottleneck",
+    "udp": "UDP received",
+    "udp-lost": "UDP datagrams lost so far",
+    "udp-jitter": "UDP jitter",
 }
 _PHASES: dict[str, tuple[str, dict[str, Any]]] = {
     "slow-start": ("slow start", {"facecolor": "none", "edgecolor": "#C9D3DC", "hatch": "//"}),
@@ -73,6 +76,9 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "throughput": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
     "retransmissions": ((1.0, "segments"),),
     "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes")),
+    "udp": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
+    "udp-lost": ((1.0, "datagrams"),),
+    "udp-jitter": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
     "queue": ((1e6, "MB"), (1e3, "kB"), (1.0, "bytes")),
 }
 
@@ -129,7 +135,7 @@ def _figure(runs: Sequence[Run], what: Sequence[str]) -> Figure:
     drawn = {name: curves for name, curves in drawn.items() if any(curves)}
     if not drawn:
         asked = f" of {', '.join(what)}" if what else ""
-        raise TutorError(f"nothing{asked} was measured here that could be plotted: give another run")
+        raise TutorError(f"nothing{asked} was measured here that could be plotted: {_instead(runs)}")
     across = 1 if len(drawn) < 4 else 2
     down = math.ceil(len(drawn) / across)
     figure = Figure(figsize=(14, 2.9 * down + 1.6), layout="constrained")
@@ -149,6 +155,13 @@ def _figure(runs: Sequence[Run], what: Sequence[str]) -> Figure:
     if len(labels) > 1:
         figure.legend(handles, labels, loc="outside lower left", ncols=1 if overlaid else min(len(labels), 7))
     return figure
+
+
+def _instead(runs: Sequence[Run]) -> str:
+    """What to do where there is nothing to draw."""
+    if any(flow.received_bps is None for run in runs for flow in run.udp):
+        return "this file does not tell what arrived of UDP: take its receiver's"
+    return "give another run"
 
 
 def _panel(axis: Axes, name: str, runs: Sequence[Run], curves: Sequence[Sequence[Curve]]) -> None:
@@ -239,6 +252,7 @@ def _flow_line(flow: int, role: str, experiment: Experiment) -> dict[str, Any]:
     flows = experiment.total_streams
     mixed = len({experiment.algorithm(each) for each in range(flows)}) > 1
     coloured = len(COLOURS) - 1
+    kind = "UDP flow" if role == "udp" else "flow"
     if flows > coloured + 2:
         return {"color": _FAINT, "linewidth": 0.9, "alpha": 0.8, "label": "each flow"}
     colour = "#000000" if flows == 1 else COLOURS[flow % coloured]
@@ -249,7 +263,9 @@ def _flow_line(flow: int, role: str, experiment: Experiment) -> dict[str, Any]:
         "color": colour,
         "linestyle": _DASHES[flow % len(_DASHES)],
         "linewidth": 2.0 if flows <= FEW else 1.4,
-        "label": f"flow {flow + 1}, {experiment.algorithm(flow)}" if mixed else f"flow {flow + 1}",
+        "label": f"{kind} {flow + 1}, {experiment.algorithm(flow)}"
+        if mixed and role != "udp"
+        else f"{kind} {flow + 1}",
     }
 
 

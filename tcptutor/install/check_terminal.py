@@ -43,6 +43,12 @@ def _terminal() -> Finding:
             text,
             f"make it larger: {_SMALLEST[0]} x {_SMALLEST[1]} at least, {_WIDE} columns for the chart beside the text",
         )
+    if kind == "linux":
+        return warn(
+            "terminal",
+            f"{text}: the console's font has no dots for charts, blocks stand for them",
+            "use a terminal window, an SSH session, or `fbterm` on this console",
+        )
     if colours == "no":
         return warn(
             "terminal", text, "export TERM=xterm-256color, if it can: curves are told apart by their hue"
@@ -63,13 +69,25 @@ def _colours(kind: str, terminal: int) -> str:
     return {"truecolor": "16 million", "256": "256", "standard": "16"}.get(system or "", "no")
 
 
+def is_utf8() -> bool:
+    """Return whether the locale of this process writes UTF-8."""
+    return _encoding() == "utf-8"
+
+
+def _encoding() -> str:
+    """Of the locale; empty where that is not installed."""
+    try:
+        locale.setlocale(locale.LC_CTYPE, "")
+        return codecs.lookup(locale.nl_langinfo(locale.CODESET)).name
+    except (locale.Error, LookupError):
+        return ""
+
+
 def locale_finding(environment: Mapping[str, str]) -> Finding:
     """Whether the terminal's letters are UTF-8, which the charts are drawn in; `environment` for its names."""
     named = next((environment[key] for key in ("LC_ALL", "LC_CTYPE", "LANG") if environment.get(key)), "")
-    try:
-        locale.setlocale(locale.LC_CTYPE, "")
-        encoding = codecs.lookup(locale.nl_langinfo(locale.CODESET)).name
-    except (locale.Error, LookupError):
+    encoding = _encoding()
+    if not encoding:
         return warn("locale", f"{named} is not installed here", "export LC_ALL=C.UTF-8")
     if encoding != "utf-8":
         return warn(

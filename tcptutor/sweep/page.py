@@ -41,6 +41,11 @@ class PageCell(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     """Why its fidelity is not valid."""
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether the lab believes the run."""
+        return self.fidelity == "valid"
+
 
 class CurveLine(msgspec.Struct, frozen=True, kw_only=True):
     """A model's line: a value for each of the axis."""
@@ -85,10 +90,16 @@ def soonest_first(todo: Sequence[tuple[int, Experiment]]) -> list[tuple[int, Exp
     return [todo[least], *todo[:least], *todo[least + 1 :]]
 
 
+def counting(cells: Sequence[PageCell], at: int) -> list[PageCell]:
+    """Return the runs that count at the value of that index: the sound ones, or all where every one is suspect."""
+    here = [cell for cell in cells if cell.at == at]
+    return [cell for cell in here if cell.is_sound] or here
+
+
 def summaries(sweep: SweepActivity, cells: Sequence[PageCell]) -> tuple[Summary | None, ...]:
-    """What the runs at each value say together; None where there is none."""
+    """What the runs that count at each value say together; None where there is none."""
     found = [
-        [cell.figure for cell in cells if cell.at == at and cell.figure is not None]
+        [cell.figure for cell in counting(cells, at) if cell.figure is not None]
         for at in range(len(sweep.values))
     ]
     return tuple(summarise(each) if each else None for each in found)

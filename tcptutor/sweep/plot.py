@@ -32,6 +32,8 @@ _UNITS = {
 _SIZES = ("size", "window")
 _BDP = "BDP"
 """A unit whose size depends on the cell's own path."""
+_SUSPECT = "#8C96A0"
+"""Of points with a run that the lab doubts: grey, and hollow, so never by colour alone."""
 _LABELS = {
     "throughput": (1e6, "throughput, Mbit/s"),
     "loss_rate": (1e-2, "loss events per segment, %"),
@@ -155,12 +157,26 @@ def _draw_lines(plot: Any, found: Sequence[Point], across: _Across, y: str, grou
             fmt=marker, color=colour, capsize=3, markersize=5,
             label=", ".join(f"{name} {value}" for name, value in others) or "measured",
         )  # fmt: skip
+        suspect = [
+            (x, one.mean / scale) for x, one, point in zip(at, summaries, line, strict=True) if point.doubtful
+        ]
+        if suspect:
+            plot.plot(
+                *zip(*suspect, strict=True),
+                marker,
+                color=_SUSPECT,
+                markerfacecolor="white",
+                markersize=7,
+                zorder=3,
+            )
         if y == "throughput":
             plot.plot(
                 at, [_binding(point) / scale for point in line], "-", color=colour, alpha=0.7, linewidth=1.2
             )
     if y == "throughput":
         plot.plot([], [], "-", color="#555555", label="binding model")
+    if any(point.doubtful for point in found):
+        plot.plot([], [], "o", color=_SUSPECT, markerfacecolor="white", markersize=7, label="suspect")
 
 
 def _binding(point: Point) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from rich.console import RenderableType
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
@@ -18,6 +20,7 @@ from textual.widgets import Static
 from tcptutor import places
 from tcptutor.printable import escaped
 from tcptutor.ui import leaving, themes
+from tcptutor.ui.glyphs import NOTICES, Glyphs, glyph_filter
 from tcptutor.ui.screens.base import TutorScreen
 
 MINIMUM = (80, 24)
@@ -77,6 +80,14 @@ class Frame(App[None]):
             priority=True,
             tooltip="leave, also while typing",
         ),
+        Binding(
+            "ctrl+z",
+            "suspend_process",
+            "suspend",
+            id="app.suspend",
+            priority=True,
+            tooltip="back to the shell; fg returns",
+        ),
     ]
 
     def __init__(self) -> None:
@@ -84,6 +95,16 @@ class Frame(App[None]):
         # A scroll that glides costs a screen of bytes for each step of the glide: nothing for SSH.
         self.animation_level = "none"
         self._leave_by = math.inf
+        self.glyphs: Glyphs = "all"
+        """The characters to draw with. To be set before the app runs."""
+
+    def on_ready(self) -> None:
+        if self.glyphs in NOTICES:
+            self.notify(NOTICES[self.glyphs], severity="warning", timeout=15)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        filters = super().get_line_filters()
+        return filters if self.glyphs == "all" else [*filters, glyph_filter(self.glyphs)]
 
     def notify(self, message: str, *, markup: bool = False, **how: Any) -> None:  # noqa: ARG002
         """As it stands, brackets too, with what is not printable as escapes: it may quote a file or its name."""

@@ -65,7 +65,7 @@ class LiveSweep:
     def done(self) -> int:
         """Runs of these that are there."""
         wanted = self.rounds * self.activity.seeds
-        return sum(min(wanted, len(self.at(at))) for at in range(len(self.activity.values)))
+        return sum(min(wanted, self.count(at)) for at in range(len(self.activity.values)))
 
     @property
     def complete(self) -> bool:
@@ -74,11 +74,35 @@ class LiveSweep:
 
     @property
     def measured(self) -> list[list[float]]:
-        """At each value, one figure a run."""
+        """At each value, one figure of each run that counts."""
         return [
-            [cell.figure for cell in self.at(at) if cell.figure is not None]
+            [cell.figure for cell in self.counting(at) if cell.figure is not None]
             for at in range(len(self.activity.values))
         ]
+
+    @property
+    def suspect(self) -> list[int]:
+        """The indexes of the values at which there are runs, and the lab believes none."""
+        return [
+            at
+            for at in range(len(self.activity.values))
+            if (cells := self.at(at)) and not any(cell.is_sound for cell in cells)
+        ]
+
+    def counting(self, value: int) -> list[PageCell]:
+        """The runs that count at the value of that index: the sound ones, or all where every one is suspect."""
+        here = self.at(value)
+        return [cell for cell in here if cell.is_sound] or here
+
+    def count(self, value: int) -> int:
+        """How many of the runs that are wanted at a value are there: one that replaces a suspect one is no more."""
+        here = self.at(value)
+        return max(sum(cell.is_sound for cell in here), min(self.activity.seeds, len(here)))
+
+    def add(self, cell: PageCell) -> None:
+        """Take the run of a cell, in place of an earlier one with the same seed."""
+        self.cells = [one for one in self.cells if (one.at, one.seed) != (cell.at, cell.seed)]
+        self.cells.append(cell)
 
     def at(self, value: int) -> list[PageCell]:
         """The runs at the value of that index."""
@@ -87,16 +111,33 @@ class LiveSweep:
     def missing(self) -> Iterator[tuple[int, Experiment]]:
         """What is still to be run, with the index of its value: all values once before any comes again."""
         there = [{cell.seed for cell in self.at(at)} for at in range(len(self.activity.values))]
+        counts = [self.count(at) for at in range(len(self.activity.values))]
         for number in range(self.rounds * self.activity.seeds):
             for at, experiment in enumerate(self.activity.experiments):
-                if len(there[at]) > number:
+                if counts[at] > number:
                     continue
+                counts[at] += 1
                 seed = next(
                     seed
                     for more in range(SEEDS)
                     if (seed := (experiment.seed + more) % SEEDS) not in there[at]
                 )
                 there[at].add(seed)
+                yield at, msgspec.structs.replace(experiment, seed=seed)
+
+    def again(self) -> Iterator[tuple[int, Experiment]]:
+        """The runs that r repeats where all is there: those at suspect values.
+
+        On the virtual clock the same seed would give the same run, so each gets the next one.
+        """
+        exact = self.environment is not None and self.environment.clock == "virtual"
+        for at in self.suspect:
+            seeds = {cell.seed for cell in self.at(at)}
+            experiment = self.activity.experiments[at]
+            for old in sorted(seeds)[: self.activity.seeds]:
+                free = (experiment.seed + more for more in range(SEEDS))
+                seed = next(one % SEEDS for one in free if one % SEEDS not in seeds) if exact else old
+                seeds.add(seed)
                 yield at, msgspec.structs.replace(experiment, seed=seed)
 
     def is_of(self, module: str, step: str) -> bool:

@@ -62,11 +62,13 @@ def open_journal() -> Journal:
 
 
 async def _run(opened: OpenedCourse, journal: Journal, lab: LabLike, module: str | None) -> int:
+    from tcptutor.ui import glyphs  # noqa: PLC0415
     from tcptutor.ui.app import TutorApp  # noqa: PLC0415
 
     enrolment = journal.record.enrolment
     course = opened.course.own(enrolment.identity) if enrolment else opened.course
     app = TutorApp(course, journal, lab, problems=opened.problems, module=module)
+    app.glyphs = glyphs.for_terminal(os.environ)
     try:
         await app.run_async()
     finally:

@@ -30,7 +30,7 @@ class Sweeping:
 
     def __init__(self, live: LiveSweep, journal: Journal, moved: Callable[[], object]) -> None:
         self._live, self._journal, self._moved = live, journal, moved
-        self._experiments = list(live.missing())
+        self._experiments = list(live.missing()) or list(live.again())
         self._first = asyncio.Event()
         self.stopped = ""
         """Why runs that go on are cut short when it is cancelled."""
@@ -124,7 +124,7 @@ async def take(live: LiveSweep, at: int, run: Run) -> None:
     cell = await reading.apart(_cell, live.activity, at, run)
     if run.id not in live.files or live.activity.values[at] == live.asked_at:
         live.runs[run.id] = run
-    live.cells.append(cell)
+    live.add(cell)
 
 
 async def models(activity: SweepActivity) -> tuple[CurveLine, ...]:
@@ -147,7 +147,7 @@ async def recall(live: LiveSweep, files: Iterable[str]) -> AsyncIterator[None]:
         live.files[run.id] = file
         live.environment = live.environment or run.environment
         await take(live, at, run)
-        most = max(len(live.at(value)) for value in range(len(live.activity.values)))
+        most = max(live.count(value) for value in range(len(live.activity.values)))
         live.rounds = -(-most // live.activity.seeds)
         yield
     if live.cells:

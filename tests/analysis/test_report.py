@@ -60,7 +60,7 @@ def test_the_note_names_another_limit() -> None:
     run = run_of(
         experiment(loss="0.1 %", duration="60 s"), 3e6, snd_wnd=18000, rwnd_limited=lambda t: 0.9 * t
     )
-    assert report(run).note == "Reno was expected to be the limit, but that was the receiver's window"
+    assert report(run).note == "random loss was expected to be the limit, but that was the receiver's window"
 
 
 def test_the_note_names_queueing() -> None:

@@ -39,6 +39,14 @@ def whole_run() -> Run:
 Edit = Callable[[str, str, str], Path]
 
 
+def only(root: Path, file: str) -> Path:
+    """Remove every module but that of `file`: a lint of the whole course takes four times as long."""
+    for module in root.iterdir():
+        if module.is_dir() and module.name != file.partition("/")[0]:
+            shutil.rmtree(module)
+    return root
+
+
 @pytest.fixture
 def lessons(tmp_path: Path) -> Path:
     return Path(shutil.copytree(places.lessons(), tmp_path / "lessons"))

@@ -23,7 +23,7 @@ from tcptutor.run import Fidelity, Run
 from tcptutor.run import load as load_run
 from tcptutor.spec import Experiment
 
-from .conftest import Edit, page
+from .conftest import Edit, only, page
 
 CHALLENGES = {
     f"{module.id}/{step.id}": step.explore
@@ -230,6 +230,6 @@ LINTED = {
 @pytest.mark.parametrize("case", LINTED)
 def test_the_linter_sees_what_no_student_should(case: str, edit: Edit) -> None:
     old, new, key, reason = LINTED[case]
-    found = [line for line in lint(edit(FILE, old, new)) if key in line]
+    found = [line for line in lint(only(edit(FILE, old, new), FILE)) if key in line]
     assert found
     assert reason in found[0]

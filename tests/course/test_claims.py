@@ -19,7 +19,7 @@ from tcptutor.errors import UsageError
 from tcptutor.run import load as load_run
 from tcptutor.spec import Experiment
 
-from .conftest import STEP, Edit, module_of, page
+from .conftest import STEP, Edit, module_of, only, page
 
 WINDOWS = page("eight-small-windows")
 NO_RUN = page("what-a-stream-is")
@@ -110,7 +110,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("keys", "said"), REFUSED.values(), ids=REFUSED)
 def test_a_claim_that_cannot_be_judged_is_refused(edit: Edit, keys: str, said: str) -> None:
-    found = lint(edit(WINDOWS, "[[claim]]\n", f"{CLAIM}{keys}\n\n[[claim]]\n"))
+    found = lint(only(edit(WINDOWS, "[[claim]]\n", f"{CLAIM}{keys}\n\n[[claim]]\n"), WINDOWS))
     assert any(line.startswith(f"lessons/{WINDOWS}: ") and said in line for line in found), found
 
 
@@ -146,7 +146,7 @@ UNCLAIMED = {
 
 @pytest.mark.parametrize(("old", "new", "said"), UNCLAIMED.values(), ids=UNCLAIMED)
 def test_a_number_about_the_run_needs_a_claim(edit: Edit, old: str, new: str, said: str) -> None:
-    found = lint(edit(STEP, old, new))
+    found = lint(only(edit(STEP, old, new), STEP))
     assert any(said in line for line in found), found
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
+import io
 import json
 import lzma
 import re
@@ -15,7 +17,8 @@ import pytest
 
 from tcptutor.analysis import document, report
 from tcptutor.errors import TutorError
-from tcptutor.exchange import import_runs
+from tcptutor.exchange import export, import_runs, plot
+from tcptutor.exchange.curves import QUANTITIES
 from tcptutor.run import Run
 
 from .places import FILES, import_run
@@ -234,10 +237,44 @@ def test_output_that_another_program_holds_as_text(tmp_path: Path) -> None:
     assert import_run(file).flows == import_run(WHOLE).flows
 
 
-def zipped(data: bytes, names: tuple[str, ...] = ("a.json",)) -> bytes:
-    from io import BytesIO
+def test_an_export_of_a_file_has_nothing_where_it_tells_nothing() -> None:
+    server = run_of("iperf3-3.9-tcp-server-no-retransmits")
+    rows = list(csv.DictReader(io.StringIO(export.as_csv(server.samples, server))))
+    assert {row["flow"] for row in rows} == {"1", "2", "3"}
+    assert {
+        row[name] for row in rows for name in ("rtt (s)", "cwnd (segments)", "retransmits (segments)")
+    } == {""}
+    assert {row["total_rto"] for row in rows} == {""}
+    samples = json.loads(export.as_json(run_of("iperf3-3.19.1-utf16le"), None))["samples"]
+    assert set(samples["flow"]) == {1, 2, 3}
+    assert max(samples["retransmits"]) == 1204 and set(samples["busy"]) == {None}
 
-    whole = BytesIO()
+
+def test_flows_are_counted_from_1() -> None:
+    whole = json.loads(json.dumps(document(run_of("iperf3-3.9-bidir-P2"), None)))
+    assert [flow["flow"] for flow in whole["flows"]] == [1, 2, 3, 4]
+    assert [flow["flow"] for flow in whole["verdict"]["flows"]] == [1, 2, 3, 4]
+    assert set(whole["verdict"]["fairness"][0]["shares"]) == {"1", "2", "3", "4"}
+    assert [
+        flow["flow"]
+        for flow in json.loads(json.dumps(document(run_of("iperf3-3.12-udp-bidir"), None)))["udp"]
+    ] == [1, 2]
+
+
+def test_udp_can_be_plotted(tmp_path: Path) -> None:
+    plot.plot([run_of("iperf3-3.12-udp-server")], tmp_path / "out.svg")
+    assert (tmp_path / "out.svg").stat().st_size > 10_000
+    curves = {name: make(run_of("iperf3-3.12-udp-server"), False) for name, make in QUANTITIES.items()}
+    assert {name for name, found in curves.items() if found} == {"udp", "udp-lost", "udp-jitter"}
+    (received,), (lost,) = curves["udp"], curves["udp-lost"]
+    assert received.points[0][1] == pytest.approx(17_397_812, rel=1e-4)
+    assert lost.points[-1][1] == 2876
+    with pytest.raises(TutorError, match="does not tell what arrived of UDP"):
+        plot.plot([run_of("iperf3-3.1.3-udp-omit-107percent")], tmp_path / "none.svg")
+
+
+def zipped(data: bytes, names: tuple[str, ...] = ("a.json",)) -> bytes:
+    whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in names:
             archive.writestr(name, data)

@@ -281,6 +281,12 @@ def test_virtualisation_that_is_not_there(
         ((79, 24), "xterm", "warn", "xterm, 79 x 24, 16 colours"),
         ((120, 40), "vt100", "warn", "vt100, 120 x 40, no colours"),
         ((120, 40), "dumb", "warn", "TERM is dumb"),
+        (
+            (120, 40),
+            "linux",
+            "warn",
+            "linux, 120 x 40, 16 colours: the console's font has no dots for charts, blocks stand for them",
+        ),
     ],
 )
 def test_terminals(size: tuple[int, int], term: str, status: str, text: str) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from tcptutor.commands.show import show_run
 from tcptutor.errors import TutorError, UsageError
 from tcptutor.sweep import plot
-from tcptutor.sweep.table import SweepTable, load
+from tcptutor.sweep.table import Store, SweepTable, load
 from tests.sweep.made import definition_of, table_of
 
 GRID = ["loss=0.01%..1%/x3", "rtt=10ms,50ms", "seed=1..4/4"]
@@ -135,3 +138,40 @@ except TutorError as error:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "-m pip install 'matplotlib>=3.8,<4'" in done.stdout
+
+
+def doubted(texts: list[str]) -> SweepTable:
+    """A table whose first cell the lab doubts."""
+    table = table_of(texts)
+    table.take(msgspec.structs.replace(table.rows[0], fidelity="suspect", reasons=("only 3 loss events",)))
+    return table
+
+
+def test_a_suspect_point_is_hollow_and_named(tmp_path: Path) -> None:
+    plot.draw(table_of(GRID), "loss", tmp_path / "sound.svg")
+    plot.draw(doubted(GRID), "loss", tmp_path / "doubted.svg")
+    assert "suspect" not in _texts(tmp_path / "sound.svg")
+    assert "suspect" in _texts(tmp_path / "doubted.svg")
+    assert "fill: #ffffff; stroke: #8c96a0" in (tmp_path / "doubted.svg").read_text()
+
+
+def test_a_size_is_in_the_unit_in_which_it_was_asked_for(tmp_path: Path) -> None:
+    plot.draw(table_of(["queue=0.1BDP..1BDP/x4"]), None, tmp_path / "bdp.svg")
+    assert {"queue, BDP", "0.1", "1"} <= _texts(tmp_path / "bdp.svg")
+    plot.draw(table_of(["queue=50kB,0.1MB"]), None, tmp_path / "mixed.svg")
+    assert {"queue, kB", "50", "100"} <= _texts(tmp_path / "mixed.svg")
+
+
+def test_show_prints_the_table_of_a_sweep_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.tcpsweep"
+    table = doubted(GRID)
+    with Store(file, table.definition) as store:
+        for row in table.in_order()[1:]:
+            store.add(row)
+        store.add(table.rows[0])
+    assert show_run(str(file), as_json=False, as_text=False, all_flows=False) == 0
+    told = capsys.readouterr().out
+    assert "throughput" in told and "1 of 4 not valid: only 3 loss events" in told
+    assert show_run(str(file), as_json=True, as_text=False, all_flows=False) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert [point["doubtful"] for point in whole["points"]] == [1, 0, 0, 0, 0, 0]

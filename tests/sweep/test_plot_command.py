@@ -69,7 +69,6 @@ def test_what_is_whole_of_a_damaged_file_is_drawn(file: Path, tmp_path: Path) ->
             2,
             "is not the file of a sweep: give one that `tcptutor sweep` has",
         ),
-        (["show", "{file}"], 2, "is the file of a sweep, not of a run: `tcptutor plot"),
         (["export", "{file}"], 2, "is the file of a sweep, not of a run"),
     ],
 )

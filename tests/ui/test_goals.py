@@ -103,7 +103,7 @@ async def test_commands_whose_place_is_taken_are_passed_by(make_app, lab) -> Non
 
 
 async def test_goals_stand_over_the_shell_where_it_covers_the_page(make_app, lab) -> None:
-    app = make_app(MODULE, of=one_page(PAGE))
+    app = make_app(MODULE, of=one_page(msgspec.structs.replace(PAGE, commands=COMMANDS[1:])))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("t")
         await until_text(pilot, "s1:~#")
@@ -112,4 +112,7 @@ async def test_goals_stand_over_the_shell_where_it_covers_the_page(make_app, lab
         lab.hands.tell(state({"reverse_delay": 0.02}, {"s1-eth1": (netem(delay=0.02),)}))
         await until_text(pilot, "s1-eth1 delays what comes back")
         assert "By hand" not in text(app)
+        await until_text(pilot, "F9 s1: tc qdisc show dev s1-eth2")
+        await pilot.press("f9")
+        await until_text(pilot, "F9 h1: ss -ti")
         await app.bench.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -222,6 +223,37 @@ async def test_a_run_that_fails_is_told_of_and_is_run_again(
         await pilot.press("r")
         await until_text(pilot, "✓ 6 runs")
         assert [experiment.hosts.window for experiment in lab.asked] == [15_000]
+
+
+async def test_every_suspect_point_is_shown_as_such_and_r_runs_just_those_again(
+    make_app: Any, journal: Journal, lab: SweptLab
+) -> None:
+    predict(journal, "20 kB", 20_000, *STEP)
+    lab.doubts = {10_000, 20_000}
+    async with opened(make_app) as pilot:
+        await pilot.press("r")
+        await until_text(pilot, "2 of 6 suspect: r runs those again")
+        await until_text(pilot, "suspect at 10 kB, 20 kB: 37 % of the samples are missing")
+        screen = text(pilot.app)
+        assert points(pilot) == 4
+        assert "○ suspect" in screen
+        hollow = screen.count("○")
+        assert "knee: measured at 30 kB" in screen
+        assert "your runs have the knee at 30" in screen, "what is marked leaves them out"
+        await pilot.press("v")
+        await until_text(pilot, "↑ ↓ choose a run, Enter opens it")
+        assert re.findall(r"⚠ (\d+) kB", text(pilot.app)) == ["10", "20"]
+        await pilot.press("v")
+        lab.doubts, lab.asked = set(), []
+        await pilot.press("r")
+        await until_text(pilot, "knee: measured at 20 kB")
+        assert sorted(each.hosts.window or 0 for each in lab.asked) == [10_000, 20_000]
+        await until(pilot, lambda: "suspect" not in text(pilot.app))
+        assert points(pilot) == 6
+        assert text(pilot.app).count("○") == hollow - 3, "two points, and one in the legend"
+    async with opened(make_app) as pilot:
+        await until_text(pilot, "✓ 6 runs")
+        assert "suspect" not in text(pilot.app), "the sound runs are those that count"
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])

@@ -18,7 +18,7 @@ from tcptutor.analysis.observed.foreign import is_told
 from tcptutor.analysis.observed.measured import Measured, measure, path_known
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
-from tcptutor.theory.models import ThroughputModel
+from tcptutor.theory.models import CAUSE_NAMES, ThroughputModel
 
 MOST = 0.4
 """The largest tolerance inside which a model explains a run: a wider one takes rates of 1 to 2.3 and more."""
@@ -213,7 +213,8 @@ def _of_binding(expectation: Expectation, binding: Compared, first: Difference, 
     if lossy and (unlike := not_modelled(first)):
         return unlike
     if why.limited_by != "unexplained" and not first.includes(why.limited_by):
-        return f"{first.prediction.label} was expected to be the limit, but {was(why.limited_by)}"
+        expected = CAUSE_NAMES["random-loss"] if lossy else first.prediction.label
+        return f"{expected} was expected to be the limit, but {was(why.limited_by)}"
     if lossy and expectation.loss_events < ENOUGH_LOSSES:
         return forecast
     return binding.reason or forecast

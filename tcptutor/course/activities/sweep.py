@@ -116,17 +116,29 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
         )
 
     def curve(
-        self, measured: Sequence[Sequence[float]], expected: Sequence[float] = (), **more: object
+        self,
+        measured: Sequence[Sequence[float]],
+        expected: Sequence[float] = (),
+        sound: Sequence[int] | None = None,
+        **more: object,
     ) -> MeasuredCurve:
-        """What was measured at each value, for those who mark predictions of it."""
+        """Return what was measured at each value, for those who mark predictions of it.
+
+        Args:
+            measured: At each value one number a run.
+            expected: What the leading model has at each value; empty without one.
+            sound: The indexes of the values whose runs are believed; the others are left out. None for all.
+            more: Other members of `MeasuredCurve`.
+        """
+        kept = range(len(self.values)) if sound is None else sound
         return MeasuredCurve(
             kind=self.kind,
-            values=self.values,
-            xs=self.xs,
+            values=tuple(self.values[at] for at in kept),
+            xs=tuple(self.xs[at] for at in kept),
             measure=self.measure,
             share=self.share,
-            measured=tuple(tuple(each) for each in measured),
-            expected=tuple(expected),
+            measured=tuple(tuple(measured[at]) for at in kept),
+            expected=tuple(expected[at] for at in kept) if expected else (),
             **more,  # type: ignore[arg-type]
         )
 

@@ -96,7 +96,7 @@ class SweepSide(Side):
         else:
             if live is None or live.replayed or self._replays:  # there is one recording of each
                 live = self._new()
-            elif live.done >= live.total:
+            elif live.done >= live.total and not live.suspect:
                 live.rounds += 1
             self.bench.start_sweep(live)
             self._show(live)
@@ -143,7 +143,8 @@ class SweepSide(Side):
         expected = lead.values if lead is not None and lead.kind == "formula" else ()
         if not all(live.measured):
             return
-        self.study.curve = self.activity.curve(live.measured, expected, runs=self._asked_about(live))
+        sound = [at for at in range(len(self.activity.values)) if at not in live.suspect]
+        self.study.curve = self.activity.curve(live.measured, expected, sound, runs=self._asked_about(live))
         if self.study.record_of(self.activity).right is None:
             self.study.respond(self.activity, ())
         self.page.show_after(scroll)
@@ -154,7 +155,7 @@ class SweepSide(Side):
         predict = self._predict
         if predict is None or predict.at not in self.activity.values:
             return {}
-        first = live.at(self.activity.values.index(predict.at))[0]
+        first = live.counting(self.activity.values.index(predict.at))[0]
         return {predict.at: live.runs[first.run]} if first.run in live.runs else {}
 
     async def _recall(self) -> None:
@@ -181,7 +182,7 @@ class SweepSide(Side):
         if live is None or not cells:
             self.widget.say("Nothing was measured there yet.")
             return
-        self.widget.run_worker(self._open_run(live, cells[-1].run, self.activity.values[at]))
+        self.widget.run_worker(self._open_run(live, live.counting(at)[-1].run, self.activity.values[at]))
 
     async def _open_run(self, live: LiveSweep, id: str, value: str) -> None:
         run = live.runs.get(id) or await reading.first_readable([live.files.get(id, "")])

@@ -36,6 +36,8 @@ class TerminalSide:
         self._host = ""
         self._live: Live | None = None
         self._drawn: Experiment | None = None
+        self.next_command: ShownCommand | None = None
+        """The page's own that comes next."""
         self._command: ShownCommand | None = None
         """To be typed as soon as its host's shell is there."""
 
@@ -128,8 +130,13 @@ class TerminalSide:
         )
         self.pane.show(shell, "" if shell else text)
         self._show_chart()
-        self.widget.goals.show(session.board)
+        self.show_goals()
         self.show_tabs()
+
+    def show_goals(self) -> None:
+        """How the goals stand; over the page also which command comes next."""
+        covers = self.widget.is_attached and self.widget.screen.has_class("-narrow")
+        self.widget.goals.show(self.bench.session.board, self.next_command if covers else None)
 
     def show_tabs(self) -> None:
         session, live = self.bench.session, self._live
@@ -157,7 +164,7 @@ class TerminalSide:
             self.show()
 
     def goals_moved(self) -> None:
-        self.widget.goals.show(self.bench.session.board)
+        self.show_goals()
 
     def shell_moved(self, shell: Shell) -> None:
         self._type_command()

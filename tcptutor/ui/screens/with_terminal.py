@@ -113,6 +113,7 @@ class ScreenWithTerminal(TutorScreen):
         if self.terminal is not None and self.terminal.open():
             if not self.terminal.widget.is_attached:
                 await self.query_one("#body", Container).mount(self.terminal.widget)
+            self._name_next_command()
             self.lay_out()
             self.terminal.show()
             self._enter_pane()
@@ -137,8 +138,16 @@ class ScreenWithTerminal(TutorScreen):
                 self.notify("That was the page's last command.")
             elif self.terminal.type(command):
                 box.next_command()
+                self._name_next_command()
+                self.terminal.show_goals()
             else:
                 self.notify("Enter runs what stands there first; ^U takes it away.")
+
+    def _name_next_command(self) -> None:
+        """Let the terminal show what F9 types next, where it covers the page."""
+        box = self.shell_box
+        if self.terminal is not None and box is not None:
+            self.terminal.next_command = box.command
 
     def action_copy_command(self) -> None:
         box = self.shell_box

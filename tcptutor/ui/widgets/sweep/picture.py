@@ -91,6 +91,8 @@ def _status(live: LiveSweep, width: int) -> Iterator[Line]:
 
 def _again(live: LiveSweep) -> str:
     """What r does; on the virtual clock runs without chance are equal."""
+    if live.suspect:
+        return f"{len(live.suspect)} of {len(live.activity.values)} suspect: r runs those again"
     if any(words.drawn_by_chance(each) for each in live.activity.experiments):
         return "r measures each value once more"
     exact = live.environment is not None and live.environment.clock == "virtual"
@@ -126,8 +128,9 @@ def _published(live: LiveSweep, width: int) -> Iterator[Line]:
 def _doubts(live: LiveSweep, width: int) -> Iterator[Line]:
     if live.unsaved:
         yield from paragraph("⚠ not saved: ", BAD, live.unsaved, width)
-    doubtful = [cell for cell in live.cells if cell.fidelity != "valid"]
-    if doubtful:
-        worst = doubtful[0]
-        at = live.activity.values[worst.at]
-        yield from paragraph(f"⚠ {worst.fidelity} at {at}: ", WARN, worst.reason, width)
+    reasons: dict[str, list[str]] = {}
+    for at in live.suspect:
+        cell = live.at(at)[-1]
+        reasons.setdefault(cell.reason or cell.fidelity, []).append(live.activity.values[at])
+    for reason, values in reasons.items():
+        yield from paragraph(f"⚠ suspect at {', '.join(values)}: ", WARN, reason, width)

@@ -13,7 +13,7 @@ from tcptutor.ui.widgets.sweep.scene import CurveScene
 LEAST = 6
 """Lines of a chart in which a curve can be told from a line."""
 
-POINT, SPREAD, PUBLISHED, WORKING, OWN = "●", "┃", "◇", "○", "╏"
+POINT, SUSPECT, SPREAD, PUBLISHED, WORKING, OWN = "●", "○", "┃", "◇", "…", "╏"
 KNEE, EXPECTED_KNEE = "▲", "△"
 _PATTERNS: dict[str, tuple[Pattern, str, str]] = {
     "link": (canvas.RULE, "limit", "┈┈"),
@@ -73,6 +73,8 @@ def title(scene: CurveScene, width: int, lines: int = 1) -> list[Line]:
     parts: list[list[Piece]] = [
         [(POINT, "point"), (" mean", TEXT)] if several else [(POINT, "point"), (" measured", TEXT)]
     ]
+    if scene.suspect:
+        parts.append([(SUSPECT, MUTED), (" suspect", TEXT)])
     if several:
         parts.append([(SPREAD, "point"), (" spread", TEXT)])
     if scene.published:
@@ -115,9 +117,10 @@ def _cells(scene: CurveScene, across: int, height: int) -> Cells:
         column = _column(at, across)
         if found is not None:
             low, mean, high = (_row(min(value, scene.top), scene, height) for value in found)
+            mark, style = (SUSPECT, MUTED) if index in scene.suspect else (POINT, "point")
             for row in range(low, high + 1):
-                cells[height - 1 - row][column] = (SPREAD, "point")
-            cells[height - 1 - mean][column] = (POINT, "point")
+                cells[height - 1 - row][column] = (SPREAD, style)
+            cells[height - 1 - mean][column] = (mark, style)
         elif index in scene.working:
             cells[height - 1][column] = (WORKING, "point")
     _name_own(cells, scene, across)

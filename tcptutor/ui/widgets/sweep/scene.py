@@ -97,6 +97,8 @@ class CurveScene:
     spacing: Places
     bottom: float = 0.0
     """The lower end of the upright axis; above 0 equal heights are equal ratios."""
+    suspect: frozenset[int] = frozenset()
+    """The indexes of the values whose runs the lab doubts."""
 
     def height(self, value: float) -> float:
         """Return where on the upright axis a value stands: 0 at its lower end, 1 at its upper one."""
@@ -180,6 +182,7 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
         places=tuple(at if (at := place.of(x)) is not None else 0.0 for x in sweep.xs),
         ticks=_ticks(sweep.values),
         measured=tuple(_spread(live.measured[at], each, scale) for at, each in enumerate(found)),
+        suspect=frozenset(live.suspect),
         working=frozenset(live.working),
         lines=tuple(
             CurveLine(name=line.name, kind=line.kind, values=tuple(value / scale for value in line.values))
@@ -187,7 +190,7 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
         ),
         published=tuple((at, y / scale) for at, y in published),
         own=_guess(live, predict, guess, place, scale),
-        knee=_knee([each.mean for each in found if each], live) if whole and wanted else None,
+        knee=_knee([each.mean if each else None for each in found], live) if whole and wanted else None,
         expected_knee=_expected_knee(lines, live),
         limits=tuple(_limits(live, at) for at in range(len(sweep.values))),
         spacing=place,
@@ -202,11 +205,13 @@ def _bottom(spacing: str, values: Sequence[float], top: float) -> float:
     return rounded_down(least / 1.04)
 
 
-def _knee(values: Sequence[float], live: LiveSweep) -> int | None:
-    sweep = live.activity
-    if sweep.spacing == "names" or len(values) < len(sweep.values):
+def _knee(values: Sequence[float | None], live: LiveSweep) -> int | None:
+    """The index of the knee of the sound values."""
+    sweep, suspect = live.activity, live.suspect
+    sound = [(at, value) for at, value in enumerate(values) if value is not None and at not in suspect]
+    if sweep.spacing == "names" or None in values or not sound:
         return None
-    return knee(values, sweep.share, MEASURES[sweep.measure].is_cost)
+    return sound[knee([value for _, value in sound], sweep.share, MEASURES[sweep.measure].is_cost)][0]
 
 
 def _expected_knee(lines: Sequence[CurveLine], live: LiveSweep) -> int | None:
@@ -239,7 +244,7 @@ def _spread(
 
 
 def _limits(live: LiveSweep, at: int) -> str:
-    causes = {cell.limited_by for cell in live.at(at)}
+    causes = {cell.limited_by for cell in live.counting(at)}
     return "/".join(sorted(_SHORT.get(cause, cause) for cause in causes))
 
 

@@ -54,11 +54,11 @@ def _rows(live: LiveSweep) -> Iterator[tuple[str, ...]]:
     several = max(map(len, live.measured), default=0) > 1
     limits = scene_of(live, None, None).limits
     for at, summary in enumerate(summaries(sweep, live.cells)):
-        row = [sweep.values[at]]
+        row = [f"⚠ {sweep.values[at]}" if at in live.suspect else sweep.values[at]]
         if summary is None:
             yield (*row, "…" if at in live.working else "–", *[""] * (len(_head(live)) - 2))
             continue
-        cells = live.at(at)
+        cells = live.counting(at)
         row.append(written(summary.mean, kind))
         if several:
             spread = (max(live.measured[at]) - min(live.measured[at])) / 2

@@ -9,6 +9,7 @@ from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
+from tcptutor.course.activities.shell import ShownCommand
 from tcptutor.course.goals.board import GoalBoard
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.shell import near_misses, sign
@@ -58,13 +59,13 @@ class GoalLines(Static):
     def __init__(self) -> None:
         super().__init__(classes="goals", markup=False)
         self.display = False
-        self._board: GoalBoard | None = None
+        self._shown: tuple[GoalBoard | None, ShownCommand | None] = (None, None)
 
-    def show(self, board: GoalBoard | None) -> None:
-        """None for a page without goals."""
-        if board == self._board:
+    def show(self, board: GoalBoard | None, command: ShownCommand | None = None) -> None:
+        """None for a page without goals. command: what F9 types next, where the page that shows it is out of sight."""
+        if (board, command) == self._shown:
             return
-        self._board, self.display = board, board is not None
+        self._shown, self.display = (board, command), board is not None
         if board is None:
             return
         signs = "".join(f" {number}{sign(goal)}" for number, goal in enumerate(board.goals, start=1))
@@ -73,7 +74,8 @@ class GoalLines(Static):
         # One line has room here: what was just refused comes before what is nearly right.
         near = [inline(board.printed.text)] if board.printed is not None else near_misses(board)[:1]
         told = [Content("all goals are reached")] if board.done else near
-        self.update(Content("\n").join([first, *told]))
+        typed = [Content.assemble(("F9 ", "bold"), f"{command.host}: {command.run}")] if command else []
+        self.update(Content("\n").join([first, *told, *typed]))
 
 
 class TerminalColumn(Vertical):

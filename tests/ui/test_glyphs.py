@@ -1,0 +1,81 @@
+"""Terminals whose font or locale has few characters: every cell stays where it is, and nothing is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from tcptutor.ui import glyphs
+from tcptutor.ui.screens.base import TutorScreen
+
+from .screen import text, until, until_text
+
+_ALL = (
+    "".join(map(chr, range(0x2800, 0x2900)))
+    + "─×▪√·²═│▶✗✓–┤−±↑↓›┼━┐┴└Δ○┘→”┈▲├“⚠┃█┌✂●³■□▸≤▏┬µ▇◇▼╂◆◂Σ≥☐☑↕…△‰▁▂▃▄▅▆╋┠┨"
+)
+
+
+@pytest.mark.parametrize("shown", ["console", "ascii"])
+def test_each_character_takes_as_many_cells_as_before(shown: glyphs.Glyphs) -> None:
+    for character in f"{_ALL}é漢🔎\N{NO-BREAK SPACE}":
+        drawn = glyphs.shown(character, shown)
+        assert cell_len(drawn) == cell_len(character), character
+        assert shown != "ascii" or drawn.isascii()
+    assert glyphs.shown("plain", shown) == "plain"
+    assert glyphs.shown(_ALL, "all") == _ALL
+
+
+def test_what_has_dots_is_seen_and_what_has_none_is_not() -> None:
+    for shown in ("console", "ascii"):
+        assert glyphs.shown("\u2800", shown) == " "  # type: ignore[arg-type]
+        assert all(glyphs.shown(chr(0x2800 + dots), shown).strip() for dots in range(1, 256))  # type: ignore[arg-type]
+    assert glyphs.shown("⠉⣀⣿", "console") == "▀▄█", "upper half, lower half, both"
+
+
+@pytest.mark.parametrize(
+    ("environment", "is_utf8", "wanted"),
+    [
+        ({"TERM": "xterm-256color"}, True, "all"),
+        ({"TERM": "xterm-256color"}, False, "all"),
+        ({"TERM": "linux"}, True, "console"),
+        ({"TERM": "linux"}, False, "ascii"),
+        ({"TERM": "screen", "STY": "1.tty"}, True, "all"),
+        ({"TERM": "screen", "STY": "1.tty"}, False, "ascii"),
+        ({"TERM": "screen.xterm-256color"}, False, "ascii"),
+        ({}, True, "all"),
+    ],
+)
+def test_what_a_terminal_can_show(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], is_utf8: bool, wanted: str
+) -> None:
+    monkeypatch.setattr(glyphs, "is_utf8", lambda: is_utf8)
+    assert glyphs.for_terminal(environment) == wanted
+
+
+@pytest.mark.parametrize("shown", ["console", "ascii"])
+async def test_pages_and_their_keys_are_whole(make_app: Any, shown: glyphs.Glyphs) -> None:
+    app = make_app("many-flows")
+    app.glyphs = shown
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Eight flows share")
+        await until_text(pilot, "? keys")
+        await pilot.press("r")
+        await until_text(pilot, "why: random loss")
+        screen = text(app)
+        assert not any(0x2800 <= ord(character) < 0x2900 for character in screen)
+        assert shown != "ascii" or screen.isascii()
+        assert "? keys" in screen.split("\n")[-1], "the line of keys"
+        assert any("charts are drawn in" in each.message for each in app._notifications)
+        await app.bench.close()
+
+
+async def test_ctrl_z_suspends(make_app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    app, asked = make_app("many-flows"), []
+    monkeypatch.setattr(type(app), "action_suspend_process", lambda _self: asked.append(True))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, TutorScreen))
+        await pilot.press("ctrl+z")
+        await until(pilot, lambda: bool(asked))

@@ -1,0 +1,31 @@
+"""What pages leave behind when they are gone."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+from textual.strip import Strip
+
+from .four_modules import four_modules
+from .screen import until
+
+
+def lines() -> int:
+    """Drawn lines that something still keeps."""
+    gc.collect()
+    return sum(type(each) is Strip for each in gc.get_objects())
+
+
+async def test_no_lines_of_pages_that_are_gone_are_kept(make_app: Any) -> None:
+    app = make_app("basics", of=four_modules())
+    async with app.run_test(size=(80, 24)) as pilot:
+        counts = []
+        for turn in range(9):
+            await until(pilot, lambda: getattr(app.screen, "_seen_at", 1e300) < 1e300)
+            before = app.screen
+            await pilot.press("right" if turn % 6 < 3 else "left")
+            await until(pilot, lambda before=before: app.screen is not before)
+            if turn >= 4:
+                counts.append(lines())
+        assert max(counts) < 1.5 * min(counts)
