@@ -185,7 +185,7 @@ async def test_squares_say_which_pages_are_done_and_which_is_open(make_app) -> N
         await until_text(pilot, "1/2  [■]□")
         await pilot.press("n")
         await until_text(pilot, "2/2  ■[□]")
-        await pilot.press("escape")
+        await pilot.press("m")
         await until_text(pilot, "■□ 1/2")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.binding import Binding, BindingType
 
 from tcptutor.ui.keys import FooterKey
+from tcptutor.ui.screens.looking import ARROWS
 
 TYPING = (
     FooterKey((("Tab", "tab"),), "next"),
@@ -35,7 +36,8 @@ def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
 
 
 BINDINGS: list[BindingType] = [
-    # While the cursor is in the chart the arrows move it (tcptutor.ui.screens.looking); the letters still turn pages.
+    # While the cursor is in the chart the arrows move it; the letters still turn pages.
+    *ARROWS,
     _key("left,p", "go(-1)", "previous page", "lesson.previous", "the page before"),
     _key("right,n", "go(1)", "next page", "lesson.next", "the next page"),
     _key(

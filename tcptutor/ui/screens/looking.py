@@ -29,7 +29,14 @@ def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
     return Binding(keys, action, word, priority=True, id=id, tooltip=tooltip)
 
 
+ARROWS: list[BindingType] = [
+    _key("left", "step(-1)", "back", "look.back", "the cursor: back by a column"),
+    _key("right", "step(1)", "on", "look.on", "the cursor: on by a column"),
+]
+"""For screens in which arrows do something else while there is no cursor: they list these before their own."""
+
 BINDINGS: list[BindingType] = [
+    *ARROWS,
     _key(
         "i",
         "look",
@@ -37,8 +44,8 @@ BINDINGS: list[BindingType] = [
         "look.look",
         "a cursor in the chart, or none: what was so at an instant, and why",
     ),
-    _key("left,comma", "step(-1)", "back", "look.back", "the cursor: back by a column"),
-    _key("right,full_stop", "step(1)", "on", "look.on", "the cursor: on by a column"),
+    _key("comma", "step(-1)", "back", "look.back", "the cursor: back by a column"),
+    _key("full_stop", "step(1)", "on", "look.on", "the cursor: on by a column"),
     _key("less_than_sign", f"step({-FAST})", "far back", "look.far-back", f"the cursor: back by {FAST}"),
     _key("greater_than_sign", f"step({FAST})", "far on", "look.far-on", f"the cursor: on by {FAST}"),
     _key("j", "to_loss(-1)", "loss before", "look.loss-before", "the cursor: to the loss before"),

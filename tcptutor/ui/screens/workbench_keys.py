@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.binding import Binding, BindingType
 
 from tcptutor.ui.keys import FooterKey
+from tcptutor.ui.screens.looking import ARROWS
 
 TYPING = (FooterKey((("Enter", "enter"),), "takes it"), FooterKey((("Esc", "escape"),), "leaves the field"))
 TYPED = ("move", "turn", "group", "type", "beside", "keep", "begin", "command", "back")
@@ -18,6 +19,7 @@ def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
 BINDINGS: list[BindingType] = [
     _key("up", "move(-1)", "knob before", "up", "the knob before"),
     _key("down", "move(1)", "next knob", "down", "the next knob"),
+    *ARROWS,
     _key("left,minus", "turn(-1)", "turn back", "less", "turn the knob back by a step"),
     _key("right,plus,equals_sign", "turn(1)", "turn on", "more", "turn the knob on by a step"),
     _key("tab", "group(1)", "next group", "group", "to the next group of knobs; Shift+Tab back"),
