@@ -46,8 +46,8 @@ FULL_ONLY = {
         "27 experiments; one of each cause, with a change and the reverse path",
         (
             "an-application-*", "a-small-receive-window", "a-small-send-buffer", "pacing-by-fq",
-            "random-loss-and-cubic", "a-full-bottleneck", "still-growing", "reordering", "timeouts-*", "a-rate-that-falls",
-            "the-other-direction",
+            "random-loss-and-cubic", "a-full-bottleneck", "still-growing", "reordering", "timeouts-*",
+            "a-rate-that-falls", "the-other-direction",
         ),
     ),
     "tests/backends/test_coarse_clock.py::test_a_clock_that_moves_in_ticks": FullOnly(_BOOT),
