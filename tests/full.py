@@ -26,6 +26,9 @@ class FullOnly(NamedTuple):
 
 _LAW = "a minute or two of one processor for the loss law; a plain run checks it once, with the design's own command"
 _BOOT = "boots a guest of its own, half a minute"
+_CLUSTER = "starts a Dask cluster of its own, ten seconds of a processor"
+_HOSTS = "the host's kernel measures the same as root and in a user namespace, both tried by other tests"
+_SESSIONS = "a shell on the real clock, the same code on a host and in the guest"
 _DAMAGE = "every kind of damage is read in one file of each reader"
 
 FULL_ONLY = {
@@ -35,7 +38,25 @@ FULL_ONLY = {
     "tests/backends/test_by_hand.py::test_the_goals_of_a_page_are_reached_by_its_lines": FullOnly(
         "sends for some seconds per goal on the real clock, half a minute a page", ("tcp-basics/window-by-hand",)
     ),
+    (
+        "tests/backends/test_building.py::test_a_boot_that_stands_still_is_made_again_before_another_way_is_taken"
+    ): FullOnly(_BOOT, ("2-True",)),
+    "tests/backends/test_building.py::test_another_snapshot_of_the_same_gives_the_same_runs": FullOnly(_BOOT),
+    "tests/backends/test_causes.py::test_the_verdict_names_the_cause": FullOnly(
+        "27 experiments; one of each cause, with a change and the reverse path",
+        (
+            "an-application-*", "a-small-receive-window", "a-small-send-buffer", "pacing-by-fq",
+            "random-loss-and-cubic", "a-full-bottleneck", "still-growing", "reordering", "timeouts-*",
+            "a-rate-that-falls", "the-other-direction",
+        ),
+    ),
     "tests/backends/test_coarse_clock.py::test_a_clock_that_moves_in_ticks": FullOnly(_BOOT),
+    "tests/backends/test_conditions.py::test_jitter_spreads_the_rtt_by_its_distribution": FullOnly(
+        "four distributions of one netem option; the two extremes", ("uniform", "pareto")
+    ),
+    "tests/backends/test_conditions.py::test_with_ecn_a_full_queue_marks_and_does_not_drop": FullOnly(
+        "every queue discipline fills a link in another test; one that marks", ("codel",)
+    ),
     "tests/backends/test_fidelity.py::test_a_trace_that_loses_acks": FullOnly(
         "a minute and a half of one processor, more than the other faults together"
     ),
@@ -44,7 +65,33 @@ FULL_ONLY = {
     ),
     "tests/backends/test_guest.py::test_eight_lossy_flows_carry_eight_times_one": FullOnly(_LAW),
     "tests/backends/test_guest.py::test_one_reno_flow_follows_mathis_and_the_path_takes_its_delay": FullOnly(_LAW),
+    "tests/backends/test_guest.py::test_a_run_is_the_same_to_the_byte_until_something_changes": FullOnly(
+        "three runs for each of five changes", ("rate=5 Mbit/s", "link=down")
+    ),
+    "tests/backends/test_host.py::test_a_killed_part_ends_the_run_with_one_line": FullOnly(
+        "three kinds of kill in two kinds of host; each kind once", ("as it is-*",)
+    ),
+    "tests/backends/test_host.py::test_datagrams_that_are_seen_late_are_measured": FullOnly(_HOSTS, ("as it is",)),
+    "tests/backends/test_host.py::test_larger_packets_are_larger_segments": FullOnly(_HOSTS, ("as it is",)),
+    "tests/backends/test_host.py::test_pacing_by_the_application_bounds_the_flow": FullOnly(_HOSTS, ("as it is",)),
+    "tests/backends/test_host.py::test_samples_that_are_missing_are_told": FullOnly(_HOSTS, ("as it is",)),
+    "tests/backends/test_host.py::test_the_receive_window_is_the_one_asked_for": FullOnly(_HOSTS, ("user namespace",)),
     "tests/backends/test_limits.py::test_a_larger_guest_has_memory_for_the_published_path": FullOnly(_BOOT),
+    "tests/backends/test_session.py::test_a_session_that_is_left_keeps_the_run_that_goes_on": FullOnly(
+        _SESSIONS, ("guest",)
+    ),
+    "tests/backends/test_session.py::test_a_terminal_has_a_size_and_job_control": FullOnly(_SESSIONS, ("guest",)),
+    "tests/backends/test_session.py::test_settings_changed_by_hand_are_seen": FullOnly(_SESSIONS, ("guest",)),
+    "tests/backends/test_session.py::test_udp_by_hand_is_a_run_of_its_own": FullOnly(_SESSIONS, ("guest",)),
+    "tests/backends/test_session.py::test_whose_sysctl_is_changed_is_told_until_it_is_changed_back": FullOnly(
+        _SESSIONS, ("host",)
+    ),
+    "tests/backends/test_streams.py::test_a_connection_that_the_kernel_gives_up": FullOnly(
+        "waits up to 20 s of real time on a host", ("guest-*",)
+    ),
+    "tests/backends/test_streams.py::test_a_fixed_amount_is_sent_to_the_byte": FullOnly(
+        "three amounts on a host and in the guest", ("host-131071", "guest-1000", "guest-1000000")
+    ),
     "tests/backends/test_traps.py::test_a_fault_is_found_and_only_what_mends_it_ticks_the_goals": FullOnly(
         "finds and fixes a fault by hand on the real clock, half a minute each", ("narrow-hop",)
     ),
@@ -97,6 +144,8 @@ FULL_ONLY = {
     "tests/install/test_damaged_cache.py::test_a_manifest_of_another_shape_is_told": FullOnly(
         _DAMAGE, ("*-virtual.json", "null-image/image.json", "half-image/image.json")
     ),
+    "tests/sweep/test_cluster.py::test_a_worker_without_tcptutor_says_so": FullOnly(_CLUSTER),
+    "tests/sweep/test_cluster.py::test_the_workers_guests_end_with_the_command": FullOnly(_CLUSTER, ("2",)),
     "tests/validation/test_validation.py::test_a_few_cells_agree_with_their_models_and_with_the_kept_ones": FullOnly(
         _LAW
     ),
