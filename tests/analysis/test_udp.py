@@ -176,4 +176,4 @@ def test_what_is_not_known_of_jitter_is_nothing_and_not_zero(tmp_path: Path, jit
     assert json.loads(text)["udp_samples"]["jitter"] == [jitter] * 40
     table = export.as_csv(export.tables(again)["udp_samples"]).splitlines()
     assert table[0] == "flow,t (s),received (bytes),datagrams,lost (datagrams),jitter (s)"
-    assert table[1] == f"0,0.2,20000,20,0,{'' if jitter is None else jitter}"
+    assert table[1] == f"1,0.2,20000,20,0,{'' if jitter is None else jitter}"
