@@ -29,7 +29,7 @@ def experiment_line(experiment: Experiment, width: int | None = None) -> str:
     """
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
     imported = experiment.name.startswith(IMPORTED)
-    parts = [algorithm(hosts.algorithm)]
+    parts = [] if imported and hosts.algorithm == "unknown" else [algorithm(hosts.algorithm)]
     if path.rate or not imported:
         parts.append(units.rate(path.rate) if path.rate else "no rate limit")
     if path.delay:
