@@ -4,18 +4,20 @@ import fcntl
 import os
 import signal
 import uuid
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from hypothesis import HealthCheck, settings
 
 from tcptutor import spec
+from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.errors import ImageDamaged
-from tests import full, leftovers
+from tests import durations, full, leftovers, order
+from tests.progress import Progress
 
 Build = Callable[..., spec.Experiment]
 
@@ -32,6 +34,16 @@ settings.load_profile("any machine")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="all tests: also those that tests/full.py lists")
+    parser.addoption(
+        "--store-durations", action="store_true", help="write what each test took to tests/durations.json"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("store_durations"):
+        config.pluginmanager.register(durations.Measuring())
+    if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Progress())
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
@@ -44,30 +56,38 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return min(os.cpu_count() or 1, 4)
 
 
-def pytest_report_header(config: pytest.Config) -> list[str]:
-    if config.getoption("full"):
-        return ["all tests"]
-    return [f"commit {full.commit()[:12]}, all tests with --full", *(f"  {line}" for line in full.said())]
+def pytest_report_header(config: pytest.Config) -> str:
+    return "all tests" if config.getoption("full") else "a plain run: all tests with --full"
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes the guest is marked so. A plain run takes its commit's share of the tests that `full` lists; who
-    names a test gets it.
-    """
-    for item in items:
-        if {"snapshots", "guest"} & set(getattr(item, "fixturenames", ())):
-            item.add_marker("guest")
-    if config.getoption("full") or any("::" in asked for asked in config.args):
-        return
-    places: Counter[str] = Counter()
-    kept, left = [], []
-    for item in items:
-        name = item.nodeid.partition("[")[0]
-        (kept if full.plain(name, places[name]) else left).append(item)
-        places[name] += 1
-    config.hook.pytest_deselected(items=left)
-    items[:] = kept
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what takes the guest; a worker's guest belongs to one event loop."""
+    names = getattr(item, "fixturenames", ())
+    if "snapshots" in names:
+        item.add_marker("guest")
+    if "guest" in names:
+        item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Leave out what only a full run takes, unless a test is named; several workers get the longest tests first."""
+    named = any("::" in asked for asked in config.args)
+    config.stash[full.UNMATCHED] = [] if named else full.unmatched(item.nodeid for item in items)
+    yield
+    if not config.getoption("full") and not named:
+        kept = [item for item in items if full.plain(item.nodeid)]
+        config.hook.pytest_deselected(items=[item for item in items if not full.plain(item.nodeid)])
+        items[:] = kept
+    if hasattr(config, "workerinput"):
+        items[:] = order.ordered(
+            items, lambda item: durations.seconds(item.nodeid), lambda item: str(item.path), _lab
+        )
+
+
+def _lab(item: pytest.Item) -> str:
+    names = {each.name for each in item.iter_markers()}
+    return "alone" if "alone" in names else "shared" if names & {"guest", "host", "terminal"} else ""
 
 
 @pytest.fixture(autouse=True)
@@ -114,6 +134,25 @@ def snapshots() -> Snapshots:
     except ImageDamaged as error:
         pytest.fail(f"the lab's tests need the guest: {error}")
     return found
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def _worker_guest(snapshots: Snapshots) -> AsyncIterator[GuestBackend]:
+    backend = GuestBackend("virtual", snapshots)
+    yield backend
+    await backend.close()
+    assert leftovers.children("qemu-system") == []
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def guest(_worker_guest: GuestBackend) -> AsyncIterator[GuestBackend]:
+    """The guest on the virtual clock, one for all tests of a worker that only run experiments.
+
+    Every run has a fresh copy of the snapshot; the next copy is made ready while the test looks at its run.
+    """
+    yield _worker_guest
+    # No loop runs between two tests: what waits for the copy would find its time over.
+    await _worker_guest.open()
 
 
 @pytest.fixture

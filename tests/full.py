@@ -1,93 +1,129 @@
-"""Which tests a plain run leaves out, or takes a share of, and why. `pytest --full` runs them all.
+"""Tests that only `pytest --full` runs, with the reason for each.
 
-A share is chosen by the commit's hash, so that over the commits all come along; the tests' first lines say which.
+A plain run is the same set every time: every test that is not listed here, and of a listed test the parameters that
+match `plain`. Who names a test gets it.
 """
 
 from __future__ import annotations
 
-import subprocess
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-ROOT = Path(__file__).parents[1]
+import pytest
+
+UNMATCHED = pytest.StashKey[list[str]]()
+"""Names and patterns of the table that matched no test of this run's files."""
 
 
-class Left(NamedTuple):
-    shares: int
-    """A plain run takes one of so many; none of them where it is 0."""
+class FullOnly(NamedTuple):
+    """A test that a plain run leaves out, in whole or in part."""
+
     reason: str
+    plain: tuple[str, ...] = ()
+    """Patterns of the parameter ids that a plain run takes all the same; none when empty."""
 
 
-ONCE = "a minute or two of one processor for the loss law; a plain run asks it once, with the design's own command"
+_LAW = "a minute or two of one processor for the loss law; a plain run checks it once, with the design's own command"
+_BOOT = "boots a guest of its own, half a minute"
+_DAMAGE = "every kind of damage is read in one file of each reader"
 
-LEFT_OUT = {
-    "tests/backends/test_guest.py::test_one_reno_flow_follows_mathis_and_the_path_takes_its_delay": Left(
-        0, ONCE
+FULL_ONLY = {
+    "tests/analysis/test_audit.py::test_what_is_said_of_a_run_is_true": FullOnly(
+        "two thousand runs, each explained and audited; a hundred have every kind", ("0",)
     ),
-    "tests/backends/test_guest.py::test_eight_lossy_flows_carry_eight_times_one": Left(0, ONCE),
-    "tests/validation/test_validation.py::test_a_few_cells_agree_with_their_models_and_with_the_kept_ones": Left(
-        0, ONCE
+    "tests/backends/test_by_hand.py::test_the_goals_of_a_page_are_reached_by_its_lines": FullOnly(
+        "sends for some seconds per goal on the real clock, half a minute a page", ("tcp-basics/window-by-hand",)
     ),
-    "tests/course/test_claims_in_lab.py::test_the_claims_of_every_page_hold_in_the_lab": Left(
-        0, "half an hour of guests; a plain run asks a share of the pages that the lessons' content chooses"
+    "tests/backends/test_coarse_clock.py::test_a_clock_that_moves_in_ticks": FullOnly(_BOOT),
+    "tests/backends/test_fidelity.py::test_a_trace_that_loses_acks": FullOnly(
+        "a minute and a half of one processor, more than the other faults together"
     ),
-    "tests/analysis/test_audit.py::test_what_is_said_of_a_run_is_true": Left(
-        20, "two thousand runs, each judged and read again. Twenty shares: each of them has every kind"
+    "tests/backends/test_goals.py::test_each_near_miss_is_explained_when_it_is_made": FullOnly(
+        "types forty slips into a guest, some seconds each; a plain run reads recordings of them"
     ),
-    "tests/backends/test_coarse_clock.py::test_a_clock_that_moves_in_ticks": Left(
-        3, "boots a kernel of its own, which takes half a minute"
+    "tests/backends/test_guest.py::test_eight_lossy_flows_carry_eight_times_one": FullOnly(_LAW),
+    "tests/backends/test_guest.py::test_one_reno_flow_follows_mathis_and_the_path_takes_its_delay": FullOnly(_LAW),
+    "tests/backends/test_limits.py::test_a_larger_guest_has_memory_for_the_published_path": FullOnly(_BOOT),
+    "tests/backends/test_traps.py::test_a_fault_is_found_and_only_what_mends_it_ticks_the_goals": FullOnly(
+        "finds and fixes a fault by hand on the real clock, half a minute each", ("narrow-hop",)
     ),
-    "tests/backends/test_limits.py::test_a_larger_guest_has_memory_for_the_published_path": Left(
-        3, "boots a guest of its own, which takes half a minute, and carries up to 10 Gbit/s"
+    "tests/course/test_claims_in_lab.py::test_the_claims_of_a_page_hold_in_the_lab": FullOnly(
+        "half an hour of guests for all pages; these two take seconds",
+        ("congestion-algorithms/slow-start", "parallel-streams/two-beat-eight"),
     ),
-    "tests/backends/test_goals.py::test_each_near_miss_is_explained_when_it_is_made": Left(
-        4, "types forty slips into a guest, some seconds each. Four shares, each in one guest"
+    "tests/course/test_hostile.py::test_a_hostile_file_costs_only_itself": FullOnly(
+        "reads and lints a course for each of 25 contents of five files; all contents of a page, two of the others",
+        ("page-*", "*-empty", "*-a folder"),
     ),
-    "tests/backends/test_traps.py::test_a_fault_is_found_and_only_what_mends_it_ticks_the_goals": Left(
-        3, "finds and mends a fault by hand, on the real clock: half a minute each"
+    "tests/extremes/test_extremes.py::test_an_extreme_run_says_what_is_so": FullOnly(
+        "some seconds of a guest each; `python -m tests.extremes` draws more",
+        ("rate", "loss", "streams,udp_streams"),
     ),
-    "tests/backends/test_by_hand.py::test_the_goals_of_a_page_are_reached_by_its_lines": Left(
-        8, "sends for some seconds a goal, on the real clock: half a minute a page"
+    "tests/faults/test_damaged.py::test_commands_go_on_and_say_one_line": FullOnly(
+        "three commands on each of six damaged journals; each damage once, each command twice",
+        ("text-*", "flipped bits-*", "*-runs"),
     ),
-    "tests/faults/test_killed.py::test_a_run_killed_at_a_random_moment": Left(
-        5, "forty kills, each with two starts of a lab. Five shares: each of them has every victim"
+    "tests/faults/test_early.py::test_a_signal_in_the_first_second": FullOnly(
+        "eleven moments of each signal: before Python is ready, while it imports, and after",
+        ("0.02-*", "0.2-*", "0.6-*"),
     ),
-    "tests/faults/test_killed.py::test_the_app_killed_at_a_random_moment": Left(
-        2, "each starts the app twice. Two shares: the first has the kill before any sample came"
+    "tests/faults/test_ends.py::test_one_line_and_the_right_exit_code": FullOnly(
+        "every command in each of 47 odd surroundings; one of each kind",
+        (
+            "nothing odd", "all closed", "both full", "both readers gone", "HOME unset", "HOME unwritable",
+            "HOME a file", "HOME of odd bytes", "XDG relative", "XDG a device", "journal a folder", "runs unreadable",
+            "umask 777", "folder gone", "TERM unset", "LANG unknown", "ASCII, strict", "PATH empty",
+        ),
     ),
-    "tests/validation/test_validation.py::test_the_kept_simulations_come_out_again": Left(
-        20, "nothing in them is by chance. Twenty shares: each of them has every law and algorithm"
+    "tests/faults/test_killed.py::test_a_run_killed_at_a_random_moment": FullOnly(
+        "forty kills, each with two starts of a lab; two of each backend, one of each victim", ("*-0", "*-1")
     ),
-}
+    "tests/faults/test_killed.py::test_the_app_killed_at_a_random_moment": FullOnly(
+        "starts the app twice each; one kill after samples came", ("1",)
+    ),
+    "tests/faults/test_unwritable.py::test_a_command_that_could_keep_nothing_ends_with_1": FullOnly(
+        "six commands by three reasons; each command on a full disk, each reason once", ("*-full", "run-*")
+    ),
+    "tests/fuzz/test_fuzz.py::test_a_reader_takes_or_refuses_mutated_files": FullOnly(
+        "two hundred files for each reader; fifty in a plain run, and `python -m tests.fuzz` takes any others", ("*-0",)
+    ),
+    "tests/install/test_damaged_cache.py::test_a_damaged_file_is_told": FullOnly(
+        _DAMAGE, ("*-image/base.cpio", "*-virtual.snapshot")
+    ),
+    "tests/install/test_damaged_cache.py::test_a_damaged_manifest_is_told": FullOnly(
+        _DAMAGE, ("*-image/image.json", "empty-virtual.json", "a FIFO-virtual.json")
+    ),
+    "tests/install/test_damaged_cache.py::test_a_manifest_of_another_shape_is_told": FullOnly(
+        _DAMAGE, ("*-virtual.json", "null-image/image.json", "half-image/image.json")
+    ),
+    "tests/validation/test_validation.py::test_a_few_cells_agree_with_their_models_and_with_the_kept_ones": FullOnly(
+        _LAW
+    ),
+    "tests/validation/test_validation.py::test_the_kept_simulations_come_out_again": FullOnly(
+        "a minute of arithmetic without chance; each law and algorithm once", ("* 0.01 0.0301",)
+    ),
+}  # fmt: skip
 """By the test's name, without its parameters."""
 
 
-@cache
-def commit() -> str:
-    """The hash of this checkout's commit; zeros where there is no repository."""
-    asked = ["git", "-C", str(ROOT), "rev-parse", "--verify", "HEAD"]
-    try:
-        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "0" * 40
+def plain(nodeid: str) -> bool:
+    """Whether a plain run takes the test with this id."""
+    name, _, parameters = nodeid.partition("[")
+    listed = FULL_ONLY.get(name)
+    return listed is None or any(fnmatchcase(parameters.removesuffix("]"), each) for each in listed.plain)
 
 
-def share(shares: int) -> int:
-    """Which of so many shares is this commit's, from 0 on."""
-    return int(commit(), 16) % shares
-
-
-def plain(name: str, place: int) -> bool:
-    """Whether a plain run takes the test: `place` is its place among those of its name, from 0 on."""
-    left = LEFT_OUT.get(name)
-    return left is None or (left.shares > 0 and place % left.shares == share(left.shares))
-
-
-def said() -> list[str]:
-    """A line for each test of which there is only a part."""
-    return [
-        f"{name.rpartition('::')[2]}: "
-        + (f"share {share(left.shares) + 1} of {left.shares}" if left.shares else "left out")
-        for name, left in LEFT_OUT.items()
-    ]
+def unmatched(nodeids: Iterable[str]) -> list[str]:
+    """Names and patterns of the table that match none of `nodeids`, which are those of whole files."""
+    ids = [nodeid.partition("[") for nodeid in nodeids]
+    files = {name.partition("::")[0] for name, _, _ in ids}
+    found = []
+    for name, listed in FULL_ONLY.items():
+        if name.partition("::")[0] in files:
+            parameters = [rest.removesuffix("]") for other, _, rest in ids if other == name]
+            found += [] if parameters else [name]
+            found += [
+                f"{name}[{each}]" for each in listed.plain if not any(fnmatchcase(one, each) for one in parameters)
+            ]
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -25,6 +26,18 @@ def marked(mark: str) -> list[str]:
                     found.append(f"{folder.name} {command}")
         except (OSError, ValueError):
             continue
+    return found
+
+
+def children(part: str) -> list[str]:
+    """Command lines of this process's children that have `part` in them."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if parent == os.getpid() and part in command:
+                found.append(f"{folder.name} {command}")
     return found
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tcptutor import units
+from tcptutor.lab import plan
 from tcptutor.spec import ETHERNET_HEADER, Experiment, Path
 from tcptutor.theory import sawtooth_utilisation, shared_utilisation
 
@@ -165,17 +166,29 @@ class Case:
         if self.rate is None or self.link is None:
             return None
         if not self.udp:
-            return self.link
+            return self.link / self.copies
         left = max(_LEAST_ROOM * self.rate, self.rate - self.udp)
         if self.fair and self.flows:
             others = self.experiment.pairs * self.experiment.flows.udp_streams
             left = max(left, self.rate * self.number / (self.number + others))
-        return left * self.ratio
+        return left * self.ratio / self.copies
+
+    @property
+    def copies(self) -> float:
+        """How often a segment crosses the link: netem makes its duplicates before it."""
+        return 1.0 if self.backward else 1 + self.path.duplicate
 
     @property
     def frame(self) -> int:
         """A full frame as the shaper counts it, bytes."""
         return self.experiment.hosts.mtu + self.experiment.framing
+
+    @property
+    def bucket(self) -> int:
+        """What the shaper lets through at once after a pause, bytes of frames; 0 where the path has no rate."""
+        if not self.rate:
+            return 0
+        return (None if self.backward else self.path.burst) or plan.bucket(self.rate, self.frame)
 
     @property
     def bursts_overflow(self) -> bool:
@@ -345,6 +358,15 @@ def flow_case(experiment: Experiment, flow: int, path: Path | None = None) -> Fl
         rtt=experiment.delay(flow) + longer + PATH_RTT,
         start=experiment.start(flow),
     )
+
+
+def path_at(experiment: Experiment, moment: float) -> Path:
+    """Return the path as the experiment's changes have left it at `moment`, s, whether its link is up or not."""
+    path = experiment.path
+    for change in experiment.path.changes:
+        if change.at <= moment + 1e-9 and change.name != "link":
+            path = path.after(change)
+    return path
 
 
 def case_of(experiment: Experiment, mss: int | None = None, rto: float | None = None) -> Case:

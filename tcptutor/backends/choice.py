@@ -1,11 +1,12 @@
-"""Which backend runs an experiment, and why: the host's kernel if it has all that is needed, else the guest.
+"""Choice of the backend that runs an experiment: the host's kernel if it can run the whole course, else the guest.
 
-A replay of recorded runs is for where neither can run: asked for, or by `recordings` when the others have failed.
+One course is one lab: pages that moved between kernels and clocks would contradict each other. A replay of recorded
+runs is for machines where neither can run: asked for, or by `recordings` when the others have failed.
 """
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tcptutor.backends import boot, replay
@@ -18,8 +19,11 @@ from tcptutor.errors import ImageDamaged, KernelLacks, LabError, LabUnavailable
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
-BY_HAND = ("netem", "tbf", "fq")
-"""Queue disciplines that the lab manuals set up by hand."""
+COURSE_QDISCS = ("netem", "tbf", "fq", "codel", "fq_codel", "cake", "red")
+COURSE_ALGORITHMS = ("reno", "cubic", "bbr", "htcp", "bic", "vegas", "westwood", "cdg", "nv")
+"""Needs of the course that comes with tcptutor, work by hand included."""
+_NAMED = 3
+"""Most things that a reason names before it counts the others."""
 
 
 class ChosenBackend(NamedTuple):
@@ -35,9 +39,25 @@ class ChosenBackend(NamedTuple):
 
 
 def lacks(experiment: Experiment, here: Environment) -> list[str]:
-    """What `experiment` needs and the kernel of `here` does not have."""
-    qdiscs = [kind for kind in experiment.qdiscs if kind not in here.qdiscs]
-    return qdiscs + [name for name in experiment.congestion_controls if name not in here.algorithms]
+    """Return the queue disciplines and algorithms that `experiment` needs and the kernel of `here` does not have."""
+    return _missing(experiment.qdiscs, experiment.congestion_controls, here)
+
+
+def course_lacks(here: Environment) -> list[str]:
+    """Return the queue disciplines and algorithms that the course needs and the kernel of `here` does not have."""
+    return _missing(COURSE_QDISCS, COURSE_ALGORITHMS, here)
+
+
+def _missing(qdiscs: Sequence[str], algorithms: Sequence[str], here: Environment) -> list[str]:
+    return [kind for kind in qdiscs if kind not in here.qdiscs] + [
+        name for name in algorithms if name not in here.algorithms
+    ]
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first few of `names` as words."""
+    rest = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 async def host_environment(*, fresh: bool = False) -> tuple[Environment | None, str]:
@@ -57,7 +77,10 @@ async def host_environment(*, fresh: bool = False) -> tuple[Environment | None, 
 
 
 async def choose(experiment: Experiment, backend: str = "auto", clock: str = "auto") -> ChosenBackend:
-    """The backend for `experiment`. Raises LabUnavailable or KernelLacks, with the reason, when there is none."""
+    """Return the backend for `experiment`.
+
+    Raises LabUnavailable or KernelLacks, with the reason, when there is none.
+    """
     if backend == "replay":
         return recordings(replay.ASKED)
     if backend == "guest" or clock == "virtual":
@@ -67,34 +90,27 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
             )
         return _guest(experiment, clock, "asked for")
     here, why = await host_environment()
+    missing = lacks(experiment, here) if here is not None else []
     if backend == "host":
-        if here is not None and (missing := lacks(experiment, here)):
+        if missing:
             raise KernelLacks(f"this machine's kernel has no {', '.join(missing)}: take --backend guest")
         return ChosenBackend(HostBackend(), "host", "real", "asked for")
-    if here is not None and not (missing := lacks(experiment, here)):
-        return ChosenBackend(HostBackend(), "host", "real", "this machine's kernel has all that is needed")
-    reason = f"this machine's kernel has no {', '.join(missing)}" if here is not None else why
+    if here is not None:
+        absent = [*dict.fromkeys([*missing, *course_lacks(here)])]
+        if not absent:
+            return ChosenBackend(
+                HostBackend(), "host", "real", "this machine's kernel has all that is needed"
+            )
+        why = f"this machine's kernel has no {_some(absent)}"
     try:
-        return _guest(experiment, clock, reason)
-    except LabUnavailable as error:
-        raise LabUnavailable(f"{reason}; and {error}") from error
-
-
-async def choose_by_hand(
-    experiment: Experiment, backend: str = "auto", needs: Experiment | None = None
-) -> ChosenBackend:
-    """The backend for a session on the network of `experiment`, on the real clock.
-
-    It has what the commands of the lab manuals take, if any does here; and what `needs` does, of what a page asks for.
-    Raises as `choose` does.
-    """
-    wanted = needs or experiment
-    if backend == "auto":
-        here, _ = await host_environment()
-        if here is not None and (missing := [kind for kind in BY_HAND if kind not in here.qdiscs]):
-            with contextlib.suppress(LabUnavailable):
-                return _guest(wanted, "real", f"this machine's kernel has no {', '.join(missing)}")
-    return await choose(wanted, backend, "real")
+        return _guest(experiment, clock, why)
+    except (LabUnavailable, KernelLacks) as error:
+        if here is not None and not missing:
+            reason = f"{why}, which other experiments need; and {error}"
+            return ChosenBackend(HostBackend(), "host", "real", reason)
+        if isinstance(error, KernelLacks):
+            raise
+        raise LabUnavailable(f"{why}; and {error}") from error
 
 
 def recordings(reason: str) -> ChosenBackend:

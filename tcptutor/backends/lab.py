@@ -124,10 +124,10 @@ class Lab:
         trap: what is wrong with it from the beginning (`lab.traps.TRAPS`); empty for nothing.
         Raises LabUnavailable, LabError or KernelLacks.
         """
-        from tcptutor.backends.choice import choose_by_hand  # noqa: PLC0415
+        from tcptutor.backends.choice import choose  # noqa: PLC0415
 
         self._give_up()  # a session takes real time
-        choice = await choose_by_hand(experiment, self._backend, needs)
+        choice = await choose(needs or experiment, self._backend, "real")
         try:
             environment = await choice.backend.open()
             environment = msgspec.structs.replace(environment, reason=choice.reason)

@@ -56,9 +56,10 @@ def grade_files(asked: GradeRequest) -> int:
         check_targets([Path(asked.output)], paths, replace=asked.replace)
     code, key = key_of(asked.key)
     choice = chosen(asked.rerun, asked.audit, key)
-    graded = grade_all(paths, Asked.of(asked.lessons, code, asked.modules), asked.jobs, asked.cluster)
+    by = Asked.of(asked.lessons, code, asked.modules)
+    graded = grade_all(paths, by, asked.jobs, asked.cluster)
     if choice is not None:
-        graded = Reruns(choice, asked.jobs, asked.cluster).apply(paths, graded)
+        graded = Reruns(choice, by.course, asked.jobs, asked.cluster).apply(paths, graded)
     _tell(graded, asked)
     return exit_code(graded)
 

@@ -89,8 +89,15 @@ def _packets(run: Run, file: Path | None) -> list[Row]:
 
 def _with(run: Run) -> str:
     given = {name: text for name, text in settings(run.experiment).items() if is_told(run, name)}
-    if not is_foreign(run):
+    if not is_foreign(run) and run.experiment.name != "by-hand":  # nobody gave these a seed
         given["seed"] = str(run.experiment.seed)
+    path = run.experiment.path
+    if path.queue_packets is not None:
+        given["queue"] = path.queue_text
+    if path.rate is None:
+        given.pop("queue", None)  # nobody gave it, and nothing queues there
+    if path.unread:
+        given["not read:"] = ", ".join(path.unread)
     return ", ".join(f"{name} {value}" for name, value in given.items())
 
 
@@ -99,7 +106,9 @@ def _measured(run: Run, result: Report) -> str:
     if result.flows:
         told.append(
             f"{_throughput(run, result)}   {count(len(result.flows), 'flow')},"
-            f" {_counted(result.loss_events, 'loss event')}, {_counted(result.retransmits, 'retransmission')}"
+            f" {_counted(result.loss_events, 'loss event')}"
+            + (f" ({result.undone} of them undone, nothing was lost)" if result.undone else "")
+            + f", {_counted(result.retransmits, 'retransmission')}"
             + (f", {count(result.mark_cuts, 'cut')} by marks" if result.mark_cuts else "")
         )
         if len(result.flows) == 1 and (steady := result.flows[0].cov) is not None:

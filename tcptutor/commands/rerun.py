@@ -12,6 +12,7 @@ from typing import NamedTuple
 from tcptutor import units
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.commands.bar import Bar
+from tcptutor.course.model import Course
 from tcptutor.errors import LabError, TutorError, UnitError, UsageError, quoted
 from tcptutor.evidence.hand_in import opened_hand_in
 from tcptutor.evidence.keys import CourseKey
@@ -78,11 +79,11 @@ class _Asked(NamedTuple):
 class Reruns:
     """Makes the chosen runs of all hand-ins again; what was made is kept, and not made a second time."""
 
-    def __init__(self, choice: Choice, jobs: int | None, cluster: str | None = None) -> None:
-        """cluster: the address of the Dask scheduler whose workers make them. Raises LabUnavailable where there is no
-        guest here.
+    def __init__(self, choice: Choice, course: Course, jobs: int | None, cluster: str | None = None) -> None:
+        """course: whose experiments are made again. cluster: the address of the Dask scheduler whose workers make them.
+        Raises LabUnavailable where there is no guest here.
         """
-        self._choice, self._jobs, self._cluster = choice, jobs, cluster
+        self._choice, self._course, self._jobs, self._cluster = choice, course, jobs, cluster
         self._cache = RunCache()
         self._failed: dict[str, str] = {}
         """Why a run could not be made, by its key."""
@@ -90,7 +91,7 @@ class Reruns:
     def apply(self, paths: Sequence[Path], graded: Sequence[GradedFile]) -> list[GradedFile]:
         """The grades, with what was found. Raises LabError when it is stopped."""
         asked = [
-            {} if each.grade is None else self._asked(path, self._choice(each.grade))
+            {} if each.grade is None else self._asked(path, each.grade)
             for path, each in zip(paths, graded, strict=True)
         ]
         todo = {
@@ -109,11 +110,13 @@ class Reruns:
         self._cache.prune()
         return found
 
-    def _asked(self, path: Path, ids: Sequence[str]) -> dict[str, _Asked]:
+    def _asked(self, path: Path, grade: Grade) -> dict[str, _Asked]:
         """By the runs' ids."""
-        return {id: self._of_run(run) for id, run in _runs(path, ids)}
+        return {id: self._of_run(run, grade) for id, run in _runs(path, self._choice(grade))}
 
-    def _of_run(self, run: Run) -> _Asked:
+    def _of_run(self, run: Run, grade: Grade) -> _Asked:
+        if problem := rerun.refusal(run, grade, self._course):
+            return _Asked(exactly=False, problem=problem)
         try:
             exactly = rerun.is_of_lab(run, self._cache.lab_of(run.experiment))
         except TutorError as error:

@@ -182,8 +182,9 @@ async def _follow(conducted: ConductedSession, opened: _OpenedPage | None) -> No
 def _greeting(host: str, experiment: Experiment, environment: Environment, home: Path) -> str:
     return f"""\
 tcptutor: a shell on {host} ({environment.backend}, Linux {environment.kernel}); `exit` ends it
-  iperf3 -c h2      sends to h2; there are {", ".join(host_names(experiment.pairs))}
-  h2 iperf3 -s &    runs a command on h2; h2 alone opens a shell there
+  h2 iperf3 -s -D   starts a server on h2; `h2 COMMAND` runs any command there, h2 alone opens a shell
+  iperf3 -c h2      sends to it; there are {", ".join(host_names(experiment.pairs))}
+  tc                takes mbit for bits, and mbps for bytes a second
   ~                 is kept in {home}
   what you send is kept as runs, and explained when you leave"""
 

@@ -26,6 +26,16 @@ class Measure(NamedTuple):
     """In base units; None where the run does not have it."""
     is_cost: bool = False
     """Whether less of it is better, so that its knee is where it begins to rise."""
+    is_share: bool = False
+    """Whether it is a part of a whole, from 0 to 1."""
+    is_jain: bool = False
+    """Whether it is Jain's index, which is 1 over the number of flows at least."""
+
+    def limits(self, flows: int) -> tuple[float, float] | None:
+        """Return between which values it lies for so many flows, 0 for an unknown number; None without bounds."""
+        if self.is_jain:
+            return (1 / flows if flows else 0.0), 1.0
+        return (0.0, 1.0) if self.is_share else None
 
     def written(self, value: float) -> str:
         """With its unit."""
@@ -56,13 +66,19 @@ MEASURES: dict[MeasureName, Measure] = {
         "loss events per segment",
         lambda report: report.loss_rate if report.flows else None,
         is_cost=True,
+        is_share=True,
     ),
-    "jain": Measure("number", "Jain's index", lambda report: report.jain_index if report.flows else None),
+    "jain": Measure(
+        "number", "Jain's index", lambda report: report.jain_index if report.flows else None, is_jain=True
+    ),
     "cov": Measure("ratio", "variation of a flow's rate", _cov, is_cost=True),
     "share1": Measure(
-        "ratio", "share of flow 1", lambda report: report.flows[0].share if report.flows else None
+        "ratio",
+        "share of flow 1",
+        lambda report: report.flows[0].share if report.flows else None,
+        is_share=True,
     ),
-    "udp-loss": Measure("ratio", "lost datagrams", _udp_loss, is_cost=True),
+    "udp-loss": Measure("ratio", "lost datagrams", _udp_loss, is_cost=True, is_share=True),
 }
 
 

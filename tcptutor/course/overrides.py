@@ -6,7 +6,7 @@ import msgspec
 
 from tcptutor.course.experiments import Catalogue
 from tcptutor.errors import TutorError
-from tcptutor.spec import Experiment, settings
+from tcptutor.spec import PARAMETERS, Experiment, settings
 
 _FOLLOWING = ("queue", "reverse_queue", "window", "send_buffer", "buffer", "warmup")
 """They follow the rate and the delay where an experiment gives them in BDP, and the warm-up a fixed amount."""
@@ -40,10 +40,16 @@ def rebuilt(experiment: Experiment, catalogue: Catalogue) -> dict[str, str] | No
 
 
 def differing(one: Experiment, other: Experiment) -> dict[str, str]:
-    """What `one` has in another way than `other`, with what it has."""
+    """Return the settings in which `one` differs from `other`, with the values of `one`."""
     here, there = settings(one), settings(other)
     names = dict.fromkeys([*here, *there])
-    return {name: here.get(name, "none") for name in names if here.get(name) != there.get(name)}
+    return {name: _text(one, name) for name in names if here.get(name) != there.get(name)}
+
+
+def _text(experiment: Experiment, name: str) -> str:
+    """Return a setting as it is typed, also where it has the built-in default, which `settings` leaves out."""
+    known = PARAMETERS.get(name)
+    return known.text(known.of(experiment)) if known else experiment.hosts.sysctls.get(name, "none")
 
 
 def same_settings(one: Experiment, other: Experiment) -> bool:

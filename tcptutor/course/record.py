@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from tcptutor.course.personal import SEEDS
+
 Given: TypeAlias = str | tuple[int, ...]
 """A response as it is kept: a text as typed, or the numbers of choices, from 0."""
 
@@ -93,7 +95,8 @@ class PageRecord(msgspec.Struct, frozen=True):
     whole_runs: int = 0
     """Of these, runs that went to their end."""
     last_seed: int | None = None
-    """The highest seed of a whole run: the next draw has the one after it. None before the first."""
+    """The furthest seed of a whole run since the student's last enrolment; the next draw has the seed after it. None
+    before the first."""
     activities: dict[str, ActivityRecord] = {}
     """By the activity's id."""
 
@@ -101,7 +104,9 @@ class PageRecord(msgspec.Struct, frozen=True):
         """After a run with that seed has ended, whole or cut short."""
         if not whole:
             return self
-        last = seed if self.last_seed is None else max(self.last_seed, seed)
+        last = self.last_seed
+        if last is None or 0 < (seed - last) % SEEDS < SEEDS // 2:  # seeds go round
+            last = seed
         return msgspec.structs.replace(self, whole_runs=self.whole_runs + 1, last_seed=last)
 
     def activity(self, id: str) -> ActivityRecord:
@@ -111,6 +116,12 @@ class PageRecord(msgspec.Struct, frozen=True):
     def responded(self, id: str, response: Response) -> PageRecord:
         """With one response more to that activity."""
         return self.put(id, self.activity(id).responded(response))
+
+    def withdrew(self, id: str) -> PageRecord:
+        """With the responses to that activity taken back; as it was once a run had begun."""
+        if self.runs:
+            return self
+        return self.put(id, ActivityRecord(hints=self.activity(id).hints))
 
     def hinted(self, id: str, level: int) -> PageRecord:
         """With that activity's hints up to `level` shown."""

@@ -19,6 +19,7 @@ from tcptutor.journal.events import (
     RunBegun,
     RunEnded,
     StoredEvent,
+    Withdrawn,
     Worked,
     decode,
 )
@@ -200,6 +201,10 @@ class _Reader:
                 self.found.enrolments.append((serial, Enrolment(student, course)))
             case Responded(module=module, step=step, activity=activity, response=response):
                 self._page(module, step).responses.append(TimedResponse(serial, event.at, activity, response))
+            case Withdrawn(module=module, step=step, activity=activity):
+                page = self._page(module, step)
+                if not any(not run.changed_from for run in page.runs):
+                    page.responses = [each for each in page.responses if each.activity != activity]
             case Hinted(module=module, step=step, activity=activity, level=level):
                 self._page(module, step).hints.append(TimedHint(serial, activity, level))
             case RunBegun(module=module, step=step):

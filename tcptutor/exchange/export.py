@@ -86,7 +86,7 @@ def _cells(name: str, table: Table[Any], run: Run | None) -> Iterator[object]:
     write: dict[str, Callable[[Any], object]] = {
         # Infinite before the first loss: an empty cell, since a number would ruin every mean and chart.
         "ssthresh": lambda value: "" if value == SSTHRESH_INFINITE else value,
-        "flow": lambda value: value + 1,
+        "flow": lambda value: value + 1,  # as on screens, in plots and on the command line
         "ca_state": lambda value: CA_STATES[value] if 0 <= value < len(CA_STATES) else value,
     }
     column = table.column(name)

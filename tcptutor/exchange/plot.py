@@ -7,6 +7,7 @@ the same bytes: no date, and ids from a fixed salt.
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -19,7 +20,7 @@ from tcptutor.errors import TutorError, UsageError, unknown
 from tcptutor.exchange.curves import FEW, QUANTITIES, Curve
 from tcptutor.exchange.drawing import install_command
 from tcptutor.run import Run
-from tcptutor.spec import settings
+from tcptutor.spec import ALGORITHMS, Experiment, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -173,7 +174,7 @@ def _panel(axis: Axes, name: str, runs: Sequence[Run], curves: Sequence[Sequence
                 if curve.points
                 else ((), ())
             )
-            how = _line(curve, number if len(runs) > 1 else None, run.experiment.total_streams)
+            how = _line(curve, number if len(runs) > 1 else None, run.experiment)
             step = "steps-post" if name == "retransmissions" else "default"
             axis.plot(t, values, drawstyle=step, **how)
     axis.set_title(f"{_TITLES[name]}, {unit}", loc="left")
@@ -217,13 +218,14 @@ def _cut_off(axis: Axes, runs: Sequence[Run], curves: Sequence[Sequence[Curve]],
         axis.text(end, 1.29 * later, f" ← peak {early:.0f} in the warm-up", va="top", fontsize=11)
 
 
-def _line(curve: Curve, run: int | None, flows: int) -> dict[str, Any]:
+def _line(curve: Curve, run: int | None, experiment: Experiment) -> dict[str, Any]:
     """Colour, dashes and name: never colour alone."""
+    flows = experiment.total_streams
     if run is not None:
         colour, dashes = COLOURS[run % len(COLOURS)], _DASHES[run % len(_DASHES)]
         return {"color": colour, "linestyle": dashes, "label": f"run {run}"}
     if curve.flow is not None:
-        return _flow_line(curve.flow, curve.role, flows)
+        return _flow_line(curve.flow, curve.role, experiment)
     by_role: dict[str, dict[str, Any]] = {
         "together": {"color": "#000000", "linewidth": 2.6, "label": "together" if flows > 1 else "flow 1"},
         "mean": {
@@ -245,8 +247,10 @@ def _line(curve: Curve, run: int | None, flows: int) -> dict[str, Any]:
     return by_role[curve.role]
 
 
-def _flow_line(flow: int, role: str, flows: int) -> dict[str, Any]:
+def _flow_line(flow: int, role: str, experiment: Experiment) -> dict[str, Any]:
     """Of one flow; many are told by their mean or sum, and are faint themselves."""
+    flows = experiment.total_streams
+    mixed = len({experiment.algorithm(each) for each in range(flows)}) > 1
     coloured = len(COLOURS) - 1
     kind = "UDP flow" if role == "udp" else "flow"
     if flows > coloured + 2:
@@ -259,7 +263,9 @@ def _flow_line(flow: int, role: str, flows: int) -> dict[str, Any]:
         "color": colour,
         "linestyle": _DASHES[flow % len(_DASHES)],
         "linewidth": 2.0 if flows <= FEW else 1.4,
-        "label": f"{kind} {flow + 1}",
+        "label": f"{kind} {flow + 1}, {experiment.algorithm(flow)}"
+        if mixed and role != "udp"
+        else f"{kind} {flow + 1}",
     }
 
 
@@ -275,12 +281,20 @@ def _legend(runs: Sequence[Run], axes: Sequence[Axes]) -> tuple[list[Any], list[
 
 def _title(runs: Sequence[Run]) -> str:
     """The experiments, and where they ran if that is one place; of one run what it measured as well."""
-    lines = list(dict.fromkeys(f"{run.experiment.name}: {run.experiment.title}" for run in runs))
+    lines = list(dict.fromkeys(f"{run.experiment.name}: {_described(run.experiment)}" for run in runs))
     places = {_where(run) for run in runs}
     if len(places) == 1:
         measured = f"{_rate(runs[0])} · " if len(runs) == 1 else ""
         lines.append(measured + places.pop())
     return "\n".join(lines)
+
+
+def _described(experiment: Experiment) -> str:
+    """The experiment's title, and the algorithms that sent where these are others than it names."""
+    controls = dict.fromkeys(experiment.algorithm(flow) for flow in range(experiment.total_streams))
+    named = {word.lower() for word in re.findall(r"\w+", experiment.title)} & set(ALGORITHMS)
+    is_said = set(controls) <= named if named else len(controls) < 2
+    return experiment.title if is_said else f"{experiment.title}, here with {' + '.join(controls)}"
 
 
 def _where(run: Run) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import socket
-import threading
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -24,7 +23,6 @@ _LOOK = 0.5
 _ERRORS: dict[int, type[TutorError]] = {
     error.exit_code: error for error in (LabError, UsageError, LabUnavailable)
 }
-_warming = threading.Lock()
 
 
 class WorkerAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,9 +105,8 @@ async def _while(wanted: Callable[[], bool], experiment: Experiment, clock: str)
 async def _run(experiment: Experiment, clock: str) -> Run:
     lab = Lab("guest", clock)
     try:
-        # Two threads of a worker must not both build a snapshot that is missing.
-        with _warming:
-            await lab.warm(experiment)
+        # Two threads of a worker do not both build a missing snapshot: `Snapshots.build` holds a lock on a file.
+        await lab.warm(experiment)
         return await run_whole(lab, experiment)
     finally:
         await lab.close()

@@ -186,7 +186,16 @@ class _Begun:
 
 def _begin(asked: Asked) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a ^C is for the program that waits for us
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _Begun.grader = _Grader(asked)
+
+
+def _end_with_parent() -> None:
+    """Leave when the program that grades has ended in whatever way, also by SIGKILL: nobody asks for more then."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _of_course(path: Path) -> Result:

@@ -15,7 +15,7 @@ from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity, MarkContext, Question
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course, Module, Step
-from tcptutor.course.overrides import same_but_for_seed, same_settings
+from tcptutor.course.overrides import same_settings
 from tcptutor.course.record import moment
 from tcptutor.errors import UsageError
 from tcptutor.evidence import by_hand, honesty
@@ -25,8 +25,8 @@ from tcptutor.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Ti
 from tcptutor.evidence.wanted import MOST_SWEPT
 from tcptutor.grading.answers import answers
 from tcptutor.grading.grade import ActivityMark, Grade, Outcome
+from tcptutor.grading.settings import settings_problem
 from tcptutor.run import Run
-from tcptutor.spec import Experiment
 
 
 def grade(hand_in: HandIn, course: Course, code: str = "") -> Grade:
@@ -181,18 +181,12 @@ class _PageMarker:
 
     def _not_of_page(self, run: Run, timed: TimedRun) -> str:
         """Why it is none of the page's runs, or not this student's; empty when it is."""
-        step, made = self._step_at(timed), run.experiment
-        if step.experiment is not None:
-            if not same_but_for_seed(made, step.experiment.experiment):
-                return "the run has other settings than the page's"
-            return honesty.seed_problem(self._line, self._module.id, step.id, timed)
-        if step.sweep is not None:
-            known = any(same_but_for_seed(made, each) for each in step.sweep.experiments)
-            return "" if known else "the run has other settings than the page's"
-        if step.explore is not None:
-            other = _not_by_knobs(step.explore, made)
-            return other or honesty.seed_problem(self._line, self._module.id, step.id, timed)
-        return ""
+        step = self._step_at(timed)
+        if wrong := settings_problem(step, run.experiment):
+            return wrong
+        # Those of a sweep are compared where its runs are looked for.
+        own_seed = step.experiment is not None or step.explore is not None
+        return honesty.seed_problem(self._line, self._module.id, step.id, timed) if own_seed else ""
 
     # Questions and predictions
 
@@ -373,12 +367,3 @@ class _PageMarker:
             reason = "the session was too long to be kept whole: do it again, in fewer steps"
             return _Finding("inconclusive", reason=reason, events=events, runs=runs)
         return self._earned(activity, reached, _Finding("full", events=events, runs=runs))
-
-
-def _not_by_knobs(challenge: ExploreActivity, made: Experiment) -> str:
-    """Why no setting of the knobs gives that experiment; empty where one does."""
-    try:
-        allowed = challenge.variant(challenge.values(made))
-    except UsageError as error:
-        return f"the run has settings that no knobs give: {error}"
-    return "" if same_but_for_seed(made, allowed) else "the run has other settings than its knobs give"

@@ -15,10 +15,15 @@ import msgspec
 from tcptutor import units
 from tcptutor.analysis import together
 from tcptutor.analysis.compared.whatif import shared_history
+from tcptutor.course import personal
+from tcptutor.course.model import Course
 from tcptutor.course.personal import SEEDS
+from tcptutor.errors import UsageError
+from tcptutor.fleet.place import Place, expected_seconds
 from tcptutor.grading.grade import ActivityMark, Grade
+from tcptutor.grading.settings import settings_problem
 from tcptutor.run import Run, lab
-from tcptutor.spec import Experiment
+from tcptutor.spec import Experiment, check
 from tcptutor.sweep.confidence import t_quantile
 
 DRAWS = 4
@@ -27,6 +32,9 @@ _LEVEL = 0.9999
 """The share of honest runs that lie within chance."""
 _LEAST = 0.02
 """Relative: what two labs may differ by where chance has no part."""
+
+_LONGEST = 600.0
+"""Seconds that a run may be expected to take; the longest of the shipped course takes 90."""
 
 
 class Repetition(NamedTuple):
@@ -51,6 +59,36 @@ def experiments(run: Run, exactly: bool) -> list[Experiment]:
         return [run.experiment]
     seed = run.experiment.seed
     return [msgspec.structs.replace(run.experiment, seed=(seed + by) % SEEDS) for by in range(1, DRAWS + 1)]
+
+
+def refusal(run: Run, grade: Grade, course: Course) -> str:
+    """Return why the hand-in's run is not made again; empty where it may be.
+
+    Whoever wrote the hand-in chose the experiment in it. Only a page's own experiment is made again, with the seed of
+    the run, and only one that takes no longer than a course's experiments do.
+    """
+    pages = {(mark.module, mark.page) for mark in grade.marks if run.id in mark.runs}
+    steps = [
+        (module.id, step)
+        for module in course.modules
+        for step in module.steps
+        if (module.id, step.id) in pages
+    ]
+    own = personal.identity(grade.course, grade.student) if grade.course else ""
+    # Before enrolling a student has the page as everybody has it.
+    problems = [
+        settings_problem(step.own(module, whose), run.experiment)
+        for module, step in steps
+        for whose in dict.fromkeys(("", own))
+    ]
+    if all(problems):
+        return next(iter(problems), "no page of the course has it")
+    try:
+        check(run.experiment)
+    except UsageError as error:
+        return str(error)
+    seconds = expected_seconds([run.experiment], Place("guest", "virtual", 1, ""))
+    return f"it would take {units.seconds(seconds)}" if seconds > _LONGEST else ""
 
 
 def compared(run: Run, again: Sequence[Run], exactly: bool) -> Repetition:

@@ -104,7 +104,9 @@ class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
         """Where it lies below with 97.5 %, by Fisher's transformation; None where it cannot be told."""
         if self.discrimination is None:
             return None
-        return math.tanh(math.atanh(min(self.discrimination, _ALL)) + _SURE / math.sqrt(self.answered - 3))
+        return math.tanh(
+            math.atanh(max(-_ALL, min(self.discrimination, _ALL))) + _SURE / math.sqrt(self.answered - 3)
+        )
 
     @property
     def is_weak(self) -> bool:

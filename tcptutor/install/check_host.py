@@ -18,8 +18,8 @@ from tcptutor.run import Environment
 _NEEDED = ("netem", "tbf", "reno", "cubic")
 """What most experiments need of the kernel."""
 
-_WANTED = ("fq", "htcp", "bbr")
-"""What some experiments need; without, those go to the guest."""
+_WANTED = tuple(name for name in (*choice.COURSE_QDISCS, *choice.COURSE_ALGORITHMS) if name not in _NEEDED)
+"""Needs of some experiments; without them all of the course runs in the guest, so that it has one lab."""
 
 
 def check_system(system: System) -> Finding:
@@ -113,7 +113,7 @@ def check_kernel(system: System, here: Environment | None, why: str) -> tuple[Fi
     if not lacking:
         return ok("host kernel", text), True
     usable = not set(lacking) & set(_NEEDED)
-    remedy = "experiments that need them run in the guest" if usable else "the experiments run in the guest"
+    remedy = "the experiments run in the guest"
     more = f"linux-modules-extra-{system.kernel}"
     # A container on another system's kernel, or a kernel that was built by hand, has none.
     if "ubuntu" in system.family and packages.known(more):

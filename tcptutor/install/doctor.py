@@ -52,16 +52,15 @@ def diagnose() -> Diagnosis:
         *check_terminal.check_terminal(),
         *check_extras.check_extras(),
     ]
-    return Diagnosis([*findings, _lab(host, guest)], host, guest)
+    return Diagnosis([*findings, _lab(host, guest, whole=kernel.status == "ok")], host, guest)
 
 
-def _lab(host: bool, guest: bool) -> Finding:
-    if host:
-        return ok(
-            "lab",
-            "experiments run on this machine's kernel"
-            + (", and in the guest" if guest else "; there is no guest"),
-        )
-    if guest:
+def _lab(host: bool, guest: bool, whole: bool) -> Finding:
+    """Return where experiments run; `whole`: this machine's kernel has all that the course needs."""
+    if guest and not whole:
         return ok("lab", "experiments run in the guest")
+    if host:
+        missing = "" if whole else ", except those that need what it lacks"
+        more = ", and in the guest" if guest else "; there is no guest"
+        return ok("lab", f"experiments run on this machine's kernel{missing}{more}")
     return fail("lab", "experiments cannot run here yet", "run `tcptutor setup`, then this again")

@@ -57,6 +57,14 @@ class Responded(JournalEvent, frozen=True, tag="responded"):
     """Its time stands in `at` of the event."""
 
 
+class Withdrawn(JournalEvent, frozen=True, tag="withdrawn"):
+    """The student took back what was locked, before any run of the page had begun."""
+
+    module: str
+    step: str
+    activity: str
+
+
 class Hinted(JournalEvent, frozen=True, tag="hinted"):
     """Hint `level` (from 1) of an activity was shown."""
 
@@ -116,7 +124,7 @@ class Worked(JournalEvent, frozen=True, tag="worked"):
 
 
 _decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(
-    Enrolled | Visited | Responded | Hinted | Answered | RunBegun | RunEnded | Worked
+    Enrolled | Visited | Responded | Withdrawn | Hinted | Answered | RunBegun | RunEnded | Worked
 )
 
 

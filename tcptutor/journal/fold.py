@@ -26,11 +26,12 @@ from tcptutor.journal.events import (
     RunEnded,
     StoredEvent,
     Visited,
+    Withdrawn,
     decode,
     link,
 )
 
-VERSION = 4
+VERSION = 5
 """To be raised when the same events come to something else: what was folded before is then folded again."""
 
 
@@ -117,13 +118,23 @@ def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
     """The record after `event`."""
     match event:
         case Enrolled(student=student, course=course):
-            return msgspec.structs.replace(record, enrolment=Enrolment(student, course))
+            enrolment = Enrolment(student, course)
+            if enrolment == record.enrolment:
+                return record
+            # The seeds of another student's runs are none that this one's go on from.
+            pages = {
+                module: {step: msgspec.structs.replace(page, last_seed=None) for step, page in steps.items()}
+                for module, steps in record.pages.items()
+            }
+            return msgspec.structs.replace(record, enrolment=enrolment, pages=pages)
         case Visited(module=module, step=step):
             page = msgspec.structs.replace(record.page(module, step), visited=True)
             record = msgspec.structs.replace(record, position=(module, step))
         case Responded(module=module, step=step, activity=activity, response=response):
             response = msgspec.structs.replace(response, at=event.at)
             page = record.page(module, step).responded(activity, response)
+        case Withdrawn(module=module, step=step, activity=activity):
+            page = record.page(module, step).withdrew(activity)
         case Hinted(module=module, step=step, activity=activity, level=level):
             page = record.page(module, step).hinted(activity, level)
         case Answered(module=module, step=step, activity=activity, measured=measured):

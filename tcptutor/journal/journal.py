@@ -26,6 +26,7 @@ from tcptutor.journal.events import (
     RunEnded,
     StoredEvent,
     Visited,
+    Withdrawn,
     Worked,
     chain,
     decode,
@@ -104,6 +105,11 @@ class Journal:
         return self.runs.folder is not None and self._later is None
 
     @property
+    def written(self) -> int:
+        """How many events it has: more of them after each that is written."""
+        return self._folded.serial
+
+    @property
     def unsaved(self) -> str:
         """Why something that was recorded is not on the disk yet, one line; empty when all is."""
         return self._later.problem if self._later else self._waiting.problem
@@ -144,6 +150,11 @@ class Journal:
         """Record a response at this time, and give the page as it is then: what was locked before stays."""
         response = msgspec.structs.replace(response, at="")
         self._append(Responded(_now(), module, step, activity, response))
+        return self._folded.record.page(module, step)
+
+    def withdraw(self, module: str, step: str, activity: str) -> PageRecord:
+        """Take back what was locked, and give the page as it is then: once a run has begun, nothing changes."""
+        self._append(Withdrawn(_now(), module, step, activity))
         return self._folded.record.page(module, step)
 
     def worked(self, module: str, step: str, activity: str, session: SessionRecord) -> None:

@@ -11,7 +11,9 @@ from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.goals.session import SessionLog, SessionRecord
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.course.record import Given
+from tcptutor.journal import kept_session
 from tcptutor.journal.goals import GoalFile
+from tcptutor.journal.kept_session import KeptSession
 from tcptutor.lab.protocol import Event, Failed, Finished
 from tcptutor.runs.store import text_digest
 
@@ -29,9 +31,12 @@ class WatchedGoals:
         """record: called once, with the response that does the activity and what the session told until then, before
         anybody is told.
         """
+        self._page = module, step
         self._shell, self._record = shell, record
-        self._watch = GoalWatch(shell.asked, shell.in_order, bool(shell.broken))
-        self._log = SessionLog()
+        kept = kept_session.load(module, step)
+        self._watch = GoalWatch(shell.asked, shell.in_order, bool(shell.broken), reached=kept.reached)
+        self._kept = self._watch.kept
+        self._log = SessionLog(kept.record if self._kept else None)
         self._file = GoalFile(module, step)
         self._recorded = False
         self._file.write(self.board)
@@ -53,6 +58,11 @@ class WatchedGoals:
         if self.board.done and not self._recorded:
             self._recorded = True
             self._record(self._shell, self.board.reached, self._log.reached(self.board.reached))
+            kept_session.remove(*self._page)
+        elif not self._recorded and self._watch.kept != self._kept:
+            self._kept = self._watch.kept
+            # As it comes: a program that is killed keeps them too.
+            kept_session.save(*self._page, KeptSession(reached=self._kept, record=self._log.record))
         self._file.write(self.board)
         return self.board
 

@@ -12,13 +12,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tcptutor.errors import KernelLacks, TutorError, UsageError
+from tcptutor.errors import KernelLacks, LabError, TutorError, UsageError
 from tcptutor.lab import experiment as runner
 from tcptutor.lab import protocol, trace_instances
 from tcptutor.lab.channel import Channel, to_descriptor
 from tcptutor.lab.environment import environment
 from tcptutor.lab.hosts import sysctl
 from tcptutor.lab.names import HostNames
+from tcptutor.lab.netlink import Netfilter
 from tcptutor.lab.network import Network
 from tcptutor.lab.protocol import Failed, Hello, OpenSession, Phase, Ready, RunExperiment
 from tcptutor.lab.session.serve import SessionServer
@@ -147,12 +148,20 @@ class Agent:
 
     def _build(self) -> None:
         self.network.start()
+        self._send_copies()
         for host in self.network.hosts:
             # A flow's own port must not be what the kernel has chosen for another connection of the same program.
             with contextlib.suppress(KernelLacks):
                 sysctl(host, "net.ipv4.ip_local_reserved_ports", _RESERVED)
         if self._names is not None:
             self._names.write(self.network.hosts)
+
+    def _send_copies(self) -> None:
+        """Cut packets off from their sender's socket at the first switch, where this kernel can."""
+        # A kernel without netfilter has no such sockets; one before Linux 5.16 no such rules.
+        with contextlib.suppress(OSError, LabError), Netfilter(None) as rules:
+            rules.send_copies([port.name for port in self.network.ports])
+            self.network.sends_copies = True
 
 
 def main() -> None:

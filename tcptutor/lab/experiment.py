@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import msgspec
 
@@ -73,7 +73,13 @@ def _ways(network: Network, experiment: Experiment) -> Iterator[tuple[Host, Host
 def set_up(network: Network, experiment: Experiment) -> Iterator[tuple[Setup, dict[Interface, Chain]]]:
     """Hosts and path as `experiment` has them, for the length of the block. Raises LabError or KernelLacks."""
     setup, wanted = Setup(network, experiment), chains(network, experiment)
-    try:
+    # Each step of the cleanup runs whatever became of the others; the last one listed here is the first.
+    with ExitStack() as cleanup:
+        cleanup.callback(setup.stop)
+        for interface in wanted:
+            cleanup.callback(shaping.clear, interface)
+        if any(change.name == "link" for change in experiment.path.changes):
+            cleanup.callback(shaping.set_link, network.bottleneck, up=True)
         setup.start()
         if experiment.hosts.window is not None:
             for sender, receiver in _ways(network, experiment):
@@ -81,12 +87,6 @@ def set_up(network: Network, experiment: Experiment) -> Iterator[tuple[Setup, di
         for interface, chain in wanted.items():
             shaping.apply(interface, chain)
         yield setup, wanted
-    finally:
-        if any(change.name == "link" for change in experiment.path.changes):
-            shaping.set_link(network.bottleneck, up=True)
-        for interface in wanted:
-            shaping.clear(interface)
-        setup.stop()
 
 
 class _Traffic:
@@ -132,12 +132,13 @@ class _Traffic:
         """How much before its time all of it had ended, s."""
 
     def stop(self) -> None:
-        self.process.stop()
-        for group in self.groups:
-            group.stop()
-        self.sampler.close()
-        if self.capture is not None:
-            self.capture.close()
+        with ExitStack() as cleanup:
+            if self.capture is not None:
+                cleanup.callback(self.capture.close)
+            cleanup.callback(self.sampler.close)
+            for group in self.groups:
+                cleanup.callback(group.stop)
+            cleanup.callback(self.process.stop)
 
     def start(self) -> None:
         """Receivers, then the flows that begin at once: time begins when they are connected, and may send."""
@@ -322,6 +323,7 @@ def _follow(
     channel.send(Phase("check", "checking the path"))
     watch.settings(wanted)
     watch.offloads(network)
+    watch.sockets(network, wanted)
     watch.invalid += setup.problems()
     if environment is not None:
         watch.clock(environment.hz)

@@ -18,6 +18,8 @@ _RTT_SLACK = 0.001
 """What a real clock and a busy machine may add to an idle path's RTT, s."""
 _SUPER_PACKET = 65536
 """Bytes of payload that offloads put into one packet at most."""
+_SHAPERS = ("tbf", "htb", "hfsc", "cbs", "cake")
+"""Disciplines that a netem may be above or below, whose drops are their queue's."""
 Counted = dict[Interface, tuple[QdiscState, ...]]
 """What the kernel holds, and has counted, on each interface."""
 
@@ -59,6 +61,24 @@ class Watch(Timeliness):
                 f"a full frame of {self.frame} bytes does not fit into the bottleneck's bucket of {path.burst}"
                 " and is dropped: take a larger burst, or a smaller mtu"
             )
+
+    def sockets(self, network: Network, wanted: dict[Interface, Chain]) -> None:
+        """Does the data lose its sender's socket before it waits in the bottleneck?
+
+        Else TCP Small Queues counts what waits there as the host's own; netem hides it where it delays the data.
+        """
+        if network.sends_copies:
+            return
+        flows = range(self.experiment.total_streams)
+        ways = {self.experiment.reversed(flow) for flow in flows}
+        for interface in [network.way_back if backward else network.bottleneck for backward in sorted(ways)]:
+            chain = {qdisc.kind: qdisc.settings for qdisc in wanted.get(interface, ())}
+            delays = chain.get("netem", {})
+            if "tbf" in chain and not (delays.get("latency") or delays.get("jitter")):
+                self.suspect.append(
+                    f"this kernel counts what waits at {interface.name} as the sender's own (TCP Small Queues), and the"
+                    " sender holds back: give that direction a delay, or take --backend guest"
+                )
 
     def path(self, network: Network) -> None:
         """Is the RTT of the empty path what the experiment says?"""
@@ -104,9 +124,9 @@ class Watch(Timeliness):
         for kind, (drops, packets) in here.items():
             self.checks[f"{kind} drops"], self.checks[f"{kind} packets"] = drops, packets
         if "netem" in here:
-            # netem counts what its child drops as well.
+            # A netem counts what its child drops as well, and what is above it what it could not take.
             drops, packets = here["netem"]
-            queue = here.get("tbf", (0, 0))[0]
+            queue = sum(here[kind][0] for kind in _SHAPERS if kind in here)
             self._netem_drops(drops - queue, packets + queue)
         for interface, kinds in counted.items():
             lost = kinds.get("fq", (0, 0))[0]
@@ -114,6 +134,12 @@ class Watch(Timeliness):
                 self.suspect.append(
                     f"{interface.name}: the sender's own fq dropped {lost} packets: that is local congestion, not loss"
                 )
+
+    def not_read(self) -> None:
+        """Is every discipline on the path one that is read?"""
+        if names := ", ".join(self.experiment.path.unread):
+            self.checks["not read"] = names
+            self.suspect.append(f"not read: {names}, so nothing is concluded about what the path can carry")
 
     def _netem_drops(self, random: int, kept: int) -> None:
         """Did netem drop as many packets as it should, of these and those that it kept?"""
@@ -145,6 +171,8 @@ class Watch(Timeliness):
         for host, counted in moved.items():
             for name, count in counted.items():
                 self.checks[f"{host} {name.partition(' ')[2]}"] = count
+                if not count:
+                    continue
                 reasons = self.invalid if name in counters.WRONG else self.suspect
                 sentence = (counters.WRONG | counters.DOUBTFUL)[name]
                 reasons.append(f"{host}: " + sentence.format(count=count, s="s" * (count > 1)))

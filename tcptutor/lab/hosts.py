@@ -8,7 +8,7 @@ import socket
 import struct
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tcptutor.errors import KernelLacks, LabError, UsageError
@@ -189,8 +189,10 @@ class Setup:
         for host in self._network.hosts:
             for name, value in self._wanted.items():
                 before = sysctl(host, name)
-                if before != value:
+                # `window` changes the receive buffers once more.
+                if before != value or experiment.hosts.window is not None:
                     self._before.append((host, name, before))
+                if before != value:
                     sysctl(host, name, value)
         if experiment.path.loss_by == "firewall" and experiment.path.loss:
             for host in self._network.receivers:
@@ -224,9 +226,13 @@ class Setup:
         return sum(each.dropped for each in self._firewalls) if self._firewalls else None
 
     def stop(self) -> None:
-        """Restore what was there before; safe to call twice."""
-        for firewall in self._firewalls:
-            firewall.stop()
-        while self._before:
-            host, name, value = self._before.pop()
-            sysctl(host, name, value)
+        """Restore what was there before; safe to call twice.
+
+        Every step runs; the error of the last one that failed is raised.
+        """
+        with ExitStack() as cleanup:
+            for host, name, value in self._before:
+                cleanup.callback(sysctl, host, name, value)
+            for firewall in self._firewalls:
+                cleanup.callback(firewall.stop)
+            self._before = []

@@ -8,7 +8,7 @@ from tcptutor.spec import Experiment, Path
 
 
 class QdiscSettings(msgspec.Struct, frozen=True):
-    """A queue discipline as the kernel holds it now."""
+    """A queue discipline, or a class of one (its handle has a number after the colon), as the kernel holds it now."""
 
     kind: str
     handle: str
@@ -16,9 +16,10 @@ class QdiscSettings(msgspec.Struct, frozen=True):
     parent: str
     """"root", or the class that it is in, such as "1:1"."""
     settings: dict[str, bool | int | float] = {}
-    """By name, in base units: delay, jitter, target and interval in s, rate and maxrate in bit/s, loss, duplicate,
-    reorder and probability from 0 to 1; limit in packets, but in bytes for tbf, cake and red; burst in bytes, and for
-    netem the packets lost in a row. Empty for a kind whose settings are not known."""
+    """By name, in base units: delay, jitter, target and interval in s; rate, maxrate, peak, ceil, and of hfsc
+    real_time, link_share and upper in bit/s; loss, duplicate, reorder, corrupt and probability from 0 to 1; limit in
+    packets, but in bytes for tbf, bfifo, cake and red; burst in bytes, and for netem the packets lost in a row. Empty
+    for a kind whose settings are not known."""
 
 
 class InterfaceState(msgspec.Struct, frozen=True):

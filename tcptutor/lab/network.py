@@ -103,6 +103,8 @@ class Network:
 
     def __init__(self, pairs: int = 1) -> None:
         self.pairs = pairs
+        self.sends_copies = False
+        """Whether packets lose their sender's socket at the first switch (`netlink.Netfilter`), as on a real path."""
         self._net: Any = None
 
     def start(self) -> None:
@@ -179,6 +181,11 @@ class Network:
             if name != "lo"
         ]
         return [host.interface for host in self.hosts] + ports
+
+    @property
+    def ports(self) -> list[Interface]:
+        """Every interface of the switches."""
+        return [interface for interface in self.interfaces if interface.pid is None]
 
     @property
     def bridges(self) -> list[Interface]:

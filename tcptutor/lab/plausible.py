@@ -104,7 +104,9 @@ class Plausible(Doubts):
         losses = sum(flow.losses or 0 for flow in flows)
         retransmits = sum(flow.retransmits or 0 for flow in flows)
         random_only = 0 < path.loss <= 0.01 and path.loss_burst == 1 and not path.loss_correlation
-        if losses < 5 or not random_only:
+        # Segments that come late are sent again too, though nothing was lost.
+        late = path.jitter > 0 or path.reorder > 0
+        if losses < 5 or not random_only or late:
             return
         each = retransmits / losses
         self.checks["segments a loss"] = round(each, 2)
@@ -115,12 +117,25 @@ class Plausible(Doubts):
 
     def enough_losses(self, flows: Sequence[FlowResult]) -> None:
         """Are there loss events enough for a loss model?"""
-        losses = sum(flow.losses or 0 for flow in flows)
-        if self.experiment.path.loss and flows and losses < _ENOUGH_LOSSES:
-            fixed = self.experiment.flows.bytes is not None
-            more = "let the flows send more bytes" if fixed else "take a longer duration or more loss"
-            events = "loss event" if losses == 1 else "loss events"
-            self.suspect.append(f"only {losses} {events}: their mean says little, {more}")
+        path = self.experiment.path
+        # BBR takes no loss for congestion: its rate does not depend on how many loss events there were.
+        counted = [flow for flow in flows if self.experiment.algorithm(flow.flow) != "bbr"]
+        losses = sum(flow.losses or 0 for flow in counted)
+        if not path.loss or not counted or losses >= _ENOUGH_LOSSES:
+            return
+        events = "loss event" if losses == 1 else "loss events"
+        dropped = self.checks.get("random drops")
+        if path.loss_correlation and isinstance(dropped, int) and dropped < _ENOUGH_LOSSES:
+            there = f"{dropped} segment{'' if dropped == 1 else 's'}"
+            self.suspect.append(
+                f"loss of {100 * path.loss:.3g} % was asked for, and the path lost {there}:"
+                " correlated losses are rarer than their rate"
+            )
+            return
+        more = "take a longer duration or more loss"
+        if self.experiment.flows.bytes is not None:
+            more = "let the flows send more bytes"
+        self.suspect.append(f"only {losses} {events}: their mean says little, {more}")
 
     def window(self, largest: int, mss: int) -> None:
         """Was the advertised window the one that was asked for?"""

@@ -18,6 +18,9 @@ _HEAD = struct.Struct("=IdQ")
 """The flow's number, when, s since the traffic began, and bytes_received of the receiving end."""
 _ROW = _HEAD.size + tcp_info.LAYOUT.size
 _BYTES_ACKED = _HEAD.size + tcp_info.BYTES_ACKED
+_UNACKED = struct.Struct("=I")
+_AT_UNACKED = _HEAD.size + struct.calcsize("=8B 4I")
+_ESTABLISHED = 1
 _US = 1e-6
 _NO_RTT = 0xFFFFFFFF
 """min_rtt before the first measurement."""
@@ -33,6 +36,11 @@ def acked(row: bytes) -> tuple[int, int]:
     flow: int = _HEAD.unpack_from(row)[0]
     count: int = tcp_info.COUNTER.unpack_from(row, _BYTES_ACKED)[0]
     return flow, count
+
+
+def waits(row: bytes) -> bool:
+    """Whether its program still has the connection open, and a segment on its way is not acknowledged."""
+    return row[_HEAD.size] == _ESTABLISHED and _UNACKED.unpack_from(row, _AT_UNACKED)[0] > 0
 
 
 def samples(rows: bytes) -> Iterator[Sample]:

@@ -232,14 +232,15 @@ class Sampler:
         found.sort()
         return [row for _, row in found]
 
-    def take(self) -> tuple[float, list[bytes]]:
+    def take(self, waited: bool = True) -> tuple[float, list[bytes]]:
         """One sample of everything: its time, s since the traffic began, and a row of each flow that is there.
 
+        waited: until it was due. Else its lateness is of our own work, and says nothing of the machine's timers.
         Raises LabError when the queue is gone.
         """
         now = time.monotonic()
         t = now - self.began
-        if self._tick >= 0:
+        if self._tick >= 0 and waited:
             self.timing.woke(now - self.due)
         self.timing.took(t)
         # A steady grid: a late sample does not make those after it late.

@@ -115,7 +115,9 @@ class StreamGroup(Group):
             try:
                 flow = _Flow(self._socket(self.sender), told[size * place : size * (place + 1)])
                 self._flows.append(flow)
-                self._set_up(flow.socket)
+                if (rate := self.experiment.flows.pacing) is not None:
+                    paced = _PACING_RATE.pack(round(rate) // 8)
+                    flow.socket.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, paced)
                 flow.socket.bind((address.source, address.source_port))
             except OSError as error:
                 where = f"port {address.source_port} of {self.sender.name}"
@@ -155,24 +157,22 @@ class StreamGroup(Group):
             self._listener.close()
 
     def _socket(self, host: Host) -> socket.socket:
-        """One of `host` as an application sets its end up."""
+        """Return a socket of `host` with every option that a handshake agrees on or a listener hands down.
+
+        A listener needs them before the SYN comes: without DCTCP it refuses ECN, and both ends do without.
+        """
         with network_of(host.pid):
             made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # What a listener has, each of its connections has as well.
         made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self._algorithm)
         if (size := self.experiment.flows.buffer) is not None:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
             made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
         if (mss := self.experiment.hosts.mss) is not None:
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
         return made
-
-    def _set_up(self, sender: socket.socket) -> None:
-        """What a sender's end alone has."""
-        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self._algorithm)
-        if (rate := self.experiment.flows.pacing) is not None:
-            sender.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, _PACING_RATE.pack(round(rate) // 8))
 
     def _send(self, flow: _Flow) -> None:
         """A sender's thread: wait for the word, connect, wait once more, and write until it is over."""
@@ -200,8 +200,6 @@ class StreamGroup(Group):
         """A receiver's thread: one connection, all that comes."""
         with contextlib.suppress(OSError):
             end, _ = listener.accept()
-            # After the handshake, as iperf3's server does: DCTCP's receiver answers marks in its own way.
-            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self._algorithm)
             size = self.experiment.flows.length or len(_NEVER_READ)
             while end.recv_into(_NEVER_READ, size, _TAKEN):
                 pass

@@ -46,9 +46,16 @@ class Timeliness(Doubts):
             )
         if busy.softirq > 0.8:
             self.suspect.append(
-                f"a processor spent {busy.softirq:.0%} of the time on packets: take a lower rate"
+                f"a processor spent {busy.softirq:.0%} of the time on packets: {self._remedy()}"
             )
         if alone and busy.busiest > 0.98:
             self.suspect.append(
-                f"a processor was busy for {busy.busiest:.0%} of the time and may be the bottleneck: take a lower rate"
+                f"a processor was busy for {busy.busiest:.0%} of the time and may be the bottleneck: {self._remedy()}"
             )
+
+    def _remedy(self) -> str:
+        """Return what makes less work: writes smaller than a segment cost more than the rate does."""
+        write = self.experiment.write
+        if write is not None and write < self.experiment.segment:
+            return f"it writes {write} byte{'' if write == 1 else 's'} at a time, take a longer length"
+        return "take a lower rate"

@@ -109,8 +109,11 @@ def _plausible_frame(experiment: Experiment) -> None:
     _printable("scale", experiment.scale)
     for text in (experiment.title, *experiment.sources):
         _printable("title and sources", text, 4 * _NAME)
+    for text in experiment.path.unread:
+        _printable("unread", text)
     flows = experiment.pairs * max(experiment.flows.streams, experiment.flows.udp_streams)
-    if max(len(experiment.path.changes), len(experiment.sources), flows) > _MANY:
+    lists = (experiment.path.changes, experiment.path.unread, experiment.sources)
+    if max(*map(len, lists), flows) > _MANY:
         raise ParameterError(f"an experiment has {_MANY} flows, changes and sources at most")
     if not 1 <= experiment.pairs <= _MANY:
         raise ParameterError("pairs: it is out of bounds: 1 to 4")

@@ -6,6 +6,8 @@ from typing import TypeVar
 
 import msgspec
 
+from tcptutor import units
+
 _T = TypeVar("_T")
 
 ETHERNET_HEADER = 14
@@ -67,6 +69,8 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     """Probability that a data segment is sent at once, before those that wait out the delay."""
     queue: int = 150_000
     """The bottleneck's buffer, bytes (tbf's limit)."""
+    queue_packets: int | None = None
+    """How many packets wait there, where somebody's discipline counts these: `queue` is then as many full frames."""
     burst: int | None = None
     """Bytes that may leave at once (tbf's bucket); None lets the lab choose."""
     qdisc: str = "fifo"
@@ -83,8 +87,16 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     """Buffer of the way back's bottleneck, bytes."""
     pair_delays: tuple[float, ...] = ()
     """Delay of each pair's own access link, added to `delay`; empty for none."""
+    unread: tuple[str, ...] = ()
+    """Disciplines that somebody put there and that nobody here can read, such as "sfq on s1-eth2": then it is not known
+    what the path carries."""
     changes: tuple[Change, ...] = ()
     """In order of time."""
+
+    @property
+    def queue_text(self) -> str:
+        """The bottleneck's buffer as it was set: "50 packets", or in bytes."""
+        return units.size(self.queue) if self.queue_packets is None else f"{self.queue_packets} packets"
 
     def after(self, change: Change) -> Path:
         """This path once `change` has happened; the link's state is not a part of it."""

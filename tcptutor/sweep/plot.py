@@ -29,7 +29,9 @@ _UNITS = {
     "size": (1e3, "kB"),
     "window": (1e3, "kB"),
 }
-_SIZES = frozenset({"size", "window"})
+_SIZES = ("size", "window")
+_BDP = "BDP"
+"""A unit whose size depends on the cell's own path."""
 _SUSPECT = "#8C96A0"
 """Of points with a run that the lab doubts: grey, and hollow, so never by colour alone."""
 _LABELS = {
@@ -105,34 +107,38 @@ def is_drawn(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group
 
 
 class _Across:
-    """The x axis: numbers in the field's unit, or names (and "none" among numbers) side by side."""
+    """The x axis: numbers in the field's unit, sizes as all of them were written; or names side by side."""
 
     def __init__(self, found: Sequence[Point], x: str) -> None:
         known = spec.PARAMETERS.get(x)
         self.name = x
-        self._scale, unit = _UNITS.get(known.kind if known else "", (1, ""))
+        kind = known.kind if known else ""
         self.numbers = all(isinstance(point.values[x], (int, float)) for point in found)
         self.texts = list(dict.fromkeys(point.point[x] for point in found))
-        written = _common_unit(self.texts) if known and known.kind in _SIZES else ""
-        self._as_written = bool(written)
-        unit = written or unit
+        self._scale, unit = _UNITS.get(kind, (1, ""))
+        written = _common_unit(self.texts) if self.numbers else ""
+        self._in_bdp = written == _BDP
+        if self._in_bdp:
+            unit = _BDP
+        elif written and kind in _SIZES:
+            self._scale, unit = units.parse(f"1 {written}", "size"), written
         title = "delay added to the RTT" if x == "delay" else x
         self.label = f"{title}, {unit}" if unit and self.numbers else title
 
     def __call__(self, point: Point) -> float:
         value = point.values[self.name]
-        if self._as_written:
+        if self._in_bdp:
             return units.split(point.point[self.name])[0]
         return float(value or 0) / self._scale if self.numbers else self.texts.index(point.point[self.name])
 
 
 def _common_unit(texts: Sequence[str]) -> str:
-    """The unit in which all values are written, such as BDP; empty where they differ or have none."""
+    """The unit that all of them were written with; "" where they differ, or one has none."""
     try:
-        found = {units.split(text)[1] for text in texts}
+        written = {unit for number, unit in map(units.split, texts) if number or unit}
     except UnitError:
         return ""
-    return found.pop() if len(found) == 1 else ""
+    return written.pop() if len(written) == 1 else ""
 
 
 def _draw_lines(plot: Any, found: Sequence[Point], across: _Across, y: str, group: str | None) -> None:

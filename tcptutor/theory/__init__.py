@@ -12,9 +12,11 @@ from tcptutor.theory.aimd import (
 )
 from tcptutor.theory.bbr import (
     BBR_CWND_GAIN,
+    BBR_LOSS_HELD,
     BBR_LOSS_LIMIT,
     BBR_PACING_CYCLE,
     BBR_STARTUP_GAIN,
+    bbr_fraction,
     bbr_throughput,
     bbr_window,
 )
@@ -111,6 +113,7 @@ __all__ = [
     "ACK_DELAY",
     "ACK_EVERY",
     "BBR_CWND_GAIN",
+    "BBR_LOSS_HELD",
     "BBR_LOSS_LIMIT",
     "BBR_PACING_CYCLE",
     "BBR_STARTUP_GAIN",
@@ -136,6 +139,7 @@ __all__ = [
     "Trajectory",
     "aggregate",
     "aimd_window",
+    "bbr_fraction",
     "bbr_throughput",
     "bbr_window",
     "bdp",

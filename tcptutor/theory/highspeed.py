@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 
 from tcptutor.theory.aimd import reno_window
 from tcptutor.theory.domain import loss_rate, positive
 
 _LOW_WINDOW, _HIGH_WINDOW = 38.0, 83000.0
 _HIGH_DECREASE = 0.1
+
+_STEPS = (
+    (38, 128), (118, 112), (221, 104), (347, 98), (495, 93), (663, 89), (851, 86), (1058, 83), (1284, 81),
+    (1529, 78), (1793, 76), (2076, 74), (2378, 72), (2699, 71), (3039, 69), (3399, 68), (3778, 66), (4177, 65),
+    (4596, 64), (5036, 62), (5497, 61), (5979, 60), (6483, 59), (7009, 58), (7558, 57), (8130, 56), (8726, 55),
+    (9346, 54), (9991, 53), (10661, 52), (11358, 52), (12082, 51), (12834, 50), (13614, 49), (14424, 48),
+    (15265, 48), (16137, 47), (17042, 46), (17981, 45), (18955, 45), (19965, 44), (21013, 43), (22101, 43),
+    (23230, 42), (24402, 41), (25618, 41), (26881, 40), (28193, 39), (29557, 39), (30975, 38), (32450, 38),
+    (33986, 37), (35586, 36), (37253, 36), (38992, 35), (40808, 35), (42707, 34), (44694, 33), (46776, 33),
+    (48961, 32), (51258, 32), (53677, 31), (56230, 30), (58932, 30), (61799, 29), (64851, 28), (68113, 28),
+    (71617, 27), (75401, 26), (79517, 26), (84035, 25), (89053, 24),
+)  # fmt: skip
+"""`hstcp_aimd_vals` of net/ipv4/tcp_highspeed.c: the largest window of each step in segments, and 256 b(w)."""
+
+_TOPS = tuple(top for top, _ in _STEPS)
 
 
 def highspeed_decrease(window: float) -> float:
@@ -31,6 +47,16 @@ def highspeed_growth(window: float) -> float:
     """
     positive("window", window, "the congestion window in segments")
     return growth(window)
+
+
+def step(window: float) -> tuple[int, float]:
+    """Growth and decrease that Linux uses at `window` segments: a(w) in segments a round trip, and b(w).
+
+    Source: `hstcp_cong_avoid` and `hstcp_ssthresh` of net/ipv4/tcp_highspeed.c, which take both from the table
+    of RFC 3649, appendix B, without interpolation.
+    """
+    place = min(bisect_left(_TOPS, window), len(_STEPS) - 1)
+    return place + 1, _STEPS[place][1] / 256
 
 
 def decrease(window: float) -> float:

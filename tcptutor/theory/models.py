@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Literal
 
 from tcptutor.theory import reno
+from tcptutor.theory.related import RELATED
 
 LimitedBy = Literal[
     "application",
@@ -37,7 +38,7 @@ CAUSE_NAMES: dict[LimitedBy, str] = {
 LOSS_BLIND = frozenset({"bbr"})
 """Algorithms that do not take a loss for congestion: no loss model binds them."""
 
-MODELLED = frozenset({"reno", "cubic", "htcp", "highspeed"}) | LOSS_BLIND
+MODELLED = frozenset({"reno", "cubic", "htcp", "highspeed"}) | LOSS_BLIND | RELATED.keys()
 
 
 class ThroughputModel(StrEnum):
@@ -63,6 +64,7 @@ class ThroughputModel(StrEnum):
     CUBIC_PERIODIC = "cubic-periodic", "CUBIC, periodic", "random-loss", "cubic"
     HTCP = "htcp", "H-TCP", "random-loss", "htcp"
     HIGHSPEED = "highspeed", "HighSpeed", "random-loss", "highspeed"
+    RELATED = "related", "", "random-loss"
     OWN_LAWS = "own", "own models", "random-loss"
     MEETING = "meeting", "", None
     WAY_BACK = "way-back", "ACKs on the way back", "bottleneck"
@@ -121,6 +123,8 @@ class ThroughputModel(StrEnum):
 
     def is_believed(self, algorithm: str) -> bool:
         """Whether flows of `algorithm` are expected to do as this loss model says: Reno's where there is no other."""
+        if self is ThroughputModel.RELATED:
+            return algorithm in RELATED
         return self in _BELIEVED and self.algorithm == (algorithm if algorithm in MODELLED else "reno")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from tcptutor.theory.aimd import ACK_EVERY, LEAST_WINDOW
 from tcptutor.theory.domain import loss_rate
-from tcptutor.theory.highspeed import decrease, growth
+from tcptutor.theory.highspeed import step
 from tcptutor.theory.renewal import Age, mean_window
 
 _ANY_RTT = 0.1
@@ -41,13 +40,13 @@ class _HighSpeedEpoch:
     acked: float
 
     def grown(self, line: float, before: Age, after: Age) -> float:
-        return line + (after.rounds - before.rounds) * math.ceil(growth(line)) / self.acked
+        return line + (after.rounds - before.rounds) * step(line)[0] / self.acked
 
 
 class LinuxHighSpeed:
     """The sender of net/ipv4/tcp_highspeed.c. It counts ACKs and not segments: delayed ACKs halve its growth.
 
-    That grows in whole segments, by the table of RFC 3649, appendix B.
+    Growth and decrease are the steps of the kernel's table (RFC 3649, appendix B).
     """
 
     modes = 1
@@ -57,8 +56,8 @@ class LinuxHighSpeed:
         self._acked = acked
 
     def epoch(self, window: float, mode: int) -> _HighSpeedEpoch:  # noqa: ARG002
-        # What is taken is cut down to whole segments.
-        share = decrease(window)
+        # The kernel rounds the part that it takes down to whole segments.
+        _, share = step(window)
         rounding = 0.25 if share == 0.5 else 0.5
         return _HighSpeedEpoch(max(LEAST_WINDOW, window * (1 - share) + rounding), self._acked)
 
@@ -82,9 +81,9 @@ def highspeed_random_window(loss: float) -> float:
     """Mean congestion window of Linux's HighSpeed TCP, segments, when each segment is lost by chance.
 
     Below RFC 3649's `highspeed_window`, since Linux counts ACKs and not segments: each is for ACK_EVERY of them here
-    (RFC 1122), for ACK_STRETCHED in the lab. loss: share of segments, above 0 and at most 1. Source:
-    net/ipv4/tcp_highspeed.c, and `theory.renewal` for the mean over the losses. Raises ParameterError outside the
-    domain.
+    (RFC 1122), for ACK_STRETCHED in the lab. Growth and decrease are the steps of Linux's table. loss: share of
+    segments, above 0 and at most 1. Source: net/ipv4/tcp_highspeed.c, and `theory.renewal` for the mean over the
+    losses. Raises ParameterError outside the domain.
     """
     loss_rate(loss)
     return mean_window(LinuxHighSpeed(), loss, _ANY_RTT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import events, on
 from textual.binding import Binding, BindingType
@@ -19,6 +19,7 @@ from tcptutor.course.sitting import Sitting
 from tcptutor.errors import LabUnavailable, UsageError
 from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches
+from tcptutor.journal.drafts import Drafts
 from tcptutor.ui import pages, palette
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
@@ -90,6 +91,9 @@ class TutorApp(Frame):
         """problems: reads the whole course and gives what is wrong with it, a line each."""
         super().__init__()
         self.course, self.journal = course, journal
+        folder = journal.runs.folder
+        self.drafts = Drafts(folder.parent if folder else None)
+        """What is typed on pages and not answered yet."""
         self._find_problems, self.problems = problems, tuple[str, ...]()
         self._waits, self._lasted = bool(journal.unsaved), journal.lasting
         self.bench = Bench(lab, journal, self.post_message)
@@ -175,6 +179,7 @@ class TutorApp(Frame):
         """Show a page, in place of the page that is shown."""
         from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
 
+        self._keep_drafts()
         lesson = LessonScreen(module, step, self._sitting)
         if any(isinstance(screen, LessonScreen) for screen in self.screen_stack):
             # What was opened from a page goes with it: a page stands once, so that a run counts once.
@@ -182,6 +187,15 @@ class TutorApp(Frame):
                 self.pop_screen()
             return self.switch_screen(lesson)
         return self.push_screen(lesson)
+
+    def exit(self, *args: Any, **how: Any) -> None:
+        if not self.is_leaving:
+            self._keep_drafts()
+        super().exit(*args, **how)
+
+    def _keep_drafts(self) -> None:
+        for screen in self._tutor_screens():
+            screen.keep_drafts()
 
     def action_open_bench(self) -> None:
         """The knobs as they were left, or as a run has them that is shown."""
@@ -195,6 +209,8 @@ class TutorApp(Frame):
                 self.workbench.take(start)
         except UsageError as error:
             self.notify(str(error), severity="warning", timeout=10)
+        if self.screen.bench_waits_for_prediction:
+            self.notify("Predict first: the bench shows what to expect of this page's settings.", timeout=8)
         try:
             if not self.workbench.ready:
                 self.workbench.begin()

@@ -39,6 +39,8 @@ class Bench:
         self._running: asyncio.Task[None] | None = None
         self._conducted: ConductedRun | None = None
         self.state = LabState("starting")
+        self.machine = self.state
+        """The lab as it came up, wherever a page's run may have taken place since."""
         self.live: Live | None = None
         """The run that goes on, else the latest of this session."""
         self.sweep: LiveSweep | None = None
@@ -249,6 +251,8 @@ class Bench:
             self._post(RunMoved(live))
 
     def _tell(self, state: LabState) -> None:
+        if state.stage != "ready" or self.machine.stage != "ready":
+            self.machine = state
         if state != self.state or state.stage == "starting":
             self.state = state
             self._post(LabChanged(state))

@@ -29,7 +29,9 @@ FIRST = 10.0
 
 
 async def _expectation(experiment: Experiment) -> Expectation | None:
-    """None for a path that somebody made by hand and no model speaks of."""
+    """None for a path that somebody made by hand and no model speaks of, or nobody here can read."""
+    if experiment.path.unread:
+        return None
     try:
         return await reading.expectation(experiment)
     except (TutorError, ArithmeticError, ValueError):

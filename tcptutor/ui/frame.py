@@ -57,8 +57,8 @@ class TooSmall(ModalScreen[None]):
     def _say(self) -> None:
         width, height = self.app.size
         self.query_one(Static).update(
-            f"the terminal is {width} x {height}: make it at least {MINIMUM[0]} x {MINIMUM[1]}\n"
-            "(a run goes on meanwhile; ctrl+q leaves)"
+            f"{MINIMUM[0]} x {MINIMUM[1]} needed, this is {width} x {height}: make the terminal larger. "
+            "A run goes on meanwhile; ctrl+q leaves."
         )
 
 

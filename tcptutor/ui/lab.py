@@ -1,4 +1,4 @@
-"""The lab in words for the screen."""
+"""The lab in words for the screen, of somebody who has never heard of guests and clocks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tcptutor.run import Environment
+
+_WHERE = {
+    "guest": "in a virtual machine",
+    "host": "on this computer's own Linux kernel",
+}
 
 
 @dataclass(frozen=True)
@@ -19,12 +24,29 @@ class LabState:
 
     @property
     def headline(self) -> str:
-        """For the header: "guest · virtual clock · ready"."""
+        """For the header: "virtual machine · ready"."""
+        return self.headline_of(None)
+
+    def headline_of(self, shown: Environment | None) -> str:
+        """Return the header's words on a page that shows a run from `shown`; None for no run yet."""
         if self.stage == "none":
             return "no lab here"
         if self.environment is None:
             return "the lab is starting"
-        return f"{place(self.environment)} · {'ready' if self.stage == 'ready' else 'starting'}"
+        return f"{place(shown or self.environment)} · {'ready' if self.stage == 'ready' else 'starting'}"
+
+    @property
+    def sentence(self) -> str:
+        """For the first screen: "Experiments run in a virtual machine. Ready."."""
+        if self.stage == "none":
+            return "No experiment can run here."
+        if self.environment is None:
+            return "The lab is starting."
+        where = _WHERE.get(self.environment.backend)
+        if where is None:
+            return "Experiments are replayed from recordings."
+        pace = ", in real time" if self.environment.clock == "real" else ""
+        return f"Experiments run {where}{pace}. {'Ready' if self.stage == 'ready' else 'Starting'}."
 
     @property
     def reason(self) -> str:
@@ -37,9 +59,13 @@ class LabState:
 
 
 def place(environment: Environment) -> str:
-    """Where and by which clock: "guest · virtual clock"."""
-    if environment.backend == "replay":
-        return "replay of a recorded run"
-    if environment.backend == "imported":
-        return environment.reason
-    return f"{environment.backend} · {environment.clock} clock"
+    """Return where a run took place: "virtual machine", "this computer"."""
+    match environment.backend:
+        case "replay":
+            return "replay of a recorded run"
+        case "imported":
+            return environment.reason
+        case "host":
+            return "this computer, real time"
+        case _:
+            return "virtual machine" + (", real time" if environment.clock == "real" else "")

@@ -38,9 +38,10 @@ _LAST_WORD = 1.0
 """Seconds for what a session tells after it was left."""
 
 _GREETING = (
-    "`iperf3 -c h2` sends to h2; `h2 iperf3 -s &` runs it on h2.\r\n"
+    "`h2 iperf3 -s -D` starts a server on h2, then `iperf3 -c h2` sends to it.\r\n"
     "What you send is drawn, kept and explained like a run.\r\n\r\n"
 )
+_GREETING_WITHOUT_RUNS = "`h2 COMMAND` runs a command on h2; F7 and F8 show the other hosts.\r\n\r\n"
 
 
 class LabSession:
@@ -66,6 +67,7 @@ class LabSession:
         """Those of the page; None for a page without any."""
         self._needs: Experiment | None = None
         self._trap = ""
+        self._page_shell: ShellActivity | None = None
         self._offered: tuple[str, ...] = ()
         self._session: Session | None = None
         self._run: FoundRun | None = None
@@ -118,6 +120,7 @@ class LabSession:
         self.page, self.experiment = (module, step), experiment
         self.goals = WatchedGoals(module, step, shell, self._record) if shell is not None else None
         self._needs, self._offered = (shell.needs, shell.hosts) if shell is not None else (None, ())
+        self._page_shell = shell
         self._trap = shell.broken if shell is not None else ""
         self.environment = self.state = self._run = None
         self.problem, self.left = "", ()
@@ -130,11 +133,13 @@ class LabSession:
         if self._session is None or self.stage != "open":
             return None
         if host not in self.shells:
+            shell = self._page_shell
             first = not self.shells
             terminal = self._session.shell(host, lines, columns)
             self.shells[host] = Shell(host, terminal, lines, columns, self._shell_moved, self._heard)
             if first:
-                self.shells[host].say(_GREETING)
+                asks_for_runs = shell is None or any(goal.about_run for goal in shell.asked)
+                self.shells[host].say(_GREETING if asks_for_runs else _GREETING_WITHOUT_RUNS)
         return self.shells[host]
 
     def end(self) -> None:

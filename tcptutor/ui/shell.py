@@ -71,12 +71,17 @@ class Shell:
         self.spoke = False
         """Whether it has shown anything yet: before that, what is typed stands there twice."""
         self._terminal, self._moved, self._heard = terminal, moved, heard
+        self._typed = b""
+        """What was typed before it has shown anything."""
         self._following = asyncio.create_task(self._follow())
 
     def write(self, data: bytes) -> None:
-        """Type into it."""
+        """Type into it; before its prompt is there, as soon as it is."""
         self.begun = data[-1:] not in _ENDS_OF_LINES
-        self._terminal.write(data)
+        if self.spoke:
+            self._terminal.write(data)
+        else:
+            self._typed += data
 
     def say(self, text: str) -> None:
         """Show something that the shell has not said."""
@@ -97,7 +102,11 @@ class Shell:
     async def _follow(self) -> None:
         drawn = time.perf_counter()
         while data := await self._terminal.read():
-            self.spoke = True
+            if not self.spoke:
+                self.spoke = True
+                # First what was typed first: a page's command comes after it.
+                self._terminal.write(self._typed)
+                self._typed = b""
             self._heard(self.host, data)
             # A program that has the screen for itself draws each cell once, and knows what it has drawn.
             if len(data) > FLOOD and not self.screen.alternate:

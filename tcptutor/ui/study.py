@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from tcptutor.course import personal
+from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question, Stage
 from tcptutor.course.curve import MeasuredCurve
@@ -39,6 +40,8 @@ class MarkedResponse:
     """Whether it stays as it is."""
     again: bool = False
     """Whether it may be asked once more, with other numbers."""
+    can_withdraw: bool = False
+    """Whether it is locked, and may be taken back."""
     read: str = ""
     """Where to read about it, after a wrong answer: "page 4, “Four flows”"; empty for nowhere."""
 
@@ -176,19 +179,42 @@ class Study:
             raise UsageError("this stays as it is")
         if activity.against_run and self.run is None and self.reading:
             raise UsageError("your run is still being read: press Enter again in a moment")
+        if problem := self._impossible(activity, given):
+            raise UsageError(problem)
         mark = activity.mark(given, self.context)
         draw = self._draws.get(activity.id, {})
         response = Response(given, mark.correct, value=mark.value, draw=draw)
         record = self.record_of(activity).responded(response)
         self._change(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
 
+    def _impossible(self, activity: Activity, given: Given) -> str:
+        """Why nothing that the page measures can have that value; empty where it can."""
+        if not isinstance(activity, Predict):
+            return ""
+        sweep = self.step.sweep
+        measure = activity.measure if sweep is None else sweep.measure if activity.of == "at" else None
+        return activity.impossible(given, measure, self.step.asked_of(activity))
+
     def doubt(self, activity: Activity, given: Given) -> str:
         """Why it should be asked about before it is locked; empty for no reason. Raises UsageError."""
+        if problem := self._impossible(activity, given):
+            raise UsageError(problem)
         return activity.doubt(given, self.step.asked_of(activity))
 
     def skip(self, activity: Activity) -> None:
         """Leave it out, for good."""
         self.respond(activity, activity.reference().empty)
+
+    def can_withdraw(self, activity: Activity) -> bool:
+        """Whether it is locked and no run has begun that answers it."""
+        locked = activity.locked and self.record_of(activity).attempts > 0
+        return locked and self.sitting.retries and not self.ended and not self.record.runs
+
+    def withdraw(self, activity: Activity) -> bool:
+        """Take back what was locked; return whether it was, which a run in another window may have prevented."""
+        record = ActivityRecord(hints=self.record_of(activity).hints)
+        self._change(activity, record, lambda: self._journal.withdraw(*self._key, activity.id))
+        return not self.record_of(activity).attempts
 
     def response(self, activity: Activity) -> MarkedResponse | None:
         """The response that counts, with what is told of it now."""
@@ -213,6 +239,7 @@ class Study:
             explanation=activity.explanation if explains else "",
             final=not accepts or bool(tells and self.sitting.retries and mark.correct),
             read="" if mark.correct or not tells else self._where(activity),
+            can_withdraw=self.can_withdraw(activity),
             again=drawn is not None and self.sitting.retries and bool(mark.correct),
         )
 
@@ -278,12 +305,24 @@ class Study:
         self._change(activity, record, lambda: self._journal.hint(*self._key, activity.id, level))
 
     def next_seed(self, own: int) -> int:
-        """That of the next draw: for the page's first whole run the experiment's own, or the student's in a course that
-        grades, then the one after the last.
+        """Return the seed of the page's next draw.
+
+        Seeds count on from `own`, or in a course that grades from the student's first one. A last seed that is none of
+        these draws was another student's: the draws then begin anew, as whoever grades would refuse it
+        (`evidence.honesty.seed_problem`).
         """
-        first = personal.run_seed(self._enrolled.identity, *self._key) if self._enrolled else own
         last = self.record.last_seed
-        return first if last is None or last < first else (last + 1) % personal.SEEDS
+        if last is None or self.draw_number(last, own) is None:
+            return self._first_seed(own)
+        return (last + 1) % personal.SEEDS
+
+    def draw_number(self, seed: int, own: int) -> int | None:
+        """Return which of the page's draws has that seed, from 1; None for a seed of none of them."""
+        number = (seed - self._first_seed(own)) % personal.SEEDS + 1
+        return number if number <= self.record.whole_runs else None
+
+    def _first_seed(self, own: int) -> int:
+        return personal.run_seed(self._enrolled.identity, *self._key) if self._enrolled else own
 
     def run_files(self, step: str = "") -> Iterator[str]:
         """The files of the runs that are kept, the latest first, whole or cut short. Raises JournalError.

@@ -22,6 +22,14 @@ IMPORTED = "imported/"
 """How the names of imported experiments begin: their queue is nobody's setting."""
 
 
+def senders(experiment: Experiment) -> str:
+    """Return what sends: "CUBIC", "CUBIC + BBR", "Reno + UDP", "UDP"."""
+    flows = range(experiment.total_streams)
+    names = [algorithm(name) for name in dict.fromkeys(experiment.algorithm(flow) for flow in flows)]
+    udp = ["UDP"] if experiment.flows.udp_streams else []
+    return " + ".join([*names, *udp])
+
+
 def experiment_line(experiment: Experiment, width: int | None = None) -> str:
     """What is set up, in one line: "Reno · 100 Mbit/s · 20 ms · loss 0.1 % · queue 244 KiB".
 
@@ -29,14 +37,17 @@ def experiment_line(experiment: Experiment, width: int | None = None) -> str:
     """
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
     imported = experiment.name.startswith(IMPORTED)
-    parts = [] if imported and hosts.algorithm == "unknown" else [algorithm(hosts.algorithm)]
-    if path.rate or not imported:
+    parts = [] if imported and hosts.algorithm == "unknown" else [senders(experiment)]
+    if path.unread:
+        parts.append(f"not read: {', '.join(path.unread)}")
+    elif path.rate or not imported:
         parts.append(units.rate(path.rate) if path.rate else "no rate limit")
     if path.delay:
         jitter = f" ± {units.seconds(path.jitter)}" if path.jitter else ""
         parts.append(f"{units.seconds(path.delay)}{jitter}")
     if path.loss:
-        parts.append(f"loss {units.percent(path.loss)}")
+        burst = f", {path.loss_burst:g} in a row" if path.loss_burst > 1 else ""
+        parts.append(f"loss {units.percent(path.loss)}{burst}")
     if hosts.window:
         parts.append(f"window {units.size(hosts.window)}")
     if flows.pacing:
@@ -46,7 +57,7 @@ def experiment_line(experiment: Experiment, width: int | None = None) -> str:
     if hosts.mtu != 1500:
         parts.append(f"MTU {hosts.mtu}")
     if path.rate and not imported:
-        parts.append(f"queue {units.size(path.queue)}")
+        parts.append(f"queue {path.queue_text}")
     while width is not None and len(" · ".join(parts)) > width and len(parts) > 1:
         parts.pop()
     return " · ".join(parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tcptutor.course.experiments import Catalogue
@@ -12,7 +13,8 @@ from tcptutor.course.personal import SEEDS
 from tcptutor.errors import ParameterError, TutorError, UsageError
 from tcptutor.journal.benches import KeptBench
 from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment
-from tcptutor.spec.parameters import sysctl_name
+from tcptutor.spec.parameters import read, read_sysctl, sysctl_name
+from tcptutor.spec.parts import bdp
 from tcptutor.ui.knobs import GROUPS, SEED, SYSCTL, can_turn, turned
 from tcptutor.ui.live import Live, RunBeside
 
@@ -45,6 +47,8 @@ class Workbench:
         self.selected = next(iter(GROUPS["path"]))
         """The knob in hand."""
         self.problem: Problem | None = None
+        self.wrong: frozenset[str] = frozenset()
+        """The knobs whose values are to be corrected: that of `problem`, and others that say nothing by themselves."""
         self.kept = ""
         """The name that these settings were kept under, or come from; empty for none."""
         self.live: Live | None = None
@@ -95,9 +99,10 @@ class Workbench:
             return
         given = rebuilt(experiment, self._catalogue)
         if given is None:
-            raise UsageError(
-                f"{experiment.name} cannot be set up again from the course: it has changed since, or was made by hand"
-            )
+            known = experiment.name in self._catalogue.names
+            reason = f"the course's {experiment.name} has changed since" if known else "it was set up by hand"
+            here = f"; the bench keeps {self.own.name}" if self.ready else ""
+            raise UsageError(f"This network can't be taken to the bench: {reason}{here}.")
         self._stand_on(experiment.name, given, experiment.seed, experiment.scale)
         self._taken = experiment
 
@@ -120,7 +125,7 @@ class Workbench:
         if made.seed != own.seed:
             settings = {**settings, SEED: str(made.seed)}
         self._own, self._last, self.settings = own, made, settings
-        self.problem, self.kept, self._taken = None, "", None
+        self.problem, self.wrong, self.kept, self._taken = None, frozenset(), "", None
 
     # Knobs
 
@@ -216,6 +221,7 @@ class Workbench:
             self._try(self.settings, SYSCTL)
         elif match is None or name is None:
             self.problem = Problem(SYSCTL, f"{text!r} is no sysctl and value: write one like tcp_sack=0")
+            self.wrong = frozenset({SYSCTL})
         else:
             self._try({**self.settings, name: match[2]}, name)
             self.selected = name
@@ -229,8 +235,23 @@ class Workbench:
             self._last = self._catalogue.build(self.own.name, given, seed, self.own.scale)
         except TutorError as error:
             self.problem = Problem(_named(str(error), knob), str(error))
+            self.wrong = frozenset({self.problem.knob, *self._unreadable(settings)})
             return
-        self.problem = None
+        self.problem, self.wrong = None, frozenset()
+
+    def _unreadable(self, settings: dict[str, str]) -> Iterator[str]:
+        """Those of the settings whose text alone is none of their kind, or out of bounds."""
+        path = self.experiment.path
+        for name, text in settings.items():
+            try:
+                if name == SEED:
+                    self._seed(settings)
+                elif sysctl_name(name):
+                    read_sysctl(name, text)
+                else:
+                    read(name, text, bdp(path.rate, path.delay))
+            except TutorError:
+                yield name
 
     def _seed(self, settings: dict[str, str]) -> int | None:
         text = settings.get(SEED)

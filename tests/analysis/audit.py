@@ -13,6 +13,7 @@ from tcptutor.analysis import Report
 from tcptutor.analysis.compared.clauses import CLAUSES, LINK_USED, LINK_USED_THEN, UNEXPLAINED
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
+from tcptutor.theory.models import CAUSE_NAMES
 
 from . import audit_reasons
 from .audit_reasons import REASONS
@@ -31,7 +32,7 @@ def near(text: str, value: float, slack: float = 0.02) -> str:
 
 
 def _busy(raw: Raw, said: Mapping[str, str]) -> str:
-    share = raw.busy() / raw.connected()
+    share = raw.busy()
     return together(near(said["busy"], share), must(share < 0.805, f"busy {share:.2f} of the time"))
 
 
@@ -54,14 +55,23 @@ def _window(raw: Raw, said: Mapping[str, str]) -> str:
     advertised, asked = raw.mean("snd_wnd"), raw.experiment.hosts.window or 0
     if not advertised:
         return ""
-    close = abs(size - advertised) <= max(0.11 * size, raw.mean("mss"))
+    close = abs(size - advertised) <= 0.03 * advertised
     return must(close, f"{size:.0f} bytes said, {advertised:.0f} advertised, {asked} asked")
 
 
+def _moves_on(raw: Raw) -> str:
+    """A window that is the limit is used: a good part of it arrives in a round trip."""
+    window = raw.mean("snd_wnd")
+    flight = raw.flow_bps() * raw.mean("rtt") / 8
+    return must(
+        not window or flight >= 0.19 * window, f"{flight:.0f} of {window:.0f} bytes arrive a round trip"
+    )
+
+
 def _rwnd(raw: Raw, said: Mapping[str, str]) -> str:
-    share = raw.grown("rwnd_limited") / max(raw.busy(), 1e-9)
+    share = raw.of_busy("rwnd_limited")
     return together(
-        near(said["windowed"], min(1.0, share)), least("window full", share, 0.5), _window(raw, said)
+        near(said["windowed"], share), least("window full", share, 0.5), _window(raw, said), _moves_on(raw)
     )
 
 
@@ -69,14 +79,14 @@ def _filled(raw: Raw, said: Mapping[str, str]) -> str:
     flight = raw.flow_bps() * raw.mean("rtt") / 8
     return together(
         least("share of the window under way", flight / max(raw.mean("snd_wnd"), 1), 0.75),
-        least("time with a full window", raw.grown("rwnd_limited") / max(raw.busy(), 1e-9), 0.1),
+        least("time with a full window", raw.of_busy("rwnd_limited"), 0.1),
         must(abs(size_of(said["flight"]) - flight) <= 0.1 * flight, f"{flight:.0f} bytes under way"),
         _window(raw, said),
     )
 
 
 def _sndbuf(raw: Raw, said: Mapping[str, str]) -> str:
-    share = raw.grown("sndbuf_limited") / max(raw.busy(), 1e-9)
+    share = raw.of_busy("sndbuf_limited")
     return together(near(said["buffered"], min(1.0, share)), least("buffer full", share, 0.5))
 
 
@@ -152,13 +162,20 @@ def _in_host(raw: Raw, said: Mapping[str, str]) -> str:
 def _random(raw: Raw, said: Mapping[str, str]) -> str:
     count = 1 if said["times"] == "once" else int(said["times"].removesuffix(" times"))
     path = raw.experiment.path
-    loss = path.reverse_loss if raw.backward else path.loss
+    loss = path.reverse_loss if raw.backward else raw.value("loss", path.loss)
     told = re.search(r"([\d.e-]+) %", said["loss"])
+    names = {raw.experiment.algorithm(flow) for flow in raw.columns}
     return together(
+        must(names != {"bbr"}, "BBR does not cut its window for a loss"),
         must(raw.loses(), "the path loses nothing at random"),
         must(1 <= count <= raw.grown("retransmits"), f"{raw.grown('retransmits'):.0f} were sent again"),
         must(told is None or abs(float(told[1]) / 100 - loss) <= 0.01 * loss, f"the loss is {loss}"),
+        near(said["stalled"], raw.stalled(), 0.12) if "stalled" in said else "",
     )
+
+
+def _repeats(raw: Raw, said: Mapping[str, str]) -> str:
+    return together(must(raw.loses(), "the path loses nothing at random"), _again(raw, said))
 
 
 def _is_full(raw: Raw, said: Mapping[str, str]) -> str:
@@ -189,7 +206,23 @@ def _marks(raw: Raw, said: Mapping[str, str]) -> str:
 
 def _dropped(raw: Raw, said: Mapping[str, str]) -> str:
     told = int(said["drops"])
+    if len(raw.columns) < len(set(raw.run.samples.column("flow"))):
+        return "nobody knows whose packets the queue dropped"
     return must(told > 0 and abs(told - raw.drops()) <= 2 + 0.1 * told, f"{raw.drops()} were dropped")
+
+
+def _drops_some(raw: Raw, said: Mapping[str, str]) -> str:
+    return together(
+        must(raw.drops() > 0, "nothing was dropped"),
+        must(raw.grown("retransmits") > 0, "nothing was sent again"),
+    )
+
+
+def _no_dry_link(raw: Raw, said: Mapping[str, str]) -> str:
+    """A queue that overflows and is empty most of the time does not keep the link full."""
+    empty = sum(row.bytes == 0 for row in raw.queue) / max(1, len(raw.queue))
+    dry = raw.drops() > 0 and empty > 0.5 and (raw.used() or 1.0) < 0.975 and not _short(raw, said)
+    return must(not dry or raw.experiment.path.qdisc != "fifo", f"the queue is empty {empty:.0%} of the time")
 
 
 def _again(raw: Raw, said: Mapping[str, str]) -> str:
@@ -203,9 +236,10 @@ def _keeps_short(raw: Raw, said: Mapping[str, str]) -> str:
 
 
 def _short(raw: Raw, said: Mapping[str, str]) -> str:
-    path, rate = raw.experiment.path, raw.experiment.path.rate or 0.0
+    path, rate = raw.experiment.path, raw.rate_at((raw.start + raw.end) / 2) or 0.0
     delay = min(raw.experiment.delay(flow) for flow in range(raw.experiment.total_streams))
-    bdps = path.queue / max(1.0, rate * delay / 8)
+    delay += raw.value("delay", path.delay) - path.delay
+    bdps = raw.value("queue", path.queue) / max(1.0, rate * delay / 8)
     return must(bdps < 0.9 or path.qdisc != "fifo", f"the queue holds {bdps:.2g} BDP")
 
 
@@ -248,10 +282,64 @@ def _growing(raw: Raw, said: Mapping[str, str]) -> str:
 
 
 def _reordering(raw: Raw, said: Mapping[str, str]) -> str:
-    found = raw.grown("reord_seen") + (0 if raw.experiment.path.duplicate else raw.grown("dsack_dups"))
+    found = raw.grown("reord_seen")
     return together(
         must(int(said["reordered"]) == found >= 3, f"{found:.0f} were found"),
         must(raw.grown("retransmits") > 0, "nothing was sent again"),
+    )
+
+
+def _needless(raw: Raw, said: Mapping[str, str]) -> str:
+    """As many retransmissions as the receiver said to have had already, and no more than there were."""
+    told, of = re.findall(r"\d+", said["spurious"])
+    again = raw.grown("retransmits")
+    found = min(again, raw.grown("dsack_dups"))
+    return together(
+        must(int(told) == found > 0, f"{found:.0f} came twice"),
+        must(int(of) == again, f"{again:.0f} were sent again"),
+        must(not raw.experiment.path.duplicate, "the path itself makes duplicates"),
+    )
+
+
+def _repaired(raw: Raw) -> float:
+    """Segments that were sent again in recovery, without those after a timeout."""
+    return sum(
+        max(0, again[at] - again[at - 1])
+        for one in raw.columns.values()
+        for again in [one["retransmits"]]
+        for at in range(1, len(again))
+        if one["ca_state"][at - 1] == one["ca_state"][at] == 3
+    )
+
+
+def _one_by_one(raw: Raw, said: Mapping[str, str]) -> str:
+    share = raw.share(lambda row: row["ca_state"] == 3)
+    return together(
+        near(said["recovering"], share),
+        least("time in recovery", share, 0.5),
+        must(raw.experiment.hosts.sysctls.get("tcp_sack") == "0", "there is SACK"),
+        must(_repaired(raw) * raw.mean("rtt") <= 1.5 * share * raw.seconds(), "more than one a round trip"),
+    )
+
+
+def _bbr_is_low(raw: Raw, said: Mapping[str, str]) -> str:
+    names = {raw.experiment.algorithm(flow) for flow in raw.columns}
+    return together(
+        must(names == {"bbr"}, f"{names} send"),
+        must(raw.loses(), "the path loses nothing at random"),
+        must((raw.used() or 1.0) < 0.95, "the link is full"),
+    )
+
+
+def _return(raw: Raw, said: Mapping[str, str]) -> str:
+    load, waits = raw.return_load()
+    given = raw.experiment.path.reverse_rate or 0.0
+    told = time_of(said["return_queueing"])
+    return together(
+        must(abs(rate(said["return"]) - given) <= 0.01 * given, f"the reverse path has {given}"),
+        least("use of the reverse path", load, 0.75),
+        must(abs(told - waits) <= 0.08 * waits + 2e-3, f"{told:.4g} s said, {waits:.4g} sampled"),
+        must((raw.used() or 0.0) < 0.95, "the path itself is full"),
     )
 
 
@@ -290,27 +378,41 @@ AUDITS: dict[str, Check] = {
     "fq paces each flow at {maxrate}": _fq,
     "data waits in the sender {held} of the time though the windows have room: its host holds it back": _in_host,
     "{loss} cut the window {times}": _random,
+    "{loss} made the sender repeat {retransmits} segments": _repeats,
+    "{loss} cut the window {times}, and waiting for timeouts took {stalled} of the time": _random,
+    "without SACK a round trip repairs one lost segment: recovery took {recovering} of the time": _one_by_one,
+    "{loss} keeps the rate that BBR measures below the link's": _bbr_is_low,
     "the bottleneck is full, its queue adds {queueing} and marks {marked}": both(_is_full, _adds, _marks),
     "the bottleneck is full, its queue adds {queueing}": both(_is_full, _adds),
     "the bottleneck is full, its queue marks {marked} before it must drop any": both(_is_full, _marks),
     "the bottleneck is full, {qdisc} drops some ({drops}) to keep its queue short": both(
         _is_full, _dropped, _keeps_short
     ),
-    "the bottleneck is full": _is_full,
+    "the bottleneck is full, {qdisc} drops some to keep its queue short": both(
+        _is_full, _drops_some, _keeps_short
+    ),
+    "the bottleneck is full": both(_is_full, _no_dry_link),
     "{qdisc} marks {marked} to keep the bottleneck's queue short": both(_marks, _keeps_short),
     "the bottleneck's queue marks {marked}": _marks,
     "{qdisc} drops {drops} segments to keep the bottleneck's queue short": both(_dropped, _keeps_short),
-    "the bottleneck's short queue overflows: {drops} dropped, {retransmits} sent again": both(
+    "{qdisc} drops segments to keep the bottleneck's queue short: {retransmits} retransmitted": both(
+        _drops_some, _again, _keeps_short
+    ),
+    "the bottleneck's short queue overflows: {drops} dropped, {retransmits} retransmitted": both(
         _dropped, _again, _short
     ),
+    "the bottleneck's short queue overflows: {retransmits} retransmitted": both(_drops_some, _again, _short),
     "the bottleneck's queue adds {queueing}": both(_used_most, _adds),
-    "the bottleneck's queue overflows: {drops} dropped, {retransmits} sent again": both(_dropped, _again),
+    "the bottleneck's queue overflows: {drops} dropped, {retransmits} retransmitted": both(_dropped, _again),
+    "the bottleneck's queue overflows: {retransmits} retransmitted": both(_drops_some, _again),
     "BBR sends at the rate that it measures": _bbr,
-    "the way back, {back}, has no room for more acknowledgements": way_back,
-    "{retransmits} segments were sent again: a queue overflowed, for the path loses none": _only_a_queue,
+    "the reverse path, {back}, has no room for more acknowledgements": way_back,
+    "data fills the reverse path, {return}: its queue adds {return_queueing} to the round trip": _return,
+    "{retransmits} segments were retransmitted: a queue overflowed, for the path loses none": _only_a_queue,
     "no rate is set, and a processor was busy {processor} of the time: this computer is the bottleneck": _computer,
     "the window was still growing, {growth} in this time": _growing,
-    "segments came out of order, and TCP took some for lost: it found {reordered} such": _reordering,
+    "segments came out of order and TCP took some for lost: {spurious} were needless": _needless,
+    "segments came out of order {reordered} times, and TCP took some for lost": _reordering,
     "waiting for timeouts ({timeouts} of them) took {stalled} of the time": _timeouts,
     "waiting for timeouts took {stalled} of the time": _stalls,
 }
@@ -335,8 +437,10 @@ _LINK = re.compile(_pattern(LINK_USED.text).pattern + r"\Z")
 _LINK_THEN = re.compile(_pattern(LINK_USED_THEN.text).pattern + r"\Z")
 _STRETCH = re.compile(r"from ([\d.e-]+) to ([\d.e+-]+) s ")
 _CHANGED = re.compile(r"at ([\d.]+ \w+) (?:the \w+ (?:became|came) [^:]+): ")
+_BEFORE = re.compile(r" \(before: ([^()]+)\)\Z")
 _CUT = re.compile(r"the link was cut from ([\d.]+) to ([\d.]+) s; ")
-_TURNS = re.compile(r" \(first (.+)\)\Z")
+_TURNS = re.compile(r" \(((?:first|then) .+)\)\Z")
+_STARVING = re.compile(r"; (\d+) of (\d+) flows got (?:next to )?nothing\Z")
 _OTHERS = re.compile(r"; (?:flow \d+|\d+ of \d+ flows): [^;]+\Z")
 _UDP_BESIDE = re.compile(r"; UDP lost (?P<lost>[\d.e-]+ %|\d+ of \d+)(?P<where> in [^;]+| on the path)?\Z")
 _UDP_ALONE = re.compile(
@@ -374,21 +478,33 @@ def sentence(run: Run, text: str, flows: Sequence[int]) -> str:
     if udp := _UDP_BESIDE.search(rest):
         rest = rest[: udp.start()]
         wrong.append(_datagrams(run, udp.groupdict()))
-    if changed := _CHANGED.match(rest):
+    changed = _CHANGED.match(rest)
+    if changed:
         rest = rest[changed.end() :]
         wrong.append(_changes(run.experiment, changed[0]))
+        # What is said of a change is about the time from it to the next one.
+        at = time_of(changed[1])
+        later = [one.at for one in run.experiment.path.changes if one.at > at + 0.01]
+        start, end = at, min([*later, end])
+        whole = Raw(run, flows, start, end)
     if cut := _CUT.match(rest):
         rest = rest[cut.end() :]
         wrong.append(_was_cut(run.experiment, float(cut[1]), float(cut[2])))
     then = _LINK_THEN.search(rest)
     if then:
         rest = rest[: then.start()]
-        wrong.append(must(bool(_STRETCH.match(rest)), "then is no stretch of time"))
+        wrong.append(must(bool(_STRETCH.match(rest) or changed), "then is no stretch of time"))
     if link := _LINK.search(rest):
         rest = rest[: link.start()]
         wrong.append(_said_used(whole, link.groupdict()) if whole.columns else "")
+    if starving := _STARVING.search(rest):
+        rest = rest[: starving.start()]
+        wrong.append(_starve(run, int(starving[1]), int(starving[2])))
     if others := _OTHERS.search(rest):
         rest = rest[: others.start()]
+    if before := _BEFORE.search(rest):
+        rest = rest[: before.start()]
+        wrong.append(must(before[1] in CAUSE_NAMES.values() and changed is not None, "before what?"))
     if turns := _TURNS.search(rest):
         rest = rest[: turns.start()]
         total = sum(float(each) for each in re.findall(r", ([\d.]+) s", turns[1]))
@@ -398,7 +514,8 @@ def sentence(run: Run, text: str, flows: Sequence[int]) -> str:
         since, until = float(stretch[1]), float(stretch[2])
         wrong.append(must(start - 0.06 <= since < until <= end, "another time than the measured one"))
         whole = Raw(run, flows, since, until)
-        wrong.append(_said_used(whole, then.groupdict()) if then and whole.columns else "")
+    if then and whole.columns:
+        wrong.append(_said_used(whole, then.groupdict()))
     if rest.startswith(_WITHOUT):
         return together(*wrong)
     if not whole.columns:
@@ -412,6 +529,17 @@ def clause(raw: Raw, text: str) -> str:
         if found := pattern.fullmatch(text):
             return check(raw, found.groupdict())
     return f"nobody audits {text!r}"
+
+
+def _starve(run: Run, told: int, of: int) -> str:
+    """Flows with less than a hundredth of an equal share."""
+    start, end = measured(run)
+    every = sorted(set(run.samples.column("flow")))
+    got = [Raw(run, [flow], start, end).grown("bytes_acked") for flow in every]
+    starving = sum(one < 0.0105 * sum(got) / len(got) for one in got)
+    return must(
+        of == len(every) and abs(told - starving) <= 1, f"{starving} of {len(every)} got next to nothing"
+    )
 
 
 def _datagrams(run: Run, said: Mapping[str, str | None]) -> str:

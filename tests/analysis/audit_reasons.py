@@ -165,6 +165,25 @@ def _other(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
     return together(must(told, f"limited by {verdict}"), must(one.ratio < 1, "more was measured"))
 
 
+def _sackless(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+    share = raw.share(lambda row: row["ca_state"] == 3)
+    return together(
+        must(raw.experiment.hosts.sysctls.get("tcp_sack") == "0", "there is SACK"),
+        least("time in recovery", share, 0.5),
+        must(one.ratio < 1, "more was measured"),
+    )
+
+
+def _shuffled(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+    path = raw.experiment.path
+    given = time_of(said[1]) == path.jitter if path.jitter else number(said[1]) / 100 == path.reorder
+    return together(
+        must(given, f"jitter {path.jitter}, reorder {path.reorder}"),
+        must(raw.grown("reord_seen") + raw.grown("dsack_dups") > 0, "nothing came out of order"),
+        must(one.ratio < 1, "more was measured"),
+    )
+
+
 REASONS: dict[str, tuple[tuple[str, Check], ...]] = {
     "super_packets": ((r"offloads: one loss takes a packet of (\d+) segments, .+", _offloads),),
     "other_times": (
@@ -176,6 +195,13 @@ REASONS: dict[str, tuple[tuple[str, Check], ...]] = {
         (r"there is no model of \w+ here: this is what Reno would get", _algorithm),
         (r"this is what Reno would get, and \w+ has a model of its own", _algorithm),
         (r"this is what Reno would get, not \w+", _algorithm),
+    ),
+    "without_sack": (
+        (r"without SACK a round trip repairs one lost segment, which this model leaves out", _sackless),
+    ),
+    "shuffled": (
+        (r"jitter of (.+) reorders segments, which this model leaves out", _shuffled),
+        (r"([\d.]+) % of the segments overtake others, which this model leaves out", _shuffled),
     ),
     "other_window": ((r"the receiver advertised (.+), not (.+)", _advertised),),
     "whole_segments": (
@@ -220,7 +246,7 @@ REASONS: dict[str, tuple[tuple[str, Check], ...]] = {
         (r"headers: .+ of a frame is payload", _payload),
     ),
     "slow_start": ((r"the start takes (.+), the warm-up .+ s: up to .+ of the mean is missing", _start),),
-    "acks_in_the_way": ((r"the way back, (.+), has no room for more acknowledgements", _acks),),
+    "acks_in_the_way": ((r"the reverse path, (.+), has no room for more acknowledgements", _acks),),
     "other_limit": (
         (r"not the limit: that was .+", _other),
         (r"not the limit: the window was still growing", _other),
@@ -232,12 +258,35 @@ REASONS: dict[str, tuple[tuple[str, Check], ...]] = {
 _PATTERNS = [(re.compile(text), check) for those in REASONS.values() for text, check in those]
 
 
+def note(run: Run, report: Report) -> str:
+    """What is wrong with the one remark on a run: a forecast that failed, or a limit of flows that are not there."""
+    every = Raw(run, sorted(set(run.samples.column("flow"))), *measured(run))
+    used = every.used() if every.columns else None
+    foretold = re.search(
+        r"expect (a little )?less|too short to keep the link full|less than either", report.note
+    )
+    expected = " was expected to be the limit, but" in report.note
+    model = report.compared[0].prediction.model if report.compared else None
+    names = {run.experiment.algorithm(flow) for flow in range(run.experiment.total_streams)}
+    strangers = (
+        model is not None and model.limited_by == "random-loss" and model.algorithm not in names | {""}
+    )
+    return together(
+        must(not (foretold and used is not None and used >= 0.985), f"the link is {used} used"),
+        must(not (expected and strangers), f"{names} send"),
+    )
+
+
 def problems(run: Run, report: Report) -> Iterator[str]:
     """What is given as the reason of a difference, and false."""
+    if wrong := note(run, report):
+        yield f"{report.note!r}: {wrong}"
     raw = None
     for one in report.compared:
         if one.within and (one.prediction.tolerance > 0.4 or abs(one.difference) > one.prediction.tolerance):
             yield f"a tick for {one.prediction.label}, {one.difference:+.2f} of ±{one.prediction.tolerance}"
+        if one.within and one.reason.startswith("not the limit"):
+            yield f"a tick for {one.prediction.label}, and {one.reason!r}"
         if not one.reason:
             continue
         raw = raw or Raw(run, sorted(set(run.samples.column("flow"))), *measured(run))

@@ -12,7 +12,7 @@ from .synthetic import experiment, run_of
 
 RUNS = 2000
 SHARES = 20
-"""A plain run takes one of so many."""
+"""Tests that the runs are parted into."""
 
 
 def test_every_clause_and_every_reason_has_an_auditor() -> None:

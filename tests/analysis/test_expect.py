@@ -145,10 +145,10 @@ def test_htcp_beats_reno_when_losses_are_rare() -> None:
 
 
 def test_an_algorithm_without_a_model_is_compared_with_reno_and_says_so() -> None:
-    expectation = expect(experiment(algorithm="vegas", loss="1 %", duration="60 s"))
+    expectation = expect(experiment(algorithm="bic", loss="1 %", duration="60 s"))
     assert expectation.binding.model == "reno"
-    assert expectation.binding.tolerance > 0.5
-    assert "vegas" in expectation.note
+    assert expectation.binding.tolerance == 1
+    assert expectation.note.startswith("no model of bic")
 
 
 def test_a_short_buffer_takes_from_one_reno_flow() -> None:
@@ -340,7 +340,7 @@ def test_the_binding_model_is_the_least_of_those_that_are_believed(
 
 @pytest.mark.parametrize(
     ("sysctl", "size"),
-    [({"tcp_moderate_rcvbuf": "0"}, 65536), ({"tcp_wmem": "4096 16384 32768"}, 65536)],
+    [({"tcp_moderate_rcvbuf": "0"}, 80384), ({"tcp_wmem": "4096 16384 32768"}, 65536)],
 )
 def test_a_buffer_that_cannot_grow_bounds_what_is_under_way(sysctl: dict[str, str], size: int) -> None:
     made = experiment(rate="5 Mbit/s", delay="200 ms", queue="125 kB", **sysctl)

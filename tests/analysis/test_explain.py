@@ -53,11 +53,11 @@ def test_a_bottleneck_with_a_short_queue() -> None:
     assert told.limited_by == "bottleneck"
     assert (
         told.sentence
-        == "the bottleneck's short queue overflows: 8 dropped, 4 sent again; the link is 77 % used"
+        == "the bottleneck's short queue overflows: 8 dropped, 4 retransmitted; the link is 77 % used"
     )
     # Without samples of the queue nobody has seen it; and one that dropped nothing did not overflow.
     unseen = explain(run_of(experiment(queue="0.02 BDP"), LINK * 0.77, **losing(3)))
-    assert unseen.sentence.startswith("4 segments were sent again: a queue overflowed")
+    assert unseen.sentence.startswith("4 segments were retransmitted: a queue overflowed")
     empty_queue = explain(with_queue(run_of(experiment(queue="0.02 BDP"), LINK * 0.77, **losing(3))))
     assert "overflow" not in empty_queue.sentence
 
@@ -97,7 +97,7 @@ def test_a_way_back_without_room_for_acknowledgements() -> None:
     run = run_of(experiment(reverse_rate="200 kbit/s"), 9e6, rtt=0.2)
     verdict = explain(with_queue(run))
     assert verdict.limited_by == "bottleneck"
-    assert verdict.sentence.startswith("the way back, 200 kbit/s, has no room for more acknowledgements")
+    assert verdict.sentence.startswith("the reverse path, 200 kbit/s, has no room for more acknowledgements")
     # The window fills with what is not acknowledged: that is no cause of its own.
     full = run_of(experiment(reverse_rate="200 kbit/s"), 9e6, rtt=0.2, rwnd_limited=lambda t: 0.65 * t)
     assert explain(with_queue(full)).sentence == verdict.sentence
@@ -227,14 +227,27 @@ def test_timeouts() -> None:
     assert numbers(verdict).stalled == pytest.approx(0.5, abs=0.05)
 
 
-def test_the_loss_state_counts_as_a_timeout() -> None:
+def test_data_that_flows_in_the_state_of_loss_waits_for_nothing() -> None:
+    """The kernel stays in it until all is repaired; waiting is the time in which nothing is acknowledged."""
     run = run_of(experiment(loss="10 %"), 3e5, retransmits=lambda t: int(9 * t), ca_state=4)
-    assert explain(run).limited_by == "timeout"
+    assert numbers(explain(run)).stalled == 0
+    assert explain(run).limited_by != "timeout"
 
 
 def test_bbr_is_not_limited_by_random_loss() -> None:
     run = run_of(experiment(algorithm="bbr", loss="1 %"), LINK * 0.9, **losing(0.3))
     assert explain(run).limited_by == "bottleneck"
+
+
+def test_random_loss_lowers_bbrs_rate_and_does_not_cut_its_window() -> None:
+    """At 15 % it never leaves recovery, or now and then: its window is no less for that."""
+    made = experiment(algorithm="bbr", loss="15 %", delay="40 ms")
+    for recoveries in ({"ca_state": 3, "retransmits": lambda t: int(300 * t)}, losing(0.5)):
+        verdict = explain(run_of(made, LINK * 0.4, **recoveries))
+        assert verdict.limited_by == "random-loss"
+        assert verdict.sentence.startswith(
+            "random loss, 15 %, keeps the rate that BBR measures below the link's"
+        )
 
 
 def test_flows_one_after_the_other_do_not_use_the_link_twice() -> None:

@@ -50,16 +50,16 @@ LIMITS: dict[str, tuple[LimitedBy, str]] = {
     "held-by-hand": ("pacing", "data waits in the sender 100 % of the time"),
     "reordering": ("reordering", "segments came out of order"),
     "send-buffer": ("send-buffer", "the send buffer, 38.9 kB, was full"),
-    "short-queue-seen": ("bottleneck", "the bottleneck's short queue overflows: 8 dropped, 8 sent again"),
+    "short-queue-seen": ("bottleneck", "the bottleneck's short queue overflows: 8 dropped, 8 retransmitted"),
     # What was held behind a gap when the warm-up ended would make it 105 %.
     "slow-link": ("bottleneck", "the bottleneck is full, its queue adds 1.1 s; the link is 100 % used"),
-    "timeouts-seen": ("timeout", "waiting for timeouts (18 of them) took 60 % of the time"),
+    "timeouts-seen": ("timeout", "waiting for timeouts (18 of them) took 56 % of the time"),
     # Of pairs with different round trips it is not the mean less the least of them all.
     "two-pairs-full": ("bottleneck", "the bottleneck is full, its queue adds 40 ms"),
-    "way-back": ("bottleneck", "the way back, 200 kbit/s, has no room for more acknowledgements"),
+    "way-back": ("bottleneck", "the reverse path, 200 kbit/s, has no room for more acknowledgements"),
     "window-filled": (
         "receive-window",
-        "the receiver's window, 71.4 kB, was full: 69.5 kB of it were under way",
+        "the receiver's window, 68 KiB, was full: 69.5 kB of it were under way",
     ),
 }
 """By file: what limited the run, and how the sentence begins that says so. Thinned, with the queue's samples."""

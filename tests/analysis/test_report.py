@@ -221,3 +221,15 @@ def test_nothing_measured_is_no_figure() -> None:
     run.fidelity = Fidelity(status="invalid", reasons=("no answer from h2",))
     assert report(run).compared == ()
     assert report(run).note == "no answer from h2"
+
+
+def test_a_loss_event_in_which_nothing_was_lost_is_called_undone() -> None:
+    """Each retransmission of the first five had arrived; of the others none had."""
+    state = losing(1) | {
+        "dsack_dups": lambda t: min(max(0, int(t - 0.05)), 7),
+        "reord_seen": lambda t: int(t),
+    }
+    result = report(run_of(experiment(jitter="5 ms", duration="10 s", warmup="2 s"), 20e6, **state))
+    assert result.loss_events == 10
+    assert result.undone == 5
+    assert report(run_of(experiment(loss="1 %"), 20e6, **losing(1))).undone == 0

@@ -10,8 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from tcptutor.analysis import what_if
-from tcptutor.analysis.compared.whatif import settings_changed, shared_history
+from tcptutor.analysis.compared.whatif import FigureChanged, settings_changed, shared_history
+from tcptutor.analysis.compared.whatif_words import rows
 from tcptutor.run import Run, Sample, load, save
+from tests.each import each
 
 from .synthetic import empty, experiment, run_of, with_queue
 
@@ -56,7 +58,7 @@ def from_then_on(run: Run, t: float, more: int) -> Run:
     return replace(run, samples=type(run.samples)(rows))
 
 
-@pytest.mark.parametrize("names", pairs(), ids=lambda names: " ".join(names))
+@each("names", pairs(), ids=lambda names: " ".join(names))
 def test_two_recorded_runs_are_the_same_up_to_where_their_rows_are(names: tuple[str, str]) -> None:
     one, other = map(loaded, names)
     shared = shared_history(one, other)
@@ -163,3 +165,14 @@ def test_nothing_in_common_and_nothing_measured_is_no_error() -> None:
     assert one.shared.differs_at == 0.0
     assert one.shared.until is None
     assert {figure.before for figure in one.whole} == {None}
+
+
+def test_a_factor_over_next_to_nothing_is_left_out() -> None:
+    def change(before: float, after: float) -> str:
+        figure = FigureChanged(quantity="queueing", unit="s", before=before, after=after)
+        ((_, _, _, told),) = rows([figure])
+        return told
+
+    assert change(5.57e-8, 1.2e-4) == ""
+    assert change(1e-3, 5e-3) == "× 5.0"
+    assert change(1.2e-4, 5.57e-8) == "−100 %"

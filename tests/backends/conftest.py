@@ -10,7 +10,7 @@ from tests.backends.play import leaving_nothing
 
 
 @pytest.fixture
-async def guest(mark: str, snapshots: Snapshots) -> AsyncIterator[GuestBackend]:
-    """The guest on the virtual clock; it leaves no process behind."""
+async def own_guest(mark: str, snapshots: Snapshots) -> AsyncIterator[GuestBackend]:
+    """A guest on the virtual clock for a test that kills or damages it; it leaves no process behind."""
     async with leaving_nothing(GuestBackend("virtual", snapshots), mark) as backend:
         yield backend

@@ -262,7 +262,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.guest
 async def test_another_snapshot_of_the_same_gives_the_same_runs(
-    mark: str, snapshots: Snapshots, guest: GuestBackend, build: Build, tmp_path: Path
+    mark: str, snapshots: Snapshots, own_guest: GuestBackend, build: Build, tmp_path: Path
 ) -> None:
     """The state that a boot comes to is the same to the byte, but for the host's own clock."""
     own = Snapshots(tmp_path)
@@ -275,7 +275,7 @@ async def test_another_snapshot_of_the_same_gives_the_same_runs(
     )
     other = GuestBackend("virtual", own)
     try:
-        here, there = await play(guest, experiment), await play(other, experiment)
+        here, there = await play(own_guest, experiment), await play(other, experiment)
     finally:
         await other.close()
     assert [*here.samples] == [*there.samples]

@@ -222,11 +222,11 @@ async def test_both_clocks_run(mark: str, snapshots: Snapshots, build: Build, cl
         assert total_bps(run) == pytest.approx(5e6 * theory.goodput_ratio(1500), rel=0.005)
 
 
-async def test_qemu_killed_during_a_run(guest: GuestBackend, build: Build, mark: str) -> None:
+async def test_qemu_killed_during_a_run(own_guest: GuestBackend, build: Build, mark: str) -> None:
     experiment = build(rate="20 Mbit/s", delay="10 ms", algorithm="reno", duration="60 s", warmup="0")
     kept = 0
     with pytest.raises(AgentDied) as caught:
-        async with aclosing(guest.run(experiment)) as events:
+        async with aclosing(own_guest.run(experiment)) as events:
             async for event in events:
                 if isinstance(event, Samples):
                     kept += len(event.rows)
@@ -234,17 +234,17 @@ async def test_qemu_killed_during_a_run(guest: GuestBackend, build: Build, mark:
     assert kept > 0
     assert "\n" not in str(caught.value)
     # And the next run works at once.
-    run = await play(guest, build(rate="10 Mbit/s", algorithm="reno", duration="1 s", warmup="0"))
+    run = await play(own_guest, build(rate="10 Mbit/s", algorithm="reno", duration="1 s", warmup="0"))
     assert run.complete
 
 
-async def test_leaving_a_run_early_ends_its_machine(guest: GuestBackend, build: Build, mark: str) -> None:
+async def test_leaving_a_run_early_ends_its_machine(own_guest: GuestBackend, build: Build, mark: str) -> None:
     experiment = build(rate="20 Mbit/s", delay="10 ms", algorithm="reno", duration="60 s", warmup="0")
-    async with aclosing(guest.run(experiment)) as events:
+    async with aclosing(own_guest.run(experiment)) as events:
         async for event in events:
             if isinstance(event, Samples):
                 break
-    await guest.close()
+    await own_guest.close()
     assert await asyncio.to_thread(leftovers.wait_until_none, mark) == []
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tcptutor.backends.base import Backend
+from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.errors import LabError
 from tests.backends.play import doubt, host_or_guest, leaving_nothing, play
 from tests.conftest import Build
@@ -80,3 +81,18 @@ async def test_a_receiver_that_cannot_be_reached(lab: Backend, build: Build) -> 
     run = await play(lab, experiment)
     assert {sample.bytes_acked for sample in run.samples if sample.flow == 1} <= {0}
     doubt(run, "flow 2 of h1 does not connect (Connection timed out)")
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("qdisc", ["red", "codel"])
+async def test_dctcp_answers_marks_and_loses_nothing(guest: GuestBackend, build: Build, qdisc: str) -> None:
+    """Its listener has to speak DCTCP when the SYN comes; another flow of the same hosts speaks what it likes."""
+    asked = {"streams": "2", "algorithms": "dctcp, cubic", "starts": "0 s, 2 s", "qdisc": qdisc, "ecn": "on"}
+    run = await play(guest, build(rate="20 Mbit/s", delay="20 ms", queue="2 BDP", duration="3 s", **asked))
+    # Behind its slow start, and before the other flow's.
+    alone = [sample for sample in run.samples if sample.flow == 0 and 1 < sample.t < 2]
+    assert alone[-1].delivered_ce > alone[0].delivered_ce + 10
+    assert alone[-1].retransmits == alone[0].retransmits
+    # What DCTCP cuts depends on the share of marks; every other algorithm halves, or nearly.
+    windows = [sample.cwnd for sample in alone]
+    assert min(windows) > 0.6 * max(windows)

@@ -11,7 +11,7 @@ import pytest
 
 from tcptutor.commands.submit import submit
 from tcptutor.evidence.keys import write_key
-from tests.cli.command import tcptutor
+from tests.command import here as tcptutor
 from tests.evidence.student import KEY, LESSONS, Student, handed_in
 
 GRADE = ["grade", "--lessons", str(LESSONS)]
@@ -169,7 +169,7 @@ def test_every_mark_is_told_where_that_is_asked(tmp_path: Path, without_state: P
 def test_runs_are_made_again_and_compared(key: Path, tmp_path: Path, without_state: Path) -> None:
     """Ada's run is of an older lab, or of this one: it agrees."""
     file = handed_in("ada", tmp_path / "ada", Student.does_asked_and_ran)
-    done = tcptutor(*GRADE, str(file), "--key", str(key), "--rerun", "all", timeout=300)
+    done = tcptutor(*GRADE, str(file), "--key", str(key), "--rerun", "all")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "ada  10 of 19 marks, 53 %"
     assert done.stdout.splitlines()[1].strip().startswith("1 run was made again: 1 ")

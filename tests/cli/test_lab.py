@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.run import load, save
-from tests.cli.command import tcptutor
+from tests.command import here as tcptutor
 
 RUN = ["run", "parallel-streams/random-loss", "--backend", "guest", "--set", "duration=1s", "--json"]
 

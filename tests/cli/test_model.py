@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from tcptutor import theory
 from tcptutor.commands import main
 from tcptutor.theory.catalogue import MODELS
+from tests.each import each
 
 
 def model(command: str) -> Result:
@@ -32,7 +33,7 @@ def test_without_a_name_it_lists_every_model_in_80_columns() -> None:
     assert {each["model"] for each in document("")["models"]} == set(MODELS) | {"trajectory"}  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", [*MODELS, "trajectory"])
+@each("name", [*MODELS, "trajectory"])
 def test_every_model_explains_itself_and_its_example_works(name: str) -> None:
     done = model(name)
     assert done.exit_code == 0

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from tcptutor import course, places
-from tcptutor.commands.list.parameter import example
+from tcptutor.commands.list.parameter import example, explained
 from tcptutor.course.experiments import Catalogue
 from tcptutor.errors import UsageError, near
 from tcptutor.spec import PARAMETERS
 from tests.command import here
+from tests.each import each
 
 
 @pytest.mark.parametrize(
@@ -71,12 +72,17 @@ def test_of_two_experiments_with_one_short_name_both_are_named(tmp_path: Path) -
         catalogue.full_name("random-loss")
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_every_parameter_is_explained_with_an_example_that_works(name: str) -> None:
-    done = here("list", name)
-    assert done.returncode == 0
-    assert PARAMETERS[name].help in done.stdout
-    assert PARAMETERS[name].bounds in done.stdout
+@pytest.fixture(scope="module")
+def whole() -> course.Course:
+    return course.load()
+
+
+@each("name", PARAMETERS)
+def test_every_parameter_is_explained_with_an_example_that_works(whole: course.Course, name: str) -> None:
+    """As `tcptutor list NAME` prints it, which reads the course first."""
+    lines, _ = explained(whole, PARAMETERS[name])
+    assert PARAMETERS[name].help in "\n".join(lines)
+    assert PARAMETERS[name].bounds in "\n".join(lines)
     words = shlex.split(example(PARAMETERS[name]))
     assert words[:3] == ["tcptutor", "run", "random-loss"]
     overrides = dict(word.split("=", 1) for word in words if "=" in word)

@@ -20,6 +20,7 @@ from tcptutor.course.record import ActivityRecord, PageRecord, Response
 from tcptutor.errors import ContentError, UsageError
 from tcptutor.run import load as load_run
 from tcptutor.spec import build
+from tests.each import each
 
 from .conftest import EXAMPLES, whole_run
 
@@ -51,7 +52,7 @@ TRIED = [
 RUN = context(CURVE)
 
 
-@pytest.mark.parametrize(("activity", "step"), TRIED)
+@each(("activity", "step"), TRIED)
 def test_it_takes_its_own_right_response_and_not_its_empty_one(activity: Activity, step: Step) -> None:
     run = context(step)
     reference = activity.reference(run)
@@ -65,7 +66,7 @@ def test_it_takes_its_own_right_response_and_not_its_empty_one(activity: Activit
             activity.mark(reference.empty, run)
 
 
-@pytest.mark.parametrize(("activity", "step"), TRIED)
+@each(("activity", "step"), TRIED)
 def test_it_is_done_when_it_was_done(activity: Activity, step: Step) -> None:
     run = context(step)
     assert not activity.is_done(PageRecord(visited=True))
@@ -76,7 +77,7 @@ def test_it_is_done_when_it_was_done(activity: Activity, step: Step) -> None:
     assert activity.is_done(PageRecord(visited=True, runs=1, whole_runs=1, activities={activity.id: record}))
 
 
-@pytest.mark.parametrize(("activity", "step"), TRIED)
+@each(("activity", "step"), TRIED)
 def test_a_response_of_the_wrong_kind_is_no_attempt(activity: Activity, step: Step) -> None:
     run = context(step)
     if activity.stage is not Stage.RUN:

@@ -11,6 +11,7 @@ from tcptutor.course import Question, load
 from tcptutor.course.activities.choice import Alternative, ChoiceQuestion, MultipleChoice, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.errors import UnitError, UsageError
+from tests.each import each
 
 QUESTIONS = [question for module in load().modules for step in module.steps for question in step.of(Question)]
 CHOICES = [
@@ -41,14 +42,12 @@ def numeric(answer: str = "10 Mbit/s", unit: str = "rate", tolerance: float = 0.
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "question", [each for each in QUESTIONS if not each.against_run], ids=lambda question: question.id
-)
+@each("question", [each for each in QUESTIONS if not each.against_run], ids=lambda question: question.id)
 def test_every_shipped_question_takes_its_own_solution(question: Question) -> None:
     assert question.mark(question.reference().right).correct
 
 
-@pytest.mark.parametrize("question", CHOICES, ids=lambda question: question.id)
+@each("question", CHOICES, ids=lambda question: question.id)
 def test_every_wrong_choice_is_told_why(question: ChoiceQuestion) -> None:
     for index, choice in enumerate(question.choices):
         result = question.mark((index,))

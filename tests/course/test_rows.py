@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pytest
-
 from tcptutor import places, spec
 from tcptutor.course.experiments import Catalogue
 from tcptutor.errors import ParameterError
 from tcptutor.spec import Experiment
 from tests.documentation.settings import Row, rows
+from tests.each import each
 
 CATALOGUE = Catalogue(places.lessons())
 ROWS = {f"{row.document}: {row.where}": row for row in rows()}
@@ -49,7 +48,7 @@ def scales(name: str) -> Iterator[tuple[str, Experiment]]:
         return
 
 
-@pytest.mark.parametrize(("name", "row"), NAMED, ids=lambda part: part)
+@each(("name", "row"), NAMED, ids=lambda part: part)
 def test_an_experiment_is_the_rows_that_it_names(name: str, row: str) -> None:
     assert row in ROWS, f"no row of settings.toml is {row!r}"
     for scale, experiment in scales(name):

@@ -9,6 +9,7 @@ import pytest
 
 from tcptutor import spec
 from tests.documentation.settings import PAGE, Row, documents, page, rows
+from tests.each import each
 
 ROWS = rows()
 STEPS = {
@@ -51,7 +52,7 @@ def name(row: Row) -> str:
     return f"{row.document}: {row.where}"
 
 
-@pytest.mark.parametrize("row", ROWS, ids=name)
+@each("row", ROWS, ids=name)
 def test_a_row_builds_with_each_of_its_values_at_each_scale(row: Row) -> None:
     for scale in row.scales:
         built = list(row.experiments(scale))
@@ -59,7 +60,7 @@ def test_a_row_builds_with_each_of_its_values_at_each_scale(row: Row) -> None:
         assert {experiment.scale for experiment in built} == {scale}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=name)
+@each("row", ROWS, ids=name)
 def test_bench_scale_is_for_small_machines(row: Row) -> None:
     for experiment in row.experiments("bench"):
         assert (experiment.path.rate or 0) <= 1e8
@@ -67,7 +68,7 @@ def test_bench_scale_is_for_small_machines(row: Row) -> None:
         assert experiment.seconds <= 90
 
 
-@pytest.mark.parametrize("row", ROWS, ids=name)
+@each("row", ROWS, ids=name)
 def test_a_row_sets_something_or_belongs_to_the_shell(row: Row) -> None:
     assert row.shell or row.parameters or row.pairs is not None
     assert not (row.paper_vary and not row.paper)
@@ -124,7 +125,7 @@ def test_the_page_is_what_the_table_says_now() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run python -m tests.documentation"
 
 
-@pytest.mark.parametrize("parameter", spec.PARAMETERS.values(), ids=lambda parameter: parameter.name)
+@each("parameter", spec.PARAMETERS.values(), ids=lambda parameter: parameter.name)
 def test_every_parameter_is_documented(parameter: spec.Parameter) -> None:
     line = next(line for line in PAGE.read_text().splitlines() if line.startswith(f"| `{parameter.name}` |"))
     assert parameter.help in line

@@ -12,6 +12,7 @@ from tcptutor.evidence.physics import SAMPLES_APART, impossibilities
 from tcptutor.lab.protocol import RunExperiment
 from tcptutor.run import QueueTable, load
 from tcptutor.spec import Experiment
+from tests.each import each
 from tests.evidence.student import RUNS, STUDENTS
 
 RECORDED = sorted((places.assets() / "recorded").rglob("*.tcprun"))
@@ -33,7 +34,7 @@ def test_none_of_the_recordings_breaks_a_rule_but_that_samples_were_left_out_of_
     assert broken == {}
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@each("path", RECORDED, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_recording_cannot_be_passed_off_as_a_run(path: Path) -> None:
     """Samples are left out of recordings; one that the lab does not stand for is worth nothing anyhow."""
     assert any(impossibilities(load(path))) or load(path).fidelity.status == "suspect"

@@ -51,7 +51,7 @@ def test_csv_has_a_row_an_instant_and_flow_and_units_in_its_header(run: Run) -> 
     rows = rows_of(export.as_csv(run.samples))
     assert len(rows) == len(run.samples)
     for row, sample in zip(rows[::97], list(run.samples)[::97], strict=True):
-        assert int(row["flow"]) == sample.flow + 1
+        assert int(row["flow"]) == sample.flow + 1, "as in the app and in plots"
         assert float(row["t (s)"]) == pytest.approx(sample.t, rel=1e-8)
         assert int(row["cwnd (segments)"]) == sample.cwnd
         assert float(row["rtt (s)"]) == pytest.approx(sample.rtt)
@@ -87,6 +87,9 @@ def test_queue_and_acks_are_files_beside_the_samples(traced: Run, tmp_path: Path
 def test_json_is_the_document_with_the_columns(traced: Run) -> None:
     whole = json.loads(export.as_json(traced, "here"))
     assert {"experiment", "flows", "aggregate", "predictions", "verdict", "fidelity", "units"} <= set(whole)
+    assert [flow["flow"] for flow in whole["flows"]] == list(range(1, len(traced.flows) + 1))
+    assert set(whole["samples"]["flow"]) == {flow["flow"] for flow in whole["flows"]}
+    assert {flow["flow"] for flow in whole["verdict"]["flows"]} == set(whole["samples"]["flow"])
     assert whole["samples"]["cwnd"] == traced.samples.column("cwnd").tolist()
     assert whole["queue"]["bytes"] == [3000, 0]
     assert whole["units"]["rtt"] == "s"

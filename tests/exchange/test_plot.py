@@ -20,6 +20,7 @@ from tcptutor.exchange import curves
 from tcptutor.exchange import plot as plots
 from tcptutor.exchange.drawing import MATPLOTLIB
 from tcptutor.run import QueueSample, QueueTable, Run, SampleTable, load
+from tcptutor.spec import Flows
 
 from .places import FILES, ROOT, RUNS, import_run
 
@@ -72,9 +73,20 @@ def test_the_title_says_what_where_and_how_sure(run: Run) -> None:
     assert "fidelity valid" in second
 
 
+def test_the_title_and_the_legend_name_what_sent(run: Run) -> None:
+    hosts = msgspec.structs.replace(run.experiment.hosts, algorithms=("cubic", "bbr"))
+    mixed = msgspec.structs.replace(run, experiment=msgspec.structs.replace(run.experiment, hosts=hosts))
+    drawn = figure([mixed])
+    first = drawn.get_suptitle().splitlines()[0]
+    assert first.endswith("here with cubic + bbr")
+    labels = [each.get_label() for each in panel(drawn, "Throughput").lines]
+    assert {"flow 1, cubic", "flow 2, bbr", "flow 3, cubic", "flow 4, bbr"} <= set(labels)
+
+
 def test_no_two_flows_differ_by_colour_alone(run: Run) -> None:
     axis = panel(figure([run]), "Throughput")
-    eight = [plots._line(curves.Curve([], flow), None, 8) for flow in range(8)]
+    experiment = msgspec.structs.replace(run.experiment, flows=Flows(streams=8))
+    eight = [plots._line(curves.Curve([], flow), None, experiment) for flow in range(8)]
     assert len({(how["color"], str(how["linestyle"])) for how in eight}) == 8
     assert len({str(how["linestyle"]) for how in eight}) == 5
     looks = [(each.get_color(), each.get_linestyle()) for each in axis.lines]

@@ -36,7 +36,7 @@ async def test_a_run_is_shown_as_it_stood_beside_its_page(run: Run, size: tuple[
         screen = text(app)
         for wanted in (
             "tcptutor · four.tcprun",
-            "guest · virtual clock",
+            "virtual machine",
             "parallel-streams/random-loss  Reno on a path with random loss",
             "fidelity valid",
             "cwnd, segments",
@@ -103,7 +103,7 @@ async def test_the_keys_are_listed_and_a_small_terminal_is_told(run: Run) -> Non
         assert "lock the prediction" not in text(app)
         await pilot.press("escape")
         await pilot.resize_terminal(60, 20)
-        await until_text(pilot, "make it at least 80 x 24")
+        await until_text(pilot, "80 x 24 needed, this is 60 x 20")
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: "why: random loss" in text(app))
 
@@ -118,7 +118,7 @@ async def test_the_chart_keeps_its_lines_beside_many_models() -> None:
             await until(
                 pilot, lambda panel=panel: sum(line[10:11] in ("┤", "│") for line in panel.lines) >= LEAST
             )
-            await until_text(pilot, "why: the bottleneck is full")
+            await until_text(pilot, "the bottleneck is full")
             await until_text(pilot, "measured 9.35 Mbit/s")
         await pilot.press("v")
         await until_text(pilot, "bbr does not take a loss for congestion")
@@ -128,7 +128,7 @@ async def test_the_chart_keeps_its_lines_beside_many_models() -> None:
 async def test_an_import_shows_a_dash_for_what_its_file_does_not_tell() -> None:
     app = app_of(import_run(FILES / "iperf3-3.9-tcp-server-no-retransmits.json", {"rate": "20 Mbit/s"}))
     async with app.run_test(size=(120, 36)) as pilot:
-        await until_text(pilot, "why: the bottleneck is full")
+        await until_text(pilot, "the bottleneck is full")
         screen = text(app)
         for unknown in ("queue", "sent again", "losses", "0 measured", "Unknown"):
             assert unknown not in screen

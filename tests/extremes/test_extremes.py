@@ -11,7 +11,6 @@ from tcptutor import spec
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.errors import KernelLacks, LabError, ParameterError
 from tcptutor.run import Environment, Fidelity, FlowResult, Run
-from tests.backends.conftest import guest  # noqa: F401
 from tests.backends.play import play
 from tests.extremes.generate import experiments
 from tests.extremes.judge import wrong
@@ -97,6 +96,6 @@ def test_generated_ones_are_legal_or_refused_in_a_line() -> None:
     ],
     ids=lambda asked: ",".join(asked),
 )
-async def test_an_extreme_run_says_what_is_so(guest: GuestBackend, asked: dict[str, str]) -> None:  # noqa: F811
+async def test_an_extreme_run_says_what_is_so(guest: GuestBackend, asked: dict[str, str]) -> None:
     base = {"rate": "10 Mbit/s", "delay": "20 ms", "duration": "2 s", "warmup": "0.5 s"}
     assert wrong(await play(guest, spec.build("m/e", {"parameters": base | asked}))) == []

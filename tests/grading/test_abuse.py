@@ -454,6 +454,25 @@ def test_who_enrols_again_as_another_student_is_told(tmp_path: Path) -> None:
     assert found.remarks == (f"the student was enrolled more than once: ada ({KEY.code}), bob ({KEY.code})",)
 
 
+@pytest.mark.parametrize(("wrong", "own"), [("ada", "bob"), ("bob", "ada")])
+def test_runs_after_a_corrected_enrolment_are_graded(tmp_path: Path, wrong: str, own: str) -> None:
+    def do(one: Student) -> None:
+        one.answer(2, "predict", "2 Mbit/s")
+        one.runs()  # as `wrong`
+        one.journal.enrol(own, KEY.code)
+        run = load(RUNS / f"{own}.tcprun")
+        assert one.page(2).next_seed(run.experiment.seed + 5) == run.experiment.seed
+        one.runs(run)
+        following = one.page(2).next_seed(run.experiment.seed + 5)
+        assert following == (run.experiment.seed + 1) % personal.SEEDS
+        one.answer(2, "largest")
+        one.answer(2, "after")
+
+    found = _grade(handed_in(wrong, tmp_path, do))
+    assert found.student == own
+    assert [_outcome(found, activity)[0] for activity in ("experiment", "largest")] == ["full", "full"]
+
+
 def test_events_of_no_kind_change_nothing_and_are_told(forger: Forger) -> None:
     data = b'{"kind":"marked","at":"2026-01-01T00:00:00+00:00","marks":1000}'
     last = forger.stored[-1]

@@ -121,6 +121,35 @@ def test_a_signal_ends_a_grading_with_one_line(number: signal.Signals, folder: P
     assert (grading.returncode, out, said) == (130, "", "tcptutor: stopped\n")
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_no_worker_outlives_a_grading_that_was_killed(number: signal.Signals, folder: Path) -> None:
+    good = (folder / "0.tcphandin").read_bytes()
+    for copy in range(60):
+        (folder / f"more-{copy}.tcphandin").write_bytes(good + bytes(512 * copy))
+    words = ["grade", str(folder), "--lessons", str(LESSONS), "--key", KEY.code, "--jobs", "2"]
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([*COMMAND, *words], **silent) as grading:  # type: ignore[call-overload]
+        deadline = patience.Deadline(60)
+        workers: list[int] = []
+        while len(workers) < 2 and deadline.left:
+            workers = _workers(grading.pid)
+        grading.send_signal(number)
+        grading.wait(timeout=patience.seconds(30))
+    assert len(workers) == 2
+    deadline = patience.Deadline(20)
+    while any(_is_alive(pid) for pid in workers) and deadline.left:
+        time.sleep(0.05)
+    assert [pid for pid in workers if _is_alive(pid)] == []
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether the worker is still at work; a zombie is not, nor another process of its number."""
+    try:
+        return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def _workers(of: int | None = None) -> list[int]:
     """Those that grade, for that process or ours; Python has another child beside them."""
     found = []

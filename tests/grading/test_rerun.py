@@ -117,6 +117,46 @@ def test_the_key_draws_what_is_made_again(tmp_path: Path) -> None:
     assert chosen(None, None, KEY) is None
 
 
+@pytest.mark.parametrize("seconds", [20.0, 1e4])
+def test_settings_that_are_not_the_pages_are_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """They are the student's choice: of a hostile hand-in, whatever takes longest."""
+
+    def do(one: Student) -> None:
+        run = _run()
+        flows = msgspec.structs.replace(run.experiment.flows, duration=seconds)
+        run.experiment = msgspec.structs.replace(run.experiment, flows=flows)
+        one.answer(2, "predict", "2 Mbit/s")
+        one.runs(run)
+
+    path = handed_in("ada", tmp_path / "ada", do)
+    found = _grade(path)
+    failed = chosen("failed", None, None)
+    assert failed is not None
+    (id,) = failed(found)
+    made: list[Experiment] = []
+    monkeypatch.setattr(Reruns, "_make", lambda _, experiments: made.extend(experiments))
+    (after,) = Reruns(failed, course(), 1).apply([path], [GradedFile("ada", found)])
+    assert made == []
+    assert after.grade is not None
+    assert after.grade.total == found.total
+    assert f"{id} could not be made again: the run has other settings than the page's" in after.grade.remarks
+
+
+def test_the_pages_own_experiment_is_made_again_with_any_seed_while_it_is_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = _grade(handed_in("ada", tmp_path / "ada", Student.does_asked_and_ran))
+    run = _run()
+    run.experiment = msgspec.structs.replace(run.experiment, seed=run.experiment.seed + 3)
+    assert rerun.refusal(run, found, course()) == ""
+    monkeypatch.setattr(rerun, "expected_seconds", lambda *_: 3600.0)
+    assert "3600 s" in rerun.refusal(run, found, course())
+    run.id = "elsewhere"
+    assert rerun.refusal(run, found, course()) == "no page of the course has it"
+
+
 @pytest.mark.parametrize("audit", ["0", "2", "-5%", "5 ms", "x" * 1000])
 def test_a_share_that_is_none_is_told(audit: str) -> None:
     with pytest.raises(UsageError, match="--audit"):
@@ -152,7 +192,7 @@ def test_an_honest_run_of_this_lab_is_equal_and_a_forged_one_is_not(
         path = handed_in("ada", tmp_path / name, do)
         found = _grade(path)
         assert found.total == 2
-        (again,) = Reruns(rerun.wanted, 1).apply([path], [GradedFile(name, found)])
+        (again,) = Reruns(rerun.wanted, course(), 1).apply([path], [GradedFile(name, found)])
         assert again.grade is not None
         return again.grade
 
@@ -173,7 +213,7 @@ def test_a_run_that_no_guest_holds_costs_the_others_nothing(
     found = _grade(path)
     (id,) = rerun.wanted(found)
     monkeypatch.setattr("tcptutor.fleet.cache.sizes.size", lacks)
-    (again,) = Reruns(rerun.wanted, 1).apply([path], [GradedFile("ada", found)])
+    (again,) = Reruns(rerun.wanted, course(), 1).apply([path], [GradedFile("ada", found)])
     assert again.grade is not None
     assert again.grade.total == found.total
     assert again.grade.remarks == (
@@ -196,6 +236,6 @@ def test_a_cluster_makes_runs_again(snapshots: Snapshots, tmp_path: Path) -> Non
     with opened_hand_in(path) as hand_in:
         found = grade(hand_in, course())
     with cluster(1) as (address, _):
-        (again,) = Reruns(rerun.wanted, None, address).apply([path], [GradedFile("ada", found)])
+        (again,) = Reruns(rerun.wanted, course(), None, address).apply([path], [GradedFile("ada", found)])
     assert again.grade is not None
     assert again.grade.remarks == ("1 run was made again: 1 equal to the byte",)

@@ -15,10 +15,10 @@ from tcptutor.evidence.keys import new_key
 from tcptutor.grading import batch, web
 from tcptutor.grading.anonymous import anonymous
 from tcptutor.grading.batch import Asked
-from tcptutor.grading.survey import Survey, survey
+from tcptutor.grading.survey import QuestionRow, Survey, survey
 from tcptutor.grading.views import bar, spread, views
 from tcptutor.ui.classroom import ClassApp
-from tests.cli.command import tcptutor
+from tests.command import here as tcptutor
 from tests.evidence.doer import Doer, able
 from tests.evidence.student import KEY, LESSONS, Student, handed_in
 from tests.ui.screen import text, until_text
@@ -122,6 +122,22 @@ def test_questions_that_do_not_tell_students_apart_are_named_once_that_is_known(
     notes = next(view for view in views(found) if view.id == "questions").notes
     told = "asked which does not tell who knows more from who knows less: r = -"
     assert any(note.startswith(told) for note in notes)
+
+
+@pytest.mark.parametrize(("r", "weak"), [(-1.0, True), (1.0, False)])
+def test_a_question_answered_exactly_against_all_others_is_weak(r: float, weak: bool) -> None:
+    row = QuestionRow(
+        module="m",
+        page="p",
+        activity="q",
+        ask="?",
+        answered=8,
+        right_first=4,
+        wrong=(),
+        discrimination=r,
+    )
+    assert row.discrimination_at_most == pytest.approx(r, abs=1e-6)
+    assert row.is_weak == weak
 
 
 def test_bars_are_as_long_as_their_share() -> None:

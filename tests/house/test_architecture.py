@@ -11,6 +11,7 @@ import pytest
 
 import tcptutor
 from tcptutor import places
+from tests.each import each
 
 HOUSE = Path(tcptutor.__file__).parent
 PAGES = [places.assets() / "documentation" / name for name in ("architecture.md", "extending.md")]
@@ -35,7 +36,7 @@ def exists(name: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in WORDS])
+@each("name", [name for name in NAMES if name not in WORDS])
 def test_a_name_exists(name: str) -> None:
     assert exists(name)
 

@@ -23,6 +23,7 @@ from tcptutor.commands import main
 from tcptutor.exchange import drawing
 from tcptutor.fleet import cluster
 from tcptutor.install import packages
+from tests.each import each
 
 ROOT = Path(__file__).parents[2]
 START = ROOT / "tcptutor" / "start"
@@ -67,7 +68,7 @@ def _options(command: click.Command) -> set[str]:
     return {"--help", "-h", *own}.union(*map(_options, inner))
 
 
-@pytest.mark.parametrize(("line", "file"), WRITTEN, ids=[line or "tcptutor" for line, _ in WRITTEN])
+@each(("line", "file"), WRITTEN, ids=[line or "tcptutor" for line, _ in WRITTEN])
 def test_a_command_that_is_named_is_there(line: str, file: str) -> None:
     words = shlex.split(line)
     command: click.Command = main

@@ -18,6 +18,7 @@ from tcptutor.journal.events import (
     RunEnded,
     StoredEvent,
     Visited,
+    Withdrawn,
     chain,
 )
 from tcptutor.printable import escaped
@@ -38,6 +39,7 @@ _run = st.sampled_from(RUNS)
 EVENTS: st.SearchStrategy[list[JournalEvent]] = st.lists(
     st.builds(Visited, TIMES, _module, _step)
     | st.builds(Responded, TIMES, _module, _step, _activity, RESPONSES)
+    | st.builds(Withdrawn, TIMES, _module, _step, _activity)
     | st.builds(Hinted, TIMES, _module, _step, _activity, st.integers(1, 3))
     | st.builds(Answered, TIMES, _module, _step, _activity, st.floats(1, 1e12))
     | st.builds(RunBegun, TIMES, _module, _step, _run, st.just("m/e"), _run, st.integers(0, 9))

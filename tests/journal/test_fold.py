@@ -12,11 +12,13 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from tcptutor.course.record import PREDICT, Response
+from tcptutor.course.record import PREDICT, PageRecord, Response
 from tcptutor.errors import JournalError
+from tcptutor.evidence.timeline import timeline
 from tcptutor.journal import Journal, fold, store
 from tcptutor.journal.events import (
     START,
+    Enrolled,
     Hinted,
     JournalEvent,
     Responded,
@@ -24,6 +26,8 @@ from tcptutor.journal.events import (
     RunEnded,
     StoredEvent,
     Visited,
+    Withdrawn,
+    chain,
     decode,
     encode,
     export_events,
@@ -63,11 +67,14 @@ def _check_page(
     page = record.page(module, step)
     assert page.visited == any(isinstance(event, Visited) for event in here)
     for id in (PREDICT, "q"):
-        responses = [
-            msgspec.structs.replace(event.response, at=event.at)
-            for event in here
-            if isinstance(event, Responded) and event.activity == id
-        ]
+        responses: list[Response] = []
+        run_begun = False
+        for event in here:
+            run_begun |= isinstance(event, RunBegun)
+            if isinstance(event, Responded) and event.activity == id:
+                responses.append(msgspec.structs.replace(event.response, at=event.at))
+            elif isinstance(event, Withdrawn) and event.activity == id and not run_begun:
+                responses.clear()
         hints = [event.level for event in here if isinstance(event, Hinted) and event.activity == id]
         right = [response for response in responses if response.correct]
         activity = page.activity(id)
@@ -234,3 +241,50 @@ def test_predictions_are_compared_with_what_the_first_run_after_them_measured(jo
     found = journal.calibration()
     assert found is not None
     assert (found.predictions, found.factor) == (3, 2)
+
+
+def test_another_enrolment_begins_the_seeds_anew_and_the_same_once_more_does_not() -> None:
+    def events(*students: str) -> list[JournalEvent]:
+        return [
+            each
+            for number, student in enumerate(students, 7)
+            for each in (
+                Enrolled("", student, "c"),
+                RunBegun("", "m", "s", f"r{number}", "m/e", "", seed=number),
+                RunEnded("", f"r{number}", complete=True, note="", file=""),
+            )
+        ]
+
+    assert reduce(fold.fold, events("a", "a"), JournalRecord()).page("m", "s").last_seed == 8
+    once_more = [*events("a", "a"), Enrolled("", "b", "c")]
+    page = reduce(fold.fold, once_more, JournalRecord()).page("m", "s")
+    assert (page.last_seed, page.whole_runs) == (None, 2)
+
+
+def test_seeds_go_round() -> None:
+    page = PageRecord().ran(True, 2**32 - 1).ran(True, 0)
+    assert page.last_seed == 0
+    assert page.ran(True, 2**32 - 1).last_seed == 0, "it was repeated"
+
+
+def test_what_was_locked_can_be_taken_back_until_a_run_has_begun() -> None:
+    def prediction(text: str) -> Responded:
+        return Responded("", "m", "s", PREDICT, Response(text, None, value=1.0))
+
+    back = Withdrawn("", "m", "s", PREDICT)
+    begun = RunBegun("", "m", "s", "r", "m/e", "")
+    asked = [prediction("10000"), Hinted("", "m", "s", PREDICT, 2), back]
+    page = reduce(fold.fold, asked, JournalRecord()).page("m", "s").activity(PREDICT)
+    assert (page.first, page.attempts, page.hints) == (None, 0, 2)
+    again = reduce(fold.fold, [*asked, prediction("10"), begun, back], JournalRecord()).page("m", "s")
+    assert again.activity(PREDICT).first.given == "10"  # type: ignore[union-attr]
+
+
+def test_a_timeline_has_what_was_locked_last_before_the_run() -> None:
+    def prediction(text: str) -> Responded:
+        return Responded("", "m", "s", PREDICT, Response(text, None, value=1.0))
+
+    back = Withdrawn("", "m", "s", PREDICT)
+    begun = RunBegun("", "m", "s", "r", "m/e", "")
+    line = timeline(chain([prediction("10000"), back, prediction("10"), begun, back]))
+    assert [each.response.given for each in line.page("m", "s").of(PREDICT)] == ["10"]

@@ -119,6 +119,14 @@ def test_what_the_kernel_threw_away_is_told_by_host(build: Build) -> None:
     assert found.checks["h1 TCPMemoryPressures"] == 1
 
 
+@pytest.mark.parametrize("count", [0, 1, 105])
+def test_retransmissions_that_the_kernel_withheld_are_told(build: Build, count: int) -> None:
+    watch = Watch(build(rate="10 Mbit/s"))
+    watch.kernel({"h1": {"TcpExt TCPSpuriousRtxHostQueues": count}})
+    assert watch.checks["h1 TCPSpuriousRtxHostQueues"] == count
+    assert [f"withheld {count} retransmission" in reason for reason in watch.suspect] == [True] * (count > 0)
+
+
 def test_a_run_that_ends_early_is_doubted_and_one_that_measured_nothing_is_invalid(build: Build) -> None:
     experiment = build(rate="10 Mbit/s", duration="10 s", warmup="2 s")
     early, stopped, nothing = Watch(experiment), Watch(experiment), Watch(experiment)

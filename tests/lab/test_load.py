@@ -43,3 +43,11 @@ def test_what_a_hypervisor_took_is_told(busy: Busy, build: Build) -> None:
     watch = Watch(build())
     watch.processors(busy, alone=True)
     assert watch.verdict().reasons == ("the hypervisor took 30% of a processor: give the machine more of it",)
+
+
+def test_a_processor_that_small_writes_keep_busy_is_not_helped_by_a_lower_rate(build: Build) -> None:
+    full = Busy(busiest=1.0, softirq=0.1, steal=0.0)
+    for length, remedy in (("1 B", "take a longer length"), ("128 KiB", "take a lower rate")):
+        watch = Watch(build(length=length))
+        watch.processors(full, alone=True)
+        assert watch.verdict().reasons[0].endswith(remedy)

@@ -11,6 +11,7 @@ from tcptutor.backends.guest import sizes
 from tcptutor.errors import KernelLacks
 from tcptutor.lab import memory
 from tests.conftest import Build
+from tests.each import each
 
 LESSONS = [
     f"{path.parents[1].name.partition('-')[2]}/{path.stem}"
@@ -28,7 +29,7 @@ def meminfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", LESSONS)
+@each("name", LESSONS)
 def test_the_ordinary_guest_holds_every_experiment_of_the_lessons(name: str, meminfo: Path) -> None:
     # Of a path that only its losses limit, eight flows are eight times as much: no page asks for them.
     for streams in ("1", "8") if course.experiment(name).path.rate else ("1",):

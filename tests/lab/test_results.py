@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 
 from tcptutor.lab.results import flow_spans
 from tcptutor.run import FlowResult, Run, Sample, arrived_bytes, cuts_at, load
+from tests.each import each
 
 RUNS = sorted((Path(__file__).parents[1] / "analysis" / "runs").glob("*.tcprun"))
 SYN = 1
@@ -56,9 +56,9 @@ def _by_hand(number: int, run: Run) -> FlowResult | None:
     )
 
 
-@pytest.mark.parametrize("path", RUNS, ids=[path.stem for path in RUNS])
-@pytest.mark.parametrize("amount", [None, 1000, 200_000, 10**9])
-@pytest.mark.parametrize("warmup", [0.0, 1.0, 1e3])
+@each("path", RUNS, ids=[path.stem for path in RUNS])
+@each("amount", [None, 1000, 200_000, 10**9])
+@each("warmup", [0.0, 1.0, 1e3])
 def test_the_figures_of_a_recorded_run(path: Path, amount: int | None, warmup: float) -> None:
     run = load(path)
     run.experiment = replace(run.experiment, flows=replace(run.experiment.flows, bytes=amount, warmup=warmup))

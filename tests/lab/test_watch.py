@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tcptutor.backends import host, tools
+from tcptutor.lab import experiment as runner
 from tcptutor.lab import ping
 from tcptutor.lab.fidelity import Watch
 from tcptutor.lab.netlink import QdiscState
@@ -71,6 +72,35 @@ def test_frames_that_leave_whole_are_no_wrong_rate(build: Build, rate: float, to
     watch.rate(queue)
     assert watch.checks["rate of the full bottleneck"] == pytest.approx(rate, rel=0.05)
     assert [told in reason for reason in watch.suspect] == [True] * bool(told)
+
+
+def _flow(losses: int, retransmits: int) -> FlowResult:
+    return FlowResult(
+        flow=0, pair=0, throughput_bps=1e6, retransmits=retransmits, losses=losses, segments=900,
+        mean_rtt_s=0.02, mean_cwnd_segments=20, mss=1448,
+    )  # fmt: skip
+
+
+def test_bbr_under_loss_is_not_asked_for_more_losses(build: Build) -> None:
+    """It never leaves recovery: of 8,089 retransmissions none began a loss event."""
+    watch = Plausible(build(loss="15 %", algorithm="bbr"))
+    watch.enough_losses([_flow(losses=0, retransmits=8089)])
+    assert watch.suspect == []
+
+
+def test_correlated_losses_that_did_not_come_are_called_so(build: Build) -> None:
+    watch = Plausible(build(loss="0.5 %", loss_correlation="60 %"))
+    watch.checks["random drops"] = 0
+    watch.enough_losses([_flow(losses=2, retransmits=2)])
+    assert "loss of 0.5 % was asked for, and the path lost 0 segments" in watch.suspect[0]
+    assert "more loss" not in watch.suspect[0]
+
+
+def test_segments_sent_again_for_being_late_are_no_super_packets(build: Build) -> None:
+    late, lost = (Plausible(build(loss="0.1 %", delay="10 ms", **more)) for more in ({"reorder": "1 %"}, {}))
+    for watch in (late, lost):
+        watch.super_packets([_flow(losses=20, retransmits=120)])
+    assert (len(late.suspect), len(lost.suspect)) == (0, 1)
 
 
 @pytest.mark.parametrize(("losses", "told"), [(1, "only 1 loss event: "), (2, "only 2 loss events: ")])
@@ -134,3 +164,34 @@ def test_an_echo_that_fq_holds_back_is_no_busy_machine(
     watch = Watch(build(delay="20 ms", maxrate=maxrate))
     watch.path(network)
     assert [reason.partition(" ms: ")[2] for reason in watch.suspect] == ([told] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "ports"),
+    [
+        ({"rate": "10 Mbit/s"}, ["s1-eth2"]),
+        ({"rate": "10 Mbit/s", "delay": "10 ms"}, []),
+        ({}, []),
+        ({"rate": "10 Mbit/s", "delay": "10 ms", "reverse_rate": "5 Mbit/s"}, []),
+        ({"delay": "10 ms", "reverse_rate": "5 Mbit/s", "directions": "reverse"}, ["s2-eth1"]),
+        ({"rate": "10 Mbit/s", "loss": "1 %"}, ["s1-eth2"]),
+    ],
+)
+def test_a_kernel_that_counts_the_path_s_queue_as_its_own_is_doubted(
+    build: Build, asked: dict[str, str], ports: list[str]
+) -> None:
+    experiment = build(**asked)
+    network: Any = SimpleNamespace(
+        sends_copies=False,
+        bottleneck=Interface("s1-eth2", None),
+        way_back=Interface("s2-eth1", None),
+        access=lambda _: Interface("s2-eth2", None),
+    )
+    wanted = runner.chains(network, experiment)
+    watch = Watch(experiment)
+    watch.sockets(network, wanted)
+    assert [port for port in ("s1-eth2", "s2-eth1", "s2-eth2") if port in " ".join(watch.suspect)] == ports
+    network.sends_copies = True
+    trusting = Watch(experiment)
+    trusting.sockets(network, wanted)
+    assert trusting.suspect == []

@@ -7,6 +7,7 @@ import pytest
 from tcptutor.changed import DURING, changed, instant, offers, present, told, told_shortly
 from tcptutor.errors import ParameterError
 from tcptutor.spec import PARAMETERS, Experiment, build
+from tests.each import each
 
 
 def made(**parameters: str) -> Experiment:
@@ -79,8 +80,8 @@ def test_what_cannot_be_is_refused_in_a_line(name: str, text: str, at: float | N
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", [*PARAMETERS, "link"])
-@pytest.mark.parametrize("at", [None, 5.0])
+@each("name", [*PARAMETERS, "link"])
+@each("at", [None, 5.0])
 def test_every_offer_can_be_run(name: str, at: float | None) -> None:
     before = made(loss="0", rate="20 Mbit/s")
     for text in offers(before, name, at):

@@ -34,6 +34,22 @@ def test_an_svg_names_axes_units_lines_and_the_model(tmp_path: Path) -> None:
     assert "parallel-streams/random-loss" in texts
 
 
+@pytest.mark.parametrize(
+    ("grid", "label", "ticks"),
+    [
+        ("queue=0.1BDP..1BDP/x4", "queue, BDP", {"0.1", "0.2154", "0.4642", "1"}),
+        ("queue=100kB,150kB", "queue, kB", {"100", "150"}),
+        ("queue=64KiB,128KiB", "queue, KiB", {"64", "128"}),
+        ("queue=64KiB,100kB", "queue, kB", {"65.54", "100"}),
+    ],
+)
+def test_sizes_stand_in_the_unit_they_were_written_in(
+    tmp_path: Path, grid: str, label: str, ticks: set[str]
+) -> None:
+    plot.draw(table_of([grid]), None, tmp_path / "out.svg")
+    assert {label, *ticks} <= _texts(tmp_path / "out.svg")
+
+
 def test_the_same_table_gives_the_same_file(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
         plot.draw(table_of(GRID), "loss", tmp_path / name)

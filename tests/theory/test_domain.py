@@ -10,6 +10,7 @@ import pytest
 from tcptutor import theory
 from tcptutor.errors import ParameterError
 from tcptutor.theory.catalogue import MODELS, PublishedModel
+from tests.each import each
 
 REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("mss: 0", lambda: theory.mathis(0, 0.05, 1e-3)),
@@ -51,7 +52,9 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("rates: -1", lambda: theory.jain_index([1, -1])),
     ("samples: inf", lambda: theory.coefficient_of_variation([1, float("inf")])),
     ("framing: inf", lambda: theory.goodput_ratio(1500, framing=float("inf"))),
-    ("loss: 0.21", lambda: theory.bbr_throughput(1e8, 0.21)),
+    ("loss: 0.13", lambda: theory.bbr_throughput(1e8, 0.13)),
+    ("flows: 0", lambda: theory.bbr_fraction(1e8, 0.05, 1e5, 1514, flows=0)),
+    ("buffer: 0", lambda: theory.bbr_fraction(1e8, 0.05, 0, 1514)),
     ("gain: 0.9", lambda: theory.bbr_window(1e8, 0.05, 1448, gain=0.9)),
     ("marking: 0", lambda: theory.dctcp_window(0)),
     ("marking: 1.1", lambda: theory.ecn_window(1.1)),
@@ -69,9 +72,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("begins", "call"), REFUSED, ids=[f"{n}-{name}" for n, (name, _) in enumerate(REFUSED)]
-)
+@each(("begins", "call"), REFUSED, ids=[f"{n}-{name}" for n, (name, _) in enumerate(REFUSED)])
 def test_a_value_outside_the_domain_is_refused_by_name(begins: str, call: Callable[[], object]) -> None:
     with pytest.raises(ParameterError) as error:
         call()
@@ -97,8 +98,8 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("outside", [-1.0, float("nan")], ids=["negative", "nan"])
-@pytest.mark.parametrize(("model", "name"), NUMBERS, ids=[f"{model.name}-{name}" for model, name in NUMBERS])
+@each("outside", [-1.0, float("nan")], ids=["negative", "nan"])
+@each(("model", "name"), NUMBERS, ids=[f"{model.name}-{name}" for model, name in NUMBERS])
 def test_every_parameter_of_every_model_has_a_bound(model: PublishedModel, name: str, outside: float) -> None:
     usual = {parameter.name: USUAL[parameter.name] for parameter in model.parameters}
     model.function(**usual)

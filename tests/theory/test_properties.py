@@ -217,7 +217,7 @@ def test_dctcps_marks_and_window_say_the_same(window: float, step: bool) -> None
     assert theory.dctcp_window(marking, step) == pytest.approx(window)
 
 
-@given(st.floats(1e3, 1e12), st.floats(0, 0.2), rtts, sizes)
+@given(st.floats(1e3, 1e12), st.floats(0, theory.BBR_LOSS_HELD), rtts, sizes)
 def test_bbr_follows_the_link_not_the_losses(rate: float, loss: float, rtt: float, mss: float) -> None:
     assert 0.8 * rate * (1 - 1e-12) <= theory.bbr_throughput(rate, loss) <= rate
     window = theory.bbr_window(rate, rtt, mss)

@@ -214,6 +214,18 @@ def test_bbrs_constants() -> None:
     assert theory.bbr_window(1e5, 0.001, 1448) == 4
 
 
+# Ware et al. 2019, eq. 9 to 11 by hand: X, p = 1/2 - 1/2X - 4/(33.3 X), (1 - p) * (1 - (0.04 X + 0.24) / 10).
+WARE = {1: 0.972, 2: (1 - 0.19) * 0.968, 16: (1 - 0.46125) * 0.912, 64: (1 - 0.4903125) * 0.72}
+
+
+@pytest.mark.parametrize(("queue", "share"), WARE.items())
+def test_bbr_beside_loss_based_flows_takes_what_ware_et_al_say(queue: int, share: float) -> None:
+    """10 Mbit/s and 40 ms, as in their figure 8: of more than one BDP never more than half in the long run."""
+    found = theory.bbr_fraction(10e6, 0.04, queue * 50_000, 1500)
+    assert found == pytest.approx(share, rel=0.001)
+    assert theory.bbr_fraction(10e6, 0.04, queue * 50_000, 1500, flows=4) >= found
+
+
 def test_a_transfer_takes_whole_rounds_of_slow_start() -> None:
     assert theory.completion_time(10 * 1448, 1448, 0.1) == pytest.approx(0.1)
     assert theory.completion_time(30 * 1448, 1448, 0.1) == pytest.approx(0.2)  # 10 + 20

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import pytest
 
 from tcptutor import theory
+from tcptutor.theory.highspeed import step
 from tcptutor.theory.renewal import Age
 from tcptutor.theory.renewal import mean_window as mean_of_chain
+from tests.each import each
 from tests.validation import kernel
 from tests.validation.simulated import KEPT
 
@@ -61,12 +63,12 @@ def cubic() -> Epoch:
 
 
 def test_reno() -> None:
-    window = mean_window(1e-3, 0.05, 0.5, aimd(1, 0.05), events=2500)
+    window = mean_window(1e-3, 0.05, 0.5, aimd(1, 0.05), events=1500)
     assert window * 1e-3**0.5 == pytest.approx(theory.MATHIS_RANDOM, rel=0.025)
 
 
 def test_cubic_in_its_reno_friendly_region() -> None:
-    window = mean_window(1e-5, 0.01, theory.CUBIC_BETA, aimd(theory.CUBIC_RENO_ALPHA, 0.01), events=2500)
+    window = mean_window(1e-5, 0.01, theory.CUBIC_BETA, aimd(theory.CUBIC_RENO_ALPHA, 0.01), events=1500)
     assert window == pytest.approx(theory.cubic_random_window(1e-5, 0.01), rel=0.025)
 
 
@@ -75,9 +77,9 @@ def test_cubic_in_its_own_region() -> None:
     assert window == pytest.approx(theory.cubic_random_window(1e-4, 0.2), rel=0.05)
 
 
-@pytest.mark.parametrize("loss", [3e-4, 1e-3, 3e-3, 1e-2])
-@pytest.mark.parametrize("rtt", [0.0101, 0.0301, 0.0801, 0.2001])
-@pytest.mark.parametrize(
+@each("loss", [3e-4, 1e-3, 3e-3, 1e-2])
+@each("rtt", [0.0101, 0.0301, 0.0801, 0.2001])
+@each(
     ("algorithm", "law"),
     [
         ("reno", lambda loss, _rtt: theory.reno_random_window(loss)),
@@ -91,6 +93,27 @@ def test_what_the_kernels_code_makes_of_such_losses(
     """Played ACK by ACK. What came out is kept with the validation's results, and played again by its tests."""
     window = KEPT.windows[f"kernel {algorithm} {loss:g} {rtt:g}"]
     assert window == pytest.approx(law(loss, rtt), rel=0.05)
+
+
+# Mean windows of the kernel's sender, played segment by segment by somebody else's simulation of its table.
+HIGHSPEED_PLAYED = {1e-4: 180.0, 3e-4: 81.4, 1e-3: 33.0, 2e-3: 20.7}
+
+
+@pytest.mark.parametrize(("loss", "window"), HIGHSPEED_PLAYED.items())
+def test_highspeed_takes_the_steps_of_the_kernels_table(loss: float, window: float) -> None:
+    """With RFC 3649's smooth b(w) in place of the table it would be 3 to 5 % below."""
+    assert theory.highspeed_random_window(loss) == pytest.approx(window, rel=0.015)
+
+
+def test_highspeed_as_played_here_has_the_same_window() -> None:
+    played = kernel.throughput("highspeed", 1448, 0.05, 1e-3, events=1500) * 0.05 / 8 / 1448
+    assert theory.highspeed_random_window(1e-3) == pytest.approx(played, rel=0.04)
+
+
+def test_highspeed_leaves_nine_sixteenths_from_39_segments_on() -> None:
+    """Row 1 of the kernel's table is 0.5; row 2, from 39 to 118 segments, is 112/256."""
+    assert (step(38), step(39)) == ((1, 0.5), (2, 112 / 256))
+    assert step(200_000) == (72, 24 / 256)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +34,16 @@ async def until(pilot: Pilot[Any], condition: Callable[[], bool], seconds: float
 async def until_text(pilot: Pilot[Any], wanted: str, seconds: float = 10) -> None:
     """Wait until `wanted` stands on the screen."""
     await until(pilot, lambda: wanted in text(pilot.app), seconds)
+
+
+async def settled(pilot: Pilot[Any], still: float = 0.15, seconds: float = 10) -> None:
+    """Wait until nothing more is drawn: no worker runs, and the screen stays the same for `still` seconds."""
+    deadline, since, before = patience.Deadline(seconds), time.monotonic(), ""
+    while time.monotonic() < since + patience.seconds(still):
+        assert deadline.left, f"never stands still; on the screen:\n{before}"
+        await pilot.pause(0.02)
+        if (now := text(pilot.app)) != before or any(not worker.is_finished for worker in pilot.app.workers):
+            since, before = time.monotonic(), now
 
 
 def press_at_once(app: App[Any], *names: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -9,17 +10,19 @@ import msgspec
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
+from tcptutor.course import personal
 from tcptutor.journal import Journal
 from tcptutor.lab.protocol import VERSION, Ready
 from tcptutor.ui import reading
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.history import MOST, RunHistory
 from tcptutor.ui.live import Live, RunBefore
+from tcptutor.ui.screens.side import LOADING
 from tcptutor.ui.widgets.page.runs import RunsTable
 from tests.journal.conftest import predict
 
 from .fakes import GUEST, recorded
-from .made import eight, lossy
+from .made import MODULE, eight, lossy, one_page
 from .screen import text, until, until_text
 
 STEP = ("one-flow", "one-lossy-flow")
@@ -32,7 +35,7 @@ async def opened(make_app, journal: Journal, size: tuple[int, int] = (120, 50)) 
     async with app.run_test(size=size) as pilot:
         await pilot.press("n")
         await until_text(pilot, "One lossy flow")
-        await until_text(pilot, "virtual clock · ready")
+        await until_text(pilot, "virtual machine · ready")
         yield pilot
         await app.bench.close()
 
@@ -72,6 +75,29 @@ async def test_the_runs_stand_beside_each_other_on_the_page(make_app, journal) -
         assert "2 runs, each 22.1 Mbit/s" in text(pilot.app)
 
 
+async def test_in_a_course_that_grades_runs_are_counted_from_one(make_app, journal) -> None:
+    journal.enrol("ada", "c0de")
+    first = personal.run_seed(personal.identity("c0de", "ada"), *STEP)
+    async with opened(make_app, journal) as pilot:
+        one = await run(pilot, "r")
+        assert one.run.experiment.seed == first
+        await run(pilot, "r")
+        await until_text(pilot, "run 1        22.1 Mbit/s")
+        await run(pilot, "r")
+        await until_text(pilot, "run 2        22.1 Mbit/s")
+
+
+async def test_a_page_that_is_compared_with_one_that_cannot_be_read_shows_its_runs(journal, lab) -> None:
+    alone = msgspec.structs.replace(lossy(), beside="damaged")
+    app = TutorApp(one_page(alone), journal, lab, module=MODULE)
+    async with app.run_test(size=(120, 50)) as pilot:
+        await until_text(pilot, "virtual machine · ready")
+        await run(pilot, "r")
+        await run(pilot, "r")
+        await until_text(pilot, "run 1        22.1 Mbit/s")
+        await app.bench.close()
+
+
 async def test_after_a_restart_r_goes_on_with_the_next_draw_beside_the_runs_that_are_kept(
     make_app, journal
 ) -> None:
@@ -81,7 +107,7 @@ async def test_after_a_restart_r_goes_on_with_the_next_draw_beside_the_runs_that
     assert journal.page(*STEP).last_seed == 2
     async with make_app("one-flow").run_test(size=(120, 50)) as pilot:
         await until_text(pilot, "this run ")
-        await until_text(pilot, "virtual clock · ready")
+        await until_text(pilot, "virtual machine · ready")
         third = await run(pilot, "r")
         assert third.run.experiment.seed == 3
         assert [each.seed for each in third.before] == [1, 2]
@@ -189,3 +215,22 @@ async def test_several_flows_stand_beside_others_with_how_equal_and_how_steady_t
         runs.show([("run 1", one), ("this run", one)], "")
         await pilot.pause()
         assert "Jain" not in str(runs.render())
+
+
+async def test_a_page_that_was_run_says_that_it_is_loading(make_app, journal, monkeypatch) -> None:
+    async with opened(make_app, journal, (80, 24)) as pilot:
+        await run(pilot, "r")
+    waits = asyncio.Event()
+    readable = reading.first_readable
+
+    async def slowly(files):
+        await waits.wait()
+        return await readable(files)
+
+    monkeypatch.setattr(reading, "first_readable", slowly)
+    async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, LOADING)
+        assert "r runs" not in text(pilot.app)
+        waits.set()
+        await until_text(pilot, "measured 22.1 Mbit/s")
+        await pilot.app.bench.close()

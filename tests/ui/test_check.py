@@ -9,6 +9,7 @@ from tcptutor.course.activities.choice import Alternative, MultipleChoice, Singl
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.order import Order, OrderedEvent
 from tcptutor.course.sitting import Sitting
+from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.page.page import Page
 
 from .made import MODULE, one_page
@@ -96,6 +97,8 @@ async def test_tab_goes_through_the_open_questions_each_whole_on_the_screen(make
         await until_text(pilot, "✗ Not yet.")
         await until(pilot, lambda: is_whole(pilot.app))
         await pilot.press("escape", "tab")
+        assert isinstance(pilot.app.focused, Entry), "Esc may have been for a hint: Tab leads back"
+        await pilot.press("tab")
         await until_text(pilot, "Question number 3")
         await until(pilot, lambda: is_whole(pilot.app))
         await pilot.press("2", "enter")

@@ -85,7 +85,7 @@ async def test_unanswered_numbers_stay_while_pages_are_turned(make_app) -> None:
     async with make_app(MODULE, of=PAGE).run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "A window of")
         number = shown(pilot.app)
-        await pilot.press("escape")
+        await pilot.press("m")
         await until_text(pilot, "Enter goes on where you were")
         await pilot.press("enter")
         await until_text(pilot, "A window of")

@@ -12,7 +12,7 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.record import Response
 
 from .made import MODULE, STEP, lossy, one_page
-from .screen import keys, press_at_once, text, until, until_text
+from .screen import keys, press_at_once, settled, text, until, until_text
 
 EVENTS = tuple(OrderedEvent(text=each, feedback=f"Why {each}.") for each in ("loss", "ACKs", "half", "again"))
 ORDER = Order(id="q", ask="What happens?", events=EVENTS[:3], explanation="So it is.")
@@ -51,7 +51,7 @@ async def test_a_question_about_the_run_takes_no_key_before_it(make_app, journal
     async with app.run_test(size=(120, 40)) as pilot:
         await until_text(pilot, "About your run")
         await pilot.press("tab", "1", "enter", "h")
-        await pilot.pause(0.2)
+        await settled(pilot)
         assert journal.page(MODULE, STEP).activity("q").attempts == 0
         assert "hint 1" not in text(app)
         await pilot.press("r")
@@ -65,9 +65,9 @@ async def test_enter_twice_leaves_the_prediction_as_it_was_locked(make_app, jour
     async with app.run_test(size=(120, 40)) as pilot:
         await until_text(pilot, "What throughput?")
         press_at_once(app, *keys("70 Mbit/s"), "enter", "enter")
-        await until_text(pilot, "70 Mbit/s  (locked)")
-        await pilot.pause(0.2)
-        assert "70 Mbit/s  (locked)" in text(app)
+        await until_text(pilot, "70 Mbit/s  (locked")
+        await settled(pilot)
+        assert "70 Mbit/s  (locked" in text(app)
     assert journal.page(MODULE, STEP).activity("predict").attempts == 1
 
 

@@ -50,6 +50,7 @@ async def test_the_kernel_ticks_them_and_the_page_is_done(make_app, lab, journal
 COMMANDS = (
     ShownCommand(host="h1", run="ping -c 3 h2"),
     ShownCommand(host="s1", run="tc qdisc show dev s1-eth2"),
+    ShownCommand(host="h1", run="ss -ti"),
 )
 
 
@@ -69,10 +70,35 @@ async def test_a_key_types_the_commands_of_the_page_and_runs_none(make_app, lab,
         await pilot.press("enter", "f9")
         await until(pilot, lambda: "s1" in lab.hands.shells)
         await until(pilot, lambda: bytes(lab.hands.shells["s1"].typed) == b"tc qdisc show dev s1-eth2")
-        await until_text(pilot, "› h1  ping -c 3 h2")
+        await until_text(pilot, "› h1  ss -ti")
         await pilot.press("f7", "p", "f9")
         await until_text(pilot, "Enter runs what stands there first")
         assert bytes(lab.hands.shells["h1"].typed) == b"ping -c 3 h2\rp"
+        await pilot.press("enter", "f9")
+        typed = b"ping -c 3 h2\rp\rss -ti"
+        await until(pilot, lambda: bytes(lab.hands.shells["h1"].typed) == typed)
+        await until(pilot, lambda: "› h1" not in text(app))
+        # After the last one there is none.
+        await pilot.press("enter", "f9")
+        await until_text(pilot, "That was the page's last command.")
+        assert bytes(lab.hands.shells["h1"].typed) == typed + b"\r"
+        await app.bench.close()
+
+
+async def test_commands_whose_place_is_taken_are_passed_by(make_app, lab) -> None:
+    commands = (
+        ShownCommand(host="s1", run="tc qdisc add dev s1-eth2 root handle 1: netem delay 20ms"),
+        ShownCommand(host="s1", run="tc qdisc show dev s1-eth2"),
+    )
+    app = make_app(MODULE, of=one_page(msgspec.structs.replace(PAGE, commands=commands)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until_text(pilot, "Reach these, on s1, h1.")
+        await pilot.press("t")
+        await until_text(pilot, "s1:~#")
+        lab.hands.tell(state({"delay": 0.02}, {"s1-eth2": (netem(delay=0.02),)}))
+        await until_text(pilot, " 1 ✓ ")
+        await pilot.press("f9")
+        await until(pilot, lambda: bytes(lab.hands.shells["s1"].typed) == b"tc qdisc show dev s1-eth2")
         await app.bench.close()
 
 

@@ -24,7 +24,7 @@ from tests.journal.conftest import predict
 from .fakes import FakeLab
 from .four_modules import four_modules
 from .record import COURSE, RUNS
-from .screen import text, until_text
+from .screen import settled, text, until_text
 
 
 async def test_a_newcomer_is_told_what_this_is_and_how_to_begin(make_app) -> None:
@@ -43,7 +43,7 @@ async def test_a_newcomer_is_told_what_this_is_and_how_to_begin(make_app) -> Non
 async def test_the_lab_starts_behind_and_says_where_it_is_and_why(make_app) -> None:
     app = make_app()
     async with app.run_test(size=(100, 30)) as pilot:
-        await until_text(pilot, "guest · virtual clock · ready")
+        await until_text(pilot, "Experiments run in a virtual machine. Ready.")
         await until_text(pilot, "kernel has no netem")
 
 
@@ -108,7 +108,7 @@ async def test_enter_goes_on_where_the_student_was(make_app, journal: Journal) -
         assert "■□ 1/2" in text(app)
         await pilot.press("enter")
         await until_text(pilot, "Eight flows share the path")
-        await pilot.press("escape")
+        await pilot.press("m")
         await until_text(pilot, "goes on where you were")
 
 
@@ -139,7 +139,7 @@ async def test_the_command_palette_opens_a_module_by_name(make_app) -> None:
         await pilot.press("ctrl+p")
         await pilot.press(*"many")
         await until_text(pilot, "Go to 2 Many flows")
-        await pilot.pause(0.3)
+        await settled(pilot)
         await pilot.press("down", "enter")
         await until_text(pilot, "Eight flows share the path")
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
+from tcptutor.course.model import Course
 from tcptutor.ui.widgets.bench.drawn import DRAW_S
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.page import Page
 
-from .screen import text, until, until_text
+from .made import lossy, one_page
+from .screen import settled, text, until, until_text
 
 
 def beside(app) -> bool:
@@ -38,7 +41,7 @@ async def test_a_terminal_that_grows_after_the_run_shows_all_models(make_app, pa
         await pilot.resize_terminal(120, 36)
         await until(pilot, lambda: beside(app))
         await until_text(pilot, whole)
-        await pilot.pause(0.5)  # what was drawn at once may be cut again
+        await settled(pilot, DRAW_S * 1.2)  # what was drawn at once may be cut again
         assert whole in text(app)
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: whole not in text(app))
@@ -107,16 +110,55 @@ async def test_a_terminal_that_is_too_small_is_told_the_size_and_comes_back(make
         await pilot.press("r")
         await until_text(pilot, "▶ 4 of 20 s")
         await pilot.resize_terminal(60, 20)
-        await until_text(pilot, "the terminal is 60 x 20: make it at least 80 x 24")
+        await until_text(pilot, "80 x 24 needed, this is 60 x 20")
         await pilot.press("s", "escape")  # keys of a screen that is not seen do nothing
         lab.go_on.set()
         await pilot.resize_terminal(79, 40)
-        await until_text(pilot, "the terminal is 79 x 40")
+        await until_text(pilot, "80 x 24 needed, this is 79 x 40")
         await pilot.resize_terminal(80, 24)
         await until_text(pilot, "why: random loss")
         assert not beside(app)
         await app.bench.close()
     assert lab.stopped == 0
+
+
+@pytest.mark.parametrize("size", [(48, 12), (40, 12), (20, 5)])
+async def test_the_size_that_is_needed_is_told_in_the_smallest_terminal(
+    make_app, size: tuple[int, int]
+) -> None:
+    app = make_app("many-flows")
+    async with app.run_test(size=size) as pilot:
+        await until_text(pilot, "80 x 24")
+        shown = text(app)
+        assert f"{size[0]} x {size[1]}" in " ".join(shown.split())
+        assert shown.startswith("80 x 24")
+        if size[1] > 5:
+            assert "ctrl+q leaves." in " ".join(shown.split()), "nothing is cut"
+
+
+def drawn_lines(app) -> list[str]:
+    return [line for line in text(app).split("\n") if "┼" in line]
+
+
+@pytest.mark.parametrize("columns", [30, 44])
+@pytest.mark.parametrize("width", [100, 104, 110, 120])
+async def test_no_line_of_a_drawing_is_wrapped(make_app, course, columns: int, width: int) -> None:
+    """The text has a column of its own only where the page's widest drawing fits into it."""
+    ruler = "┼" * columns
+    step = replace(one_page(lossy()).modules[0].steps[0], prose=f"Read.\n\n```\n{ruler}\n```\n")
+    app = make_app(
+        "m", of=Course(title="One page", modules=(replace(course.modules[0], id="m", steps=(step,)),))
+    )
+    async with app.run_test(size=(width, 30)) as pilot:
+        await until(pilot, lambda: bool(drawn_lines(app)))
+        await pilot.pause()
+        (line,) = drawn_lines(app)
+        assert ruler in line
+        assert beside(app) == (width - columns >= 63 and width >= 100)
+        if beside(app):
+            assert app.screen.query_one(RunPanel).region.width >= 56
+            await pilot.press("c")
+            await until(pilot, lambda: app.screen.query_one(RunPanel).region.width == width)
 
 
 async def test_the_keys_are_listed_as_they_are_bound(make_app) -> None:

@@ -287,7 +287,7 @@ def said(panel: RunPanel) -> str:
 async def test_a_stored_run_is_looked_into_by_keys(size: tuple[int, int]) -> None:
     async with shown_app(ONE).run_test(size=size) as pilot:
         panel = await into_chart(pilot)
-        await until_text(pilot, ", . move")
+        await until_text(pilot, "← → move")
         assert panel.cursor is not None
         before = panel.cursor.t
         await pilot.press("full_stop", "full_stop", "comma")
@@ -306,7 +306,7 @@ async def test_a_stored_run_is_looked_into_by_keys(size: tuple[int, int]) -> Non
         await pilot.press("escape")
         await until_text(pilot, "why: ")
         assert panel.cursor is None
-        assert ", . move" not in text(pilot.app)
+        assert "← → move" not in text(pilot.app)
 
 
 async def test_the_chart_is_pointed_at_with_the_mouse() -> None:
@@ -363,7 +363,10 @@ async def test_esc_leaves_the_cursor_before_the_page(make_app, lab, journal) -> 
         await until_text(pilot, "flow 1: cwnd ")
         await pilot.press("escape")
         await until_text(pilot, "why: random loss")
+        lesson = app.screen
         await pilot.press("escape")
+        assert app.screen is lesson
+        await pilot.press("m")
         await until_text(pilot, "A course for tests")
         await app.bench.close()
 
@@ -391,6 +394,24 @@ async def test_a_new_run_is_shown_whole(make_app, lab, journal) -> None:
         await app.bench.close()
 
 
+async def test_arrows_move_the_cursor_and_letters_turn_the_page(make_app, journal) -> None:
+    predict(journal, "10 Mbit/s", 10e6, *STEP)
+    app = make_app("one-flow")
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.press("n", "r")
+        await until_text(pilot, "why: random loss")
+        await pilot.press("i")
+        panel = app.screen.query_one(RunPanel)
+        await until(pilot, lambda: panel.cursor is not None)
+        lesson, first = app.screen, panel.cursor.column(panel._columns)
+        await pilot.press("right", "right", "right", "left")
+        assert app.screen is lesson
+        assert panel.cursor.column(panel._columns) == first + 2
+        await pilot.press("p")
+        await until(pilot, lambda: app.screen is not lesson)
+        await app.bench.close()
+
+
 def test_no_key_of_the_cursor_is_a_page_s() -> None:
     from tcptutor.ui.screens.lesson_keys import BINDINGS as PAGE
     from tcptutor.ui.screens.stored import StoredScreen
@@ -398,7 +419,7 @@ def test_no_key_of_the_cursor_is_a_page_s() -> None:
     def names(bindings: Any) -> set[str]:
         return {key for binding in bindings for key in binding.key.split(",")}
 
-    mine = names(BINDINGS) - {"escape"}
+    mine = names(BINDINGS) - {"escape", "left", "right"}
     assert not mine & names(PAGE)
     assert not mine & names(StoredScreen.__dict__["BINDINGS"])
     assert not mine & {"t", "e", "w", "q", "question_mark", "f1", "ctrl+p"}

@@ -34,7 +34,7 @@ async def test_a_choice_is_clicked_and_answered_with_the_mouse_alone(make_app, j
         await click(pilot, "Random loss")
         await until_text(pilot, "2 ● Random loss")
         await click(pilot, "Enter answers")
-        await until_text(pilot, "✓ Right. Yes: each loss halves cwnd.")
+        await until_text(pilot, "✓ Right. Each loss halves cwnd.")
         assert [given for _, given, _ in answers(journal, *STEP)] == [(1,)]
 
 

@@ -15,7 +15,7 @@ from tcptutor.ui.app import TutorApp
 from tcptutor.ui.screens.home import HomeScreen
 from tests.journal.conftest import answers
 
-from .screen import keys, press_at_once, text, until, until_text
+from .screen import keys, press_at_once, settled, text, until, until_text
 
 
 def record(journal: Journal) -> ActivityRecord:
@@ -44,7 +44,7 @@ async def test_a_plain_number_has_the_unit_behind_the_field(page, journal) -> No
     await page.press("r", *keys("22,4"))
     await until(page, lambda: re.search(r"Your prediction 22,4 +Mbit/s", text(page.app)) is not None)
     await page.press("enter")
-    await until_text(page, "22,4 Mbit/s  (locked)")
+    await until_text(page, "22,4 Mbit/s  (locked")
     locked = record(journal).first
     assert (locked.given, locked.value) == ("22,4", 22.4e6)
 
@@ -67,7 +67,7 @@ async def test_a_slip_of_the_unit_is_asked_about_and_enter_locks_it(page, journa
     await until_text(page, "did you mean 9 Mbit/s?")
     assert record(journal).first is None
     await page.press("enter")
-    await until_text(page, "9 kbit/s  (locked)")
+    await until_text(page, "9 kbit/s  (locked")
     assert record(journal).first.value == 9e3
 
 
@@ -87,7 +87,7 @@ async def test_one_key_goes_back_from_the_question_to_the_field(page, journal, b
 
 async def test_after_the_run_a_wrong_prediction_is_answered(page) -> None:
     await page.press("r", *keys("99"), "enter")
-    await until_text(page, "99 Mbit/s  (locked)")
+    await until_text(page, "99 Mbit/s  (locked")
     assert "times too much" not in text(page.app)
     await page.press("r")
     await until_text(page, "that is the link's rate,")
@@ -100,7 +100,7 @@ async def test_after_the_run_a_wrong_prediction_is_answered(page) -> None:
 async def test_the_answer_is_in_view_in_a_small_terminal(make_app) -> None:
     async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
         await pilot.press("n", *keys("99"), "enter")
-        await until_text(pilot, "99 Mbit/s  (locked)")
+        await until_text(pilot, "99 Mbit/s  (locked")
         await pilot.press("r")
         await until_text(pilot, "measured 22.1 Mbit/s")
         await pilot.press("c")
@@ -110,7 +110,7 @@ async def test_the_answer_is_in_view_in_a_small_terminal(make_app) -> None:
 async def test_the_answer_stands_there_when_the_page_is_opened_again(make_app) -> None:
     async with make_app("one-flow").run_test(size=(120, 40)) as pilot:
         await pilot.press("n", *keys("22.4"), "enter")
-        await until_text(pilot, "22.4 Mbit/s  (locked)")
+        await until_text(pilot, "22.4 Mbit/s  (locked")
         await pilot.press("r")
         await until_text(pilot, "22.4 Mbit/s is right within")
     async with make_app("one-flow").run_test(size=(120, 40)) as pilot:
@@ -120,7 +120,7 @@ async def test_the_answer_stands_there_when_the_page_is_opened_again(make_app) -
 
 async def test_enter_locks_it_for_good(page, journal) -> None:
     await page.press("r", *keys("20 Mbit/s"), "enter")
-    await until_text(page, "20 Mbit/s  (locked)")
+    await until_text(page, "20 Mbit/s  (locked")
     locked = record(journal).first
     assert (locked.given, locked.value) == ("20 Mbit/s", 20e6)
     assert not any(entry.display and entry.region.height for entry in page.app.screen.query(".entry Input").results() if
@@ -133,7 +133,7 @@ async def test_enter_locks_it_for_good(page, journal) -> None:
 async def test_a_number_that_is_typed_is_the_prediction_and_no_answer(page, journal) -> None:
     """Who types it without going there first means the field above, not one of the choices below it."""
     await page.press(*keys("20 Mbit/s"), "enter")
-    await until_text(page, "20 Mbit/s  (locked)")
+    await until_text(page, "20 Mbit/s  (locked")
     assert answers(journal, "one-flow", "one-lossy-flow") == []
     await page.press("2", "enter")
     await until_text(page, "✓ Right.")
@@ -147,7 +147,7 @@ async def test_keys_that_come_all_at_once_are_one_prediction(page, focused) -> N
     press_at_once(page.app, *keys(typed))
     await until(page, lambda: page.app.screen.query_one(Input).value == typed)
     await page.press("enter")
-    await until_text(page, "9.5 Mbit/s  (locked)")
+    await until_text(page, "9.5 Mbit/s  (locked")
 
 
 @pytest.mark.parametrize("field", [False, True])
@@ -171,7 +171,7 @@ async def test_keys_between_which_the_app_gets_little_done_go_to_one_field(
             await asyncio.sleep(0)
     field = page.app.screen.query(Input).first()
     await until(page, lambda: field.value == "38c")
-    await page.pause(0.1)
+    await settled(page)
     assert page.app.focused is field
 
 
@@ -194,23 +194,46 @@ async def test_tab_behind_a_number_leaves_it_as_it_is(page) -> None:
 async def test_what_is_pasted_into_the_field_is_locked_by_the_enter_behind_it(page, journal) -> None:
     page.app.post_message(events.Paste("38\n"))
     press_at_once(page.app, "backspace", "9", "enter")
-    await until_text(page, "39 Mbit/s  (locked)")
+    await until_text(page, "39 Mbit/s  (locked")
 
 
 async def test_esc_behind_the_key_of_the_list_of_keys_closes_the_list(page) -> None:
     lesson = page.app.screen
     press_at_once(page.app, "question_mark", "escape")
-    await page.pause(0.1)
+    await settled(page)
     await until(page, lambda: page.app.screen is lesson)
 
 
-async def test_esc_behind_the_enter_that_locks_goes_home_and_loses_nothing(page, journal) -> None:
-    """The focus is on the page by then, from which Esc leads home, as the bottom line says; Enter leads back."""
+async def test_esc_behind_the_enter_that_locks_stays_on_the_page_and_m_goes_home(page, journal) -> None:
+    lesson = page.app.screen
     press_at_once(page.app, *keys("38"), "enter", "escape")
-    await until(page, lambda: isinstance(page.app.screen, HomeScreen))
+    await until_text(page, "38 Mbit/s  (locked")
+    assert page.app.screen is lesson
     assert record(journal).first.given == "38"
+    await page.press("m")
+    await until(page, lambda: isinstance(page.app.screen, HomeScreen))
     await page.press("enter")
-    await until_text(page, "38 Mbit/s  (locked)")
+    await until_text(page, "38 Mbit/s  (locked")
+
+
+async def test_a_locked_prediction_can_be_taken_back_until_a_run_has_begun(page, journal, lab) -> None:
+    await page.press(*keys("10000"), "enter")
+    await until_text(page, "that the unit you meant?")
+    await page.press("enter")
+    await until(page, lambda: record(journal).first is not None)
+    assert record(journal).first.given == "10000"
+    await page.press("u")
+    field = page.app.screen.query(Input).first()
+    assert (page.app.focused, field.value) == (field, "10000")
+    assert record(journal).first is None
+    await page.press("backspace", "backspace", "enter")
+    await until(page, lambda: record(journal).first is not None)
+    assert record(journal).first.given == "100"
+    await page.press("r")
+    await until_text(page, "✓ done")
+    await page.press("u")
+    assert record(journal).first.given == "100"
+    assert "u takes it back" not in text(page.app)
 
 
 async def test_keys_after_a_question_about_the_prediction_are_still_for_the_field(page, journal, lab) -> None:
@@ -233,7 +256,7 @@ async def test_a_number_that_is_pasted_is_the_prediction(page) -> None:
     await until(page, lambda: page.app.screen.query_one(Input).value != "")
     assert page.app.screen.query_one(Input).value == "9.5 Mbit/s"
     await page.press("enter")
-    await until_text(page, "9.5 Mbit/s  (locked)")
+    await until_text(page, "9.5 Mbit/s  (locked")
     page.app.post_message(events.Paste("20 Mbit/s"))
     await page.press("2", "enter")
     await until_text(page, "✓ Right.")

@@ -28,7 +28,7 @@ async def test_a_wrong_choice_is_told_why_and_may_be_changed(page, journal) -> N
     await page.press("1", "enter")
     await until_text(page, "✗ Not yet. It was three quarters empty.")
     await page.press("2", "enter")
-    await until_text(page, "✓ Right. Yes: each loss halves cwnd.")
+    await until_text(page, "✓ Right. Each loss halves cwnd.")
     assert "Loss comes before the link does." in text(page.app)
     assert [answer[1:] for answer in answers(journal, *STEP)] == [((0,), False), ((1,), True)]
 
@@ -92,7 +92,7 @@ async def test_what_was_answered_stands_there_again(page, journal) -> None:
     await page.press("p")
     await until_text(page, "What cwnd is")
     await page.press("n")
-    await until_text(page, "✓ Right. Yes: each loss halves cwnd.")
+    await until_text(page, "✓ Right. Each loss halves cwnd.")
     await until(page, lambda: len(answers(journal, *STEP)) == 1)
 
 

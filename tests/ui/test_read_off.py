@@ -252,7 +252,7 @@ async def test_a_page_that_is_opened_again_goes_on_with_the_run_of_before(opened
     async with opened() as pilot:
         await pilot.press("r")
         await until_text(pilot, "✓ done")
-        await pilot.press("escape")
+        await pilot.press("m")
         await until_text(pilot, "goes on where you were")
         await pilot.press("enter")
         await until_text(pilot, "Marked against your run of 20")

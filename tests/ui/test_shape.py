@@ -66,7 +66,7 @@ async def test_all_drawings_can_be_seen_and_chosen_by_a_digit(make_app, journal:
         await pilot.press("up")
         await until_text(pilot, "2: Even teeth")
         await pilot.press("space", "enter")
-        await until_text(pilot, "Your prediction  2  (locked)")
+        await until_text(pilot, "Your prediction  2  (locked")
         assert journal.page(MODULE, STEP).activity(PREDICT).first.given == (1,)
 
 
@@ -77,7 +77,7 @@ async def test_the_run_waits_for_it_and_tells_of_it(make_app, lab) -> None:
         await until_text(pilot, "First your prediction")
         assert lab.runs == 0
         await pilot.press("1", "enter")
-        await until_text(pilot, "(locked)")
+        await until_text(pilot, "(locked")
         assert "Nothing tells" not in text(pilot.app)
         await pilot.press("r")
         await until_text(pilot, "Nothing tells the sender to stay.")
@@ -85,7 +85,7 @@ async def test_the_run_waits_for_it_and_tells_of_it(make_app, lab) -> None:
         assert "2 ✓" in text(pilot.app)
         # It stays.
         await pilot.press("3", "enter")
-        await until_text(pilot, "Your prediction  1  (locked)")
+        await until_text(pilot, "Your prediction  1  (locked")
 
 
 async def test_keys_all_at_once_choose_lock_and_run(make_app, lab) -> None:

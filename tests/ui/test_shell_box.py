@@ -57,7 +57,7 @@ async def test_what_was_reached_earlier_is_shown(make_app, journal) -> None:
     app = make_app(MODULE, of=one_page(SHELLS[0]))
     async with app.run_test(size=(80, 30)) as pilot:
         await until_text(pilot, " 3 ✓ ")
-        await until_text(pilot, "✓ Reached. The kernel held all of it at one time.")
+        await until_text(pilot, "✓ Reached. The kernel showed each of them.")
         assert journal.progress(app.course)[MODULE].done == 1
 
 

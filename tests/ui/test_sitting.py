@@ -18,7 +18,7 @@ from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.screens.side import Side
 
 from .made import MODULE, STEP, lossy, one_page
-from .screen import keys, text, until, until_text
+from .screen import keys, settled, text, until, until_text
 
 LINK = SingleChoice(
     id="limit",
@@ -104,7 +104,7 @@ async def test_a_review_asks_once_and_explains_whatever_was_answered(opened, jou
         await until_text(pilot, "✗ Wrong. It is mostly empty.")
         assert "Loss comes before the link" in text(pilot.app)
         await pilot.press("2", "enter")
-        await pilot.pause(0.1)
+        await settled(pilot)
         assert "1 ●" in text(pilot.app), "there is no second try"
         assert "✓ Right" not in text(pilot.app)
     assert done(journal, "limit").attempts == 2
@@ -114,7 +114,7 @@ async def test_an_exam_has_no_hints_and_tells_marks_at_its_end(opened, journal) 
     async with opened(Sitting.EXAM) as pilot:
         assert "h hint" not in text(pilot.app)
         await pilot.press(*keys("20 Mbit/s"), "enter")
-        await until_text(pilot, "20 Mbit/s  (locked)")
+        await until_text(pilot, "20 Mbit/s  (locked")
         await pilot.press("1", "enter")
         await until_text(pilot, "● Kept. Marks come at the end. Until then")
         await pilot.press("h")

@@ -21,7 +21,7 @@ from . import test_check, test_shape
 from .fakes import GUEST, recorded, swept
 from .four_modules import four_modules
 from .made import MODULE, one_page
-from .screen import until_text
+from .screen import settled, until_text
 
 EXAMPLES = Path(__file__).parents[1] / "course" / "examples"
 
@@ -52,7 +52,7 @@ def test_home(snap_compare: Any, make_app: Any, size: tuple[int, int]) -> None:
     async def ready(pilot: Any) -> None:
         await until_text(pilot, "ready")
         await until_text(pilot, "Press Enter to begin")
-        await pilot.pause(0.3)
+        await settled(pilot)
 
     assert snap_compare(make_app(), terminal_size=size, run_before=ready)
 
@@ -70,7 +70,7 @@ def test_home_with_four_modules(
         await until_text(pilot, "ready")
         await pilot.press("down")
         await until_text(pilot, "Enter begins 3 Parallel streams")
-        await pilot.pause(0.3)
+        await settled(pilot)
 
     assert snap_compare(make_app(of=four_modules()), terminal_size=size, run_before=ready)
 
@@ -86,7 +86,7 @@ def test_lesson_with_a_finished_run(
     async def ready(pilot: Any) -> None:
         await until_text(pilot, "ready")
         await until_text(pilot, "why: random loss" if size[0] >= WIDE else "measured 22.1 Mbit/s")
-        await pilot.pause(0.6)
+        await settled(pilot)
 
     assert snap_compare(make_app("one-flow"), terminal_size=size, run_before=ready)
 
@@ -103,7 +103,7 @@ def test_eight_flows_and_their_mean(
             await until_text(pilot, "measured 76 Mbit/s")
             await pilot.press("c")  # the chart
         await until_text(pilot, "why: random loss")
-        await pilot.pause(0.6)
+        await settled(pilot)
 
     assert snap_compare(make_app("many-flows"), terminal_size=size, run_before=ready)
 
@@ -127,7 +127,7 @@ def test_an_order_and_a_value_that_was_read_off(
         # Down to the order, which is the first thing that can be done here.
         await pilot.press("tab")
         await until_text(pilot, "✗ Not yet.")
-        await pilot.pause(0.6)
+        await settled(pilot)
 
     app = make_app("own-run", of=examples)
     assert snap_compare(app, terminal_size=size, run_before=ready)
@@ -151,7 +151,7 @@ def test_a_finished_sweep(snap_compare: Any, make_app: Any, journal: Journal, si
             await pilot.press("c")  # the chart
         await until_text(pilot, "✓ 6 runs")
         await until_text(pilot, "knee: measured at 20 kB")
-        await pilot.pause(0.6)
+        await settled(pilot)
 
     assert snap_compare(make_app("a-curve", of=examples), terminal_size=size, run_before=ready)
 
@@ -162,7 +162,7 @@ def test_a_prediction_of_a_shape(snap_compare: Any, make_app: Any, size: tuple[i
         await until_text(pilot, "ready")
         await pilot.press("3")
         await until_text(pilot, "3: It climbs in stairs.")
-        await pilot.pause(0.6)
+        await settled(pilot)
 
     assert snap_compare(make_app(MODULE, of=test_shape.PAGE), terminal_size=size, run_before=ready)
 
@@ -177,7 +177,7 @@ def test_the_check_at_a_modules_end(snap_compare: Any, make_app: Any) -> None:
         await until_text(pilot, "1 of 6 right")
         await pilot.press("tab")
         await until_text(pilot, "Enter answers")
-        await pilot.pause(0.6)
+        await settled(pilot)
 
     assert snap_compare(make_app(MODULE, of=page), terminal_size=(80, 24), run_before=ready)
 
@@ -190,7 +190,7 @@ def test_the_bench_before_a_run(snap_compare: Any, make_app: Any, size: tuple[in
         await until_text(pilot, "expected 23.2 Mbit/s")
         await pilot.press("tab", "tab", "right")
         await until_text(pilot, "expected 16.2 Mbit/s")
-        await pilot.pause(0.6)
+        await settled(pilot)
 
     assert snap_compare(make_app(), terminal_size=size, run_before=ready)
 
@@ -213,6 +213,6 @@ def test_the_bench_with_a_run_beside_settings_that_cannot_be_run(
         await until_text(pilot, "22.1 Mbit/s, random loss: rate 100 Mbit/s")
         await pilot.press("enter", *["backspace"] * 8, "9", "s", "enter")
         await until_text(pilot, "these settings cannot be run")
-        await pilot.pause(0.6)
+        await settled(pilot)
 
     assert snap_compare(make_app(), terminal_size=size, run_before=ready)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 
 import msgspec
 import pytest
@@ -131,14 +133,37 @@ def test_rtt_stands_on_the_path_s_own_and_is_full_with_the_queue() -> None:
 def test_marks_stand_where_it_happened() -> None:
     shown = scene(ended(ONE))
     line = content(strips.strip(shown, shown.series["losses"], 90)[0].text, 90)
-    assert line.startswith(strips.DROPPED), "slow start overflows the queue"
-    assert line.count(strips.DROPPED) <= 3
+    queue = content(strips.strip(shown, shown.series["queue"], 90)[0].text, 90)
+    assert queue.startswith(strips.DROPPED), "slow start overflows the queue"
+    assert queue.count(strips.DROPPED) <= 3
     assert line.count(strips.LOST) >= 20
     columns, run = axes.columns(90), ended(ONE).run
     rises = [b.t for a, b in zip(run.samples, run.samples[1:], strict=False) if b.retransmits > a.retransmits]
     for t in rises:
         at = int(t / 45 * columns)
         assert set(line[max(0, at - 1) : at + 2]) & {strips.LOST, strips.DROPPED}
+
+
+@pytest.mark.parametrize("width", [40, 78, 118])
+def test_every_loss_is_seen_beside_what_the_queue_dropped(width: int) -> None:
+    """Slow start overflows the queue while the sender answers the first loss."""
+    live = ended("../congestion-algorithms/slow-start")
+    shown, columns = scene(live), axes.columns(width)
+    losses = shown.series["losses"]
+
+    def columns_with(values: Sequence[float]) -> set[int]:
+        edges = [column * len(values) // columns for column in range(columns + 1)]
+        return {column for column, (a, b) in enumerate(pairwise(edges)) if any(values[a:b])}
+
+    wanted, dropped = columns_with(losses.values), columns_with(losses.over)
+    assert wanted & dropped, "both happen within one column"
+    alone = content(strips.strip(shown, losses, width)[0].text, width)
+    assert {at for at, sign in enumerate(alone) if sign == strips.LOST} == wanted
+    assert {at for at, sign in enumerate(alone) if sign == strips.DROPPED} == dropped - wanted
+    if width == 78:
+        drawn = {line.split()[0].strip(","): content(line, width) for line in screen(live)}
+        assert {at for at, sign in enumerate(drawn["losses"]) if sign != " "} == wanted
+        assert {at for at, sign in enumerate(drawn["queue"]) if sign == strips.DROPPED} == dropped
 
 
 def test_a_mark_is_no_loss() -> None:

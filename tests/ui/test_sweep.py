@@ -88,7 +88,7 @@ async def test_a_prediction_comes_first_and_what_is_about_the_sweep_after_all_of
         await until_text(pilot, "First your prediction")
         assert lab.asked == []
         await pilot.press("2", "0", "space", "k", "B", "enter")
-        await until_text(pilot, "(locked)")
+        await until_text(pilot, "(locked")
         lab.hold_at = 2.0
         await pilot.press("r")
         await until_text(pilot, "▶ 0 of 6 runs, at window 5 kB")

@@ -26,7 +26,7 @@ from tcptutor.ui.workbench import PLACE
 from tests.journal.conftest import predict
 
 from .fakes import GUEST, FakeLab, recorded
-from .screen import keys, text, until, until_text
+from .screen import keys, settled, text, until, until_text
 
 STEP = ("one-flow", "one-lossy-flow")
 SIZES = [(80, 24), (120, 36)]
@@ -275,7 +275,7 @@ async def test_without_a_run_there_is_nothing_to_change(make_app) -> None:
     async with app.run_test(size=(120, 36)) as pilot:
         await until_text(pilot, "ready")
         await pilot.press("n", "w")
-        await pilot.pause(0.2)
+        await settled(pilot)
         assert isinstance(app.screen, LessonScreen)
         assert "what if" not in text(app)
 
@@ -308,7 +308,7 @@ def test_asked_and_told(
         await until_text(pilot, "probability that a data segment")
         await typed(pilot, "loss", "0", "12")
         await until_text(pilot, "The same to the byte up to 1")
-        await pilot.pause(0.6)
+        await settled(pilot)
 
     assert snap_compare(make_app("one-flow"), terminal_size=size, run_before=told)
 
@@ -328,6 +328,6 @@ def test_the_question(
         await until(pilot, lambda: pilot.app.screen._study.run is not None and not pilot.app.bench.busy)
         await pilot.press("w", *keys("los"))
         await until_text(pilot, "reverse_loss")
-        await pilot.pause(0.6)
+        await settled(pilot)
 
     assert snap_compare(make_app("one-flow"), terminal_size=size, run_before=asked)

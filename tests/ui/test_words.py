@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor.spec import Experiment, Flows
+from tcptutor.spec import Experiment, Flows, Hosts, Path
 from tcptutor.ui import words
 
 
@@ -21,3 +21,23 @@ from tcptutor.ui import words
 def test_who_sends_is_told_with_udp(tcp: int, udp: int, pairs: int, line: str) -> None:
     experiment = Experiment(name="flows", pairs=pairs, flows=Flows(streams=tcp, udp_streams=udp))
     assert words.flows_line(experiment) == line
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "streams", "udp", "told"),
+    [
+        ((), 1, 0, "Reno"),
+        (("cubic", "bbr"), 2, 0, "CUBIC + BBR"),
+        (("cubic", "bbr"), 1, 0, "CUBIC"),
+        ((), 0, 1, "UDP"),
+        ((), 1, 1, "Reno + UDP"),
+    ],
+)
+def test_the_setup_names_all_that_sends(
+    algorithms: tuple[str, ...], streams: int, udp: int, told: str
+) -> None:
+    hosts, flows = Hosts(algorithm="reno", algorithms=algorithms), Flows(streams=streams, udp_streams=udp)
+    experiment = Experiment(name="x", hosts=hosts, flows=flows, path=Path(rate=1e7, loss=0.009, loss_burst=3))
+    parts = words.experiment_line(experiment).split(" · ")
+    assert parts[0] == told
+    assert "loss 0.9 %, 3 in a row" in parts

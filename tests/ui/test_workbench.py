@@ -11,6 +11,9 @@ import pytest
 
 from tcptutor import course, places
 from tcptutor.commands.group import run as run_command
+from tcptutor.course import load
+from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.overrides import overrides_of, rebuilt, same_settings
 from tcptutor.errors import JournalError, UsageError
@@ -77,6 +80,35 @@ def test_every_experiment_of_the_course_can_be_taken(bench: Workbench) -> None:
             assert typed(bench.command) == bench.experiment
 
 
+def test_the_experiment_of_every_run_page_can_be_taken(bench: Workbench) -> None:
+    pages = [
+        (f"{module.id}/{step.id}", activity.experiment)
+        for module in load().modules
+        for step in module.steps
+        for activity in step.activities
+        if isinstance(activity, RunActivity | ExploreActivity)
+    ]
+    assert len(pages) > 40
+    untaken = []
+    for page, experiment in pages:
+        seeded = msgspec.structs.replace(experiment, seed=4_000_000_000)
+        try:
+            bench.take(seeded)
+        except UsageError as error:
+            untaken.append(f"{page}: {error}")
+            continue
+        if not (same_settings(bench.experiment, seeded) and same_settings(typed(bench.command), seeded)):
+            untaken.append(page)
+    assert untaken == []
+
+
+def test_a_built_in_default_over_another_value_of_the_file_is_a_setting() -> None:
+    own = CATALOGUE.build("tcp-basics/long-path")
+    assert own.flows.warmup != 2.0
+    page = CATALOGUE.build("tcp-basics/long-path", {"duration": "6 s", "warmup": "2 s"})
+    assert overrides_of(page, CATALOGUE) == {"duration": "6 s", "warmup": "2 s"}
+
+
 def test_what_stands_as_in_the_file_and_would_follow_now_is_said() -> None:
     own = CATALOGUE.build("random-loss")
     fixed = CATALOGUE.build("random-loss", {"rate": "50Mbit/s", "queue": f"{own.path.queue} bytes"})
@@ -100,6 +132,17 @@ def test_what_contradicts_itself_is_told_at_its_knob_and_the_last_that_could_be_
     bench.set("delay", "2 s")
     assert bench.problem is None
     assert bench.experiment.path.jitter == 0.9
+
+
+def test_every_knob_that_cannot_be_read_is_marked(bench: Workbench) -> None:
+    bench.set("rate", "0")
+    bench.set("delay", "5 apples")
+    bench.set("loss", "1 %")
+    assert bench.wrong == {"rate", "delay"}
+    bench.set("rate", "20 Mbit/s")
+    assert bench.wrong == {"delay"}
+    bench.reset("delay")
+    assert bench.wrong == frozenset()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 """`python -m tests.validation [STUDY...]` runs what is missing; `... report` writes the page; `... again` runs some
-cells once more and compares them with what is kept."""
+cells once more and compares them with what is kept; `... kinds` judges fresh experiments of every kind."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 import sys
 
 from tcptutor.errors import TutorError
-from tests.validation import again, plan, sweep
+from tests.validation import again, kinds, plan, sweep
 
 
 def main() -> int:
@@ -16,17 +16,18 @@ def main() -> int:
     parser.add_argument(
         "study",
         nargs="*",
-        help=f"report, list, again, or some of {', '.join(names)}; all when left out, in that order",
+        help=f"report, list, again, kinds, or some of {', '.join(names)}; all when left out, in that order",
     )
     parser.add_argument("-j", "--jobs", type=int, help="guests at a time (one for each core)")
-    parser.add_argument("--cells", type=int, default=20, help="how many `again` runs (20)")
+    parser.add_argument("--cells", type=int, help="how many `again` or `kinds` runs (20, 100)")
+    parser.add_argument("--seed", type=int, default=1, help="what `kinds` draws (1)")
     asked = parser.parse_args()
-    unknown = set(asked.study) - {*names, "report", "list", "again"}
+    unknown = set(asked.study) - {*names, "report", "list", "again", "kinds"}
     if unknown:
         parser.error(f"no study {min(unknown)!r}: the studies are {', '.join(names)}")
     if len(asked.study) > 1 and (alone := {"report", "again"} & set(asked.study)):
         parser.error(f"{min(alone)!r} stands alone: leave out the others")
-    if asked.cells < 1:
+    if asked.cells is not None and asked.cells < 1:
         parser.error(f"--cells {asked.cells}: take at least one")
     try:
         if "list" in asked.study:
@@ -36,7 +37,9 @@ def main() -> int:
 
             return page.write()
         if asked.study == ["again"]:
-            return again.run(asked.cells, asked.jobs)
+            return again.run(asked.cells or 20, asked.jobs)
+        if asked.study == ["kinds"]:
+            return kinds.run(asked.seed, asked.cells or 100, asked.jobs)
         return sweep.run(asked.study or names, asked.jobs)
     except TutorError as error:
         print(f"validation: {error}", file=sys.stderr)

@@ -161,7 +161,34 @@ class _Htcp(_Sender):
         self._cut, self._packets, self._since = now, 0, now
 
 
-_SENDERS: dict[str, type[_Sender]] = {"reno": _Reno, "cubic": _Cubic, "htcp": _Htcp}
+class _HighSpeed(_Sender):
+    """tcp_highspeed.c: an ACK counts as many times as the table's step says, whatever it acknowledges."""
+
+    _STEPS = ((38, 128), (118, 112), (221, 104), (347, 98), (495, 93), (663, 89), (851, 86), (1058, 83))
+
+    def __init__(self, cwnd: int, rtt: float) -> None:
+        super().__init__(cwnd, rtt)
+        self._place = 0
+
+    def acked(self, now: int, segments: int) -> None:
+        self._place = 0
+        while self.cwnd > self._STEPS[self._place][0]:
+            self._place += 1
+        self.count += self._place + 1
+        if self.count >= self.cwnd:
+            self.count, self.cwnd = self.count - self.cwnd, self.cwnd + 1
+
+    def lose(self, now: int) -> None:
+        share = self._STEPS[self._place][1]
+        self.cwnd, self.count = max(self.cwnd - (self.cwnd * share >> 8), 2), 0
+
+
+_SENDERS: dict[str, type[_Sender]] = {
+    "reno": _Reno,
+    "cubic": _Cubic,
+    "htcp": _Htcp,
+    "highspeed": _HighSpeed,
+}
 
 
 @cache

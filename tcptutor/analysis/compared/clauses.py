@@ -8,9 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tcptutor.analysis.case import FULL, QUEUED
-from tcptutor.analysis.compared.findings import BUSY, KEEP_SHORT, MOSTLY, STALLED, Condition, Findings
-from tcptutor.theory.models import LimitedBy
+from tcptutor.analysis.case import FULL, QUEUED, SATURATED
+from tcptutor.analysis.compared.findings import (
+    BUSY,
+    KEEP_SHORT,
+    MOSTLY,
+    NOTABLY_STALLED,
+    Condition,
+    Findings,
+)
+from tcptutor.theory.models import LOSS_BLIND, LimitedBy
 
 
 @dataclass(frozen=True)
@@ -38,9 +45,24 @@ def _full(it: Findings) -> bool:
 
 
 def _sheds(it: Findings) -> bool:
-    """Whether the queue's discipline drops before it must."""
-    return it.case.qdisc in KEEP_SHORT and it.evidence.queue_drops > 0
+    """Whether the queue's discipline drops before it must, and segments of the flow where there are several."""
+    dropped = it.evidence.retransmits if it.shared else it.evidence.queue_drops
+    return it.case.qdisc in KEEP_SHORT and it.evidence.queue_drops > 0 and bool(dropped)
 
+
+def _runs_dry(it: Findings) -> bool:
+    """Whether a short queue overflows and lets the link run dry after the cut."""
+    return it.overflowed and it.short_queue and it.used < SATURATED and not it.standing_queue
+
+
+def _cut_at_random(it: Findings) -> bool:
+    """BBR does not cut its window for a loss."""
+    return (
+        it.losses == "random-loss" and bool(it.evidence.loss_events) and it.case.algorithm not in LOSS_BLIND
+    )
+
+
+ONE_BY_ONE = "without SACK a round trip repairs one lost segment: recovery took {recovering} of the time"
 
 CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
     "application": (
@@ -73,8 +95,24 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
     ),
     "random-loss": (
         Clause(
-            "{loss} cut the window {times}",
-            lambda it: it.losses == "random-loss" and bool(it.evidence.loss_events),
+            ONE_BY_ONE,
+            lambda it: it.repairs_one_by_one,
+        ),
+        Clause(
+            "{loss} cut the window {times}, and waiting for timeouts took {stalled} of the time",
+            lambda it: _cut_at_random(it) and it.evidence.stalled >= NOTABLY_STALLED,
+        ),
+        Clause("{loss} cut the window {times}", _cut_at_random),
+        Clause(
+            "{loss} keeps the rate that BBR measures below the link's",
+            lambda it: (
+                it.underestimates
+                or (
+                    it.losses == "random-loss"
+                    and it.case.algorithm in LOSS_BLIND
+                    and bool(it.evidence.retransmits)
+                )
+            ),
         ),
         Clause(
             "{loss} made the sender repeat {retransmits} segments",
@@ -95,10 +133,22 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         ),
         Clause(
             "the bottleneck is full, {qdisc} drops some ({drops}) to keep its queue short",
+            lambda it: _full(it) and _sheds(it) and not it.shared,
+        ),
+        Clause(
+            "the bottleneck is full, {qdisc} drops some to keep its queue short",
             lambda it: _full(it) and _sheds(it),
         ),
+        Clause(
+            "the bottleneck's short queue overflows: {drops} dropped, {retransmits} retransmitted",
+            lambda it: _full(it) and _runs_dry(it) and not it.shared,
+        ),
         Clause("the bottleneck is full", _full),
-        Clause("the way back, {back}, has no room for more acknowledgements", lambda it: it.full_of_acks),
+        Clause("the reverse path, {back}, has no room for more acknowledgements", lambda it: it.full_of_acks),
+        Clause(
+            "data fills the reverse path, {return}: its queue adds {return_queueing} to the round trip",
+            lambda it: it.behind_return_queue,
+        ),
         Clause(
             "{qdisc} marks {marked} to keep the bottleneck's queue short",
             lambda it: it.case.qdisc in KEEP_SHORT and it.evidence.marks > 0,
@@ -109,20 +159,36 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         ),
         Clause(
             "{qdisc} drops {drops} segments to keep the bottleneck's queue short",
+            lambda it: _sheds(it) and it.losses == "bottleneck" and not it.shared,
+        ),
+        Clause(
+            "{qdisc} drops segments to keep the bottleneck's queue short: {retransmits} retransmitted",
             lambda it: _sheds(it) and it.losses == "bottleneck",
         ),
         Clause(
-            "the bottleneck's short queue overflows: {drops} dropped, {retransmits} sent again",
-            lambda it: it.overflowed and it.short_queue,
+            ONE_BY_ONE,
+            lambda it: it.repairs_one_by_one,
+        ),
+        Clause(
+            "the bottleneck's short queue overflows: {drops} dropped, {retransmits} retransmitted",
+            lambda it: it.overflowed and it.short_queue and not it.shared,
+        ),
+        Clause(
+            "the bottleneck's short queue overflows: {retransmits} retransmitted",
+            lambda it: it.overflowed and it.short_queue and bool(it.evidence.retransmits),
         ),
         Clause("the bottleneck's queue adds {queueing}", lambda it: it.used >= QUEUED and it.standing_queue),
         Clause(
-            "the bottleneck's queue overflows: {drops} dropped, {retransmits} sent again",
-            lambda it: it.overflowed,
+            "the bottleneck's queue overflows: {drops} dropped, {retransmits} retransmitted",
+            lambda it: it.overflowed and not it.shared,
+        ),
+        Clause(
+            "the bottleneck's queue overflows: {retransmits} retransmitted",
+            lambda it: it.overflowed and bool(it.evidence.retransmits),
         ),
         Clause("BBR sends at the rate that it measures", lambda it: it.blind),
         Clause(
-            "{retransmits} segments were sent again: a queue overflowed, for the path loses none",
+            "{retransmits} segments were retransmitted: a queue overflowed, for the path loses none",
             lambda it: (
                 it.losses == "bottleneck"
                 and bool(it.evidence.retransmits)
@@ -138,16 +204,20 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
     "growing": (Clause("the window was still growing, {growth} in this time", lambda it: it.growing),),
     "reordering": (
         Clause(
-            "segments came out of order, and TCP took some for lost: it found {reordered} such",
+            "segments came out of order and TCP took some for lost: {spurious} were needless",
+            lambda it: it.reordering and it.evidence.spurious > 0,
+        ),
+        Clause(
+            "segments came out of order {reordered} times, and TCP took some for lost",
             lambda it: it.reordering,
         ),
     ),
     "timeout": (
         Clause(
             "waiting for timeouts ({timeouts} of them) took {stalled} of the time",
-            lambda it: it.evidence.stalled >= STALLED and it.evidence.timeouts > 0,
+            lambda it: it.stalls and it.evidence.timeouts > 0,
         ),
-        Clause("waiting for timeouts took {stalled} of the time", lambda it: it.evidence.stalled >= STALLED),
+        Clause("waiting for timeouts took {stalled} of the time", lambda it: it.stalls),
     ),
     "unexplained": (),
 }

@@ -10,7 +10,7 @@ from tcptutor.analysis.compared.explain import Verdict
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.measured import Measured, between
-from tcptutor.theory.models import ThroughputModel
+from tcptutor.theory.models import LimitedBy, ThroughputModel
 
 _LEFT = 1 / 3
 """Share of a difference that may be left for a reason to explain it."""
@@ -40,6 +40,11 @@ class Difference:
         return self.measured.throughput / self.prediction.throughput_bps
 
     @property
+    def within(self) -> bool:
+        """Whether the measurement is inside the model's tolerance."""
+        return abs(self.ratio - 1) <= self.prediction.tolerance
+
+    @property
     def binds(self) -> bool:
         """Whether this is the prediction that was expected to bind."""
         return self.prediction is self.expectation.binding
@@ -55,6 +60,18 @@ class Difference:
         return (
             bool(self.model.algorithm) and not self.binds and self.case.algorithms != {self.model.algorithm}
         )
+
+    def includes(self, limited_by: LimitedBy) -> bool:
+        """Return whether a cause is one that the model counts, so that it is no other limit.
+
+        Models of losses count timeouts; a transfer's has its start, and those that combine models have all of theirs.
+        """
+        counted = {self.prediction.limited_by}
+        if self.model is ThroughputModel.COMPLETION:
+            counted = {"growing", "random-loss", "bottleneck"}
+        elif self.model in (ThroughputModel.MEETING, ThroughputModel.STRETCHES, ThroughputModel.OWN_LIMITS):
+            counted |= {one.limited_by for one in self.expectation.predictions}
+        return limited_by in counted or (limited_by == "timeout" and "random-loss" in counted)
 
     @property
     def seen(self) -> Evidence | None:

@@ -24,11 +24,17 @@ SHORT = 0.3
 UNUSED = 0.8
 """Share of the window in flight below which it is not what limits."""
 
+WINDOW_USED = 0.2
+"""Share of the receiver's window that arrives in a round trip below which something else keeps it from moving on."""
+
+ROUNDING = 0.02
+"""Relative difference of a window from the one asked for that the kernel's rounding makes."""
+
 BUSY = 0.8
 """Share of the time with data to send below which the application is what limits."""
 
-STALLED = 0.3
-"""Share of the time lost to timeouts from which they are what limits."""
+STALLED, NOTABLY_STALLED = 0.25, 0.1
+"""Shares of the time lost to timeouts: from the first they are the limit, from the second worth telling."""
 
 CROWDED = 0.7
 """Share of an equal part of the link under which a flow is held by something of its own, however full the link."""
@@ -56,6 +62,9 @@ ACK_FRAME = 66
 FULL_OF_ACKS = 0.8
 """Share of the way back that acknowledgements take from which it is full: delayed ones are sometimes single."""
 
+RETURN_QUEUE = 0.3
+"""Share of the least RTT from which what waits in the other direction slows a flow notably."""
+
 LOADED = 0.9
 """Share of the time that a processor is busy from which the computer itself may be the limit."""
 
@@ -77,6 +86,8 @@ class Findings:
     """Loss events in this time, by what they came from."""
     processor: float = 0.0
     """Share of the time that the busiest processor was busy; 0 unknown."""
+    loss_varies: bool = False
+    """Whether the path's loss changes in this time, so that no one number is that of it all."""
     known: bool = True
     """Whether the path is; what the case has of it says nothing otherwise."""
 
@@ -165,9 +176,21 @@ class Findings:
 
     @property
     def windowed(self) -> bool:
-        """Whether the receiver limits: by the kernel's own count, or because a window's worth is in flight."""
+        """Whether the receiver limits: by the kernel's own count, or because a window's worth is in flight.
+
+        While a segment is missing the window cannot move on, and the kernel counts that as well: the window is the
+        limit only where a good part of it arrives in each round trip.
+        """
         seen = self.evidence
-        return seen.rwnd_limited >= MOSTLY or (self.window_filled and seen.rwnd_limited >= 0.1)
+        used = seen.in_flight_bytes >= WINDOW_USED * seen.receiver_window_bytes
+        counted = seen.rwnd_limited >= MOSTLY and used
+        return counted or (self.window_filled and seen.rwnd_limited >= 0.1)
+
+    @property
+    def repairs_one_by_one(self) -> bool:
+        """Whether most of the time goes by in recoveries that repair one loss in each round trip, as without SACK."""
+        seen, sacks = self.evidence, self.experiment.hosts.sysctls.get("tcp_sack", "1")
+        return sacks == "0" and seen.recovering >= MOSTLY and bool(seen.retransmits)
 
     @property
     def window_filled(self) -> bool:
@@ -219,11 +242,44 @@ class Findings:
         return known and self.case.algorithm in LOSS_BLIND and self.used >= UNUSED
 
     @property
+    def underestimates(self) -> bool:
+        """Whether random loss takes so much from BBR that it measures clearly less than the bottleneck's rate.
+
+        It may stay in recovery all the time, so that no loss event begins.
+        """
+        lost = self.case.loss > 0 and bool(self.evidence.retransmits)
+        return lost and self.case.algorithm in LOSS_BLIND and self.used < UNUSED and not self.standing_queue
+
+    @property
+    def shared(self) -> bool:
+        """Whether the evidence is of one of several flows: then nobody knows which packets of the queue's were its."""
+        return self.flows > 1
+
+    @property
+    def stalls(self) -> bool:
+        """Whether timeouts limit: not all flows together where others of them fill the link meanwhile."""
+        return self.evidence.stalled >= STALLED and (self.shared or not self.full)
+
+    @property
+    def return_rate(self) -> float | None:
+        """Rate of the other direction, bit/s of frames; None where it is not shaped."""
+        return self.case.path.rate if self.case.backward else self.case.path.reverse_rate
+
+    @property
     def back(self) -> float | None:
         """Rate of the way of the acknowledgements, bit/s of frames; None where unshaped or flows go both ways."""
         rates = (self.case.path.reverse_rate, self.case.path.rate)
         ways = {self.experiment.reversed(flow.number) for flow in self.case.flows}
         return rates[self.case.backward] if len(ways) == 1 else None
+
+    @property
+    def behind_return_queue(self) -> bool:
+        """Whether data fills the other direction, and its queue is most of what waiting adds to the round trip."""
+        seen = self.evidence
+        if seen.return_used is None or seen.return_queue_s is None or self.used >= FULL:
+            return False
+        least = max(0.5 * seen.rtt_rise_s, RETURN_QUEUE * seen.min_rtt_s, NOISE)
+        return seen.return_used >= FULL_OF_ACKS and seen.return_queue_s > least
 
     @property
     def full_of_acks(self) -> bool:
@@ -236,7 +292,10 @@ class Findings:
     def reordering(self) -> bool:
         """Whether TCP found at least as much out of order as it took for lost."""
         seen = self.evidence
-        return bool(seen.retransmits) and seen.reordered >= max(3, seen.loss_events or 0)
+        again = seen.retransmits or 0
+        if self.losses not in (None, "reordering") and 2 * seen.spurious < again:
+            return False
+        return again > 0 and seen.reordered >= max(3, seen.loss_events or 0)
 
     @property
     def computer(self) -> bool:
@@ -251,9 +310,8 @@ class Findings:
     @property
     def short_queue(self) -> bool:
         """Whether the bottleneck's queue holds clearly less than the BDP, of the flow with the least."""
-        flows = range(self.experiment.total_streams)
-        delay = min(map(self.experiment.delay, flows), default=0.0)
-        return self.case.rate is not None and 8 * self.case.buffer < SHORT_QUEUE * self.case.rate * delay
+        bdp = self.case.bdp
+        return bdp is not None and self.case.buffer < SHORT_QUEUE * bdp
 
     @property
     def words(self) -> dict[str, str]:
@@ -279,7 +337,9 @@ class Findings:
             "pace": units.rate(self.pace or 0.0),
             "maxrate": units.rate(hosts.maxrate or 0.0),
             "held": _percent(seen.held),
-            "loss": f"random loss, {units.percent(self.case.loss)}," if self.case.loss else "random loss",
+            "loss": f"random loss, {units.percent(self.case.loss)},"
+            if self.case.loss and not self.loss_varies
+            else "random loss",
             "times": "once" if cuts == 1 else f"{cuts} times",
             "queueing": units.seconds(seen.queueing_s, 2),
             "marked": f"{seen.marks} segments" if self.case.algorithm == "dctcp" else "segments",
@@ -290,6 +350,10 @@ class Findings:
             if seen.cwnd_growth >= FAST
             else f"by {_percent(seen.cwnd_growth - 1)}",
             "reordered": f"{seen.reordered}",
+            "spurious": f"{seen.spurious} of {seen.retransmits} retransmissions",
+            "recovering": _percent(seen.recovering),
+            "return": units.rate(self.return_rate or 0.0),
+            "return_queueing": units.seconds(seen.return_queue_s or 0.0, 2),
             "timeouts": f"{seen.timeouts}",
             "stalled": _percent(seen.stalled),
             "back": units.rate(self.back or 0.0),
@@ -300,7 +364,7 @@ class Findings:
     def _window(self) -> float:
         """The receiver's, bytes: what it advertised, as it was asked for where that is the same but for rounding."""
         asked, seen = self.experiment.hosts.window, self.evidence.receiver_window_bytes
-        same = asked is not None and (not seen or abs(seen - asked) <= max(0.1 * asked, self.case.mss))
+        same = asked is not None and (not seen or abs(seen - asked) <= ROUNDING * asked)
         return asked if same and asked is not None else seen
 
 

@@ -263,6 +263,25 @@ def short_buffer(it: Difference) -> str:
     return f"{queue}: it runs dry after each {what}, and Reno leaves {left} of the link"
 
 
+def without_sack(it: Difference) -> str:
+    """A sender without SACK learns of one hole in a round trip."""
+    alone = it.seen is not None and Findings(it.case, it.seen, None).repairs_one_by_one
+    if not alone or it.ratio > 1 or it.within:
+        return ""
+    return "without SACK a round trip repairs one lost segment, which this model leaves out"
+
+
+def shuffled(it: Difference) -> str:
+    """Segments that overtake others are taken for lost, which no model here counts."""
+    path, seen = it.case.path, it.seen
+    within = it.within and it.prediction.tolerance < 1
+    if it.ratio > 1 or within or seen is None or not seen.reordered or not (path.jitter or path.reorder):
+        return ""
+    if path.jitter:
+        return f"jitter of {units.seconds(path.jitter)} reorders segments, which this model leaves out"
+    return f"{units.percent(path.reorder)} of the segments overtake others, which this model leaves out"
+
+
 def framing(it: Difference) -> str:
     """A shaper counts the Ethernet header, a wire also checksum, preamble and gap; payload is less than either."""
     limited, payload, ratio = it.prediction.limited_by, it.case.full, it.case.ratio
@@ -298,25 +317,25 @@ def acks_in_the_way(it: Difference) -> str:
     full = it.seen is not None and Findings(it.case, it.seen, None).full_of_acks
     if not full or it.ratio > 1 or not it.model.is_of_link:
         return ""
-    return (
-        f"the way back, {units.rate(it.case.path.reverse_rate or 0.0)}, has no room for more acknowledgements"
-    )
+    return f"the reverse path, {units.rate(it.case.path.reverse_rate or 0.0)}, has no room for more acknowledgements"
 
 
 def other_limit(it: Difference) -> str:
     """A model that would allow more is not wrong: something else stopped the flows."""
     limited = it.verdict.limited_by
-    if it.ratio > 1 or limited == "unexplained":
+    if it.ratio > 1 or it.within or limited == "unexplained":
         return ""
     if it.model is ThroughputModel.PACING and (it.case.fq_rate or math.inf) < it.prediction.throughput_bps:
         return "not the limit: fq has the lower pace" if limited == "pacing" else ""
-    return f"not the limit: {was(limited)}" if limited != it.prediction.limited_by else ""
+    return "" if it.includes(limited) else f"not the limit: {was(limited)}"
 
 
 RULES: tuple[Callable[[Difference], str], ...] = (
     super_packets,
     other_times,
     not_modelled,
+    without_sack,
+    shuffled,
     other_window,
     whole_segments,
     unchecked_writes,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Literal
 
 import msgspec
 
-from tcptutor.analysis.case import ENOUGH_LOSSES, case_of
+from tcptutor.analysis.case import ENOUGH_LOSSES, SATURATED, case_of
 from tcptutor.analysis.compared.difference import Difference
 from tcptutor.analysis.compared.explain import Verdict, verdict
-from tcptutor.analysis.compared.reasons import reason, was
+from tcptutor.analysis.compared.reasons import not_modelled, reason, was
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.figures import DirectionFigures, FlowFigures, cov_between, directions, figures
@@ -19,10 +18,18 @@ from tcptutor.analysis.observed.foreign import is_told
 from tcptutor.analysis.observed.measured import Measured, measure, path_known
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
-from tcptutor.theory.models import ThroughputModel
+from tcptutor.theory.models import CAUSE_NAMES, ThroughputModel
 
 MOST = 0.4
 """The largest tolerance inside which a model explains a run: a wider one takes rates of 1 to 2.3 and more."""
+
+_FORECASTS = (
+    "expect a little less",
+    "expect less",
+    "too short to keep the link full",
+    "leave less than either",
+)
+"""Words of notes that foretell less than the link carries."""
 
 Judgement = Literal["explains", "misses", "undecided", "not-the-limit", "capped", "of-others"]
 """What a run says of a model.
@@ -64,6 +71,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Loss events per segment sent; None where they are unknown, as are the next two."""
     retransmits: int | None
     loss_events: int | None
+    undone: int
+    """Loss events in which nothing was lost: all that was retransmitted had arrived; 0 on a path that duplicates."""
     mark_cuts: int
     """Times that ECN marks cut a window, with nothing lost."""
     compared: tuple[Compared, ...]
@@ -97,20 +106,23 @@ def report_of(measured: Measured) -> Report:
     rto = math.fsum(timeouts) / len(timeouts) if timeouts and min(timeouts) > 0 else None
     expectation, case = expect(run.experiment, mss, rto), case_of(run.experiment, mss, rto)
     why = verdict(measured)
-    compared = []
-    for prediction in filter(
-        partial(_can_be_asked, run), expectation.predictions if _comparable(measured) else ()
-    ):
-        it = Difference(prediction, expectation, measured, case, why)
-        compared.append(
-            Compared(prediction=prediction, ratio=it.ratio, judgement=judged(it), reason=reason(it))
-        )
+    differences = [
+        Difference(prediction, expectation, measured, case, why)
+        for prediction in (expectation.predictions if _comparable(measured) else ())
+        if _can_be_asked(run, prediction)
+    ]
+    first = next(iter(differences), None)
+    compared = [
+        Compared(prediction=it.prediction, ratio=it.ratio, judgement=judged(it), reason=reason(it))
+        for it in differences
+    ]
     return Report(
         throughput_bps=throughput,
         jain_index=_jain_index(measured) if not (ways := directions(measured)) else None,
         loss_rate=measured.loss_rate,
         retransmits=measured.retransmits,
         loss_events=measured.losses,
+        undone=0 if run.experiment.path.duplicate else sum(each.undone for each in measured.intervals),
         mark_cuts=measured.mark_cuts,
         compared=tuple(compared),
         verdict=why,
@@ -118,7 +130,7 @@ def report_of(measured: Measured) -> Report:
         cov_between=cov_between(measured),
         directions=ways,
         udp=measured.udp,
-        note=_note(run, expectation, compared, why) if flows or measured.udp else why.sentence,
+        note=_note(measured, expectation, compared, first, why) if flows or measured.udp else why.sentence,
     )
 
 
@@ -135,13 +147,13 @@ def judged(it: Difference) -> Judgement:
         return "capped"
     if it.of_others:
         return "of-others"
-    limit = "random-loss" if it.verdict.limited_by == "timeout" else it.verdict.limited_by
-    within = abs(it.ratio - 1) <= prediction.tolerance
-    if it.ratio < 1 and not (within or it.binds) and limit not in (prediction.limited_by, "unexplained"):
+    limit = it.verdict.limited_by
+    other = limit != "unexplained" and not it.includes(limit)
+    if it.ratio < 1 and other and not (it.within or it.binds):
         return "not-the-limit"
-    if prediction.tolerance > MOST or (within and not _speaks_for(it)):
+    if prediction.tolerance > MOST or (it.within and not _speaks_for(it)):
         return "undecided"
-    return "explains" if within else "misses"
+    return "explains" if it.within else "misses"
 
 
 def _speaks_for(it: Difference) -> bool:
@@ -175,18 +187,40 @@ def _can_be_asked(run: Run, prediction: Prediction) -> bool:
     return is_told(run, "delay") or not by_round_trip
 
 
-def _note(run: Run, expectation: Expectation, compared: list[Compared], why: Verdict) -> str:
-    """One sentence: first what makes the measurement doubtful, then what the model did not know."""
-    fidelity = run.fidelity
+def _note(
+    measured: Measured,
+    expectation: Expectation,
+    compared: list[Compared],
+    first: Difference | None,
+    why: Verdict,
+) -> str:
+    """Return one sentence: first what makes the measurement doubtful, then what the model did not know."""
+    run, fidelity = measured.run, measured.run.fidelity
     if fidelity.status in ("suspect", "invalid"):
         return fidelity.reasons[0] if fidelity.reasons else f"the lab calls this run {fidelity.status}"
     if not run.complete:
         return "cut short: the figures are for the part that ran"
-    if not compared:
-        return ""
-    binding, prediction = compared[0], compared[0].prediction
-    if binding.within or (prediction.limited_by == "random-loss" and expectation.loss_events < ENOUGH_LOSSES):
-        return expectation.note
-    if why.limited_by not in (prediction.limited_by, "unexplained"):
-        return f"{prediction.label} was expected to be the limit, but {was(why.limited_by)}"
-    return binding.reason or expectation.note
+    return _of_binding(expectation, compared[0], first, why) if first is not None else ""
+
+
+def _of_binding(expectation: Expectation, binding: Compared, first: Difference, why: Verdict) -> str:
+    """Return what to know of the model that was expected to bind, `first`, after the run."""
+    forecast = "" if _has_failed(expectation.note, why) else expectation.note
+    unclaimed = first.prediction.tolerance >= 1 and bool(forecast)
+    if binding.within or unclaimed:
+        return forecast
+    lossy = first.prediction.limited_by == "random-loss"
+    if lossy and (unlike := not_modelled(first)):
+        return unlike
+    if why.limited_by != "unexplained" and not first.includes(why.limited_by):
+        expected = CAUSE_NAMES["random-loss"] if lossy else first.prediction.label
+        return f"{expected} was expected to be the limit, but {was(why.limited_by)}"
+    if lossy and expectation.loss_events < ENOUGH_LOSSES:
+        return forecast
+    return binding.reason or forecast
+
+
+def _has_failed(note: str, why: Verdict) -> bool:
+    """Whether a note from before the run foretells less than the link, and the run reached the link."""
+    used = why.evidence.link_used if why.evidence else None
+    return used is not None and used >= SATURATED and any(words in note for words in _FORECASTS)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from tcptutor.analysis.compared.findings import BUSY, MOSTLY, STALLED, Condition, Findings
+from tcptutor.analysis.case import FULL
+from tcptutor.analysis.compared.findings import BUSY, MOSTLY, Condition, Findings
 from tcptutor.theory.models import LimitedBy
 
 RULES: tuple[tuple[LimitedBy, Condition], ...] = (
     # What keeps the sender from sending comes before what the network does to it.
-    ("timeout", lambda it: it.evidence.stalled >= STALLED),
+    ("timeout", lambda it: it.stalls),
     ("application", lambda it: it.evidence.busy < BUSY),
-    ("pacing", lambda it: it.paced_by_application or it.paced_by_fq or it.held_by_host),
+    ("pacing", lambda it: it.paced_by_application or it.paced_by_fq),
     # No window lets more go than its acknowledgements do, however full it is.
-    ("bottleneck", lambda it: it.full_of_acks),
+    ("bottleneck", lambda it: it.full_of_acks or it.behind_return_queue),
+    ("pacing", lambda it: it.held_by_host),
     ("receive-window", lambda it: it.alone and it.windowed),
     ("send-buffer", lambda it: it.alone and it.buffered),
+    ("reordering", lambda it: it.losses == "reordering" and it.reordering and it.used < FULL),
     ("bottleneck", lambda it: it.gains_nothing),
     ("bottleneck", lambda it: it.full and not (it.windowed or it.buffered)),
     ("receive-window", lambda it: it.windowed),
@@ -21,6 +24,7 @@ RULES: tuple[tuple[LimitedBy, Condition], ...] = (
     ("application", lambda it: it.evidence.app_limited >= MOSTLY),
     ("bottleneck", lambda it: it.blind),
     ("reordering", lambda it: it.reordering),
+    ("random-loss", lambda it: it.underestimates),
     ("random-loss", lambda it: it.losses == "random-loss"),
     ("bottleneck", lambda it: it.losses == "bottleneck"),
     ("reordering", lambda it: it.losses == "reordering"),

@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
-from tcptutor.analysis.case import Case, case_of, flow_case
-from tcptutor.analysis.compared.findings import Findings
+from tcptutor.analysis.case import Case, case_of, flow_case, path_at
+from tcptutor.analysis.compared.findings import MOSTLY, Findings
 from tcptutor.analysis.observed.evidence import Evidence, evidence_of, gather
 from tcptutor.analysis.observed.flow import Interval, Trace
 from tcptutor.analysis.observed.measured import Measured, between, path_known
-from tcptutor.analysis.observed.path import Directions, Events, LossKind, directions, loss_events, most_common
+from tcptutor.analysis.observed.path import (
+    Direction,
+    Directions,
+    Events,
+    LossKind,
+    directions,
+    holding_loss,
+    in_force,
+    loss_events,
+    most_common,
+)
 from tcptutor.run import Run
+from tcptutor.theory.models import LOSS_BLIND
+
+_SLACK = 1e-3
+"""Seconds by which a sample may come before its time."""
+
+_TOOTH = 0.75
+"""Share of the measured time from which one tooth of the sawtooth takes too long for its overflow to be the limit."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +42,9 @@ class RunFindings:
     case: Case
     links: Directions
     events: Events
+    _ways: dict[tuple[float, float], Mapping[bool, Sequence[float]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @classmethod
     def of(cls, measured: Measured) -> RunFindings:
@@ -38,20 +59,47 @@ class RunFindings:
     def run(self) -> Run:
         return self.measured.run
 
-    def case_of(self, flow: int) -> Case:
-        """The case of one flow alone, in its direction."""
-        experiment = self.run.experiment
-        return replace(self.case, flows=(flow_case(experiment, flow),), backward=experiment.reversed(flow))
+    def case_of(self, flow: int, t: float = 0.0) -> Case:
+        """Return the case of one flow alone, in its direction, on the path as it was at `t`, s."""
+        experiment, path = self.run.experiment, path_at(self.run.experiment, t)
+        mine = (flow_case(experiment, flow, path),)
+        return replace(self.case, path=path, flows=mine, backward=experiment.reversed(flow))
+
+    def holding_loss(self, interval: Interval) -> LossKind | None:
+        """Return the kind of loss that holds a flow's window down in `interval`; None where it grows freely.
+
+        So it does until its first cut, which costs nothing where the link stays full from then on. A recovery that
+        goes on is the loss that it began with.
+        """
+        experiment, last = self.run.experiment, interval.trace.column("t")[-1]
+        events = in_force(experiment, self.events[interval.flow], interval.start + _SLACK)
+        link = self.links[experiment.reversed(interval.flow)]
+        if experiment.algorithm(interval.flow) in LOSS_BLIND:
+            return self._losses_ignored(interval, link)
+        before = [event for event in events if event.t <= interval.start]
+        if before and interval.recovering >= MOSTLY:
+            return before[-1].kind
+        first = events[0] if events and interval.start < events[0].t <= interval.until else None
+        if first and first.kind == "bottleneck" and link.stays_full(first.t, interval.until):
+            return None
+        measured = last if experiment.flows.bytes is not None else experiment.flows.duration
+        longest, cwnd = _TOOTH * measured, interval.mean("cwnd")
+        return holding_loss(events, interval.start, interval.until, cwnd, last, longest)
+
+    def _losses_ignored(self, interval: Interval, link: Direction) -> LossKind | None:
+        """Return the kind of losses of a sender that stays in recovery while it loses, so that events count nothing."""
+        if not interval.grown("retransmits"):
+            return None
+        if link.drops(interval.start, interval.until):
+            return "bottleneck"
+        return "random-loss" if link.loses(interval.start) else None
 
     def flow(self, interval: Interval) -> Findings:
         """Of one flow over `interval`."""
-        case = self.case_of(interval.flow)
-        beside = [
-            one.throughput_bps
-            for one in self.measured.flows
-            if self.run.experiment.reversed(one.flow) == case.backward
-        ]
-        seen = evidence_of(self.run, interval, self.links[case.backward], math.fsum(beside) or None)
+        case = self.case_of(interval.flow, self._settled(interval.start, interval.until))
+        ways = self._throughputs(interval.start, interval.until)
+        beside, opposite = ways[case.backward], math.fsum(ways[not case.backward])
+        seen = evidence_of(self.run, interval, self.links, math.fsum(beside) or None, opposite)
         kinds = self._kinds([interval])
         return Findings(
             case,
@@ -59,8 +107,22 @@ class RunFindings:
             self._losses(kinds, seen),
             flows=len(beside) or 1,
             events=kinds,
+            loss_varies=self._loss_varies(interval.start, interval.until),
             known=path_known(self.run),
         )
+
+    def _loss_varies(self, start: float, end: float) -> bool:
+        return any(one.name == "loss" and start < one.at < end for one in self.run.experiment.path.changes)
+
+    def _throughputs(self, start: float, end: float) -> Mapping[bool, Sequence[float]]:
+        """Payload of each flow from one time to another, bit/s, by whether it goes backward."""
+        times = (round(start, 2), round(end, 2))
+        if times not in self._ways:
+            ways: dict[bool, list[float]] = {False: [], True: []}
+            for one in between(self.measured, start, end).intervals:
+                ways[self.run.experiment.reversed(one.flow)].append(one.throughput)
+            self._ways[times] = ways
+        return self._ways[times]
 
     def flow_between(self, trace: Trace) -> Callable[[float, float], Findings | None]:
         """Of one flow from one time to another; None where it was hardly seen."""
@@ -82,13 +144,27 @@ class RunFindings:
             # Without samples only the experiment tells.
             losses = "random-loss" if experiment.path.loss > 0 else "bottleneck"
         return Findings(
-            replace(self.case, backward=all(map(experiment.reversed, range(experiment.total_streams)))),
+            self._case(measured),
             evidence,
             losses,
             events=kinds,
+            loss_varies=self._loss_varies(*measured.span),
             processor=self.run.fidelity.number("busiest processor"),
             known=path_known(self.run),
         )
+
+    def _case(self, measured: Measured) -> Case:
+        """The case of all flows on the path as it was for most of the time of `measured`."""
+        experiment, path = self.run.experiment, path_at(self.run.experiment, self._settled(*measured.span))
+        flows = tuple(flow_case(experiment, flow.number, path) for flow in self.case.flows)
+        backward = all(map(experiment.reversed, range(experiment.total_streams)))
+        return replace(self.case, path=path, flows=flows, backward=backward)
+
+    def _settled(self, start: float, end: float) -> float:
+        """When the path began to be as it was for the longest time between two times, s."""
+        inside = [one.at for one in self.run.experiment.path.changes if start < one.at < end]
+        spans = pairwise([start, *inside, end])
+        return max(spans, key=lambda span: span[1] - span[0])[0]
 
     def all_between(self, start: float, end: float) -> Findings | None:
         """Of all flows from one time to another; None where nothing was measured then."""

@@ -23,7 +23,6 @@ from tcptutor.analysis.compared.run_findings import RunFindings
 from tcptutor.analysis.observed.evidence import Evidence, evidence_of
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace
 from tcptutor.analysis.observed.measured import Measured, path_known
-from tcptutor.analysis.observed.path import holding_loss
 from tcptutor.theory import jain_index
 from tcptutor.theory.models import LimitedBy
 
@@ -35,6 +34,9 @@ _AROUND = 1
 
 _LEAST = 0.2
 """Seconds; a shorter rest at an end counts with its neighbour."""
+
+_LEAST_TRANSFER = 0.03
+"""Seconds that a flow with a fixed amount to send must last to be judged."""
 
 _SLACK = 1e-3
 """Seconds by which a sample may come beside its time."""
@@ -83,9 +85,11 @@ class JudgedSecond(NamedTuple):
 def judged_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[JudgedSecond, ...]]:
     """As `seconds`, each with what it was judged by: what is said of a second is said of that."""
     experiment = measured.run.experiment
-    ends = measured.spans if experiment.flows.bytes is not None else {}
+    fixed = experiment.flows.bytes is not None
+    ends, least = measured.spans if fixed else {}, _LEAST_TRANSFER if fixed else _LEAST
+    moments = [experiment.flows.warmup, *(change.at for change in experiment.path.changes)]
     parts = {
-        trace.flow: _cut(trace, experiment.flows.warmup, ends.get(trace.flow, (0.0, math.inf))[1])
+        trace.flow: _cut(trace, moments, ends.get(trace.flow, (0.0, math.inf))[1], least)
         for trace in measured.traces
     }
     beside: dict[tuple[bool, int], list[Interval]] = defaultdict(list)
@@ -94,14 +98,15 @@ def judged_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple
     loads = {key: _load(intervals) for key, intervals in beside.items()}
     found = {}
     for flow, intervals in parts.items():
-        case, known = gathered.case_of(flow), path_known(measured.run)
-        link, events = gathered.links[case.backward], gathered.events[flow]
+        known = path_known(measured.run)
+        events = gathered.events[flow]
         mine, known_then = [], []
         for each in intervals:
+            case = gathered.case_of(flow, each.start + _SLACK)
             flows, throughput = loads[case.backward, _number(each)]
-            evidence = evidence_of(measured.run, each, link, throughput)
-            last, cwnd = each.trace.column("t")[-1], each.mean("cwnd")
-            kind = holding_loss(events, each.start, each.until, cwnd, last)
+            _, opposite = loads.get((not case.backward, _number(each)), (0, 0.0))
+            evidence = evidence_of(measured.run, each, gathered.links, throughput, opposite)
+            kind, cwnd = gathered.holding_loss(each), each.mean("cwnd")
             kinds = Counter(loss.kind for loss in events if each.start < loss.t <= each.until)
             findings = Findings(case, evidence, kind, flows, events=kinds, known=known)
             known_then.append(findings)
@@ -119,21 +124,24 @@ def judged_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple
     return found
 
 
-def _cut(trace: Trace, warmup: float, until: float) -> list[Interval]:
-    """At whole seconds and at the end of the warm-up, up to `until`, when a flow has sent all that it had."""
+def _cut(trace: Trace, moments: Sequence[float], until: float, least: float) -> list[Interval]:
+    """Cut at whole seconds and at `moments`: the end of the warm-up, and changes of the path.
+
+    Up to `until`, when a flow has sent all that it had; a flow that is there for less than `least` is not cut.
+    """
     times = trace.column("t")
     times = times[: bisect_right(times, until + _SLACK)]
-    if len(times) < 2 or times[-1] - times[0] < _LEAST:
+    if len(times) < 2 or times[-1] - times[0] < least:
         return []
     # Of the whole seconds between two samples any one will do: a file may leave out a day.
     whole = {float(math.floor(t + slack) + 1) for t in times for slack in (0.0, _SLACK)}
-    edges = sorted({*whole, warmup})
+    edges = sorted({*whole, *moments})
     edges = [edge for edge in edges if times[0] + _LEAST <= edge <= times[-1] - _LEAST]
     kept: list[float] = []
     for edge in edges:
         if not kept or edge - kept[-1] >= _LEAST:
             kept.append(edge)
-        elif edge == warmup:
+        elif edge in moments and kept[-1] not in moments:
             kept[-1] = edge
     cuts = [0, *(bisect_left(times, edge - _SLACK) for edge in kept), len(times) - 1]
     intervals = [Interval(trace, first, last + 1) for first, last in pairwise(cuts) if last > first]

@@ -26,6 +26,8 @@ _EARLY = 0.05
 """s."""
 _MANY = 3.0
 """From so many times on a change is a factor."""
+_MEANINGLESS = 100.0
+"""From so many times on the factor only says that there was next to nothing before."""
 
 
 def sentence(what: WhatIf, before: Run, after: Run) -> str:
@@ -90,6 +92,6 @@ def _change(figure: FigureChanged) -> str:
         more = figure.after - figure.before
         return f"{'+' if more > 0 else '−'}{abs(more):.0f}"
     ratio = figure.ratio
-    if ratio is None or not figure.unit:
+    if ratio is None or not figure.unit or ratio > _MEANINGLESS:
         return ""
     return f"× {ratio:.1f}" if ratio >= _MANY else units.signed_percent(ratio - 1)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tcptutor.analysis.case import Case, case_of
+from tcptutor.analysis.expected.blind import widened
 from tcptutor.analysis.expected.flows import amount_candidate, own_limits, shares
 from tcptutor.analysis.expected.limits import limit_candidates
 from tcptutor.analysis.expected.loss import loss_candidates
@@ -18,6 +19,9 @@ from tcptutor.analysis.expected.udp import udp_candidate
 from tcptutor.analysis.expected.window import mean_window, unsettled
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import ThroughputModel
+
+_ROUGH = frozenset({ThroughputModel.WINDOW, ThroughputModel.RELATED})
+"""Models of limits that may be less than they say, in place of one that is well known."""
 
 _LEAST = 1.0
 """Bit/s that is expected of a path that lets nothing through, so that a measurement can be compared with it."""
@@ -37,7 +41,8 @@ def expect(experiment: Experiment, mss: int | None = None, rto: float | None = N
     whole = stretches[0] if alone else merged(stretches)
     finishing, completion = amount_candidate(whole.case, whole.believed)
     if finishing is not None:
-        whole = whole.also(finishing)
+        # What is done after a few losses is not at their mean yet, which the time that it takes has in it.
+        whole = (whole.without_losses() if finishing.best else whole).also(finishing)
     case, binding, near = whole.case, whole.binding, whole.near
     link = case.room if alone else None
     others = [
@@ -68,6 +73,7 @@ def stretch_of(case: Case) -> Stretch:
         candidates = [cut, *(one for one in stopped if one.model is not ThroughputModel.LINK)]
     if (met := meeting_candidate(case, [one for one in candidates if one.best])) is not None:
         candidates.append(met)
+    candidates = widened(case, candidates)
     best = [one for one in candidates if one.best]
     believed = [one for one in best if math.isfinite(one.throughput)]
     stretch = Stretch(case, tuple(candidates), by_throughput(believed))
@@ -111,12 +117,15 @@ def _settling(case: Case, one: Candidate) -> dict[str, float]:
 
 
 def _sure(case: Case, binding: Candidate, believed: Sequence[Candidate]) -> dict[str, float]:
-    """The binding candidate's errors; wider where a window near it, in whole segments, may be the lesser one."""
+    """The binding candidate's errors; wider where a limit that is known less well may be the lesser one.
+
+    Such are a window near it, in whole segments, and the rough law of an algorithm.
+    """
     sure = _settling(case, binding)
-    windows = [one for one in believed if one.model is ThroughputModel.WINDOW and one is not binding]
-    lowest = min((one.throughput * (1 - one.tolerance) for one in windows), default=math.inf)
+    rough = [one for one in believed if one.model in _ROUGH and one is not binding]
+    lowest = min((one.throughput * (1 - one.tolerance) for one in rough), default=math.inf)
     below = 1 - lowest / binding.throughput if binding.throughput > 0 else 0.0
-    return {**sure, "a window near": below} if below > binding.tolerance else sure
+    return {**sure, "a limit near": below} if below > binding.tolerance else sure
 
 
 def _nothing(experiment: Experiment) -> Expectation:

@@ -16,11 +16,17 @@ COMPLETION_ERROR = 0.15
 LOSSY_ERROR = 0.3
 """Reno's mean; one transfer has a few losses or none."""
 
+_LOSSY_SPREAD = 0.57
+"""Relative standard deviation of Reno's throughput times the square root of its losses."""
+
 OVERFLOW_ERROR = 0.3
 """Slow start overshoots what path and queue hold by as much again, and repairs it for some round trips."""
 
 _SYNCHRONY = 1.5
 """Between 1, flows that lose by chance, and 2, flows that lose together (Lakshman, Madhow 1997)."""
+
+_LOSS_BASED = frozenset({"reno", "cubic"})
+"""Algorithms that Ware et al. compared with BBR."""
 
 _BY_CHANCE = 1.0
 """RED drops by chance, so all flows lose the same share."""
@@ -37,6 +43,7 @@ def shares(case: Case, believed: Sequence[Candidate], total: float) -> tuple[flo
 
     Flows that stay below their part of the link keep their own limit; the others divide the rest equally if they
     are alike or the queue serves them in turn, and Reno flows of several round trips as 1/rtt^1.5, at RED as 1/rtt.
+    Reno or CUBIC flows beside BBR get what Ware's model leaves them.
     """
     limits = own_limits(case, believed)
     if math.fsum(limits) <= total * (1 + 1e-9):
@@ -47,7 +54,7 @@ def shares(case: Case, believed: Sequence[Candidate], total: float) -> tuple[flo
         whole = math.fsum(weights[place] for place in open_)
         small = {place for place in open_ if limits[place] <= left * weights[place] / whole}
         if not small and _fights({case.flows[place] for place in open_}, case):
-            return ()
+            return _beside_bbr(case, total) if len(open_) == case.number else ()
         for place in small or open_:
             got[place] = limits[place] if small else left * weights[place] / whole
         if not small:
@@ -63,6 +70,31 @@ def _weights(case: Case) -> tuple[float, ...]:
     queued = 8 * case.buffer / case.rate / 2 if case.rate else 0.0
     power = _BY_CHANCE if case.qdisc == "red" else _SYNCHRONY
     return theory.rtt_shares((flow.rtt + queued for flow in case.flows), power=power)
+
+
+def bbr_fraction(case: Case) -> float | None:
+    """Share of the link that BBR flows take together (Ware et al. 2019); None where the model says nothing.
+
+    It is for BBR beside Reno or CUBIC at a queue that drops at its tail, on one round trip, where nothing else limits.
+    """
+    bbr = sum(flow.algorithm == "bbr" for flow in case.flows)
+    others = case.algorithms - {"bbr"}
+    alike = len({flow.rtt for flow in case.flows}) == 1
+    if not bbr or not others or not others <= _LOSS_BASED or not alike or case.rate is None:
+        return None
+    if case.qdisc != "fifo" or case.loss > 0 or case.udp or case.down or not case.queue:
+        return None
+    return theory.bbr_fraction(case.rate, case.rtt, case.queue, case.frame, bbr)
+
+
+def _beside_bbr(case: Case, total: float) -> tuple[float, ...]:
+    """Each flow's part of `total` bit/s by `bbr_fraction`; empty where it says nothing."""
+    fraction = bbr_fraction(case)
+    if fraction is None:
+        return ()
+    bbr = sum(flow.algorithm == "bbr" for flow in case.flows)
+    each = {True: total * fraction / bbr, False: total * (1 - fraction) / (case.number - bbr)}
+    return tuple(each[flow.algorithm == "bbr"] for flow in case.flows)
 
 
 def _fights(flows: set[FlowCase], case: Case) -> bool:
@@ -121,13 +153,17 @@ def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candida
     error = math.hypot(error, _overflow(case, size))
     if case.experiment.flows.warmup > 0:
         error += 0.2  # the part of it that the warm-up takes away is the slow one
+    sure = {"model": error}
+    if case.loss_rate > 0:
+        lost = size / case.mss * case.loss_rate * case.number
+        sure["losses"] = 2 * _LOSSY_SPREAD / math.sqrt(max(lost, 1e-9))
     steady = min(believed, key=lambda one: one.throughput)
     candidate = Candidate(
         model=ThroughputModel.COMPLETION,
         label=f"{case.times}{units.size(size)}",
         throughput=total,
         formula=f"{case.times}{units.size(size)} / {units.seconds(span)}",
-        sure={"model": error},
+        sure=sure,
         # Most of a short transfer is slow start.
         limited_by=steady.limited_by if total > steady.throughput / 2 else "growing",
         best=end <= case.experiment.seconds and case.experiment.flows.warmup < end,

@@ -10,7 +10,7 @@ from tcptutor import units
 from tcptutor.analysis.case import SEND_CHUNK, SEND_SHARE, Case
 from tcptutor.analysis.expected.meeting import bursts_error, is_known
 from tcptutor.analysis.expected.prediction import Candidate
-from tcptutor.theory import ACK_DELAY, ACK_EVERY, BBR_LOSS_LIMIT, bbr_throughput, window_limited
+from tcptutor.theory import ACK_DELAY, ACK_EVERY, BBR_LOSS_HELD, bbr_throughput, window_limited
 from tcptutor.theory.models import ThroughputModel
 
 LINK_ERROR = 0.02
@@ -22,11 +22,11 @@ BOTH_WAYS_ERROR = 0.05
 UDP_ERROR = 0.05
 """What UDP loses at a full queue is TCP's, which no formula has."""
 
+UNKNOWN = 1.0
+"""The error of a prediction that is not claimed: it is shown for comparison, and no run is marked against it."""
+
 BBR_ERROR = 0.05
 """BBR empties the pipe every ten seconds and probes below its estimate."""
-
-BURST_ERROR = 0.5
-"""A queue that overflows by TCP's own bursts, where nothing better is known."""
 
 ACKS_ERROR = 0.5
 """The queue of the way back drops acknowledgements too, and each of those that are left then stands for more."""
@@ -36,6 +36,9 @@ SAWTOOTH_ERROR = 0.05
 
 AQM_ERROR = 0.1
 """Where a queue discipline drops is drawn or timed: its buffer is not a number but an order of magnitude."""
+
+AQM_MIX_ERROR = 0.05
+"""Flows that cut at each drop beside flows that do not: the former may leave a part of the link unused."""
 
 WINDOW_ERROR = 0.05
 """The queue and the hosts lengthen the RTT a little."""
@@ -49,6 +52,21 @@ BUFFER_ERROR = 0.3
 KERNEL_BUFFER_ERROR = 0.5
 """How large a buffer becomes that the kernel sizes itself."""
 
+RECEIVE_SHARE = 157 / 256
+"""Window over the receive buffer, tcp_rmem, for segments of 1448 bytes.
+
+Since Linux 6.6 the kernel measures it as payload over memory, in 256ths (`scaling_ratio`: tcp_measure_rcv_mss and
+tcp_win_from_space in net/ipv4). A segment of 1448 bytes takes some 2,360 bytes, so a buffer of 256 KiB advertises
+157 KiB. Before, tcp_adv_win_scale = 1 made it one half.
+"""
+
+RECEIVE_SHARE_ERROR = 0.1
+_USUAL_SEGMENTS = range(1400, 1461)
+"""Payload of segments for which RECEIVE_SHARE is measured, bytes."""
+
+_SENT_SHARE = 1 / 2
+"""Payload in flight over tcp_wmem: each segment is counted with the memory around it."""
+
 SEND_ERROR = 0.1
 """The buffer's share differs with the pieces that the kernel cuts."""
 
@@ -56,7 +74,10 @@ FEW_SEGMENTS = 16
 """A window of fewer is counted in whole segments."""
 
 UNCHECKED_ERROR = 1.0
-"""How much more it may take: what is left of a write is added to without a look at the buffer."""
+"""How much more it may take: what is left of a write is added to without a look at the buffer.
+
+With tcp_wmem of 256 KiB and writes of 128 KiB 580 kB were in flight.
+"""
 
 _AUTOTUNED = 6 << 20
 """The largest buffer of the lab's hosts unless the BDP asks for more, bytes; half of it is bookkeeping."""
@@ -78,33 +99,42 @@ def _link(case: Case) -> Iterator[Candidate]:
     room, rate = case.room, case.rate
     if room is None or rate is None:
         return
-    sure = {"model": BBR_ERROR if case.algorithm == "bbr" else LINK_ERROR}
-    if (held := _held(case, room)) > LINK_ERROR / 4:
-        sure["held"] = held
-    known = is_known(case)
-    if case.bursts_overflow:
-        sure["bursts"] = bursts_error(case) if known else BURST_ERROR
-    if case.udp:
-        sure["UDP"] = UDP_ERROR
-    experiment = case.experiment
-    if len({experiment.reversed(flow) for flow in range(experiment.total_streams)}) == 2:
-        sure["both ways"] = BOTH_WAYS_ERROR
+    sure, known = _link_errors(case, room), is_known(case)
     x = case.buffer_ratio
     if x is not None and x < 1 and case.loss_rate == 0 and "bbr" not in case.algorithms:
         used = case.sawtooth_use(x)
         yield _short_buffer(case, room, x, used, sure)
         if not known:
             sure["model"] = sure["model"] + 1 - used
-    if case.algorithm == "bbr" and case.loss > BBR_LOSS_LIMIT:
-        sure["model"] = 1.0
-    elif case.algorithm == "bbr" and case.loss > 0:
+    if case.algorithm == "bbr" and 0 < case.loss <= BBR_LOSS_HELD:
         yield _bbr(case, room)
     formula = f"{units.rate(rate)} × {case.share_text}"
     if case.udp:
         formula = f"({units.rate(rate)} − {units.rate(case.udp)} UDP) × {case.share_text}"
         if room > 1.001 * max(0.0, (rate - case.udp) * case.ratio):
             formula = f"{units.rate(room)}, what {'taking turns' if case.fair else 'UDP'} leaves"
+    if case.copies > 1:
+        formula += f" / {case.copies:.3g} copies"
     yield Candidate(ThroughputModel.LINK, "link", room, formula, sure, "bottleneck")
+
+
+def _link_errors(case: Case, room: float) -> dict[str, float]:
+    """How far off a full link may be, by what makes it so."""
+    sure = {"model": BBR_ERROR if case.algorithm == "bbr" else LINK_ERROR}
+    if "bbr" in case.algorithms and case.loss > 0:
+        sure["model"] = BBR_ERROR + case.loss / 2 if case.loss <= BBR_LOSS_HELD else UNKNOWN
+    if (held := _held(case, room)) > LINK_ERROR / 4:
+        sure["held"] = held
+    if case.bursts_overflow:
+        sure["bursts"] = bursts_error(case)
+    if case.udp:
+        sure["UDP"] = UDP_ERROR
+    if case.qdisc != "fifo" and len(case.algorithms) > 1 and not case.fair:
+        sure["queue"] = AQM_MIX_ERROR
+    experiment = case.experiment
+    if len({experiment.reversed(flow) for flow in range(experiment.total_streams)}) == 2:
+        sure["both ways"] = BOTH_WAYS_ERROR
+    return sure
 
 
 def _held(case: Case, room: float) -> float:
@@ -141,12 +171,23 @@ def _short_buffer(case: Case, room: float, x: float, used: float, sure: dict[str
 
 
 def _bbr(case: Case, room: float) -> Candidate:
-    """BBR under random loss. What netem drops has not used the link, so there the link's rate itself holds."""
+    """BBR under random loss: it paces at its estimate of the rate, and the path takes its share of that.
+
+    Loss before the bottleneck leaves room there, for which the shaper saves credit. BBR takes what that credit lets
+    through at once for the link's rate, so its estimate is too high by the bucket over the BDP.
+    """
     before = case.path.loss_by == "netem" or case.backward
+    credit = case.bucket / case.bdp if case.bdp else 0.0
     formula = f"{units.rate(room)} × (1 − {units.percent(case.loss)})"
-    sure = {"model": BBR_ERROR + case.loss / 2}
-    rate = bbr_throughput(room, case.loss)
-    return Candidate.of(case, ThroughputModel.BBR, rate, formula, sure, best=not before)
+    estimate = min(1.0, (1 - case.loss) * (1 + credit))
+    if before:
+        rate, error = room * estimate, BBR_ERROR + case.loss / 2
+        formula += f" × (1 + {units.size(case.bucket)} of credit / BDP)" if credit else ""
+    else:
+        # The link is full only while BBR probes, and the path takes its share behind it once more.
+        rate, error = bbr_throughput(room, case.loss) * estimate, BBR_ERROR + case.loss
+        formula += "²" if not credit else f"² × (1 + {units.size(case.bucket)} of credit / BDP)"
+    return Candidate.of(case, ThroughputModel.BBR, rate, formula, {"model": error}, best=rate < room)
 
 
 def _windows(case: Case) -> Iterator[Candidate]:
@@ -162,7 +203,11 @@ def _windows(case: Case) -> Iterator[Candidate]:
     sysctls = case.experiment.hosts.sysctls
     told = {"tcp_rmem", "tcp_wmem"} & set(sysctls) or sysctls.get("tcp_moderate_rcvbuf") == "0"
     if (case.rate is None and window is None and buffer is None) or told:
-        error = BUFFER_ERROR if told else KERNEL_BUFFER_ERROR
+        error = KERNEL_BUFFER_ERROR
+        if told:
+            error = RECEIVE_SHARE_ERROR if case.full in _USUAL_SEGMENTS else BUFFER_ERROR
+        if "tcp_wmem" in sysctls:
+            error = UNCHECKED_ERROR
         yield _by_window(case, ThroughputModel.KERNEL_BUFFER, _kernel_buffer(case), error)
 
 
@@ -181,22 +226,24 @@ def _receive_window(case: Case, window: int) -> Candidate:
 
 
 def _kernel_buffer(case: Case) -> int:
-    """Payload that the largest buffers of the hosts hold, bytes: half, the rest is the kernel's bookkeeping."""
+    """Payload that the largest buffers of the hosts hold, bytes: the rest is the kernel's bookkeeping."""
     experiment = case.experiment
     sysctls = experiment.hosts.sysctls
-    sizes = []
-    for name in ("tcp_rmem", "tcp_wmem"):
+    payload = []
+    for name, share in (("tcp_rmem", RECEIVE_SHARE), ("tcp_wmem", _SENT_SHARE)):
         words = sysctls.get(name, "").split()
         if len(words) == 3 and words[2].isdigit() and int(words[2]) > 0:
             # However small the send buffer, what is written in large pieces has one of them in it.
-            sizes.append(max(int(words[2]), 2 * SEND_CHUNK if name == "tcp_wmem" else 0))
+            size = max(int(words[2]), 2 * SEND_CHUNK if name == "tcp_wmem" else 0)
+            payload.append(share * size)
     if sysctls.get("tcp_moderate_rcvbuf") == "0":
         # It stays what it is at first: the second of the three numbers.
         words = sysctls.get("tcp_rmem", "").split()
-        sizes.append(int(words[1]) if len(words) == 3 and words[1].isdigit() else _FIRST_RECEIVE_BUFFER)
+        first = int(words[1]) if len(words) == 3 and words[1].isdigit() else _FIRST_RECEIVE_BUFFER
+        payload.append(RECEIVE_SHARE * first)
     tuned = max(_AUTOTUNED, 8 * round(experiment.bdp or 0) + 4 * experiment.path.queue)
-    largest = min(sizes, default=tuned if experiment.path.rate else _AUTOTUNED)
-    return max(1, largest // 2)
+    largest = tuned if experiment.path.rate else _AUTOTUNED
+    return max(1, round(min(payload, default=RECEIVE_SHARE * largest)))
 
 
 def _send_buffer(case: Case, size: int, sent: float) -> Candidate:

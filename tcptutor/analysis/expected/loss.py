@@ -15,6 +15,7 @@ from tcptutor import theory, units
 from tcptutor.analysis.case import MIN_RTO, Case, FlowCase
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.theory.models import MODELLED, ThroughputModel
+from tcptutor.theory.related import RELATED, related_rate
 
 MATHIS_ERROR = 0.05
 """Seen against a real kernel at 0.1 and 1 %, 20 to 100 ms, where losses were many."""
@@ -24,12 +25,15 @@ PADHYE_ERROR = 0.1
 LAW_ERRORS = {"reno": 0.05, "cubic": 0.06, "htcp": 0.18, "highspeed": 0.2}
 """Of the senders derived from Linux's code.
 
-H-TCP and HighSpeed count ACKs, and a host sends one for 2 to 5 segments, not always for ACK_STRETCHED: √(3/2) is 1.22,
-√(3/5) is 0.77.
+HighSpeed counts ACKs, and H-TCP drops at each step what the last ACK acknowledged. A host sends one ACK for 2 to 5
+segments, not always for ACK_STRETCHED: √(3/2) is 1.22, √(3/5) is 0.77.
 """
 
-UNMODELLED_ERROR = 0.5
-"""Reno's model for an algorithm that is not Reno and has none here."""
+RELATED_ERROR = 0.3
+"""Of senders of which only growth and cut are known, not what they make of delays: 0.87 to 1.2 of it were seen."""
+
+UNMODELLED_ERROR = 1.0
+"""Reno's model for an algorithm that has none, which is no prediction: BIC had 2.4 to 3.2 times Reno's throughput."""
 
 CORRELATED_ERROR = 1.0
 """netem's correlated losses are much rarer than their rate says, and no formula has them."""
@@ -183,7 +187,10 @@ def _candidate(
     total = case.number * each[0] if len(rates) == 1 else math.fsum(each)
     error, spread = max(one.error for one in known), max(one.spread for one in known)
     sure = _sure(case, error, spread, total if math.isfinite(total) else 0.0)
-    return Candidate.of(case, model, total, formula, sure, best, each)
+    made = Candidate.of(case, model, total, formula, sure, best, each)
+    if model is ThroughputModel.RELATED:
+        return replace(made, label=f"{case.times}{case.algorithm or 'own models'}")
+    return made
 
 
 def _sure(case: Case, error: float, spread: float, total: float) -> dict[str, float]:
@@ -286,4 +293,15 @@ def _law(flow: LossyFlow, model: ThroughputModel, spread: float) -> LossEstimate
     return LossEstimate(model, throughput, formula, error, spread, model.is_believed(flow.algorithm))
 
 
-_OWN = {"reno": _reno, "cubic": _cubic, "htcp": _htcp, "highspeed": _highspeed}
+def _related(flow: LossyFlow) -> Iterator[LossEstimate]:
+    """A rough law of a sender that has no exact one here."""
+    rate = related_rate(flow.algorithm, flow.rtt, flow.loss, flow.rtt + MIN_RTO)
+    throughput = 8 * rate * flow.mss
+    formula = f"× {units.number(rate * flow.rtt)} (mean of a round trip, roughly) / {flow.rtt_text}"
+    error = 1.0 if flow.loss > MOST_LOSS else RELATED_ERROR + 1.5 * flow.loss
+    yield LossEstimate(ThroughputModel.RELATED, throughput, formula, error, RENO_SPREAD, best=True)
+
+
+_OWN = {"reno": _reno, "cubic": _cubic, "htcp": _htcp, "highspeed": _highspeed} | dict.fromkeys(
+    RELATED, _related
+)

@@ -18,7 +18,18 @@ MEETING_ERROR = 0.05
 """Beside the error of the senders' laws: seen over generated experiments (tests/validation/meeting.py)."""
 
 _BURSTS_ERROR, _BURST = 0.48, 3
-"""Of a queue of so many frames: one that is shorter than the bursts of repairs drops a part of them."""
+"""Of a queue of so many frames: it drops a part of the bursts of repairs."""
+
+_LOCKED, _LOCKED_SHARE = 4.5, 1 / 10
+"""Frames of a queue, and their share of the BDP, below which repairs may be lost again and again.
+
+Reno on 20 Mbit/s and 40 ms, 66 segments, had 0.05 of what the sawtooth says with 2 frames, 0.15 with 3, 0.19 with 4 and
+0.81 with 4.6; CUBIC on 10 Mbit/s and 30 ms, 25 segments, had all of it with 4.
+"""
+
+_LONG = 12
+"""BDPs over the queue from which on bursts are longer than those by which `_BURSTS_ERROR` was seen: CUBIC on 50 Mbit/s
+and 60 ms had 0.73 with 6.6 frames."""
 
 _NAMES = {"reno": "Reno", "cubic": "CUBIC", "htcp": "H-TCP", "highspeed": "HighSpeed", "bbr": "BBR"}
 
@@ -77,7 +88,12 @@ def bursts_error(case: Case) -> float:
 
     Random losses keep most windows below those whose bursts count.
     """
-    error = _BURSTS_ERROR * math.pow(min(1.0, _BURST * case.frame / case.queue), 1.5)
+    frames, product = case.queue / case.frame, (case.bdp or 0.0) / case.frame
+    if frames < _LOCKED and frames < _LOCKED_SHARE * product:
+        return 1.0
+    error = min(
+        1.0, _BURSTS_ERROR * math.pow(_BURST / frames, 1.5) * math.sqrt(max(1.0, product / frames / _LONG))
+    )
     return error / 2 if case.loss_rate > 0 else error
 
 

@@ -11,7 +11,8 @@ from tcptutor import units
 from tcptutor.analysis.case import Case, case_of, flow_case
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.spec import Experiment, Path
-from tcptutor.theory.models import ThroughputModel
+from tcptutor.theory import sawtooth_mean
+from tcptutor.theory.models import LOSS_BLIND, ThroughputModel
 
 CHANGE_ROUNDS = 20
 """Round trips that flows take to settle after the path has changed."""
@@ -52,6 +53,11 @@ class Stretch:
             if apart and single[0].throughput > (1 - NEAR) * other.throughput:
                 found.setdefault(other.limited_by, other)
         return list(found.values())
+
+    def without_losses(self) -> Stretch:
+        """This one with the models of random loss for comparison only, as long as others are left."""
+        candidates = tuple(replace(one, best=one.best and not one.is_lossy) for one in self.candidates)
+        return Stretch(self.case, candidates, tuple(one for one in self.believed if not one.is_lossy))
 
     def also(self, more: Candidate) -> Stretch:
         """This one with a candidate more."""
@@ -191,8 +197,29 @@ def _settling(parts: Sequence[Stretch]) -> float:
         if before.down and not after.down:
             taken += min(after.seconds, before.seconds + before.rto)
         elif before.path != after.path:
-            taken += min(after.seconds, CHANGE_ROUNDS * after.rtt) / 2
+            taken += max(min(after.seconds, CHANGE_ROUNDS * after.rtt) / 2, _missed(before, after))
     return min(1.0, taken / _span(parts))
+
+
+def _missed(before: Case, after: Case) -> float:
+    """Seconds' worth of the rate that flows miss while their windows grow to a path that has become larger, at most.
+
+    Without losses they grow by a segment a round trip, as Reno does, from about the mean of a sawtooth on the path
+    before.
+    """
+    if before.room is None or after.room is None or after.loss_rate > 0 or after.algorithms <= LOSS_BLIND:
+        return 0.0
+    held = before.room * before.rtt / 8 + before.buffer * before.ratio
+    start = sawtooth_mean(0) * held / (before.mss * max(1, before.number))
+    needed = after.window_of(after.room)
+    most = after.in_flight
+    if most is not None:
+        needed = min(needed, most / after.mss)
+    if start >= needed:
+        return 0.0
+    seconds = min(after.seconds, (needed - start) * after.rtt)
+    reached = start + seconds / after.rtt
+    return seconds * (1 - (start + reached) / 2 / needed)
 
 
 def _span(parts: Sequence[Stretch]) -> float:

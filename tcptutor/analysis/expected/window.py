@@ -45,7 +45,7 @@ def mean_window(case: Case, binding: Candidate, near: list[Candidate]) -> float 
 
 
 def unsettled(case: Case, throughput: float) -> float:
-    """Share of the measured mean that a flow's start takes at most: slow start, and CUBIC's way on from HyStart.
+    """Share of the measured mean that a flow's start takes at most: slow start, and the way on from where it ends.
 
     throughput: where it settles, of all flows, bit/s. What is sent meanwhile is counted; 0 when the warm-up is longer.
     """
@@ -54,36 +54,65 @@ def unsettled(case: Case, throughput: float) -> float:
     window = case.window_of(throughput)
     if window <= 0:
         return 0.0
-    begin = theory.slow_start_duration(window, case.rtt)
+    end = min(window, _overflow(case))
+    begin = theory.slow_start_duration(end, case.rtt)
     missing = 0.0
     if settled < begin:
-        sent = case.rtt / math.log(2) * (1 - 2 ** ((settled - begin) / case.rtt))
+        sent = case.rtt / math.log(2) * (1 - 2 ** ((settled - begin) / case.rtt)) * end / window
         missing = begin - settled - sent
     if case.algorithm == "cubic" and window > theory.INITIAL_WINDOW:
-        missing += _after_hystart(window, max(0.0, settled - begin))
+        missing += _after_slow_start(window, min(window / 2, end), max(0.0, settled - begin))
+    elif end < window:
+        missing += _after_reno(window, end / 2, case.rtt, max(0.0, settled - begin))
     return min(1.0, missing / flows.duration)
 
 
 def start_seconds(case: Case, throughput: float) -> float:
     """How long a flow takes to its part of `throughput` bit/s, s: slow start, for CUBIC also what follows HyStart."""
     window = case.window_of(throughput)
-    begin = theory.slow_start_duration(max(window, 1e-9), case.rtt)
+    end = min(window, _overflow(case))
+    begin = theory.slow_start_duration(max(end, 1e-9), case.rtt)
     if case.algorithm == "cubic" and window > theory.INITIAL_WINDOW:
-        begin += _hystart_seconds(window)
+        begin += _cubic_seconds(window, min(window / 2, end))
+    elif end < window:
+        begin += (window - end / 2) * case.rtt
     return begin
 
 
-def _hystart_seconds(window: float) -> float:
-    """How long CUBIC takes to `window` segments when it has left slow start at half of them, and goes on by t³."""
-    return math.cbrt(window / 2 / theory.CUBIC_C)
+def _overflow(case: Case) -> float:
+    """Window at which slow start overflows a queue that is too short for its bursts, segments; infinite elsewhere.
+
+    In slow start each ACK lets twice as much go as it acknowledges, so half of a flight waits at the bottleneck.
+    """
+    if (
+        not case.bursts_overflow
+        or case.loss_rate > 0
+        or case.paced_rate is not None
+        or case.algorithm == "bbr"
+    ):
+        return math.inf
+    return theory.INITIAL_WINDOW + 2 * case.queue / case.frame
 
 
-def _after_hystart(window: float, settled: float) -> float:
-    """Seconds' worth of the rate that is missing meanwhile, from `settled` seconds after HyStart on."""
-    until = _hystart_seconds(window)
+def _cubic_seconds(window: float, start: float) -> float:
+    """How long CUBIC takes from `start` to `window` segments by t³, when it has left slow start at `start`."""
+    return math.cbrt((window - start) / theory.CUBIC_C)
+
+
+def _after_slow_start(window: float, start: float, settled: float) -> float:
+    """Seconds' worth of the rate that CUBIC misses from `settled` seconds after slow start on."""
+    until = _cubic_seconds(window, start)
     if settled >= until:
         return 0.0
-    return (until - settled) / 2 - theory.CUBIC_C / 4 * (until**4 - settled**4) / window
+    below = (until - settled) * (1 - start / window)
+    return below - theory.CUBIC_C / 4 * (until**4 - settled**4) / window
+
+
+def _after_reno(window: float, start: float, rtt: float, settled: float) -> float:
+    """The same for a sender that adds a segment a round trip."""
+    until = (window - start) * rtt
+    left = max(0.0, until - settled)
+    return left * left / (2 * rtt * window)
 
 
 def window_courses(experiment: Experiment, mss: int | None = None) -> tuple[WindowCourse, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import msgspec
 from msgspec.structs import replace
@@ -14,9 +15,14 @@ from tcptutor.analysis.observed.foreign import is_foreign, path_doubt
 from tcptutor.analysis.observed.measured import Measured
 from tcptutor.analysis.observed.path import Direction, Directions
 from tcptutor.run import Run, mean_of_known
+from tcptutor.spec import Experiment
+from tcptutor.theory import ACK_EVERY
 
 _CREDIT = 1.05
 """Share of a link up to which more than it carries is what its shaper had saved."""
+
+_SETTLED = 0.5
+"""Seconds after a change of the delay in which the smoothed RTT still has some of the delay before."""
 
 _SAME = 1e-3
 """Relative difference within which a pacing rate is the same."""
@@ -26,7 +32,11 @@ _UNPACED = 1e15
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """Shares are of the measured time unless they say otherwise; without samples they keep their defaults."""
+    """Numbers that a verdict rests on.
+
+    Shares are of the measured time unless they say otherwise; of several flows each counts by the bytes that it
+    carried. Without samples they keep their defaults.
+    """
 
     throughput_bps: float
     link_used: float | None
@@ -50,7 +60,9 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     app_limited: float = 0.0
     """Share of the time in which the sender had sent all it had."""
     stalled: float = 0.0
-    """Waiting for a timeout or recovering from one."""
+    """Waiting for a timeout, with nothing acknowledged."""
+    recovering: float = 0.0
+    """In the kernel's state of recovery, between a loss and the acknowledgement of all that was sent before it."""
     cwnd_growth: float = 1.0
     """Mean window of the last quarter over that of the first."""
     cwnd_bytes: float = 0.0
@@ -62,7 +74,9 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     in_flight_bytes: float = 0.0
     """Of one flow, by throughput times RTT."""
     reordered: int = 0
-    """Reorderings seen, and duplicates that the receiver reports where the path itself makes none."""
+    """Reorderings that the sender found, or, where that is more, the segments that it retransmitted in vain."""
+    spurious: int = 0
+    """Retransmissions of segments that had arrived, by the receiver's DSACKs; 0 where the path itself duplicates."""
     timeouts: int = 0
     """0 where the kernel does not tell."""
     marks: int = 0
@@ -83,6 +97,10 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """What each flow's sender is paced at by the kernel where that never changes; 0 where it does, bit/s."""
     link_share: float | None = None
     """Of the link's goodput, by one flow; None when the link is not shaped."""
+    return_used: float | None = None
+    """Share of the other direction's rate that its data and these acknowledgements took; None without data there."""
+    return_queue_s: float | None = None
+    """What the other direction's queue adds to the round trip, s: all but the path and these flows' own queue."""
 
     @property
     def queueing_s(self) -> float:
@@ -128,7 +146,52 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
         sender_queue_s=_sender_wait(measured.run, start, end, throughput),
         link_share=flow_bps * len(ways) / goodput if goodput else None,
     )
-    return _sampled(known, measured.intervals, experiment.path.duplicate > 0) if measured.intervals else known
+    if not measured.intervals:
+        return known
+    found = _sampled(known, measured.intervals, experiment)
+    return _with_return(found, measured.intervals, links, experiment) if len(ways) > 1 else found
+
+
+def _with_return(
+    known: Evidence, intervals: Sequence[Interval], links: Directions, experiment: Experiment
+) -> Evidence:
+    """Return `known` with what the other direction does to the flows of the one that carries more."""
+    both = [[each for each in intervals if experiment.reversed(each.flow) == way] for way in (False, True)]
+    carried = [math.fsum(each.grown(ARRIVED) for each in way) for way in both]
+    backward = carried[1] > carried[0]
+    mine = both[backward]
+    load = _Opposite(links[not backward], 8 * carried[not backward] / max(each.seconds for each in intervals))
+    return load.added_to(known, mine, links[backward], experiment)
+
+
+@dataclass(frozen=True)
+class _Opposite:
+    """Data that goes against the flows whose evidence is gathered."""
+
+    link: Direction
+    throughput: float
+    """bit/s of payload"""
+
+    def added_to(
+        self, known: Evidence, mine: Sequence[Interval], link: Direction, experiment: Experiment
+    ) -> Evidence:
+        """Return `known`, of the flows `mine` over `link`, with what this data does to their acknowledgements."""
+        start, end = min(each.start for each in mine), max(each.until for each in mine)
+        rate, goodput, wait = self.link.rate(start, end), self.link.goodput(start, end), link.wait(start, end)
+        if not rate or not goodput:
+            return known
+        acks = _acks(8 * math.fsum(each.grown(ARRIVED) for each in mine) / max(end - start, 1e-9), experiment)
+        rise = _by_bytes(mine, lambda each: _rise(each, experiment))
+        return replace(
+            known,
+            return_used=self.throughput / goodput + acks / rate,
+            return_queue_s=None if wait is None else max(0.0, rise - wait),
+        )
+
+
+def _acks(throughput: float, experiment: Experiment) -> float:
+    """Return what the acknowledgements of data take, bit/s of frames, one for every second full segment."""
+    return throughput / experiment.segment / ACK_EVERY * (experiment.headers + experiment.framing)
 
 
 def _used(link: Direction, start: float, end: float, goodput: float | None) -> float | None:
@@ -153,13 +216,30 @@ def _sender_wait(run: Run, start: float, end: float, throughput: float) -> float
     return 8 * float(sum(waiting[first:after])) / instants / throughput
 
 
-def evidence_of(run: Run, interval: Interval, link: Direction, together: float | None = None) -> Evidence:
-    """The evidence of one flow over `interval`; the link's use is by all flows, where `together` has their bit/s."""
+def evidence_of(
+    run: Run,
+    interval: Interval,
+    links: Directions,
+    together: float | None = None,
+    opposite: float = 0.0,
+) -> Evidence:
+    """Return the evidence of one flow over `interval`.
+
+    Args:
+        run: The run that it belongs to.
+        interval: The part of the flow's samples.
+        links: Both directions of the path.
+        together: Payload of all flows in the same direction, bit/s, for the link's use; None for this flow's alone.
+        opposite: Payload of all flows in the other direction, bit/s.
+    """
+    backward = run.experiment.reversed(interval.flow)
+    link = links[backward]
     start, end = interval.start, interval.until
     goodput, throughput = link.goodput(start, end), interval.throughput
     share = used = throughput / goodput if goodput else None
     if goodput and together is not None:
-        used = _used(link, start, end, together / goodput)
+        acks = _acks(opposite, run.experiment) / (link.rate(start, end) or math.inf)
+        used = _used(link, start, end, min(together / goodput + acks, 1.0) if acks else together / goodput)
     if used is not None and is_foreign(run):
         used = None if path_doubt(run) else min(1.0, used)
     segments, events = interval.grown("segs_out"), interval.loss_events
@@ -176,41 +256,47 @@ def evidence_of(run: Run, interval: Interval, link: Direction, together: float |
         queue_s=link.wait(start, end),
         link_share=share,
     )
-    return _sampled(known, [interval], run.experiment.path.duplicate > 0)
+    found = _sampled(known, [interval], run.experiment)
+    if not opposite:
+        return found
+    return _Opposite(links[not backward], opposite).added_to(found, [interval], link, run.experiment)
 
 
-def _sampled(known: Evidence, found: Sequence[Interval], duplicates: bool) -> Evidence:
-    """`known` with what only samples tell. `duplicates`: whether the path itself makes some."""
-    seconds = math.fsum(each.seconds for each in found)
-    connected = math.fsum(each.connected_seconds for each in found)
-    busy = math.fsum(each.grown("busy") for each in found)
-    minima = [rtt for each in found if (rtt := min(each.column("min_rtt"))) > 0]
+def _sampled(known: Evidence, found: Sequence[Interval], experiment: Experiment) -> Evidence:
+    """Return `known` with the numbers that only samples have."""
+    duplicates = experiment.path.duplicate > 0
+    minima = [rtt for each in found if (rtt := _least_rtt(each, experiment)) > 0]
+    counted = any(each.grown("busy") > 0 for each in found)
 
     def of_busy(column: str) -> float:
-        return min(1.0, math.fsum(each.grown(column) for each in found) / busy) if busy > 0 else 0.0
+        return _by_bytes(found, lambda each: min(1.0, each.grown(column) / max(each.grown("busy"), 1e-9)))
 
     def in_all(column: str) -> int:
         return round(sum(each.grown(column) for each in found))
+
+    spurious = 0 if duplicates else min(known.retransmits or 0, in_all("dsack_dups"))
 
     return replace(
         known,
         min_rtt_s=min(minima, default=0.0),
         # Bytes that were acknowledged had to be sent: without busy time the kernel does not count it.
-        busy=min(1.0, busy / connected) if connected and (busy > 0 or _is_idle(known, found)) else 1.0,
+        busy=_by_bytes(found, _busy) if counted or _is_idle(known, found) else 1.0,
         rwnd_limited=of_busy("rwnd_limited"),
         sndbuf_limited=of_busy("sndbuf_limited"),
-        app_limited=_mean(each.starved for each in found),
-        stalled=math.fsum(each.stalled for each in found) / seconds,
+        app_limited=_by_bytes(found, lambda each: each.starved),
+        stalled=_by_bytes(found, lambda each: each.stalled / each.seconds),
+        recovering=_by_bytes(found, lambda each: each.recovering),
         cwnd_growth=_growth(found),
         cwnd_bytes=_mean(each.mean("cwnd") * each.mean("mss") for each in found),
         receiver_window_bytes=_mean(each.mean("snd_wnd") for each in found),
         send_buffer_bytes=_mean(each.held_bytes for each in found),
         in_flight_bytes=known.flow_bps * _mean(each.mean("rtt") for each in found) / 8,
-        reordered=in_all("reord_seen") + (0 if duplicates else in_all("dsack_dups")),
+        reordered=max(in_all("reord_seen"), spurious),
+        spurious=spurious,
         timeouts=in_all("total_rto"),
         marks=in_all("delivered_ce"),
-        rtt_rise_s=_mean(_rise(each) for each in found),
-        held=_mean(each.held for each in found),
+        rtt_rise_s=_mean(_rise(each, experiment) for each in found),
+        held=_by_bytes(found, lambda each: each.held),
         pacing_bps=_steady_pace(found),
     )
 
@@ -220,10 +306,42 @@ def _is_idle(known: Evidence, found: Sequence[Interval]) -> bool:
     return known.flow_bps == 0 and all(each.trace.has_kernel_state for each in found)
 
 
-def _rise(interval: Interval) -> float:
-    """Mean RTT above the flow's own least, s; 0 where the kernel does not tell of that."""
-    least = min((rtt for rtt in interval.column("min_rtt") if rtt > 0), default=0.0)
+def _least_rtt(interval: Interval, experiment: Experiment) -> float:
+    """Return a flow's least RTT so far, s: by the kernel, or since the delay changed, which the kernel's outlives."""
+    changes = [one.at for one in experiment.path.changes if one.name == "delay" and one.at < interval.until]
+    if not changes:
+        return min((rtt for rtt in interval.column("min_rtt") if rtt > 0), default=0.0)
+    times, rtts = interval.trace.column("t"), interval.trace.column("rtt")
+    first = bisect_left(times, changes[-1] + _SETTLED)
+    since = rtts[first : interval.end] or interval.column("rtt")
+    return min((rtt for rtt in since if rtt > 0), default=0.0)
+
+
+def _rise(interval: Interval, experiment: Experiment) -> float:
+    """Mean RTT above the flow's own least, s; 0 where the kernel does not tell of that, or the delay changes."""
+    if any(
+        one.name == "delay" and interval.start < one.at < interval.until for one in experiment.path.changes
+    ):
+        return 0.0
+    least = _least_rtt(interval, experiment)
     return max(0.0, interval.mean("rtt") - least) if least else 0.0
+
+
+def _busy(interval: Interval) -> float:
+    """Share of the time with a connection in which there was data to send."""
+    if not interval.grown("busy") and interval.grown(ARRIVED):
+        return 1.0
+    connected = interval.connected_seconds
+    return min(1.0, interval.grown("busy") / connected) if connected else 1.0
+
+
+def _by_bytes(found: Sequence[Interval], share: Callable[[Interval], float]) -> float:
+    """Mean of a share over flows, each weighed by the bytes that it carried; all alike where none carried any."""
+    weights = [each.grown(ARRIVED) for each in found]
+    total = math.fsum(weights)
+    if total <= 0:
+        return _mean(map(share, found))
+    return math.fsum(weight * share(each) for each, weight in zip(found, weights, strict=True)) / total
 
 
 def _steady_pace(found: Sequence[Interval]) -> float:

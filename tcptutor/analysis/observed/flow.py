@@ -97,6 +97,23 @@ class Trace:
         return cuts_at(*map(self.column, names))
 
     @cached_property
+    def undone(self) -> tuple[int, ...]:
+        """The loss events in which nothing was lost: all that was retransmitted had arrived, by the receiver's DSACKs.
+
+        Where nothing was retransmitted at all, nothing was lost either.
+        """
+        times, rtts, states = (self.column(name) for name in ("t", "rtt", "ca_state"))
+        counters = [self.column(name) for name in ("retransmits", "dsack_dups", "total_rto")]
+        found, losses = [], self.cuts.losses
+        for at, following in pairwise((*losses, len(times))):
+            over = next((row for row in range(at, following) if states[row] < RECOVERY), following - 1)
+            later = min(bisect_right(times, times[over] + 2 * rtts[over]), following) - 1
+            again, in_vain, timeouts = (counter[later] - counter[at - 1] for counter in counters)
+            if in_vain >= again and not timeouts:
+                found.append(at)
+        return tuple(found)
+
+    @cached_property
     def hystart_exits(self) -> tuple[int, ...]:
         """The samples at which ssthresh had fallen from infinity though nothing was lost or marked."""
         return hystart_exits(
@@ -141,42 +158,36 @@ class Trace:
 
     @cached_property
     def stalls(self) -> tuple[tuple[float, float], ...]:
-        """Start and end of the times in the loss state, or waiting for a timeout longer than a round trip.
+        """Start and end of the times without an acknowledged byte, longer than a round trip, that a timeout ended.
 
-        Only with data or a SYN under way, and where a timeout ended it: a flow that has nothing to send does not wait
-        for one, and a slow path is no timeout.
+        Only with data or a SYN under way: a flow that has nothing to send does not wait for a timeout, and a slow path
+        is no timeout. Nor does a sender wait while data flows again in the kernel's state of loss.
         """
         if not self.has_kernel_state:
             return ()
         times, acked, states, busy = (self.column(name) for name in ("t", "bytes_acked", "ca_state", "busy"))
         rtts, last = self.column("rtt"), len(times) - 1
         patience = max(_STALL, 2 * math.fsum(rtts) / len(rtts))
-        beside = zip(acked, acked[1:], states[1:], strict=False)
-        moves = [
-            at for at, (before, now, state) in enumerate(beside, start=1) if now > before or state == LOSS
-        ]
+        moves = [at for at, (before, now) in enumerate(pairwise(acked), start=1) if now > before]
         spans = [
-            (before, now - 1, patience)
+            (before, now - 1)
             for before, now in pairwise([0, *moves, last + 1])
             if now > before + 1  # an acknowledgement with every sample, as most are
         ]
-        spans += [(at - 1, at, 0.0) for at in moves if states[at] == LOSS]
         # A counter that grows with each timeout; that of retransmissions where the kernel tells of no timeout.
         tells = self.column("delivered")[-1] > 0 or LOSS in states
         counter = self.column("total_rto" if tells else "retransmits")
-        joined: list[tuple[float, float]] = []
-        for start, end, least in sorted(spans):
+        found: list[tuple[float, float]] = []
+        for start, end in spans:
             took = times[end] - times[start]
-            connecting = times[end] < self.connected
+            connecting = times[end] <= self.connected
             idle = not connecting and busy[last] > 0 and busy[end] - busy[start] <= 0.5 * took
-            if took <= least or idle:
+            if took <= patience or idle:
                 continue
             lost = LOSS in states[start : min(end, last - 1) + 2]
             if lost or counter[min(end + 1, last)] > counter[start]:
-                again = joined and times[start] <= joined[-1][1]
-                since = joined.pop()[0] if again else times[start]
-                joined.append((since, times[end]))
-        return tuple(joined)
+                found.append((times[start], times[end]))
+        return tuple(found)
 
 
 class Interval:
@@ -227,6 +238,11 @@ class Interval:
         return self._within(self.trace.cuts.losses) if self.tells("losses") else None
 
     @property
+    def undone(self) -> int:
+        """Of the loss events of `Trace.undone`, those within."""
+        return self._within(self.trace.undone)
+
+    @property
     def retransmits(self) -> int | None:
         """Segments sent again within; None where nothing tells of them."""
         return round(self.grown("retransmits")) if self.tells("retransmits") else None
@@ -259,6 +275,12 @@ class Interval:
         return sum(self.trace.held[self.first : self.end]) / (self.end - self.first)
 
     @property
+    def recovering(self) -> float:
+        """Share of the samples in the kernel's state of recovery."""
+        states: Sequence[int] = self.column("ca_state")
+        return sum(state == RECOVERY for state in states) / (self.end - self.first)
+
+    @property
     def held_bytes(self) -> float:
         """Mean of what the send buffer holds: sent and not acknowledged, or waiting for its turn."""
         return self.mean("unacked") * self.mean("mss") + self.mean("notsent")
@@ -273,14 +295,23 @@ class Interval:
 
 
 def traces(run: Run) -> list[Trace]:
-    """One for each flow that was seen, in order of their numbers."""
+    """One for each flow that was seen, in order of their numbers; of a finished transfer up to its last byte."""
     numbers = run.samples.column("flow")
     rows: dict[int, list[int]] = {flow: [] for flow in set(numbers)}
     for row, flow in enumerate(numbers):
         rows[flow].append(row)
+    acked, size = run.samples.column("bytes_acked"), run.experiment.flows.bytes
+    if size is not None:
+        rows = {flow: _until_done(mine, acked, size) for flow, mine in rows.items()}
     unknown = unknown_figures(run)
     none: frozenset[str] | None = frozenset() if is_foreign(run) else None
     return [Trace(flow, run.samples, mine, unknown.get(flow, none)) for flow, mine in sorted(rows.items())]
+
+
+def _until_done(rows: list[int], acked: Sequence[int], size: int) -> list[int]:
+    """Return `rows` up to the one in which all `size` bytes of a transfer were acknowledged; all rows before that."""
+    done = bisect_left(rows, min(size, acked[rows[-1]] + 1), key=acked.__getitem__)
+    return rows[: max(2, done + 1)]
 
 
 def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:

@@ -1,4 +1,4 @@
-"""Runs of other programs: which figures their files leave out, and whether their path is known well enough."""
+"""Runs of other programs and of other people's hands: which figures are left out, and whether their path is known."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def unknown_figures(run: Run) -> dict[int, frozenset[str]]:
 
 
 def path_doubt(run: Run) -> str:
-    """Return why no model can be asked about an imported run, as one sentence; empty where models can be."""
+    """Return why no model can be asked about a run, as one sentence; empty where models can be."""
+    if unread := run.experiment.path.unread:
+        return f"its path is not known: tcptutor does not read {', '.join(unread)}"
     if not is_foreign(run):
         return ""
     used = _directions(run)

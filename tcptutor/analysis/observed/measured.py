@@ -18,6 +18,9 @@ from tcptutor.run import FlowResult, Run, UdpResult, sum_or_none
 _ENOUGH = 0.2
 """Seconds between first and last sample below which a difference of counters says nothing."""
 
+_ENOUGH_OF_TRANSFER = 0.03
+"""The same for a flow with a fixed amount to send, which is known from its first byte to its last."""
+
 _SLACK = 1e-3
 """Seconds by which a sample may come beside its time."""
 
@@ -110,18 +113,20 @@ def measure(run: Run) -> Measured:
     found = traces(run)
     warmup = run.experiment.flows.warmup
     times = [_measured_time(run, trace) for trace in found]
-    # A difference of counters needs two samples that are far enough apart.
-    enough = tuple(one for one in times if one.seconds >= _ENOUGH and one.until > warmup)
+    # A difference of counters needs two samples that are far enough apart; a whole transfer may be over sooner.
+    least = _least_seconds(run)
+    enough = tuple(one for one in times if one.seconds >= least and one.until > warmup)
     return Measured(run, tuple(run.flows or (_result(run, one) for one in enough)), enough, tuple(found))
 
 
 def between(measured: Measured, start: float, end: float) -> Measured:
     """What `measured` has of the time from `start` to `end`, of the flows that were there then."""
     intervals = []
+    least = _least_seconds(measured.run)
     for trace in measured.traces:
         times = trace.column("t")
         first, after = bisect_left(times, start - _SLACK), bisect_right(times, end + _SLACK)
-        if after - first >= 2 and times[after - 1] - times[first] >= _ENOUGH:
+        if after - first >= 2 and times[after - 1] - times[first] >= least:
             intervals.append(Interval(trace, first, after))
     results = tuple(_result(measured.run, each) for each in intervals)
     return Measured(measured.run, results, tuple(intervals), measured.traces)
@@ -140,6 +145,10 @@ def together(run: Run) -> float:
 def path_known(run: Run) -> bool:
     """Whether the models can be asked: a run from elsewhere tells nothing of its path unless its importer did."""
     return not path_doubt(run)
+
+
+def _least_seconds(run: Run) -> float:
+    return _ENOUGH if run.experiment.flows.bytes is None else _ENOUGH_OF_TRANSFER
 
 
 def _measured_time(run: Run, trace: Trace) -> Interval:

@@ -5,20 +5,24 @@ What made a sender cut its window is told event by event: a queue that overflowe
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
 from typing import Literal
 
-from tcptutor.analysis.case import case_of
+from tcptutor.analysis.case import FULL, case_of, path_at
 from tcptutor.analysis.observed.flow import Trace
 from tcptutor.run import Run
-from tcptutor.spec import Experiment
+from tcptutor.spec import Experiment, Path
 
 _SOON = 0.1
 """Seconds that the news of a drop may take beside the round trip: delayed and reordered acknowledgements."""
+
+_MORE = 1.05
+"""How much more a path must hold for an overflow before its change to be of no more use."""
 
 LossKind = Literal["random-loss", "bottleneck", "reordering"]
 """What made the sender cut its window: the path, a queue that dropped or marked, or segments out of order."""
@@ -39,6 +43,10 @@ class Direction:
             queue.column(name) for name in ("t", "sent", "drops", "bytes")
         )
 
+    def rate_at(self, t: float) -> float | None:
+        """Return the rate at `t`, bit/s of frames; None when it is not shaped."""
+        return _value_at(self._rate, self._changes, t) if self._rate else None
+
     def rate(self, start: float, end: float) -> float | None:
         """Mean rate between two times, bit/s of frames; None when it is not shaped."""
         return _mean(self._rate, self._changes, start, end) if self._rate else None
@@ -58,7 +66,7 @@ class Direction:
 
     def loses(self, t: float) -> bool:
         """Whether the experiment says that it loses segments at random at `t`."""
-        return _loses(self._loss, self._losses, t)
+        return _value_at(self._loss, self._losses, t) > 0
 
     @property
     def has_queue(self) -> bool:
@@ -66,12 +74,29 @@ class Direction:
         return len(self._t) > 1
 
     def wait(self, start: float, end: float) -> float | None:
-        """Mean of what its queue would take to empty, s; None where it was not sampled."""
-        rate, first, last = self.rate(start, end), self._at(start), self._at(end)
-        if not rate or last <= first:
+        """Return the mean time that its queue takes to empty, s, each sample by the rate then; None without samples."""
+        first, last = self._at(start), self._at(end)
+        if not self._rate or last <= first:
             return None
-        waiting = self._bytes[first : last + 1]
-        return 8 * float(sum(waiting)) / len(waiting) / rate
+        total, at = 0.0, first
+        edges = [change for change, _ in self._changes if self._t[first] < change <= self._t[last]]
+        for edge in (*edges, math.inf):
+            after = min(bisect_left(self._t, edge), last + 1)
+            rate = self.rate_at(self._t[at])
+            if rate:
+                total += 8 * float(sum(self._bytes[at:after])) / rate
+            at = after
+        return total / (last + 1 - first)
+
+    def stays_full(self, start: float, end: float) -> bool:
+        """Whether it sent at its rate from `start` until the last frame that it sent before `end`."""
+        first, last = self._at(start), self._at(end)
+        if last <= first:
+            return False
+        # The last frames are sent somewhere between two samples.
+        until = bisect_left(self._sent, self._sent[last], first, last + 1) - 1
+        used = self.used(self._t[first], self._t[until]) if until > first else None
+        return used is not None and used >= FULL
 
     def drops(self, start: float, end: float) -> int:
         """Packets that its queue dropped between two times."""
@@ -108,30 +133,35 @@ Events = Mapping[int, Sequence[LossEvent]]
 
 
 def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
-    """In order of time.
+    """Return a flow's loss events and cuts by marks in order of time, each with what it came from.
 
-    A queue that dropped in the round trip before tells an overflow. Where it did not, or was not measured, the loss is
-    the path's if the experiment says that it loses segments then; else reordering if the sender found such, or the
-    path makes it; else it can only have been a queue, unless that was sampled and dropped nothing: then nothing tells.
+    Where at least half of what the sender retransmitted had arrived, by the receiver's DSACKs, and segments overtake
+    others, it is reordering. Otherwise a queue that dropped in the round trip before tells an overflow. Where it did
+    not, or was not measured, the loss is the path's if the experiment says that it loses segments then; else
+    reordering if the sender found such, or the path makes it; else it can only have been a queue, unless that was
+    sampled and dropped nothing: then nothing tells.
     """
     experiment = run.experiment
     shuffles = experiment.path.jitter > 0 or experiment.path.reorder > 0
     times, cwnds = trace.column("t"), trace.column("cwnd")
     marks, retransmits = trace.column("delivered_ce"), trace.column("retransmits")
-    found = [trace.column("reord_seen"), trace.column("dsack_dups")]
-
+    reorderings, dsacks = trace.column("reord_seen"), trace.column("dsack_dups")
     known = experiment.path.rate is not None
 
     def kind(at: int) -> LossKind | None:
         now, since = news_of_loss(trace, at)
         if marks[at] > marks[at - 1] and retransmits[at] == retransmits[at - 1]:
             return "bottleneck"
+        later = min(len(times), bisect_right(times, 2 * now - since)) - 1
+        overtaken = reorderings[later] > reorderings[at - 1]
+        again, in_vain = (column[later] - column[at - 1] for column in (retransmits, dsacks))
+        if (shuffles or overtaken) and not experiment.path.duplicate and 2 * in_vain >= max(1, again):
+            return "reordering"
         if link.drops(since, now) > 0:
             return "bottleneck"
         if any(link.loses(t) for t in (since, now)):
             return "random-loss"
-        later = min(len(times), bisect_right(times, 2 * now - since)) - 1
-        if shuffles or any(column[later] > column[at - 1] for column in found):
+        if shuffles or overtaken or in_vain:
             return "reordering"
         return None if link.has_queue or not known else "bottleneck"
 
@@ -148,14 +178,15 @@ def news_of_loss(trace: Trace, at: int) -> tuple[float, float]:
 
 
 def holding_loss(
-    events: Sequence[LossEvent], start: float, end: float, cwnd: float, last: float
+    events: Sequence[LossEvent], start: float, end: float, cwnd: float, last: float, longest: float
 ) -> LossKind | None:
-    """The kind of loss that holds the window down between `start` and `end`; None where it grows freely.
+    """Return the kind of loss that holds the window down between `start` and `end`; None where it grows freely.
 
     A sawtooth is one thing, not a loss now and growth then: between two losses the window is what they leave of it.
     After the last one that is so until the window, `cwnd` segments on average, is back where it was, and for as long
     as the next loss may take (twice the mean time between losses, `last` being the end of the flow); before the first
-    one the window grows.
+    one the window grows. After a queue's overflow it grows as well where a tooth takes more than `longest`, s:
+    then no second overflow is near enough to be the limit.
     """
     first, after = (bisect_right(events, t, key=attrgetter("t")) for t in (start, end))
     if inside := [event.kind for event in events[first:after]]:
@@ -163,6 +194,9 @@ def holding_loss(
     if first == 0:
         return None
     before = events[first - 1]
+    following = events[after].t if after < len(events) else last
+    if before.kind == "bottleneck" and following - before.t > longest:
+        return None
     if cwnd < before.cwnd:
         return before.kind
     if after < len(events):
@@ -171,14 +205,36 @@ def holding_loss(
     return before.kind if last - before.t < 2 * spacing else None
 
 
+def in_force(experiment: Experiment, events: Sequence[LossEvent], t: float) -> list[LossEvent]:
+    """Return `events` without those before a change of the path that took away, by `t`, what they came from."""
+    if not experiment.path.changes:
+        return list(events)
+    now = path_at(experiment, t)
+    return [each for each in events if not _outdated(each, path_at(experiment, each.t), now)]
+
+
+def _outdated(event: LossEvent, then: Path, now: Path) -> bool:
+    """Whether the path loses no more at random, overtakes no more, or holds more in flight and in its queue."""
+    if event.kind == "random-loss":
+        return then.loss > 0 and now.loss == 0
+    if event.kind == "reordering":
+        return then.jitter + then.reorder > 0 and now.jitter + now.reorder == 0
+    return _room(now) > _MORE * _room(then)
+
+
+def _room(path: Path) -> float:
+    """Bytes that are under way on a full path and in its full queue."""
+    return (path.rate or 0.0) * path.delay / 8 + path.queue
+
+
 def most_common(kinds: Sequence[LossKind | None]) -> LossKind | None:
     """The one that most losses have; of equal ones the first by name. None where nothing tells of most of them."""
     return max(sorted(set(kinds), key=str), key=kinds.count, default=None)
 
 
-def _loses(before: float, changes: list[tuple[float, float]], t: float) -> bool:
-    """Whether segments are lost at random at `t`, by what the experiment says of its path."""
-    return next((value for since, value in reversed(changes) if since <= t), before) > 0
+def _value_at(before: float, changes: list[tuple[float, float]], t: float) -> float:
+    """Return what a value of the path that was `before` at first has become by `t`."""
+    return next((value for since, value in reversed(changes) if since <= t), before)
 
 
 def _changes(experiment: Experiment, name: str) -> list[tuple[float, float]]:

@@ -114,6 +114,27 @@ class Predict(Activity, frozen=True, kw_only=True):
             raise UnitError(f"{given!r} is below 0: write it like {units.EXAMPLES[self.unit]!r}")
         return value
 
+    def impossible(self, given: Given, measure: MeasureName | None, experiment: Experiment | None) -> str:
+        """Return why nothing measured can have that value, one line; empty where it can. Raises UsageError.
+
+        `measure`: what of `experiment` is predicted; None for a value of a sweep's axis.
+        """
+        text = typed_text(given, units.EXAMPLES[self.unit])
+        if not text:
+            return ""
+        value = self.value(text)
+        if self.unit in ("rate", "time") and not value:
+            return f"{text} is nothing at all: predict more than 0"
+        flows = experiment.total_streams if experiment else 0
+        if measure is None or (limits := MEASURES[measure].limits(flows)) is None:
+            return ""
+        low, high = limits
+        if low <= value <= high:
+            return ""
+        known, of = MEASURES[measure], f" of {flows} flows" if measure == "jain" and flows > 1 else ""
+        name = known.label[:1].upper() + known.label[1:]
+        return f"{name}{of} lies between {known.written(low)} and {known.written(high)}: {text} cannot be"
+
     def doubt(self, given: Given, experiment: Experiment | None) -> str:
         """What makes it look like a slip, by its own unit and what the page tells of the path; never by the answer."""
         text = typed_text(given, units.EXAMPLES[self.unit])

@@ -75,6 +75,18 @@ def largest_cwnd(part: RunPart) -> float:
     return max(float(max(each.column("cwnd"))) for each in part.intervals)
 
 
+def largest_flight(part: RunPart) -> float:
+    """Bytes of payload sent and not yet acknowledged, of the flow with the most."""
+    flights = (zip(each.column("unacked"), each.column("mss"), strict=True) for each in part.intervals)
+    return max(float(segments * mss) for flight in flights for segments, mss in flight)
+
+
+def _share_of_busy(part: RunPart, column: str) -> float:
+    """Share of the time with data to send, as `ss -ti` prints it."""
+    busy = _grown(part, "busy")
+    return _grown(part, column) / busy if busy else 0.0
+
+
 def cov(part: RunPart) -> float:
     """Coefficient of variation of a flow's throughput from second to second, the mean over the flows."""
     from tcptutor.analysis.observed.figures import figures  # noqa: PLC0415
@@ -170,6 +182,12 @@ MEASURED: dict[Subject, MeasuredFigure] = {
     "marks": MeasuredFigure("number", lambda part: _grown(part, "delivered_ce")),
     "cwnd": MeasuredFigure("number", _cwnd),
     "max-cwnd": MeasuredFigure("number", largest_cwnd),
+    "max-flight": MeasuredFigure("size", largest_flight),
+    "app-limited": MeasuredFigure(
+        "ratio", lambda part: fmean(each.mean("app_limited") for each in part.intervals)
+    ),
+    "sndbuf-limited": MeasuredFigure("ratio", lambda part: _share_of_busy(part, "sndbuf_limited")),
+    "rwnd-limited": MeasuredFigure("ratio", lambda part: _share_of_busy(part, "rwnd_limited")),
     "jain": MeasuredFigure(
         "number", lambda part: jain_index(flow.throughput_bps for flow in part.flows), by_flow=False
     ),

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from tcptutor.lab.kernel_state import InterfaceState, QdiscSettings, SessionState
 
 _NAME = re.compile(r"(?P<node>[hs])(?P<number>\d)-eth(?P<port>\d)")
+_BY_RATE = ("netem", "tbf", "htb", "hfsc", "cake", "cbs")
+"""Kinds that hold a rate: tell it of a discipline, or of a class in it."""
 _BY_NETEM = ("delay", "jitter", "loss", "duplicate", "reorder")
 """Quantities of a path that netem makes; its settings have the same names."""
 
@@ -46,8 +48,9 @@ def made(qdiscs: tuple[QdiscSettings, ...], quantity: str) -> Iterator[float]:
     for one in qdiscs:
         if quantity in _BY_NETEM and one.kind == "netem" and one.settings.get(quantity):
             yield float(one.settings[quantity])
-        elif quantity == "rate" and one.kind in ("netem", "tbf") and one.settings.get("rate"):
-            yield float(one.settings["rate"])
+        elif quantity == "rate" and one.kind in _BY_RATE:
+            if held := one.settings.get("rate", one.settings.get("upper")):
+                yield float(held)
         elif quantity == "queue" and one.kind == "tbf":
             yield float(one.settings["limit"])
 

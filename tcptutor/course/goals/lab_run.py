@@ -12,6 +12,9 @@ from tcptutor.lab.protocol import Samples
 from tcptutor.run import Run
 from tcptutor.spec import Experiment, Path
 
+_UNSEEN = 0.5
+"""What a session may miss of a flow's time, s: it is found once 16 kB of it have arrived."""
+
 
 class LabRun:
     """Grows with its run's samples. `state` is what the kernel held when it began."""
@@ -21,6 +24,7 @@ class LabRun:
         self.experiment = experiment
         """What it turned out to be an experiment of, so far."""
         self.ended = False
+        self._unseen = _UNSEEN
         self.run: Run | None = None
         """Once it has ended in order."""
         self._path: Path | None = state.path
@@ -34,6 +38,7 @@ class LabRun:
     def of(cls, run: Run) -> LabRun:
         """A run that has ended, as if it had been watched."""
         seen = cls(SessionState(run.experiment), run.experiment)
+        seen._unseen = 0.0
         columns = run.samples.column("flow"), run.samples.column("bytes_acked")
         for flow, acked in zip(*columns, strict=True):
             seen._carried[flow] = max(seen._carried.get(flow, 0), acked)
@@ -54,6 +59,11 @@ class LabRun:
         self.ended, self.run = True, run
         if run is not None:
             self.experiment, self.seconds = run.experiment, run.experiment_s
+
+    @property
+    def lasted(self) -> float:
+        """How long it went on, s: with what a session may have missed of it."""
+        return self.seconds + self._unseen if self.seconds else 0.0
 
     @property
     def carried(self) -> int:

@@ -103,15 +103,15 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class SessionLog:
-    """Owns what a session has told so far."""
+    """Owns what a session has told so far, after what earlier ones have."""
 
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-        self._entries: list[Entry] = []
+    def __init__(self, earlier: SessionRecord | None = None) -> None:
+        self._entries: list[Entry] = list(earlier.entries) if earlier is not None else []
+        self._began = time.monotonic() - (self._entries[-1].t if self._entries else 0.0)
         self._state: SessionState | None = None
         self._sampled = 0.0
-        self._bytes = 0
-        self._cut = False
+        self._bytes = sum(len(msgspec.json.encode(entry)) for entry in self._entries)
+        self._cut = earlier is not None and earlier.cut
 
     def take(self, event: Event, run: Run | None = None, digest: str = "") -> None:
         """What has just been told; `run`: the one that it is of. digest: of its file, at its end."""
@@ -137,6 +137,11 @@ class SessionLog:
         """The record up to now, where all of these were ticked together."""
         last = GoalsReached(t=self._now, sampled=self._sampled, goals=goals)
         return SessionRecord(entries=(*self._entries, last), cut=self._cut)
+
+    @property
+    def record(self) -> SessionRecord:
+        """The record up to now."""
+        return SessionRecord(entries=tuple(self._entries), cut=self._cut)
 
     @property
     def _now(self) -> float:

@@ -91,7 +91,7 @@ TERMS: dict[str, GoalQuantity] = {
         _of_run("queue.drops", "count", lambda run: run.drops),
         _of_run("run.streams", "count", lambda run: run.experiment.flows.streams),
         _of_run("run.udp-streams", "count", lambda run: run.experiment.flows.udp_streams),
-        _of_run("run.duration", "time", lambda run: run.seconds),
+        _of_run("run.duration", "time", lambda run: run.lasted),
         *(_measured(name) for name in MEASURED if name != "queue-drops"),
         _of_run("run.per-mathis", "number", _per_mathis, at_end=True),
         _of_run("limited_by", "name", lambda run: run.limited_by, tuple(CAUSE_NAMES), at_end=True),

@@ -8,7 +8,7 @@ board = watch.printed("h1", data)             # what a terminal has just shown
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 
 from msgspec import structs
 
@@ -17,7 +17,7 @@ from tcptutor.course.goals.goal import AskedGoal
 from tcptutor.course.goals.lab_run import LabRun
 from tcptutor.course.goals.lab_view import LabView
 from tcptutor.course.goals.near import near_miss, obstacle
-from tcptutor.course.goals.near.commands import refused
+from tcptutor.course.goals.near.commands import mends, refused
 from tcptutor.course.goals.near.printed import PrintedLines
 from tcptutor.course.goals.near.slip import Attempt
 from tcptutor.lab.kernel_state import HostState, SessionState
@@ -39,9 +39,11 @@ class GoalWatch:
         broken: bool = False,
         *,
         explains: bool = True,
+        reached: Collection[str] = (),
     ) -> None:
         """in_order: each goal is due once those before it were ticked together. broken: what is wrong from the
-        beginning is for the student to find, so nothing is said of it. explains: tell what is nearly right."""
+        beginning is for the student to find, so nothing is said of it. explains: tell what is nearly right.
+        reached: ids of goals that an earlier session has reached; those that stay so begin ticked."""
         self._explains = explains
         self._asked, self._in_order, self._broken = tuple(asked), in_order, broken
         self._given: set[tuple[int, str]] = set()
@@ -55,19 +57,33 @@ class GoalWatch:
         """Goals whose turn has come, each with the first run that counts for it."""
         self._changed: dict[str, HostState] = {}
         """Hosts as they were when something was last changed."""
-        self._reached: set[int] = set()
+        self._reached = {
+            place for place, each in enumerate(self._asked) if each.goal.once and each.goal.id in reached
+        }
         """Of those that stay reached."""
         self._lines: dict[Hashable, PrintedLines] = {}
         self._printed: NearMiss | None = None
+        self._failed: CommandEnded | None = None
+        """The last line that was refused."""
         self._changes = 0
         """States that were told since that was printed."""
         self.board = GoalBoard(
             goals=tuple(
-                GoalState(id=each.goal.id, text=each.goal.text, due=not in_order or place == 0)
+                GoalState(
+                    id=each.goal.id,
+                    text=each.goal.text,
+                    ticked=place in self._reached,
+                    due=not in_order or place == 0,
+                )
                 for place, each in enumerate(self._asked)
             )
         )
         """How the goals stand."""
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Ids of the goals that stay ticked when their state is left."""
+        return tuple(each.goal.id for place, each in enumerate(self._asked) if place in self._reached)
 
     def take(self, event: Event, run: Run | None = None) -> GoalBoard:
         """What the session has told, with the run that it is of, where it is of one.
@@ -80,6 +96,7 @@ class GoalWatch:
                 self._took(event)
             case RunFound(experiment=experiment) if self._states:
                 self._end(None)
+                self._printed = None  # what was refused before has been mended
                 self._runs.append(LabRun(self._states[0], experiment))
             case Samples() if self._going_on:
                 self._runs[-1].sampled(event)
@@ -89,7 +106,7 @@ class GoalWatch:
             case Failed():
                 self._end(None)
             case CommandEnded():
-                return self._say(refused(event))
+                return self._command_ended(event)
             case _:
                 return self.board
         return self._judge()
@@ -97,6 +114,14 @@ class GoalWatch:
     def printed(self, terminal: Hashable, data: bytes) -> GoalBoard:
         """What that terminal has just shown: error messages of commands are explained, and nothing is ticked by it."""
         return self._say(self._lines.setdefault(terminal, PrintedLines()).take(data))
+
+    def _command_ended(self, event: CommandEnded) -> GoalBoard:
+        if mends(event, self._failed):
+            self._failed = self._printed = None
+            self.board = structs.replace(self.board, printed=None)
+        if event.status:
+            self._failed = event
+        return self._say(refused(event, self._states[0] if self._states else None))
 
     def _say(self, found: NearMiss | None) -> GoalBoard:
         if found is not None and found != self._printed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 from tcptutor.errors import LabError
@@ -15,7 +15,15 @@ HEADER = struct.Struct("=IHHII")
 KIND = struct.Struct("=H")
 CODE = struct.Struct("=i")
 ATTRIBUTE = struct.Struct("=HH")
+SEQUENCE = struct.Struct("=I")
+SEQUENCE_AT = 8
+"""Offset of a message's sequence number in its header."""
+SEQUENCE_END = SEQUENCE_AT + SEQUENCE.size
 NLMSG_ERROR, _NLMSG_DONE = 2, 3
+_DUMP_INTERRUPTED = 0x10
+"""NLM_F_DUMP_INTR: the table changed during the dump, so an entry may be missing or listed twice."""
+_DUMP_ATTEMPTS = 20
+"""A dump takes microseconds; a table that changes during each of so many is changed by a loop."""
 _REQUEST, ACK, ECHO, EXCLUSIVE, DUMP, CREATE = 0x1, 0x4, 0x8, 0x200, 0x300, 0x400
 _DUMP_AT_ONCE = 1 << 16
 """Bytes of a dump that come at once, at most: the kernel takes up to 32 KB."""
@@ -32,16 +40,26 @@ class NetlinkError(LabError):
 
 
 def compose(kind: int, flags: int, body: bytes) -> bytes:
-    """A whole request."""
-    return HEADER.pack(HEADER.size + len(body), kind, _REQUEST | flags, 1, 0) + body
+    """Return a whole request; the socket that sends it fills in the sequence number."""
+    return HEADER.pack(HEADER.size + len(body), kind, _REQUEST | flags, 0, 0) + body
 
 
-def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """(kind, whole message) of all that came at once."""
+def around_stamps(requests: Sequence[bytes]) -> list[bytes]:
+    """Return what stands before, between and after the sequence numbers of these requests, sent as one."""
+    whole, parts, begin, at = b"".join(requests), list[bytes](), 0, 0
+    for request in requests:
+        parts.append(whole[begin : at + SEQUENCE_AT])
+        begin, at = at + SEQUENCE_END, at + len(request)
+    return [*parts, whole[begin:]]
+
+
+def _messages(data: bytes, stamp: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Yield (kind, flags, whole message) of the messages in `data` with this sequence number."""
     offset = 0
     while offset + HEADER.size <= len(data):
-        length, kind = HEADER.unpack_from(data, offset)[:2]
-        yield kind, data[offset : offset + length]
+        length, kind, flags = HEADER.unpack_from(data, offset)[:3]
+        if data[offset + SEQUENCE_AT : offset + SEQUENCE_END] == stamp:
+            yield kind, flags, data[offset : offset + length]
         offset += max(HEADER.size, (length + 3) & ~3)
 
 
@@ -57,11 +75,6 @@ def attributes(data: bytes, offset: int, end: int) -> list[tuple[int, int, int]]
     return found
 
 
-def no_answer() -> LabError:
-    """What a socket's BlockingIOError means."""
-    return LabError("the kernel does not answer: run the experiment again")
-
-
 class NetlinkSocket:
     """A netlink socket in the network namespace of process `pid` (None: where we are); `close` it."""
 
@@ -75,6 +88,7 @@ class NetlinkSocket:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEOUT)
         # Looked up once: they are called thousands of times a second.
         self._send, self._receive = self._socket.send, self._socket.recv
+        self._sequence = 0
 
     def close(self) -> None:
         self._socket.close()
@@ -85,20 +99,71 @@ class NetlinkSocket:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _all(self, request: bytes) -> list[bytes]:
-        """The messages of the answer up to its end: a dump's, or none where it is only done. Raises NetlinkError."""
-        self._send(request)
+    def _stamp(self) -> bytes:
+        """Return the sequence number of the next question, as its messages and their answers carry it."""
+        self._sequence = (self._sequence + 1) & 0xFFFFFFFF
+        return SEQUENCE.pack(self._sequence)
+
+    def _ask(self, request: bytes) -> bytes:
+        """Send `request` and return the sequence number that its answer carries."""
+        stamp = self._stamp()
+        self._send(request[:SEQUENCE_AT] + stamp + request[SEQUENCE_END:])
+        return stamp
+
+    def _answer(self, stamp: bytes, longest: int) -> bytes:
+        """Return what comes next with this sequence number. Raises LabError when nothing comes in time."""
+        return self._answers(stamp, longest, 1)[0]
+
+    def _answers(self, stamp: bytes, longest: int, count: int) -> list[bytes]:
+        """Return the next `count` datagrams with this sequence number; late answers to earlier questions are dropped.
+
+        Raises LabError when they do not come in time.
+        """
         found: list[bytes] = []
+        try:
+            while missing := count - len(found):
+                found += [self._receive(longest) for _ in range(missing)]
+                if any(data[SEQUENCE_AT:SEQUENCE_END] != stamp for data in found):
+                    found = [data for data in found if data[SEQUENCE_AT:SEQUENCE_END] == stamp]
+        except BlockingIOError:
+            raise LabError("the kernel does not answer: run the experiment again") from None
+        return found
+
+    def _all(self, request: bytes) -> list[bytes]:
+        """Return the messages of the answer up to its end: those of a dump, none for an acknowledgment.
+
+        A dump during which the table changed is made again. Raises NetlinkError when the kernel refuses, LabError when
+        it does not answer or every dump is interrupted.
+        """
+        for _ in range(_DUMP_ATTEMPTS):
+            messages, is_whole = self._dump(request)
+            if is_whole:
+                return messages
+        raise LabError("the kernel's tables change faster than they can be read: run the experiment again")
+
+    def _dump(self, request: bytes) -> tuple[list[bytes], bool]:
+        """Return the messages of one answer, and whether it was not interrupted. Raises NetlinkError or LabError."""
+        return self._until_end(self._ask(request))
+
+    def _acknowledged(self, parts: list[bytes]) -> None:
+        """Send several requests as one, given what stands around their sequence numbers; the last asks for an answer.
+
+        Raises NetlinkError for the first that is refused, LabError when no answer comes.
+        """
+        stamp = self._stamp()
+        self._send(stamp.join(parts))
+        self._until_end(stamp)
+
+    def _until_end(self, stamp: bytes) -> tuple[list[bytes], bool]:
+        found: list[bytes] = []
+        is_whole = True
         while True:
-            try:
-                data = self._receive(_DUMP_AT_ONCE)
-            except BlockingIOError:
-                raise no_answer() from None
-            for kind, message in _messages(data):
+            for kind, flags, message in _messages(self._answer(stamp, _DUMP_AT_ONCE), stamp):
+                is_whole = is_whole and not flags & _DUMP_INTERRUPTED
                 if kind == _NLMSG_DONE:
-                    return found
+                    return found, is_whole
                 if kind == NLMSG_ERROR:
                     if code := -CODE.unpack_from(message, HEADER.size)[0]:
                         raise NetlinkError(code)
-                    return found
+                    return found, is_whole
                 found.append(message)

@@ -30,7 +30,6 @@ from tcptutor.lab.netlink.messages import (
     NetlinkSocket,
     attributes,
     compose,
-    no_answer,
 )
 from tcptutor.lab.network import Interface
 from tcptutor.lab.plan import Qdisc
@@ -137,6 +136,8 @@ class Route(NetlinkSocket):
                 message = tcmsg(data)
                 message.decode()
                 settings = qdiscs.KINDS[kind].read(message.get_attr("TCA_OPTIONS"))
+            elif _TCA_OPTIONS in there:
+                settings = qdiscs.settings(kind, there[_TCA_OPTIONS])
             _, packets, drops, *_, backlog = _STATS.unpack_from(there[_TCA_STATS])
             one = QdiscState(kind, settings, handle, parent, drops, packets, backlog)
             found.setdefault(index, []).append(one)
@@ -236,11 +237,7 @@ class QueueLength(Route):
 
     def now(self) -> Length:
         """Raises LabError when the discipline is gone."""
-        self._send(self._request)
-        try:
-            data = self._receive(_LONGEST)
-        except BlockingIOError:
-            raise no_answer() from None
+        data = self._answer(self._ask(self._request), _LONGEST)
         if KIND.unpack_from(data, 4)[0] == NLMSG_ERROR:
             raise LabError(f"the queue of {self._name} is gone: run the experiment again")
         basic, queue, waits = (0, 0), (0, 0, 0, 0, 0), True

@@ -22,9 +22,9 @@ from tcptutor.lab.netlink.messages import (
     KIND,
     NLMSG_ERROR,
     NetlinkSocket,
+    around_stamps,
     attributes,
     compose,
-    no_answer,
 )
 from tcptutor.lab.network import Host
 from tcptutor.lab.tcp_info import BYTES_ACKED, BYTES_RECEIVED, COUNTER, LAYOUT, TcpInfo
@@ -113,6 +113,7 @@ class SockDiag(NetlinkSocket):
 
     def __init__(self, host: Host) -> None:
         super().__init__(host.pid)
+        self._batch, self._parts = b"", list[bytes]()
         self._usual = b"?", 0, 0
         """Of the last answer: the head of its attribute tcp_info, and where that and the part that we take end."""
 
@@ -132,12 +133,20 @@ class SockDiag(NetlinkSocket):
         answers: list[bytes] = []
         for begin in range(0, len(requests), _AT_ONCE):
             batch = requests[begin : begin + _AT_ONCE]
-            self._send(b"".join(batch))
-            try:
-                answers += [self._receive(_LONGEST) for _ in batch]
-            except BlockingIOError:
-                raise no_answer() from None
+            stamp = self._stamp()
+            self._send(stamp.join(self._around_stamps(batch)))
+            answers += self._answers(stamp, _LONGEST, len(batch))
         return [self._tcp_info(answer) for answer in answers]
+
+    def _around_stamps(self, batch: Sequence[bytes]) -> list[bytes]:
+        """Return what stands before, between and after the sequence numbers of these requests.
+
+        Kept for the next call: as a rule the same requests are sent again, a hundred times a second.
+        """
+        whole = b"".join(batch)
+        if whole != self._batch:
+            self._batch, self._parts = whole, around_stamps(batch)
+        return self._parts
 
     def bytes_received(self, requests: Sequence[bytes]) -> list[int]:
         """Payload that the end of a connection that each request asks for has taken in, bytes; 0 when it is not there.

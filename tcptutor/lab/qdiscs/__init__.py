@@ -8,10 +8,12 @@ old 32-bit fields round: delays in nanoseconds, rates above 34 Gbit/s.
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 from pyroute2.netlink.rtnl.tcmsg import plugins
 
+from tcptutor.lab.qdiscs import classful
 from tcptutor.lab.qdiscs.aqm import Cake, Codel, FqCodel, Red
 from tcptutor.lab.qdiscs.netem import Netem
 from tcptutor.lab.qdiscs.shapers import Fq, Tbf
@@ -25,8 +27,26 @@ KINDS: dict[str, Any] = {
     "cake": Cake,
     "red": Red,
 }
+"""Those that the lab sets up itself."""
 
 
 def register() -> None:
     """Teach pyroute2 these qdiscs; safe to call twice."""
     plugins.update(KINDS)
+
+
+def settings(kind: str, options: bytes) -> dict[str, Any]:
+    """What the options of a discipline say that only somebody's hands set up; empty where its kind is not known."""
+    return _read(classful.DISCIPLINES.get(kind), options)
+
+
+def class_settings(kind: str, options: bytes) -> dict[str, Any]:
+    """What the options of a class of such a discipline say; empty where its kind is not known."""
+    return _read(classful.CLASSES.get(kind), options)
+
+
+def _read(reader: classful.Reader | None, options: bytes) -> dict[str, Any]:
+    try:
+        return reader(options) if reader is not None else {}
+    except (struct.error, KeyError):
+        return {}

@@ -114,6 +114,7 @@ class Netem:
         correlation = options.get_attr("TCA_NETEM_CORR") or {"loss_corr": 0}
         reorder = options.get_attr("TCA_NETEM_REORDER") or {"prob_reorder": 0}
         rate = options.get_attr("TCA_NETEM_RATE") or {"rate": 0}
+        corrupt = options.get_attr("TCA_NETEM_CORRUPT") or {"prob_corrupt": 0}
         return {
             "rate": options.get_attr("TCA_NETEM_RATE64") or rate["rate"],
             "latency": options.get_attr("TCA_NETEM_LATENCY64"),
@@ -126,4 +127,8 @@ class Netem:
             "ecn": bool(options.get_attr("TCA_NETEM_ECN")),
             "limit": options["limit"],
             "seed": options.get_attr("TCA_NETEM_PRNG_SEED"),
+            # Of these only whether they are there: no model speaks of them.
+            "corrupt": corrupt["prob_corrupt"] / U32_MAX or None,
+            "slots": options.get_attr("TCA_NETEM_SLOT") is not None or None,
+            "states": (nested is not None and nested.get_attr("NETEM_LOSS_GI") is not None) or None,
         }

@@ -67,7 +67,9 @@ class Tbf:
         parms = options.get_attr("TCA_TBF_PARMS")
         rate = options.get_attr("TCA_TBF_RATE64") or parms["rate"]
         # The kernel keeps the bucket as the time in which it is filled.
-        return {"rate": rate, "burst": round(rate * parms["buffer"] * TICK), "limit": parms["limit"]}
+        held = {"rate": rate, "burst": round(rate * parms["buffer"] * TICK), "limit": parms["limit"]}
+        peak = options.get_attr("TCA_TBF_PRATE64") or parms["peak"]
+        return held | ({"peak": peak} if peak else {})
 
 
 class Fq:

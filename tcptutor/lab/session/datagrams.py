@@ -35,6 +35,7 @@ class _Counted(NamedTuple):
     """What a host's kernel has counted of UDP (RFC 4113, and Linux's own)."""
 
     sent: int
+    """By programs, also what never left the host."""
     read: int
     overruns: int
 
@@ -62,7 +63,9 @@ class _Counters:
             if line.startswith(b"Udp:")
         )
         counted = dict(zip(names, map(int, values), strict=True))
-        return _Counted(counted[b"OutDatagrams"], counted[b"InDatagrams"], counted[b"RcvbufErrors"])
+        # What the sender's own discipline drops, the kernel counts as an error of its buffer, and tells no program.
+        sent = counted[b"OutDatagrams"] + counted[b"SndbufErrors"]
+        return _Counted(sent, counted[b"InDatagrams"], counted[b"RcvbufErrors"])
 
     def close(self) -> None:
         os.close(self._sockets)

@@ -1,4 +1,5 @@
-"""Finds the flows that somebody started: connections between lab hosts that have carried more than a few words."""
+"""Finds the flows that somebody started: connections between lab hosts that have carried more than a few words, or
+would, if anything of it arrived."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from tcptutor.lab.tcp_info import AT
 
 _A_FLOW = 16384
 """Bytes acknowledged from which a connection is a flow; below it are greetings, such as iperf3's control connection."""
+_AGAIN = 2
+"""Timeouts in a row from which nothing arrives any more: one loss makes one of them."""
 
 
 class Start(NamedTuple):
@@ -48,10 +51,13 @@ class Finder:
                     continue
                 # An IPv6 socket that serves IPv4 is in no dump of ours: it is asked by its address.
                 there = self._acked(address.other_end)
+                stuck = False
                 if max(connection.bytes_acked, there) < _A_FLOW:
-                    continue
+                    stuck = self._is_stuck(address)
+                    if not stuck:
+                        continue
                 self._known.add(ends)
-                sends = connection.bytes_acked >= there
+                sends = stuck or connection.bytes_acked >= there
                 sending = address if sends else address.other_end
                 sender, receiver = self._hosts[sending.source], self._hosts[sending.destination]
                 algorithm = connection.algorithm if sends else self._algorithm(sending)
@@ -65,6 +71,15 @@ class Finder:
         there = self._diags[address.source].connections()
         usual = sysctl(self._hosts[address.source], "net.ipv4.tcp_congestion_control")
         return next((one.algorithm for one in there if one.address == address), usual)
+
+    def _is_stuck(self, address: Address) -> bool:
+        """Whether that end has more to send than goes at once, and sends the first of it again and again."""
+        info = self._diags[address.source].info(tcp_request(address))
+        return (
+            info is not None
+            and info[AT["retransmits_now"]] >= _AGAIN
+            and info[AT["notsent_bytes"]] + info[AT["unacked"]] * info[AT["snd_mss"]] >= _A_FLOW
+        )
 
     def _acked(self, address: Address) -> int:
         info = self._diags[address.source].info(tcp_request(address))

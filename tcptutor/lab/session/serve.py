@@ -47,6 +47,9 @@ _LOOK_AT_STATE = 0.2
 """How often to look what the kernel holds, s: a change is told within half a second, and each look costs an emulated
 guest some milliseconds."""
 
+_LAST_READS = 64
+"""How often to read a terminal whose shell has ended: the kernel keeps some 64 KB of output at most."""
+
 _PRIORITY = -10
 
 
@@ -134,8 +137,12 @@ class SessionServer:
     def _loop(self) -> None:
         look = look_at_state = 0.0
         overrun = ""
+        waited = False
         while not self._channel.closed and not (overrun := self._bounds.overrun()):
             now = time.monotonic()
+            # First: what waits for its time must not wait for our own work.
+            if self._run is not None and now >= self._run.due and not self._run.sample(waited):
+                self._finish(complete=True)
             if now >= look_at_state:
                 look_at_state = now + _LOOK_AT_STATE
                 self._look_at_state()
@@ -143,11 +150,12 @@ class SessionServer:
                 look = now + _LOOK
                 self._find()
                 self._tell_commands()
-            if self._run is not None and now >= self._run.due and not self._run.sample():
-                self._finish(complete=True)
             due = min(look, self._run.due) if self._run is not None else look
-            if not self._wait(max(0.0, due - time.monotonic())):
+            seconds = due - time.monotonic()
+            woken = self._wait(max(0.0, seconds))
+            if woken is None:
                 break
+            waited = seconds > 0 and woken
         if self._run is not None:
             self._finish(complete=False)
         self._close_terminals()  # a shell writes its history when it ends
@@ -156,21 +164,25 @@ class SessionServer:
                 self._channel.send(piece)
         self._channel.send(Failed(overrun) if overrun else SessionEnded())
 
-    def _wait(self, seconds: float) -> bool:
-        """Do what comes in that time at most; false when it is time to end."""
+    def _wait(self, seconds: float) -> bool | None:
+        """Do what comes in that time at most: whether nothing came; None when it is time to end."""
         for number, terminal in list(self._terminals.items()):
             terminal.write()
             if terminal.over:
-                self._read(number)
+                self._read_rest(number)
                 self._hang_up(number)
-        terminals = {terminal.descriptor: number for number, terminal in self._terminals.items()}
+        terminals = {
+            terminal.descriptor: number
+            for number, terminal in self._terminals.items()
+            if terminal.is_readable
+        }
         request, ready = self._channel.wait(seconds, list(terminals))
         if request is not None and not self._answer(request):
-            return False
+            return None
         for descriptor in ready:
             if terminals.get(descriptor) in self._terminals:
                 self._read(terminals[descriptor])
-        return True
+        return request is None and not ready
 
     def _look_at_state(self) -> None:
         if self._state.look():
@@ -214,9 +226,17 @@ class SessionServer:
                 self._channel.send(Failed("a session is open: end it first", "protocol"))
         return True
 
-    def _read(self, number: int) -> None:
+    def _read(self, number: int) -> bool:
+        """Pass on the output of a terminal, and return whether there was any."""
         if data := self._terminals[number].read():
             self._channel.send(Wrote(number, data))
+        return bool(data)
+
+    def _read_rest(self, number: int) -> None:
+        """Pass on what an ended shell wrote last; its jobs in the background may still write."""
+        for _ in range(_LAST_READS):
+            if not self._read(number):
+                return
 
     def _hang_up(self, number: int) -> None:
         self._terminals.pop(number).close()

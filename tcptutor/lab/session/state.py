@@ -7,28 +7,36 @@ of interfaces the kernel tells by itself.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 
 from tcptutor.lab import shaping
 from tcptutor.lab.fidelity import Counted
 from tcptutor.lab.kernel_state import HostState, QdiscSettings, SessionState, SysctlChange
-from tcptutor.lab.netlink import ROOT, QdiscState, Route
+from tcptutor.lab.netlink import ROOT, ClassState, QdiscState, Route, TrafficControl
 from tcptutor.lab.network import Host, Interface, Network
+from tcptutor.lab.session.classify import Ends
 from tcptutor.lab.session.links import Links
+from tcptutor.lab.session.stages import CLASSFUL, HOOKS, PathStage, Tree, arriving, stages
 from tcptutor.lab.session.sysctls import TOLD, Sysctls
 from tcptutor.lab.session.tallies import Tallies
+from tcptutor.lab.session.ways import Hop, Way, way
 from tcptutor.spec import Change, Experiment, Path
 
 _FOLLOWED = ("rate", "delay", "jitter", "loss", "queue")
 """What of a path has a change at a given second."""
+_BOTH_WAYS = ("rate", "delay", "loss", "queue")
+"""What of a path the way back has as well."""
 _BASE_UNITS = {
     "latency": ("delay", 1e-9),
     "jitter": ("jitter", 1e-9),
     "rate": ("rate", 8.0),
+    "peak": ("peak", 8.0),
+    "ceil": ("ceil", 8.0),
+    "real_time": ("real_time", 8.0),
+    "link_share": ("link_share", 8.0),
+    "upper": ("upper", 8.0),
     "maxrate": ("maxrate", 8.0),
     "target": ("target", 1e-6),
     "interval": ("interval", 1e-6),
@@ -47,6 +55,8 @@ class KernelState:
         self._interfaces = {
             pid: [one for one in everything if one.pid == pid] for pid in {one.pid for one in everything}
         }
+        # Before anything is read, so that no change is missed.
+        self._traffic = {pid: TrafficControl(pid) for pid in self._interfaces}
         self._routes = {pid: Route(pid) for pid in self._interfaces}
         switches = [bridge.name for bridge in network.bridges]
         self._sysctls = Sysctls({host.name: host.pid for host in network.hosts} | {switches[0]: None})
@@ -56,17 +66,18 @@ class KernelState:
         """In whose namespace each host and switch is."""
         self._links = Links(self._interfaces)
         self._tallies = Tallies({host.name: host.pid for host in network.hosts})
-        self._qdiscs: dict[Interface, list[QdiscState]] = {}
+        self._trees: dict[Interface, Tree] = {}
         self.counted: Counted = {}
         """Of every interface, as it was when all was last read or a discipline was found to be another."""
-        self._now: list[Path] = []
+        self._now: list[tuple[Way, Way]] = []
+        """The ways there and back of each pair."""
         self._look_at_qdiscs()
-        self._at_first = self._now
+        self._at_first = [_path(*ways) for ways in self._now]
         self._paced_at_first = {host.name: self._maxrate(host) for host in network.hosts}
 
     def close(self) -> None:
-        for route in self._routes.values():
-            route.close()
+        for one in (*self._routes.values(), *self._traffic.values()):
+            one.close()
         self._sysctls.close()
         self._links.close()
         self._tallies.close()
@@ -77,7 +88,10 @@ class KernelState:
         return any([self._sysctls.look(), self._links.look(), self._tallies.look(), self._look_at_qdiscs()])
 
     def _look_at_qdiscs(self) -> bool:
-        changed = [pid for pid, route in self._routes.items() if route.look()]
+        # Both look: each has its own last look.
+        changed = [
+            pid for pid, route in self._routes.items() if any([route.look(), self._traffic[pid].came()])
+        ]
         if changed:
             self._decode(changed)
         return bool(changed)
@@ -86,9 +100,40 @@ class KernelState:
         for pid in namespaces:
             found = self._routes[pid].qdiscs()
             for interface in self._interfaces[pid]:
-                self._qdiscs[interface] = found.get(self._routes[pid].index(interface), [])
-        self.counted = {one: shaping.chain_of(shaping.known(there)) for one, there in self._qdiscs.items()}
-        self._now = [path_of(self._network, self.counted, pair) for pair in range(self._network.pairs)]
+                index = self._routes[pid].index(interface)
+                self._trees[interface] = self._tree(pid, index, found.get(index, []))
+        network = self._network
+        passed: dict[Interface, list[PathStage]] = {}
+        self._now = []
+        for pair in range(network.pairs):
+            sender, receiver = network.senders[pair], network.receivers[pair]
+            there = sender.interface, network.bottleneck, network.access(pair)
+            back = receiver.interface, network.way_back, network.near(pair)
+            ways = []
+            for leaves, arrives, ends in (
+                (there, reversed(back), Ends(sender.address, receiver.address)),
+                (back, reversed(there), Ends(receiver.address, sender.address)),
+            ):
+                own = {one: list(stages(self._trees[one], ends)) for one in leaves}
+                passed = own | passed
+                comes_in = {one: list(arriving(self._trees[one])) for one in arrives}
+                hops = [Hop(one, each, self._links.now[one].mtu) for one, each in (own | comes_in).items()]
+                ways.append(way(hops))
+            self._now.append((ways[0], ways[1]))
+        self.counted = {
+            one: tuple(stage.qdisc for stage in passed.get(one, ()) if stage.qdisc.handle)
+            for one in self._trees
+        }
+
+    def _tree(self, pid: int | None, index: int, found: list[QdiscState]) -> Tree:
+        """What hangs on one interface, with classes and filters where it may have any."""
+        kinds, traffic = {one.kind for one in found}, self._traffic[pid]
+        classes = traffic.classes(index) if kinds & set(CLASSFUL) else []
+        parents = [one.handle for one in found if one.kind in CLASSFUL]
+        parents += [parent for one in found for parent in HOOKS.get(one.kind, ())]
+        parents += [one.handle for one in classes]
+        filters = {parent: traffic.filters(index, parent) for parent in parents}
+        return Tree(found, classes, filters)
 
     def count(self) -> None:
         """Read what was counted, of every discipline."""
@@ -102,9 +147,18 @@ class KernelState:
 
     def path(self, pair: int = 0) -> Path:
         """Of `pair`, as it was asked for where nothing has changed: the kernel rounds what it is given."""
-        first, now = self._at_first[pair], self._now[pair]
+        first, now = self._at_first[pair], _path(*self._now[pair])
         names = (name for name in Path.__struct_fields__ if getattr(now, name) != getattr(first, name))
         return msgspec.structs.replace(self._asked.path, **{name: getattr(now, name) for name in names})
+
+    def burst(self, pair: int = 0) -> int | None:
+        """Bytes that tbf lets through at once, where it has the path's rate."""
+        found: int | None = self._now[pair][0].path.get("burst")
+        return found
+
+    def shaper(self, pair: int = 0) -> tuple[Interface, int] | None:
+        """The interface, and the handle there, of what has the path's rate; None without one."""
+        return self._now[pair][0].shaper
 
     def _maxrate(self, sender: Host) -> float | None:
         """What fq allows each flow of `sender`, bit/s, wherever it is on the way there; None without a bound."""
@@ -131,8 +185,8 @@ class KernelState:
     def report(self, experiment: Experiment, pair: int = 0) -> SessionState:
         """All of it, beside what it is in the terms of an experiment, and the path of `pair` as it is now."""
         interfaces = tuple(
-            self._links.now[interface].state(tuple(_in_base_units(one) for one in _in_order(there)))
-            for interface, there in self._qdiscs.items()
+            self._links.now[interface].state(tuple(_settings(tree)))
+            for interface, tree in self._trees.items()
         )
         sysctls = tuple(
             SysctlChange(host, name, *values)
@@ -146,13 +200,24 @@ class KernelState:
         return HostState(name, self._sysctls.now(where, TOLD), *self._tallies.of(where))
 
 
-def _in_order(found: list[QdiscState]) -> Iterator[QdiscState]:
-    """From the root down, then those that hang below none, such as ingress."""
-    chain = shaping.chain_of(found)
-    return itertools.chain(chain, (one for one in found if one not in chain))
+def _path(there: Way, back: Way) -> Path:
+    kept = {name: back.path[name] for name in _BOTH_WAYS if name in back.path}
+    unread = tuple(dict.fromkeys((*there.unread, *back.unread)))
+    return Path(**there.path, **{f"reverse_{name}": value for name, value in kept.items()}, unread=unread)
 
 
-def _in_base_units(one: QdiscState) -> QdiscSettings:
+def _settings(tree: Tree) -> Iterator[QdiscSettings]:
+    """From the root down, a discipline's classes after it; then those that hang below none, such as ingress."""
+    chain = shaping.chain_of(tree.disciplines)
+    for one in itertools.chain(chain, (one for one in tree.disciplines if one not in chain)):
+        yield _in_base_units(one)
+        for each in tree.classes:
+            # Of other kinds all classes are alike.
+            if each.handle & ~0xFFFF == one.handle and each.settings:
+                yield _in_base_units(each)
+
+
+def _in_base_units(one: QdiscState | ClassState) -> QdiscSettings:
     settings = {}
     for name, value in one.settings.items():
         unlimited = (name == "maxrate" and value == _UNLIMITED) or (name == "rate" and not value)
@@ -166,54 +231,6 @@ def _in_base_units(one: QdiscState) -> QdiscSettings:
 def _tc_handle(handle: int) -> str:
     major, minor = handle >> 16, handle & 0xFFFF
     return f"{major:x}:{minor:x}" if minor else f"{major:x}:"
-
-
-def path_of(network: Network, held: Counted, pair: int) -> Path:
-    """The way between the hosts of `pair`, from what every interface on it does to packets."""
-    there = _way(
-        held[one] for one in (network.senders[pair].interface, network.bottleneck, network.access(pair))
-    )
-    back = _way(
-        held[one] for one in (network.receivers[pair].interface, network.way_back, network.near(pair))
-    )
-    kept = {name: back[name] for name in ("rate", "delay", "loss", "queue") if name in back}
-    return Path(**there, **{f"reverse_{name}": value for name, value in kept.items()})
-
-
-def _way(chains: Iterable[tuple[QdiscState, ...]]) -> dict[str, Any]:
-    """One direction in the terms of a Path, all interfaces together: delays add up, the slowest rate counts."""
-    way: dict[str, Any] = {"delay": 0.0}
-    kept, spread = 1.0, 0.0
-    for chain in chains:
-        for place, held in enumerate(chain):
-            settings = held.settings
-            rate = settings.get("rate", 0) * 8.0 if held.kind in ("netem", "tbf") else 0.0
-            if held.kind == "netem":
-                way["delay"] += (settings["latency"] or 0) / 1e9
-                spread += ((settings["jitter"] or 0) / 1e9) ** 2
-                kept *= 1 - settings["loss"]
-                way |= _most(way, settings)
-            if rate and rate < way.get("rate", math.inf):
-                way["rate"] = rate
-                if held.kind == "tbf":
-                    way["queue"] = settings["limit"]
-                inner = chain[place + 1] if place + 1 < len(chain) else None
-                managed = inner if inner is not None and inner.kind not in ("netem", "tbf") else None
-                way["qdisc"] = managed.kind if managed else "fifo"
-                way["ecn"] = bool(managed.settings.get("ecn")) if managed else False
-    if spread:
-        way["jitter"] = math.sqrt(spread)
-    if kept < 1:
-        way["loss"] = 1 - kept
-    return way
-
-
-def _most(way: dict[str, Any], netem: dict[str, Any]) -> dict[str, Any]:
-    """What does not add up: the most that any interface does."""
-    names = {"duplicate": "duplicate", "reorder": "reorder", "burst": "loss_burst"}
-    names["loss_correlation"] = "loss_correlation"
-    found = {ours: max(way.get(ours, 0.0), netem[theirs]) for theirs, ours in names.items() if netem[theirs]}
-    return {name: value for name, value in found.items() if name != "loss_burst" or value > 1}
 
 
 def changes(before: Path, now: Path, at: float) -> list[Change]:

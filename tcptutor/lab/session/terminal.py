@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import os
 import pty
@@ -84,7 +83,11 @@ class PseudoTerminal:
             "TCPTUTOR_RC": startup,
         }
         self.descriptor, inside = pty.openpty()
+        # Kept open: once a shell has closed all its ends, reading here would fail at once, again and again.
+        self._inside = inside
         os.set_blocking(self.descriptor, False)
+        self.is_readable = True
+        """False once it is hung up: select() would then report it ready for ever."""
         self._waiting = b""
         self.resize(asked.rows, asked.columns)
         command = 'exec bash --rcfile <(echo "$TCPTUTOR_RC") -i'
@@ -100,10 +103,8 @@ class PseudoTerminal:
                 preexec_fn=_own_terminal,  # noqa: PLW1509  (the agent has one thread, so this is safe)
             )
         except OSError as error:
-            os.close(self.descriptor)
+            self._let_go()
             raise LabError(f"no shell on {host}: {error.strerror}") from error
-        finally:
-            os.close(inside)
 
     @property
     def over(self) -> bool:
@@ -111,16 +112,14 @@ class PseudoTerminal:
         return self._process.poll() is not None
 
     def read(self) -> bytes:
-        """What has been written there since the last call."""
+        """Return output written since the last call; empty for none."""
         try:
             return os.read(self.descriptor, _AT_ONCE)
-        except OSError as error:
-            if error.errno in (
-                errno.EIO,
-                errno.EAGAIN,
-            ):  # nobody has the other side open any more; nothing yet
-                return b""
-            raise
+        except BlockingIOError:
+            return b""
+        except OSError:  # somebody there hung the terminal up (vhangup)
+            self.is_readable = False
+            return b""
 
     def write(self, data: bytes = b"") -> None:
         """Give the shell input; what it does not take now waits for the next call, without any as well."""
@@ -144,8 +143,7 @@ class PseudoTerminal:
         """Hang up on the shell and what runs in its foreground; safe to call twice."""
         if self.descriptor < 0:
             return
-        os.close(self.descriptor)
-        self.descriptor = -1
+        self._let_go()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGHUP)
         try:
@@ -153,3 +151,8 @@ class PseudoTerminal:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+    def _let_go(self) -> None:
+        os.close(self.descriptor)
+        os.close(self._inside)
+        self.descriptor = -1

@@ -18,13 +18,18 @@ from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.session.datagrams import Datagrams
 from tcptutor.lab.session.finder import Start
 from tcptutor.lab.session.state import KernelState, changes
-from tcptutor.run import Environment
-from tcptutor.spec import LENGTH, Change, Experiment
+from tcptutor.run import Environment, UdpResult
+from tcptutor.spec import ETHERNET_HEADER, LENGTH, Change, Experiment
 
 _TOGETHER = 0.1
 """Flows found within this time began together, s."""
 _IDLE = 3.0
-"""Without an acknowledged byte for so long, a run is over even if its connections stay open, s."""
+"""Without an acknowledged byte for so long, a run is over even if its connections stay open, s: unless something waits
+to be acknowledged."""
+_UDP_HEADERS = 28
+"""Of UDP and IP, bytes."""
+_NOTHING = 16384
+"""Bytes up to which only greetings have arrived."""
 
 
 class UnplannedRun:
@@ -57,7 +62,8 @@ class UnplannedRun:
         self._before = state.counted
         self._sampler.watch(self._queue_now())
         self._load, self._counted = Load(), HostCounters(network.hosts)
-        self._progress = 0.0
+        self._progress = self._waited = 0.0
+        self._unread = dict.fromkeys(self._path.unread)
         self._acked: dict[int, int] = {}
         self._add(starts, at=0.0)
         channel.send(RunFound(self._experiment(0.0)))
@@ -98,6 +104,7 @@ class UnplannedRun:
             self._changes += changes(self._path, now, at)
             self._path = now
             self._datagrams.follow(now)
+        self._unread |= dict.fromkeys(now.unread)
         self._sampler.watch(self._queue_now())
         self._watch_senders()
         self.tell_state()
@@ -109,7 +116,9 @@ class UnplannedRun:
 
     def _experiment(self, seconds: float) -> Experiment:
         """What this run turned out to be an experiment of."""
-        path = msgspec.structs.replace(self._at_first, changes=tuple(self._changes))
+        path = msgspec.structs.replace(
+            self._at_first, changes=tuple(self._changes), unread=tuple(self._unread)
+        )
         senders = {host.name for host in self._network.senders}
         first = self._starts[0][1] if self._starts else self._datagrams.flows[0]
         held = self._state.experiment(path, first.sender, first.receiver)
@@ -138,15 +147,16 @@ class UnplannedRun:
             return self._datagrams.size or held.flows.length
         return LENGTH if held.hosts.send_buffer is not None else held.flows.length
 
-    def sample(self) -> bool:
-        """Take one sample of everything; whether the run goes on."""
-        t, taken = self._sampler.take()
+    def sample(self, waited: bool) -> bool:
+        """Take one sample of everything; whether the run goes on. `waited`: only for its time, and did nothing else."""
+        t, taken = self._sampler.take(waited)
         for flow, acked in map(rows.acked, taken):
             if acked > self._acked.get(flow, 0):
                 self._acked[flow], self._progress = acked, t
-        over = (not taken and not self._datagrams.active) or t - max(
-            self._progress, self._datagrams.progress
-        ) > _IDLE
+        idle = t - max(self._progress, self._datagrams.progress) > _IDLE
+        if any(map(rows.waits, taken)):
+            self._waited, idle = t, False
+        over = (not taken and not self._datagrams.active) or idle
         if over and self._datagrams.flows:
             # What is still on its way belongs to it.
             over = t - self._datagrams.progress > self._datagrams.in_transit
@@ -158,7 +168,7 @@ class UnplannedRun:
         self.close()
         self._state.read_all()
         timing = self._sampler.timing
-        progress = max(self._progress, self._datagrams.progress)
+        progress = max(self._progress, self._waited, self._datagrams.progress)
         seconds = min(timing.last, progress + timing.period)
         experiment = self._experiment(seconds)
         self._channel.send(self._state.report(experiment, self._pair))
@@ -169,17 +179,40 @@ class UnplannedRun:
         watch.processors(self._load.busy(), alone=self._environment.backend == "guest")
         watch.drops(self._before, self._state.counted, self._network.bottleneck)
         udp = list(self._datagrams.results())
+        watch.not_read()
+        if nothing := self._why_nothing(watch.frame, udp):
+            watch.invalid.append(nothing)
         self._datagrams.forget()
         self._channel.send(self._sampler.ended(watch, seconds, complete, planned=False, udp=udp))
+
+    def _why_nothing(self, frame: int, udp: list[UdpResult]) -> str:
+        """What is known of why nothing arrived; empty where something did."""
+        if max(self._acked.values(), default=0) > _NOTHING or any(one.received_bps for one in udp):
+            return ""
+        shaper, burst = self._state.shaper(self._pair), self._state.burst(self._pair)
+        if self._datagrams.flows and not self._starts:
+            frame = self._datagrams.size + _UDP_HEADERS + ETHERNET_HEADER
+        if shaper is not None and burst is not None and burst < frame:
+            name = shaper[0].name
+            return (
+                f"tbf's burst of {burst} bytes on {name} is smaller than a frame of {frame}: nothing passes"
+            )
+        if not self._starts:
+            sent = sum(one.datagrams or 0 for one in udp)
+            return f"none of {sent} datagrams arrived: something on the path drops them"
+        return (
+            f"the connection opened and no segment in a frame of {frame} bytes arrived: something drops those"
+        )
 
     def close(self) -> None:
         """Let go of the sockets; safe to call twice."""
         self._sampler.close()
 
     def _queue_now(self) -> QueueLength | None:
-        """The queue of the bottleneck, wherever somebody has put it; None without a rate."""
-        bottleneck = self._network.bottleneck
-        for one in self._state.counted[bottleneck]:
-            if one.kind == "tbf":
-                return QueueLength(bottleneck, one.handle)
-        return None
+        """The queue of what has the path's rate, on whichever switch somebody has put it; None without a rate."""
+        interface, handle = self._state.shaper(self._pair) or (None, 0)
+        if interface is None or not handle or interface.pid is not None:
+            return None
+        kinds = {one.kind for one in self._state.counted[interface] if one.handle == handle}
+        # netem counts what is on its way together with what waits.
+        return None if "netem" in kinds else QueueLength(interface, handle)

@@ -13,9 +13,12 @@ from textual.widget import Widget
 
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.journal import Journal
+from tcptutor.journal.drafts import Drafts
+from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import keys
 from tcptutor.ui.bench import Bench
+from tcptutor.ui.forgetting import forget_pages
 from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.lab import place as place_of
 from tcptutor.ui.live import Live
@@ -26,6 +29,8 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 _T = TypeVar("_T")
 
+_OF_DIALOG = (FooterKey((("Esc", "escape"),), "back"),)
+"""In the bottom line while a dialog covers the screen: the dialog says its other keys."""
 WIDE = 100
 """From here on two columns."""
 TALL = 32
@@ -45,6 +50,7 @@ class Tutor(Protocol):
 
     course: Course
     journal: Journal
+    drafts: Drafts
     bench: Bench
     problems: tuple[str, ...]
     """What is wrong with lesson files, a line each; none until all of them have been read."""
@@ -88,6 +94,10 @@ class TutorScreen(Screen[None]):
     )
     """(key, what it does) for the list of keys, of those that are Textual's own."""
 
+    _has_been_shown = False
+    _keys_asked = False
+    """Whether the footer is to be drawn after the next refresh."""
+
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     """As Textual has it, which draws all of the screen anew: here widgets draw themselves as they get the focus."""
 
@@ -99,6 +109,11 @@ class TutorScreen(Screen[None]):
     def for_bench(self) -> Experiment | None:
         """What the bench begins with when it is opened from here; None for what it had."""
         return None
+
+    @property
+    def bench_waits_for_prediction(self) -> bool:
+        """Whether a prediction is due before the bench may begin with this screen's experiment."""
+        return False
 
     @property
     def for_what_if(self) -> WhatIfBase | None:
@@ -114,10 +129,26 @@ class TutorScreen(Screen[None]):
         # At once: each change of a class styles the whole screen anew.
         self.update_classes({"-wide": wide, "-narrow": not wide, "-tall": tall})
 
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.ScreenResume) and not self._has_been_shown:
+            # Textual styles a screen that comes back anew: one that is there for the first time has its styles.
+            self._has_been_shown, event.refresh_styles = True, False
+        await super().on_event(event)
+
+    def ask_keys(self) -> None:
+        """Draw the footer anew after the next refresh, once however often that is asked."""
+        if not self._keys_asked:
+            self._keys_asked = self.call_after_refresh(self._show_asked_keys)
+
+    def _show_asked_keys(self) -> None:
+        self._keys_asked = False
+        self.show_keys()
+
     def show_keys(self) -> None:
         """Draw the footer anew; a screen that is being closed has none."""
+        covered = isinstance(self.app.screen, ModalScreen)
         for bar in self.query(KeyBar):
-            bar.show_keys(self.footer_keys())
+            bar.show_keys(_OF_DIALOG if covered else self.footer_keys())
 
     def show_saved(self) -> None:
         """What was done may be on the disk now, or not any more."""
@@ -130,6 +161,9 @@ class TutorScreen(Screen[None]):
         """The lab has changed; a screen that is being closed has nothing to show it on."""
         for bar in self.query(TopBar):
             bar.show_lab(self._lab_line())
+
+    def keep_drafts(self) -> None:
+        """The screen is about to be left: keep what was typed and not answered."""
 
     def course_read(self) -> None:
         """All pages have been read, and `problems` are known."""
@@ -158,14 +192,26 @@ class TutorScreen(Screen[None]):
     def on_mount(self) -> None:
         self.show_lab()
 
+    def on_unmount(self) -> None:
+        forget_pages()
+
     def on_resize(self, event: events.Resize) -> None:
         self.fit(event.size.width >= WIDE, event.size.height >= TALL)
+
+    def on_screen_suspend(self) -> None:
+        # Keys are those of what covers it, which says them itself.
+        self.show_keys()
 
     def on_screen_resume(self) -> None:
         # A screen that was covered while the terminal changed its size, or a run began, has not been told.
         self.fit(self.app.size.width >= WIDE, self.app.size.height >= TALL)
         self.show_lab()
-        self.call_after_refresh(self.show_keys)
+        self.ask_keys()
+
+    @property
+    def lab_shown(self) -> Environment | None:
+        """Where the run on this screen took place; None without one."""
+        return None
 
     def _lab_line(self) -> str:
         bench = self.tutor.bench
@@ -174,10 +220,9 @@ class TutorScreen(Screen[None]):
             return "the lab is starting for a terminal"
         if bench.session.going_on and bench.session.environment is not None:
             return f"{place_of(bench.session.environment)} · terminal"
-        if sweep and sweep.state == "running":
-            place = bench.state.headline.rsplit(" · ", 1)[0]
-            return f"{place} · {sweep.done} of {sweep.total} runs"
+        if sweep and sweep.state == "running" and sweep.environment is not None:
+            return f"{place_of(sweep.environment)} · {sweep.done} of {sweep.total} runs"
         if live and live.state == "running":
-            place = bench.state.headline.rsplit(" · ", 1)[0]
-            return f"{place} · running {live.run.experiment_s:.0f}/{live.run.experiment.seconds:g} s"
-        return bench.state.headline
+            seconds = f"{live.run.experiment_s:.0f}/{live.run.experiment.seconds:g} s"
+            return f"{place_of(live.run.environment)} · running {seconds}"
+        return bench.state.headline_of(self.lab_shown)

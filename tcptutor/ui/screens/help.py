@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from tcptutor.ui import keys
+from tcptutor.ui import keys, words
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bench import strips
 from tcptutor.ui.widgets.bench.panel import RunPanel
@@ -42,13 +42,21 @@ class HelpScreen(ModalScreen[None]):
         rows = [row for row in rows if row[1]] + list(below.OTHER_KEYS)
         if below.query(RunPanel):
             rows += SIGNS
-        width = max(len(key) for key, _ in rows)
-        self._text = Content("\n").join(
-            [Content.assemble((f"{key:>{width}}", "bold $primary"), f"  {what}") for key, what in rows]
-        )
+        self._rows = rows
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="help") as box:
             box.border_title = "Keys"
             box.border_subtitle = "Esc closes"
-            yield Static(self._text)
+            yield Static()
+
+    def on_resize(self) -> None:
+        """What a key does stands in a column of its own, also on its second line."""
+        room = self.query_one(VerticalScroll).scrollable_content_region.width
+        column = max(len(key) for key, _ in self._rows)
+        lines = []
+        for key, what in self._rows:
+            first, *others = words.wrapped(what, room - column - 2) or [""]
+            lines.append(Content.assemble((f"{key:>{column}}", "bold $primary"), f"  {first}"))
+            lines += [Content(" " * (column + 2) + other) for other in others]
+        self.query_one(Static).update(Content("\n").join(lines))

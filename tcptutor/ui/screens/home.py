@@ -18,7 +18,7 @@ from tcptutor.journal import Progress
 from tcptutor.ui import keys, pages, words
 from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.pages import few_squares, squares
-from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.screens.saving import SavingScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 WELCOME = (
@@ -27,7 +27,7 @@ WELCOME = (
 )
 
 
-class HomeScreen(TutorScreen):
+class HomeScreen(SavingScreen):
     """Enter goes on where you were."""
 
     FOOTER = (("app.bench", "bench"), ("app.keys", "keys"), ("app.commands", "find"), ("app.quit", "quit"))
@@ -70,11 +70,8 @@ class HomeScreen(TutorScreen):
 
     def show_keys(self) -> None:
         super().show_keys()
+        self._written = self.tutor.journal.written  # nothing is written here
         self.show_saved()
-
-    def show_saved(self) -> None:
-        for bar in self.query(KeyBar):
-            bar.show_right("saved" if self.tutor.is_saved else "NOT SAVED")
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
         return (
@@ -85,8 +82,8 @@ class HomeScreen(TutorScreen):
 
     def show_lab(self) -> None:
         super().show_lab()
-        state = self.tutor.bench.state
-        lines = [state.headline, *([state.reason] if state.reason else [])]
+        machine = self.tutor.bench.machine
+        lines = [machine.sentence, *([machine.reason] if machine.reason else [])]
         text = Content.assemble(("Lab  ", "bold"), "\n     ".join(lines))
         # Told of each event of a run: what has not changed must not lay out the screen, also one that is covered.
         if text != self._lab_told:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
+from textual.timer import Timer
 from textual.widgets import Static
 
 from tcptutor.course.activity import Activity
 from tcptutor.course.model import Module, Step
 from tcptutor.course.record import Given
 from tcptutor.course.sitting import Sitting
+from tcptutor.errors import JournalError
+from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import keys, pages
 from tcptutor.ui.keys import FooterKey
@@ -22,28 +27,36 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import HintWanted, OtherNumbersWanted
 from tcptutor.ui.screens.activities import BOXES, SIDES
+from tcptutor.ui.screens.base import TALL, WIDE
 from tcptutor.ui.screens.confirm import ConfirmScreen
 from tcptutor.ui.screens.lesson_answers import Answers
 from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, TYPED, TYPING
 from tcptutor.ui.screens.lesson_terminal import TerminalSide
 from tcptutor.ui.screens.looking import LookingScreen, with_cursor
+from tcptutor.ui.screens.saving import SavingScreen
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.screens.with_terminal import CHART as TERMINAL_CHART
-from tcptutor.ui.screens.with_terminal import ScreenWithTerminal, with_terminal
+from tcptutor.ui.screens.with_terminal import LEFT_OPEN_FOOTER, ScreenWithTerminal, with_terminal
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.entry import Entry
-from tcptutor.ui.widgets.page.page import Page
+from tcptutor.ui.widgets.page.page import Page, least_width
+from tcptutor.ui.widgets.page.shell import ShellBox
 
 CHART, TEXT = "-chart-only", "-text-only"
 _LEAFED = 1.0
 """Seconds after which a page is read, and not just passed by."""
+_DRAFTS_AFTER = 1.0
+"""Seconds after the last key until what stands in a field is kept."""
+_SIDE = 56
+"""The fewest columns of a chart beside the text."""
 VIEWS = ("", CHART, TEXT)
 """In two columns; in one, either the chart or the text has the room."""
 
 
-class LessonScreen(LookingScreen, ScreenWithTerminal):
+class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
     """One step; another step is another screen in its place."""
 
     AUTO_FOCUS = None
@@ -61,6 +74,11 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         """What is beside the page now: that of the activity that was used last."""
         self._view = 0
         """Of VIEWS, in two columns."""
+        self._draft_timer: Timer | None = None
+        self._page: Page | None = None
+        """None until the screen has anything."""
+        self._seen_at = math.inf
+        """When the page was first on the screen, s of the monotonic clock."""
         self._at_chart = False
         """Whether the chart has the room where there is one column."""
 
@@ -74,6 +92,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             box.responded = self._respond
             box.number = f"{number}" if self._study.tally else ""
         page = Page(self.step, boxes, pages.onward(self.tutor.course, self.module, self.step))
+        self._page = page
+        self.shell_box = next((box for box in boxes if isinstance(box, ShellBox)), None)
         self._answers = Answers(self._study, page)
         self._sides = {
             each.id: SIDES[type(each)](each, self._study, page, self.tutor.bench)
@@ -81,12 +101,17 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             if type(each) in SIDES
         }
         self.terminal = self.make_terminal()
+        self._side = next(iter(self._sides.values()), None)
+        # Now, when no widget has a style yet: each change of a class later styles all of them anew.
+        self.update_classes(self._size_classes(), update=False)
+        self.update_classes(self._view_classes(self.in_pane), update=False)
         yield TopBar()
         with Container(id="body"):
             yield page
             page.set_class(not self._sides, "-alone")
             for side in self._sides.values():
-                side.widget.add_class("side", "-unused")
+                side.widget.add_class("side")
+                side.widget.set_class(side is not self._side, "-unused")
                 yield side.widget
         yield Static(id="beside", markup=False)
         yield KeyBar()
@@ -98,12 +123,15 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
 
     def on_mount(self) -> None:
         super().on_mount()
+        self.call_after_refresh(self._was_seen)
         for side in self._sides.values():
             side.restore()
             if side.chart is not None:
                 self.connect(side.chart)
         self._use(next(iter(self._sides), ""))
         self._answers.restore()
+        if not self.sitting.afresh:
+            self._answers.restore_drafts(self.tutor.drafts.page(self.module.id, self.step.id))
         self._changed()
         self.to_page()
         self.goals_moved()
@@ -112,6 +140,23 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             self.run_worker(self.restore_terminal())
         else:
             self.set_timer(_LEAFED, self._expect)
+
+    @on(ActivityBox.DraftChanged)
+    def _draft_changed(self) -> None:
+        """Keep it soon: nobody should wait for the disk at each key."""
+        if self._draft_timer is not None:
+            self._draft_timer.stop()
+        self._draft_timer = self.set_timer(_DRAFTS_AFTER, self.keep_drafts)
+
+    def keep_drafts(self) -> None:
+        """Keep what stands in the page's fields; called also when the page is left."""
+        if self.sitting.afresh or not self.query(Page):
+            return
+        try:
+            if self.tutor.drafts.keep(self.module.id, self.step.id, self._answers.drafts):
+                self.say_saved()
+        except JournalError as error:
+            self.notify(str(error), severity="error")
 
     def _expect(self) -> None:
         """The page's run may be made while it is read."""
@@ -132,8 +177,18 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             self._changed()
 
     def fit(self, wide: bool, tall: bool) -> None:
-        super().fit(wide, tall)
+        """Put text and chart side by side only where neither the page's drawings nor the chart is squeezed."""
+        super().fit(wide and self._has_columns, tall)
         self.lay_out()
+
+    @property
+    def _has_columns(self) -> bool:
+        has_side = any(type(each) in SIDES for each in self.step.activities)
+        return not has_side or self.app.size.width - least_width(self.step) >= _SIDE
+
+    def _size_classes(self) -> dict[str, bool]:
+        wide = self.app.size.width >= WIDE and self._has_columns
+        return {"-wide": wide, "-narrow": not wide, "-tall": self.app.size.height >= TALL}
 
     # Keys
 
@@ -146,6 +201,9 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         self.set_focus(self.query_one(Page), scroll_visible=False)
 
     async def take(self, event: events.Key | events.Paste) -> bool:
+        if isinstance(event, events.Key) and event.time < self._seen_at and self._turns_page(event.key):
+            # Pressed while this page was on its way: whoever pressed it had not seen this page.
+            return True
         if isinstance(self.focused, Entry):
             return await self.focused.take(event)
         if isinstance(event, events.Paste) and not self.in_pane:
@@ -154,10 +212,19 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             return True
         return False
 
+    def _turns_page(self, key: str) -> bool:
+        active = None if self._typing or self.in_pane else self.active_bindings.get(key)
+        return active is not None and active.binding.action.startswith("go(")
+
+    def _was_seen(self) -> None:
+        self._seen_at = time.monotonic()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that would do nothing are not offered."""
         bench, side = self.tutor.bench, self._side
         looking, of_terminal = self.can_look(action), self.check_terminal(action)
+        if action == "terminal" and not self._has_network:
+            return False
         if self._typing and (action in TYPED or looking is not None):
             return False
         if of_terminal is not None:
@@ -169,18 +236,35 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
                 works = side is not None and self._study.due_before_run is not None and not bench.obstacle
             case "stop":
                 works = bench.busy
-            case "hint":
+            case "hint" | "withdraw" | "again":
                 # Keys may be asked for before the screen has anything.
-                works = bool(self.query(Page)) and self._answers.has_hints
-            case "again":
-                works = bool(self.query(Page)) and self._answers.can_draw_again
-            case "view" | "turn":
+                works = self._page is not None and self._can_respond(action)
+            case "view":
                 works = side is not None or self.terminal_open
+            case "turn":
+                works = self.chart_seen and (side is not None or self.terminal_open)
             case "text":
                 works = self.has_class(CHART)
             case _:
                 works = looking is not False
         return works
+
+    def _can_respond(self, action: str) -> bool:
+        """Whether something on the page can be helped with, taken back or asked anew."""
+        match action:
+            case "hint":
+                return self._answers.has_hints
+            case "withdraw":
+                return self._answers.can_withdraw and not (self._side is not None and self._side.going_on)
+            case _:
+                return self._answers.can_draw_again
+
+    @property
+    def _has_network(self) -> bool:
+        """Whether the page has anything that a terminal could be opened on."""
+        step = self.step
+        named = step.shell is not None or "tcptutor shell " in step.prose
+        return self.terminal_open or named or bool(step.experiments)
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
         if self.in_pane:
@@ -192,11 +276,17 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         return (FooterKey((("Enter", "enter"),), enter), *TYPING)
 
     @property
+    def lab_shown(self) -> Environment | None:
+        return self._side.environment if self._side else None
+
+    @property
     def _footer(self) -> tuple[tuple[str, str], ...]:
         """Where the chart has the room, c leads back to the text."""
         there = {"chart": "text"} if self.has_class(CHART) else {}
         shown = tuple((ids, there.get(word, word)) for ids, word in self.FOOTER)
         shown = with_cursor(shown) if self.looks else shown
+        if self.left_open:
+            return LEFT_OPEN_FOOTER, *(each for each in shown if each[0] != "lesson.terminal")
         return with_terminal(shown) if self.terminal_open else shown
 
     async def action_go(self, by: int) -> None:
@@ -209,13 +299,24 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
 
     def action_run(self, same: bool = False) -> None:
         obstacle = self.tutor.bench.obstacle
-        if obstacle and (self.terminal_open or not self.chart_seen):
+        if self.left_open:
+            question = ConfirmScreen(
+                "End the terminal of the other page?",
+                "It has the lab, and nothing else can run meanwhile. What you sent there is kept.",
+                "ends it",
+            )
+            self.app.push_screen(question, self._end_left_open)
+        elif obstacle and (self.terminal_open or not self.chart_seen):
             self.notify(obstacle)
         elif self._side:
             busy = self.tutor.bench.busy
             self._side.start(same)
             self._face_chart(self.tutor.bench.busy and not busy)
             self._changed()
+
+    def _end_left_open(self, sure: bool | None) -> None:
+        if sure:
+            self.action_end_terminal()
 
     def action_run_unpredicted(self) -> None:
         question = ConfirmScreen(
@@ -236,7 +337,14 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
     def action_hint(self) -> None:
         self._face_chart(False)
         if not self._answers.hint():
-            self.notify("There is no further hint.")
+            self.notify("No more hints here.")
+        self._changed()
+
+    def action_withdraw(self) -> None:
+        self._face_chart(False)
+        self._answers.withdraw()
+        for side in self._sides.values():
+            side.responded()
         self._changed()
 
     def action_again(self) -> None:
@@ -275,24 +383,25 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
 
     def lay_out(self, pane: bool | None = None) -> None:
         """Who is on the screen, by its width and by what is used."""
-        if not self.query(Page):  # told its size before it has anything
+        if self._page is None:  # told its size before it has anything
             return
-        wide, opened, pane = (
-            self.has_class("-wide"),
-            self.terminal_open,
-            self.in_pane if pane is None else pane,
-        )
+        self.update_classes(self._view_classes(self.in_pane if pane is None else pane))
+        # A terminal needs its columns more than the text beside it.
+        wide = self.has_class("-wide") and not self.terminal_open
+        self._page.styles.min_width = least_width(self.step) if wide else None
+        self.ask_keys()
+        if not self.has_class(CHART) and self.focused is None:
+            self.to_page()
+        self._say_beside()
+
+    def _view_classes(self, pane: bool) -> dict[str, bool]:
+        wide, opened = self.has_class("-wide"), self.terminal_open
         view = VIEWS[self._view] if wide else CHART if self._at_chart else TEXT
         if opened and pane and (not wide or view == TEXT):
             view = CHART
         if self._side is None and not opened:
             view = TEXT
-        self.update_classes({CHART: view == CHART, TEXT: view == TEXT})
-        self.lay_out_terminal(pane, view == CHART)
-        self.call_after_refresh(self.show_keys)
-        if view != CHART and self.focused is None:
-            self.to_page()
-        self._say_beside()
+        return {CHART: view == CHART, TEXT: view == TEXT, **self.terminal_classes(pane, view == CHART)}
 
     def _say_beside(self) -> None:
         """In one column: what is beside the text, in a line under it. On a page of questions: how many are right."""
@@ -300,6 +409,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         text = self._tally()
         if self._side is not None and self.has_class(TEXT) and self.has_class("-narrow"):
             text = self._side.line
+        if self.left_open and self._side is not None:
+            text = Content("A terminal is open on another page: T ends it, then r runs.")
         if self.terminal is not None and self.terminal_open and self.has_class(TEXT):
             text = self.terminal.line
         line.display = bool(text)
@@ -328,6 +439,11 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
         return self._side.for_bench if self._side else None
 
     @property
+    def bench_waits_for_prediction(self) -> bool:
+        due = self._study.due_before_run is not None
+        return due and self._side is not None and self.for_bench is None
+
+    @property
     def chart_seen(self) -> bool:
         return not self.has_class(TEXT) and (not self.terminal_open or self.has_class(TERMINAL_CHART))
 
@@ -350,14 +466,22 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
             self.to_page()
         elif self.looks:
             self.action_stop_looking()
+        elif self.focused is not self.query_one(Page):
+            self.to_page()
         else:
-            self.dismiss()
+            # Esc was just pressed out of a field once too often: the page stays.
+            self.notify("m leads to the list of modules.", timeout=3)
+
+    def action_home(self) -> None:
+        self.keep_drafts()
+        self.dismiss()
 
     # What the widgets and the bench report
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:  # noqa: ARG002
         box = self.query_one(Page).box_at_hand()
         if box is not None:
+            self._answers.entered(box.activity)
             self._face_chart(False)
             if box.activity.id in self._sides:
                 self._use(box.activity.id)
@@ -426,17 +550,13 @@ class LessonScreen(LookingScreen, ScreenWithTerminal):
     def _changed(self) -> None:
         """The student did something: what is stored and which keys work may be different now."""
         self.refresh_bindings()
-        self.call_after_refresh(self.show_keys)
+        self.ask_keys()
         self._say_beside()
         self._say_place()
         if self._study.trouble not in ("", self._told_trouble):
             self.notify(self._study.trouble, severity="error", timeout=15, markup=False)
         self._told_trouble = self._study.trouble
         self.show_saved()
-
-    def show_saved(self) -> None:
-        for bar in self.query(KeyBar):
-            bar.show_right("saved" if self.tutor.is_saved else "NOT SAVED")
 
     def _say_place(self) -> None:
         progress = self.tutor.journal.progress(self.tutor.course)[self.module.id]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from textual.content import Content
 
 from tcptutor.course.activity import Activity
 from tcptutor.course.record import Given
 from tcptutor.errors import UsageError
+from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.page import Page
@@ -23,10 +26,16 @@ class Answers:
         self._study, self._page = study, page
         self._last: Activity | None = None
         """What was responded to last."""
+        self._entered: Activity | None = None
+        """What had the focus last."""
 
     @property
     def _activities(self) -> tuple[Activity, ...]:
         return tuple(box.activity for box in self._page.boxes)
+
+    def entered(self, activity: Activity) -> None:
+        """It has the focus: keys speak of it, also after Esc, until something else has."""
+        self._entered = activity
 
     @property
     def has_hints(self) -> bool:
@@ -70,6 +79,7 @@ class Answers:
             return False
         self._last = activity
         self._show(activity, just_now=True)
+        self._offer_hint(activity)
         return True
 
     @property
@@ -92,6 +102,49 @@ class Answers:
         last = [each for each in able if self._last and each.id == self._last.id]
         seen = [each for each in able if self._page.shows(self._page.box(each))]
         return next(iter([*last, *seen, *able]), None)
+
+    @property
+    def can_withdraw(self) -> bool:
+        """Whether something is locked that may be taken back."""
+        return self._withdrawable() is not None
+
+    def withdraw(self) -> None:
+        """Open what was locked again, with what stood in it."""
+        activity = self._withdrawable()
+        locked = self._study.record_of(activity).first if activity else None
+        if activity is None or locked is None:
+            return
+        if self._study.withdraw(activity):
+            self._page.box(activity).open_again(locked.given)
+            self._offer_hint(activity)
+        else:
+            self._show(activity, just_now=True)
+
+    def _withdrawable(self) -> Activity | None:
+        """What `u` takes back: what was locked last, else the first."""
+        able = [each for each in self._activities if self._study.can_withdraw(each)]
+        last = [each for each in able if self._last and each.id == self._last.id]
+        return next(iter([*last, *able]), None)
+
+    @property
+    def drafts(self) -> dict[str, Draft]:
+        """What stands in the boxes and was not answered, by the activities' ids."""
+        return {
+            box.activity.id: draft
+            for box in self._page.boxes
+            if (draft := box.draft) is not None and not self._was_given(box.activity, draft)
+        }
+
+    def _was_given(self, activity: Activity, draft: Draft) -> bool:
+        """Whether it was the last response, which the journal has."""
+        latest = self._study.record_of(activity).latest
+        return latest is not None and latest.given == (tuple(draft) if isinstance(draft, list) else draft)
+
+    def restore_drafts(self, drafts: Mapping[str, Draft]) -> None:
+        """Put back what stood in the boxes when the page was left."""
+        for box in self._page.boxes:
+            if (draft := drafts.get(box.activity.id)) is not None:
+                box.restore_draft(draft)
 
     def skip_before_run(self) -> None:
         """What is due before the run is left out, for good."""
@@ -120,6 +173,11 @@ class Answers:
     def to_next(self) -> bool:
         """The focus goes to what wants a response after the last one that was given; whether there is any."""
         due = [box for box in self._page.boxes if self._study.is_due(box.activity)]
+        left = self._left_box()
+        if left is not None and left in due:
+            # Esc led out of it, perhaps for a hint: the next try is there.
+            left.to_entry()
+            return True
         if self._last is not None:
             last = [box.activity.id for box in self._page.boxes].index(self._last.id)
             due = sorted(due, key=lambda box: self._page.boxes.index(box) <= last)
@@ -147,7 +205,8 @@ class Answers:
 
     def _offer_hint(self, activity: Activity) -> None:
         level = self._study.hints_shown(activity) + 1
-        self._page.box(activity).offer_hint(level if self._study.hints_left(activity) else 0)
+        wanted = self._study.is_due(activity) and self._study.hints_left(activity)
+        self._page.box(activity).offer_hint(level if wanted else 0)
 
     def _show(self, activity: Activity, just_now: bool) -> None:
         response = self._study.response(activity)
@@ -156,15 +215,24 @@ class Answers:
 
     def _box_at_hand(self) -> ActivityBox[Activity] | None:
         """The open one that has the focus, else the first that wants a response: of those on the screen, if any."""
-        at_hand = self._page.box_at_hand()
+        at_hand = self._page.box_at_hand() or self._left_box()
         if at_hand is not None and not at_hand.final:
             return at_hand
         due = [self._page.box(each) for each in self._activities if self._study.is_due(each)]
         return next((box for box in due if self._page.shows(box)), due[0] if due else None)
 
     def _next_hint(self) -> Activity | None:
-        """What h speaks about: the question at hand, else what comes first on the page."""
-        at_hand = self._page.box_at_hand()
-        wanted = [at_hand.activity] if at_hand is not None else []
-        wanted += [activity for activity in self._activities if self._study.is_due(activity)]
+        """What h speaks about: the open question at hand, without one what comes first on the page."""
+        at_hand = self._page.box_at_hand() or self._left_box()
+        if at_hand is not None and self._study.is_due(at_hand.activity):
+            wanted: tuple[Activity, ...] = (at_hand.activity,)
+        else:
+            wanted = tuple(activity for activity in self._activities if self._study.is_due(activity))
         return next((activity for activity in wanted if self._study.hints_left(activity)), None)
+
+    def _left_box(self) -> ActivityBox[Activity] | None:
+        """The box that had the focus last, while it is still on the screen."""
+        if self._entered is None:
+            return None
+        box = self._page.box(self._entered)
+        return box if self._page.shows(box) else None

@@ -41,6 +41,9 @@ class ExploreSide(RunSide):
         self.box.turned = self._turned
         self.box.show_record(self.study.record_of(self.activity))
         super().restore()
+        self.box.loading_run = self.study.reading
+        self._say_start()
+        self.box.draw()
 
     def start(self, same: bool = False) -> None:
         try:
@@ -55,6 +58,15 @@ class ExploreSide(RunSide):
         super().ended(live)
         self._just_ended = False
 
+    async def _recall(self) -> None:
+        await super()._recall()
+        self.box.loading_run = False
+        self._say_start()
+        self.box.draw()
+
+    def _say_start(self) -> None:
+        self.box.needs_start = self.activity.compares and self.study.start is None
+
     def _turned(self) -> None:
         if self._shown is None:
             self._idle()
@@ -68,6 +80,8 @@ class ExploreSide(RunSide):
         values = self.activity.values(run.experiment)
         if not self.activity.changed(values) and run.fidelity.status == "valid":
             self.study.start = run
+        self.box.loading_run = False
+        self._say_start()
         self.box.show_states(self.activity.judge(run, self.study.start), values)
         record = self.study.record_of(self.activity)
         if self._just_ended or record.latest is None or self._is_better(run):

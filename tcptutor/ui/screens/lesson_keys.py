@@ -23,6 +23,8 @@ TYPED = (
     "digit",
     "terminal",
     "copy_command",
+    "home",
+    "withdraw",
     "end_terminal",
 )
 """Their keys are letters, digits or arrows in a field."""
@@ -33,6 +35,7 @@ def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
 
 
 BINDINGS: list[BindingType] = [
+    # While the cursor is in the chart the arrows move it (tcptutor.ui.screens.looking); the letters still turn pages.
     _key("left,p", "go(-1)", "previous page", "lesson.previous", "the page before"),
     _key("right,n", "go(1)", "next page", "lesson.next", "the next page"),
     _key(
@@ -57,6 +60,7 @@ BINDINGS: list[BindingType] = [
         "lesson.skip",
         "run without a prediction, after a question",
     ),
+    _key("u", "withdraw", "undo", "lesson.undo", "take a locked prediction back, before the run"),
     _key("h", "hint", "hint", "lesson.hint", "one more hint"),
     _key("a", "again", "again", "lesson.again", "a question once more, with other numbers"),
     _key("c", "view", "chart", "lesson.chart", "the chart or the text; where both fit, both as well"),
@@ -65,7 +69,8 @@ BINDINGS: list[BindingType] = [
     Binding("shift+tab", "app.focus_previous", show=False, priority=True, id="lesson.field-before"),
     Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),
     _key("v", "turn", "view", "lesson.turn", "the chart, all models, each flow by itself"),
-    _key("escape", "back", "home", "lesson.home", "the list of modules; out of the field you type in"),
+    _key("escape", "back", "back", "lesson.back", "out of the field you type in, or of the chart"),
+    _key("m", "home", "home", "lesson.home", "the list of modules"),
     *(
         Binding(f"{n}", f"digit('{n}')", show=False, priority=True, id=f"lesson.choice-{n}")
         for n in range(10)
@@ -78,15 +83,16 @@ FOOTER = (
     ("lesson.run", "run"),
     ("lesson.repeat", "same"),
     ("lesson.stop", "stop"),
+    ("lesson.undo", "undo"),
     ("lesson.hint", "hint"),
     ("lesson.again", "again"),
     ("lesson.chart", "chart"),
     ("lesson.turn", "view"),
     ("app.keys", "keys"),
+    ("lesson.home", "home"),
     ("look.look", "look"),
     ("lesson.terminal", "shell"),
     ("app.what-if", "what if"),
     ("app.bench", "bench"),
     ("app.commands", "find"),
-    ("lesson.home", "home"),
 )

@@ -16,13 +16,13 @@ from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.errors import JournalError
-from tcptutor.run import Run
+from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading, words
 from tcptutor.ui.history import MOST, figures_of
 from tcptutor.ui.live import Live, RunBefore
 from tcptutor.ui.messages import RunRecalled
-from tcptutor.ui.screens.side import Side
+from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
@@ -65,10 +65,18 @@ class RunSide(Side):
         if live is not None and self._is_ours(live):
             self._show(live)
             self._show_after(live, scroll=False)
+        elif self.study.run is None and self.study.record.runs:
+            self.study.reading = True
+            self._idle()
         else:
             self._idle()
         if self.study.run is None:
             self.widget.run_worker(self._recall())
+
+    @property
+    def environment(self) -> Environment | None:
+        # Before it begins a run knows no place yet.
+        return self._shown.run.environment if self._shown and self._shown.run.environment.backend else None
 
     @property
     def for_bench(self) -> Experiment | None:
@@ -88,6 +96,8 @@ class RunSide(Side):
         """What would be run; how far it is; what came out."""
         live = self._shown
         if live is None:
+            if self.is_loading:
+                return Content(LOADING)
             experiment = self.wanted
             first = "Predict, then r: " if self.study.due_before_run else "r runs "
             first += f"{experiment.total_streams} × " if experiment.total_streams > 1 else ""
@@ -180,6 +190,9 @@ class RunSide(Side):
                 await self._recall_from(self.study.run_files())
         finally:
             self.study.reading = False
+            if self._shown is None:  # none of its files can be read
+                self._idle()
+                self.widget.post_message(RunRecalled())
 
     async def _recall_from(self, files: Iterator[str]) -> None:
         run = await reading.first_readable(files)
@@ -242,17 +255,25 @@ class RunSide(Side):
         if this is None:
             return
         rows: list[tuple[str, RunBefore | None]] = []
-        if self.activity.beside:
-            steps = [step.id for step in self.study.module.steps]
-            number = steps.index(self.activity.beside) + 1
+        if (number := self._beside_number) is not None:
             other = self.bench.history.latest(self.study.module.id, self.activity.beside)
             rows.append((f"page {number}", other.figures if other else None))
-        # Each draw has the next seed after the experiment's own: the first is run 1.
         own = self.activity.experiment.seed
-        rows += [(f"run {run.seed - own + 1}", run) for run in live.before]
+        rows += [
+            (f"run {self.study.draw_number(run.seed, own) or place}", run)
+            for place, run in enumerate(live.before, 1)
+        ]
         rows += self._what_ifs
         rows.append(("this run", this.figures))
         self.page.show_runs(rows, live.spread)
+
+    @property
+    def _beside_number(self) -> int | None:
+        """The number of the page that this one is compared with; None without one, or where it cannot be read."""
+        for number, step in enumerate(self.study.module.steps, 1):
+            if self.activity.beside and step.id == self.activity.beside:
+                return number
+        return None
 
     def _mark_against(self, run: Run) -> None:
         self.study.run = run
@@ -271,6 +292,8 @@ class RunSide(Side):
         self.widget.idle(self.wanted, self._instruction())
 
     def _instruction(self) -> str:
+        if self.is_loading:
+            return LOADING
         seconds = f"{self.wanted.seconds:g} s of TCP on a real kernel"
         if self.study.due_before_run:
             return (

@@ -10,13 +10,13 @@ from textual.widget import Widget
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.errors import JournalError, UnitError
-from tcptutor.run import Run
+from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading, sweeping
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import RunRecalled
 from tcptutor.ui.screens.cell import CellScreen
-from tcptutor.ui.screens.side import Side
+from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.widgets.sweep.panel import SweepPanel
 from tcptutor.ui.widgets.sweep.picture import progress
 
@@ -48,8 +48,13 @@ class SweepSide(Side):
             self._show(sweep)
             self._ended(scroll=False)
         else:
+            self.study.reading = True
             self._stand()
             self.widget.run_worker(self._recall())
+
+    @property
+    def environment(self) -> Environment | None:
+        return self._live.environment if self._live else None
 
     @property
     def for_bench(self) -> Experiment | None:
@@ -58,6 +63,8 @@ class SweepSide(Side):
     @property
     def line(self) -> Content:
         live = self._live
+        if live is None and self.is_loading:
+            return Content(LOADING)
         if live is None:
             first = "Predict, then r: " if self.study.due_before_run else "r: "
             return Content(f"{first}{self._what}")
@@ -162,6 +169,9 @@ class SweepSide(Side):
                         self._show(live)
         finally:
             self.study.reading = False
+            if self._live is None:
+                self._stand()
+                self.widget.post_message(RunRecalled())
         if self._live is live:
             self._ended(scroll=False)
 
@@ -192,6 +202,9 @@ class SweepSide(Side):
         return None
 
     def _stand(self) -> None:
+        if self.is_loading:
+            self.widget.stand(LOADING)
+            return
         first = "Predict first, then r" if self.study.due_before_run else "Press r: it"
         plays = "plays recorded runs" if self._replays else "measures"
         values = ", ".join(self.activity.values)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import cached_property
 
 from textual.content import Content
 
-from tcptutor import units
+from tcptutor import course, units
 from tcptutor.course.activities.shell import ShownCommand
+from tcptutor.errors import TutorError
 from tcptutor.lab.kernel_state import SessionState
 from tcptutor.spec import Experiment
 from tcptutor.ui.bench import Bench
@@ -18,6 +21,8 @@ from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.terminal.column import TerminalColumn
 from tcptutor.ui.widgets.terminal.pane import TerminalPane
 
+_NAMED = re.compile(r"tcptutor shell [hs]\d --experiment (?P<name>[\w-]+/[\w-]+)")
+"""How a page's text offers a shell on an experiment."""
 _FIRST = (24, 80)
 """Lines and columns of a shell whose place is not known yet."""
 
@@ -47,8 +52,7 @@ class TerminalSide:
         """The student asks for a terminal; whether one is there or on its way."""
         if self.is_open:
             return True
-        shell = self.study.step.shell
-        experiment = shell.experiment if shell is not None else next(iter(self.study.step.experiments), None)
+        shell, experiment = self.study.step.shell, self.network
         if self.bench.busy:
             self._say("A run goes on: s stops it, then t opens a terminal.")
         elif obstacle := self.bench.obstacle:
@@ -59,6 +63,21 @@ class TerminalSide:
             self.bench.open_session(self.study.module.id, self.study.step.id, experiment, shell)
             self._host = ""
         return self.is_open
+
+    @cached_property
+    def network(self) -> Experiment | None:
+        """What a terminal here opens on: the page's own network, else that which its text names; None without one."""
+        step = self.study.step
+        if step.shell is not None:
+            return step.shell.experiment
+        named = _NAMED.search(step.prose)
+        own = next(iter(step.experiments), None)
+        if own is not None or named is None:
+            return own
+        try:
+            return course.experiment(named["name"], {}, None, scale="bench")
+        except TutorError:
+            return None
 
     def turn_host(self, by: int) -> None:
         """The shell of the next host, or of the one before."""
@@ -83,7 +102,7 @@ class TerminalSide:
 
     def _type_command(self) -> None:
         command, shells = self._command, self.bench.session.shells
-        if command is not None and (shell := shells.get(command.host)) is not None and shell.spoke:
+        if command is not None and (shell := shells.get(command.host)) is not None:
             self._command = None
             shell.write(command.run.encode())
 

@@ -1,6 +1,6 @@
 """The keys of the cursor in a run, the same on every screen with such a chart.
 
-Those of video players: a comma and a full stop go back and on by one step. None is a key of a page.
+Arrows move it, and so do a comma and a full stop, as in video players.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ BINDINGS: list[BindingType] = [
         "look.look",
         "a cursor in the chart, or none: what was so at an instant, and why",
     ),
-    _key("comma", "step(-1)", "back", "look.back", "the cursor: back by a column"),
-    _key("full_stop", "step(1)", "on", "look.on", "the cursor: on by a column"),
+    _key("left,comma", "step(-1)", "back", "look.back", "the cursor: back by a column"),
+    _key("right,full_stop", "step(1)", "on", "look.on", "the cursor: on by a column"),
     _key("less_than_sign", f"step({-FAST})", "far back", "look.far-back", f"the cursor: back by {FAST}"),
     _key("greater_than_sign", f"step({FAST})", "far on", "look.far-on", f"the cursor: on by {FAST}"),
     _key("j", "to_loss(-1)", "loss before", "look.loss-before", "the cursor: to the loss before"),
@@ -136,7 +136,7 @@ class LookingScreen(TutorScreen):
     def keys_changed(self) -> None:
         """Other keys work than before."""
         self.refresh_bindings()
-        self.call_after_refresh(self.show_keys)
+        self.ask_keys()
 
     def action_look(self) -> None:
         if self.chart is not None:

@@ -7,6 +7,7 @@ from typing import Any
 from textual.content import Content
 from textual.widget import Widget
 
+from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.live import Live
@@ -14,6 +15,8 @@ from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.page import Page
+
+LOADING = "Loading your last run …"
 
 
 class Side:
@@ -35,6 +38,11 @@ class Side:
         """Show how it was left."""
 
     @property
+    def is_loading(self) -> bool:
+        """Whether a run that was made here before is being read from its file."""
+        return self.study.reading and self.study.record.runs > 0
+
+    @property
     def chart(self) -> RunPanel | None:
         """What there is to look into; None where it is no chart of a run."""
         return None
@@ -47,6 +55,11 @@ class Side:
     @property
     def coming(self) -> Experiment | None:
         """What r will run the first time, as it stands; None where it ran before or cannot be foreseen."""
+        return None
+
+    @property
+    def environment(self) -> Environment | None:
+        """Where the run or sweep that is shown took place; None without one."""
         return None
 
     @property

@@ -37,6 +37,10 @@ def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
     return Binding(keys, action, word, priority=True, id=id, tooltip=tooltip)
 
 
+LEFT_OPEN_FOOTER = ("lesson.end-terminal", "ends the terminal")
+"""While that of another page is open: nothing else runs before it has ended."""
+
+
 def with_terminal(footer: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     """The entries of a page's footer while its terminal is open: the way into it first, which is always shown."""
     return *_OPEN_FOOTER, *(each for each in footer if each[0] not in _NOT_WITH_IT)
@@ -65,11 +69,18 @@ class ScreenWithTerminal(TutorScreen):
 
     terminal: TerminalSide | None = None
     """None until the screen has anything."""
+    shell_box: ShellBox | None = None
+    """The page's goals and commands; None for a page without any."""
 
     @property
     def in_pane(self) -> bool:
         """Whether keys are the shell's."""
         return self.terminal is not None and self.focused is self.terminal.pane
+
+    @property
+    def left_open(self) -> bool:
+        """Whether the terminal of another page is there, which keeps this one from running anything."""
+        return not self.terminal_open and self.tutor.bench.session.stage in ("starting", "open")
 
     @property
     def terminal_open(self) -> bool:
@@ -78,18 +89,21 @@ class ScreenWithTerminal(TutorScreen):
 
     def check_terminal(self, action: str) -> bool | None:
         """Whether a key that has to do with the terminal works now; None for other keys."""
-        commands = self.shell_box is not None and self.shell_box.command is not None
         if self.in_pane:
-            return action in _IN_PANE and (commands or action != "type_command")
-        works = {
-            "type_command": commands,
-            "copy_command": commands,
-            "terminal": self.terminal is not None,
-            "switch_pane": self.terminal_open,
-            "turn_host": False,
-            "end_terminal": self.tutor.bench.session.stage in ("starting", "open"),
-        }
-        return works.get(action)
+            return action in _IN_PANE and (action != "type_command" or self._has_command)
+        works: bool | None = None
+        match action:
+            case "type_command" | "copy_command":
+                works = self._has_command
+            case "terminal":
+                works = self.terminal is not None and self.terminal.network is not None
+            case "switch_pane":
+                works = self.terminal_open
+            case "turn_host":
+                works = False
+            case "end_terminal":
+                works = self.tutor.bench.session.stage in ("starting", "open")
+        return works
 
     def pane_keys(self) -> tuple[FooterKey, ...]:
         """What the footer offers while keys are the shell's."""
@@ -104,17 +118,24 @@ class ScreenWithTerminal(TutorScreen):
             self._enter_pane()
 
     @property
-    def shell_box(self) -> ShellBox | None:
-        """The page's goals and commands; None for a page without any."""
-        return next(iter(self.query(ShellBox)), None)
+    def _has_command(self) -> bool:
+        """Whether the page shows commands, also after the last: the shell must not get the key then.
+
+        Searches the whole screen: too slow to ask for every key.
+        """
+        box = self.shell_box
+        return box is not None and bool(box.activity.commands)
 
     async def action_type_command(self) -> None:
         box = self.shell_box
-        if box is None or box.command is None:
+        if box is None:
             return
         await self.action_terminal()
+        command = box.next_open(self.tutor.bench.session.state)
         if self.terminal is not None and self.terminal_open:
-            if self.terminal.type(box.command):
+            if command is None:
+                self.notify("That was the page's last command.")
+            elif self.terminal.type(command):
                 box.next_command()
             else:
                 self.notify("Enter runs what stands there first; ^U takes it away.")
@@ -145,15 +166,15 @@ class ScreenWithTerminal(TutorScreen):
         self.set_focus(self.terminal.pane, scroll_visible=False)
         self.lay_out()
 
-    def lay_out_terminal(self, pane: bool, alone: bool) -> None:
-        """Of an open terminal: chart and shell where there is room for both, else what is used.
+    def terminal_classes(self, pane: bool, alone: bool) -> dict[str, bool]:
+        """Return the classes for an open terminal: chart and shell where there is room for both, else what is used.
 
         `alone`: it has all columns.
         """
         wide = self.has_class("-wide")
         both = wide and self.has_class("-tall")
         shell = pane or both or (wide and not alone)
-        self.update_classes({OPEN: self.terminal_open, CHART: both or not shell, SHELL: shell})
+        return {OPEN: self.terminal_open, CHART: both or not shell, SHELL: shell}
 
     async def restore_terminal(self) -> None:
         """It was open when the page was left: it is there again."""
@@ -192,8 +213,10 @@ class ScreenWithTerminal(TutorScreen):
         if message.event is None:
             if not terminal.is_open and terminal.widget.is_attached:
                 self._terminal_ended(terminal)
+            else:
+                self.lay_out()  # what is said of a terminal left open on another page
             self.refresh_bindings()
-            self.call_after_refresh(self.show_keys)
+            self.ask_keys()
 
     def _terminal_ended(self, terminal: TerminalSide) -> None:
         if self.in_pane:

@@ -13,6 +13,7 @@ from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.widgets import Static
+from textual.widgets.input import Selection
 
 from tcptutor.course.names import short_name
 from tcptutor.course.overrides import same_settings
@@ -162,7 +163,8 @@ class WorkbenchScreen(LookingScreen):
         row.display = True  # type: ignore[union-attr]
         self.query_one(".entry .label", Static).update(Content(label))
         self._entry.value = text
-        self._entry.cursor_position = len(text)
+        # The first key replaces the old value; an arrow or the end key goes on from it.
+        self._entry.selection = Selection(0, len(text))
         self.set_focus(self._entry)
         self.keys_changed()
 

@@ -61,6 +61,11 @@ class KeyBar(Widget):
             self._keys = keys
             self.refresh()
 
+    @property
+    def right(self) -> str:
+        """What stands at the right."""
+        return self._right
+
     def show_right(self, text: str) -> None:
         if text != self._right:
             self._right = text

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from math import isinf
 from pathlib import Path
 
 import pytest
 
+from tcptutor.course import load
+from tcptutor.course.goals.goal import PLACED, AskedGoal
 from tcptutor.course.goals.near import SLIPS
+from tcptutor.course.goals.near.commands import is_taken, refused
 from tcptutor.course.goals.near.printed import _MESSAGES, means
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.lab.protocol import RunFound, Wrote, event_decoder
+from tcptutor.lab.protocol import CommandEnded, RunFound, Wrote, event_decoder
 from tcptutor.runs.recording import Recording
 
 from .cases import CASES, NearCase
@@ -112,3 +116,101 @@ def test_every_message_is_one_that_a_test_has() -> None:
         "nothing-there", "restricted", "unknown-word", "no-burst", "no-qdisc", "no-sysctl", "from-switch", "no-answer",
     }  # fmt: skip
     assert {message.kind for message in _MESSAGES} <= tested
+
+
+def _half_done() -> list[tuple[str, AskedGoal, str]]:
+    """Of each shipped goal that asks several things of one interface: each of these in turn."""
+    found = []
+    for module in load().modules:
+        for step in module.steps:
+            for goal in step.shell.asked if step.shell is not None else ():
+                names = [name for name, each in goal.of_path() if name in PLACED and each.wanted.low > 0]
+                if goal.goal.on and len(names) > 1:
+                    found += [(f"{module.id}/{step.id}", goal, name) for name in names]
+    return found
+
+
+def test_no_page_names_one_interface_as_right_and_wrong() -> None:
+    """Where one condition of a goal is met where the page wants it, and another is not met yet."""
+    wrong = []
+    cases = _half_done()
+    for page, goal, done in cases:
+        values = {
+            name: each.wanted.low if isinf(each.wanted.high) else (each.wanted.low + each.wanted.high) / 2
+            for name, each in goal.of_path()
+            if name == done
+        }
+        path = {name: round(value) if name == "queue" else value for name, value in values.items()}
+        if "queue" in values:
+            path["rate"] = 1e6
+        shaper = tbf(values.get("rate", 1e6), limit=round(values.get("queue", 60_000)))
+        by_netem = {name: value for name, value in values.items() if name not in ("rate", "queue")}
+        chain = (netem(**by_netem), shaper) if not by_netem else (netem(**by_netem),)
+        watch = GoalWatch([goal])
+        watch.take(state())
+        near = watch.take(state(path, {goal.goal.on: chain})).goals[0].near
+        if near is not None and near.kind == "elsewhere":
+            wrong.append((page, done, near.text))
+    assert cases
+    assert not wrong
+
+
+def test_the_slip_behind_a_half_done_goal_is_told() -> None:
+    goal = asked("a", {"path.delay": "50 ms", "path.loss": "1 %"}, on="s1-eth2")
+    watch = GoalWatch([goal])
+    watch.take(state())
+    near = (
+        watch.take(state({"delay": 0.05, "loss": 1e-4}, {"s1-eth2": (netem(delay=0.05, loss=1e-4),)}))
+        .goals[0]
+        .near
+    )
+    assert near is not None
+    assert near.kind == "percent"
+
+
+@pytest.mark.parametrize(("typed", "written"), [(40e-9, "40ms, not 40"), (40e-6, "40ms, not 40")])
+def test_a_time_without_a_unit_is_repeated_as_it_was_typed(typed: float, written: str) -> None:
+    watch = GoalWatch([asked("a", {"path.delay": "40 ms"})])
+    watch.take(state())
+    near = watch.take(state({"delay": typed}, {"s1-eth2": (netem(delay=typed),)})).goals[0].near
+    assert near is not None
+    assert near.kind == "time-unit"
+    assert written in near.text
+
+
+def test_a_bucket_below_a_frame_keeps_the_rate_from_being_reached() -> None:
+    watch = GoalWatch([asked("a", {"path.rate": "5 Mbit/s"})])
+    watch.take(state())
+    board = watch.take(state({"rate": 5e6}, {"s1-eth2": (tbf(5e6, burst=1500),)}))
+    assert not board.done
+    assert board.goals[0].near is not None
+    assert board.goals[0].near.kind == "small-burst"
+    assert watch.take(state({"rate": 5e6}, {"s1-eth2": (tbf(5e6, burst=1514),)})).done
+
+
+def test_a_second_discipline_at_the_root_is_told_its_parent() -> None:
+    held = state({"delay": 0.02}, {"s1-eth2": (netem(delay=0.02),)})
+    line = "sudo tc qdisc add dev s1-eth2 root handle 2: tbf rate 10mbit burst 5000 limit 15000"
+    near = refused(CommandEnded(1, "s1", line, 2), held)
+    assert near is not None
+    assert "tbf must hang below it: write parent 1: instead of root" in near.text
+    assert refused(CommandEnded(1, "s1", line, 0), held) is None
+    assert refused(CommandEnded(1, "s1", line, 2), state()) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "taken"),
+    [
+        ("sudo tc qdisc add dev s1-eth2 root handle 1: netem delay 20ms", True),
+        ("tc qdisc add dev s1-eth2 parent 1: handle 2: tbf rate 1mbit burst 5000 limit 9000", True),
+        ("tc qdisc add dev s1-eth2 parent 1:1 handle 2: tbf rate 1mbit burst 5000 limit 9000", True),
+        ("tc qdisc add dev s1-eth2 parent 2: handle 3: netem", False),
+        ("tc qdisc change dev s1-eth2 root netem delay 20ms", False),
+        ("tc qdisc add dev s2-eth1 root netem delay 20ms", False),
+        ("iperf3 -c h2", False),
+    ],
+)
+def test_a_command_whose_place_is_taken_is_known(command: str, taken: bool) -> None:
+    held = state({"rate": 10e6}, {"s1-eth2": (netem(delay=0.02), tbf(10e6))})
+    assert is_taken(command, held) is taken
+    assert not is_taken(command, state())

@@ -10,7 +10,7 @@ from msgspec import structs
 from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.lab.kernel_state import SysctlChange
-from tcptutor.lab.protocol import Failed, Finished, RunFound, Wrote
+from tcptutor.lab.protocol import CommandEnded, Failed, Finished, RunFound, Wrote
 from tcptutor.run import Fidelity, Run
 from tcptutor.spec import Change
 from tests.analysis.synthetic import empty, experiment, run_of, with_queue
@@ -253,3 +253,38 @@ def test_events_that_are_of_no_goal_change_nothing() -> None:
     watch.take(RunFound(NOTHING.experiment))
     watch.take(Failed("the lab's interface s1-eth2 is gone", "run"))
     assert not watch.board.done
+
+
+def test_goals_that_stay_reached_begin_so_the_next_time() -> None:
+    goals = [asked("a", {"path.delay": "20 ms"}, once=True), asked("b", {"path.rate": "10 Mbit/s"})]
+    watch = watching(*goals)
+    watch.take(DELAYED)
+    assert watch.kept == ("a",)
+    again = GoalWatch(goals, reached=watch.kept)
+    assert again.board.reached == (0,)
+    assert again.take(NOTHING).reached == (0,)
+    # One that is left with its state, and one that the page does not have any more, do not.
+    assert GoalWatch(goals, reached=("b", "c")).board.reached == ()
+
+
+def test_a_message_goes_when_a_later_command_mends_it() -> None:
+    watch = watching(asked("a", {"flow.bytes": ">= 1 MB"}))
+    refused = b"iperf3: error - unable to connect to server: Connection refused\r\n"
+    assert watch.printed("h1", refused).printed is not None
+    watch.take(CommandEnded(1, "h1", "iperf3 -c h2", 1))
+    watch.take(CommandEnded(1, "h1", "ls", 0))
+    assert watch.board.printed is not None
+    watch.take(CommandEnded(1, "h1", "h2 iperf3 -s -D", 0))
+    assert watch.board.printed is None
+    watch.printed("h1", refused)
+    assert watch.board.printed is not None
+    watch.take(RunFound(NOTHING.experiment))
+    assert watch.take(carried(0.2, 20_000)).printed is None
+
+
+def test_eight_seconds_of_iperf3_are_eight_seconds() -> None:
+    watch = watching(asked("a", {"run.duration": ">= 8 s"}))
+    watch.take(RunFound(NOTHING.experiment))
+    assert not watch.take(carried(7.0, 2_000_000)).done
+    # A flow is found once some of it has arrived.
+    assert watch.take(carried(7.81, 2_000_000)).done

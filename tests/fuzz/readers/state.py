@@ -20,6 +20,7 @@ from tcptutor.course.goals.board import GoalBoard, GoalState
 from tcptutor.course.record import PREDICT, Response
 from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches, KeptBench
+from tcptutor.journal.drafts import Drafts
 from tcptutor.journal.events import export_events, read_events
 from tcptutor.journal.fold import folded
 from tcptutor.journal.goals import GoalFile, open_pages
@@ -102,6 +103,22 @@ def _records() -> Sequence[bytes]:
 
 def _record(path: Path) -> None:
     folded(read_events(path.read_bytes().splitlines(keepends=True)))
+
+
+def _drafts_file() -> Sequence[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        Drafts(Path(folder)).keep(
+            "m", "s", {"predict": "12 Mbit/s", "q": [2, 0], "explore": {"window": "64 KiB"}}
+        )
+        return [Path(folder, "drafts.json").read_bytes()]
+
+
+def _drafts(path: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(path, Path(folder, "drafts.json"))
+        drafts = Drafts(Path(folder))
+        drafts.page("m", "s")
+        drafts.keep("m", "s", {"q": [1]})
 
 
 def _benches_file() -> Sequence[bytes]:
@@ -191,6 +208,7 @@ READERS: tuple[Reader, ...] = (
     Reader("journal", ".db", cache(_journals), _journal),
     Reader("record", ".jsonl", cache(_records), _record),
     Reader("benches", ".json", cache(_benches_file), _benches),
+    Reader("drafts", ".json", cache(_drafts_file), _drafts),
     Reader("goals", ".json", cache(_goals_file), _goals),
     Reader("setting", ".txt", lambda: _SETTINGS, _typed(_set)),
     Reader("grid", ".txt", lambda: _GRIDS, _typed(_grid)),

@@ -6,18 +6,42 @@ import re
 from collections.abc import Callable
 
 from tcptutor.course.goals.board import NearMiss
+from tcptutor.course.goals.interfaces import chain
+from tcptutor.lab.kernel_state import SessionState
 from tcptutor.lab.protocol import CommandEnded
 
 _NO_COMMAND = 127
 """What bash gives for a command that there is not."""
+_LOOKS = re.compile(r"\b(?:show|ls|list)\b|\s-a\b")
+"""Of a line that only shows something."""
 _SEVERAL = re.compile(r"[;|&\n]")
 """Of a line with several commands it is not known which was refused."""
 _ALREADY = re.compile(r"\s*(?:sudo\s+)?(?P<host>[hs]\d)\s")
 _DEVICE = re.compile(r"\b(?P<name>(?P<node>[hs]\d)-eth\d)\b")
+_AT_ROOT = re.compile(
+    r"\btc\s+qdisc\s+(?:add|replace|change)\s+dev\s+(?P<name>[hs]\d-eth\d)\s+(?:\S+\s+)*?root\s+(?:handle\s+\S+\s+)?"
+    r"(?P<kind>[a-z_]+)"
+)
+_ADDED = re.compile(
+    r"\btc\s+qdisc\s+add\s+dev\s+(?P<name>[hs]\d-eth\d)\s+(?:root|parent\s+(?P<parent>[0-9a-f]+:[0-9a-f]*))"
+)
 _WORD = re.compile(r"\s*(?:sudo\s+|[hs]\d\s+)*(?P<name>[\w.+-]+)")
 
 
-def _elsewhere(ended: CommandEnded) -> str:
+def _below_root(ended: CommandEnded, state: SessionState | None) -> str:
+    """A second discipline at the root, where it has to hang below the first one."""
+    found = _AT_ROOT.search(ended.command)
+    there = chain(state, found["name"]) if found and state is not None else ()
+    root = next((one for one in there if one.parent == "root"), None)
+    if found is None or root is None or root.kind == found["kind"]:
+        return ""
+    return (
+        f"{found['name']} has {root.kind} at its root, and {found['kind']} must hang below it: write parent"
+        f" {root.handle} instead of root, or `tc qdisc del dev {found['name']} root` first"
+    )
+
+
+def _elsewhere(ended: CommandEnded, _state: SessionState | None) -> str:
     """An interface of another host or switch."""
     already = _ALREADY.match(ended.command)
     host = already["host"] if already else ended.host
@@ -30,21 +54,43 @@ def _elsewhere(ended: CommandEnded) -> str:
     return f"{host} has no {name}, it is one of {node}: type it in a shell on {node}, or put {node} before it"
 
 
-def _no_command(ended: CommandEnded) -> str:
+def _no_command(ended: CommandEnded, _state: SessionState | None) -> str:
     word = _WORD.match(ended.command)
     if ended.status != _NO_COMMAND or word is None:
         return ""
     return f"there is no command {word['name']} on the lab's hosts: look at its spelling"
 
 
-_RULES: tuple[tuple[str, Callable[[CommandEnded], str]], ...] = (
+_RULES: tuple[tuple[str, Callable[[CommandEnded, SessionState | None], str]], ...] = (
     ("no-interface", _elsewhere),
     ("no-command", _no_command),
+    ("below-root", _below_root),
 )
 
 
-def refused(ended: CommandEnded) -> NearMiss | None:
-    """What a line that was refused means; None for one that was done, and where nothing more is known."""
+def refused(ended: CommandEnded, state: SessionState | None = None) -> NearMiss | None:
+    """Explain a line that was refused while the kernel held `state`; None for one that was done, and where nothing more
+    is known."""
     if not ended.status or _SEVERAL.search(ended.command):
         return None
-    return next((NearMiss(kind, text) for kind, says in _RULES if (text := says(ended))), None)
+    return next((NearMiss(kind, text) for kind, says in _RULES if (text := says(ended, state))), None)
+
+
+def is_taken(command: str, state: SessionState | None) -> bool:
+    """Whether tc would refuse to add that discipline, for the place has one already."""
+    found = _ADDED.search(command)
+    if found is None or state is None:
+        return False
+    there = {one.parent for one in chain(state, found["name"])}
+    if found["parent"] is None:
+        return "root" in there
+    major = found["parent"].partition(":")[0]
+    return any(parent in (found["parent"], f"{major}:1") for parent in there)
+
+
+def mends(ended: CommandEnded, failed: CommandEnded | None) -> bool:
+    """Whether that line did what `failed` did not: the same program, and more than a look."""
+    if failed is None or ended.status or _LOOKS.search(ended.command):
+        return False
+    words = [_WORD.match(one.command) for one in (ended, failed)]
+    return all(words) and len({word["name"] for word in words if word}) == 1

@@ -48,8 +48,11 @@ def time_unit(attempt: Attempt) -> str:
     for each, value in _numbers(attempt, "path.delay", "path.jitter", "path.reverse_delay"):
         if each.wanted.holds(value * 1e3) or each.wanted.holds(value * 1e6):
             # Which of the two it takes it for depends on its version.
-            taken = f"{value * 1e9:.0f} ns" if value < 1e-6 else amount(value, "time")
-            return f"the kernel holds {taken}: a number without a unit is not milliseconds to tc; write 20ms, not 20"
+            number, unit = (value * 1e9, "ns") if value < 1e-6 else (value * 1e6, "µs")
+            return (
+                f"the kernel holds {number:.3g} {unit}: a number without a unit is not milliseconds to tc; write"
+                f" {number:.3g}ms, not {number:.3g}"
+            )
         if each.wanted.holds(value / 1e3):
             return f"{amount(value, 'time')} is a thousand times as much: write ms, not s"
     return ""

@@ -69,14 +69,15 @@ def twice(attempt: Attempt) -> str:
 def elsewhere(attempt: Attempt) -> str:
     """It has the effect, and another interface makes it than the page asks for."""
     on = attempt.asked.goal.on
-    if not on or attempt.asked.is_placed(attempt.view):
+    if not on:
         return ""
     for name, each in _placed(attempt, attempt.asked.conditions):
         if each.holds(attempt.view) and each.wanted.low > 0:
             there = [
                 one for one, value in makers(attempt.view.state, name, data=True) if each.wanted.holds(value)
             ]
-            if there:
+            # Whether each condition is met where the page wants it: another one may be what is missing.
+            if there and on not in there:
                 why = (
                     "; on the sender's own interface netem holds up TCP itself, which waits for its packets to leave"
                     if there[0].startswith("h") and on.startswith("s")

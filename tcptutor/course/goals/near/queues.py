@@ -37,8 +37,7 @@ def small_burst(attempt: Attempt) -> str:
     """A bucket that empties before the kernel looks again, or in which no packet fits."""
     for name, tbf in _shapers(attempt):
         bucket, speed = float(tbf.settings["burst"]), float(tbf.settings["rate"])
-        # The kernel keeps a bucket as a time, which costs it some bytes.
-        if bucket < 0.99 * _frame(attempt):
+        if bucket < _frame(attempt):
             return (
                 f"tbf's burst on {name} is {bucket:.0f} bytes and a full packet has {_frame(attempt)}: it never"
                 " fits into the bucket, so tbf drops it"

@@ -45,7 +45,7 @@ def too_short(attempt: Attempt) -> str:
         return (
             f"the largest flow carried {had} of {wanted}: iperf3 sends for -t seconds, 10 if you do not say"
         )
-    if lasted and run.seconds < lasted.wanted.low:
+    if lasted and not lasted.holds(attempt.view._replace(run=run)):
         return f"it lasted {amount(run.seconds, 'time')} of {amount(lasted.wanted.low, 'time')}: -t says how long"
     return ""
 
@@ -56,6 +56,12 @@ def unsound(attempt: Attempt) -> str:
     if run is None or not attempt.asked.at_end or not run.ended or not run.fault:
         return ""
     return f"your run does not count: {run.fault}"
+
+
+def _next_step(reason: str) -> str:
+    """What to do about a machine that could not keep up."""
+    too_slow = any(word in reason for word in ("too busy", "too slow", "a processor", "hypervisor"))
+    return "; end other programs and send once more" if too_slow else ""
 
 
 def another_value(attempt: Attempt) -> str:
@@ -72,7 +78,7 @@ def another_value(attempt: Attempt) -> str:
         had = value if isinstance(value, str) else amount(value, each.term.kind)
         fidelity = run.run.fidelity
         doubt = (
-            f"; the lab doubts it: {fidelity.reasons[0]}"
+            f"; the lab doubts this run: {fidelity.reasons[0]}{_next_step(fidelity.reasons[0])}"
             if fidelity.status != "valid" and fidelity.reasons
             else ""
         )

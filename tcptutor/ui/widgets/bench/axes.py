@@ -76,6 +76,21 @@ def ticks(upper: float, number: int) -> list[float]:
     return [step * index for index in range(int(upper / step + 1e-9) + 1)]
 
 
+def ratio_ticks(lower: float, upper: float, number: int) -> list[float]:
+    """Return positions on an axis of equal ratios, at most `number` where decades alone are that few.
+
+    The finest of these that is not more: 1, 2 and 5 times each power of ten, 1 and 3 times, every power.
+    """
+    powers = range(math.floor(math.log10(lower) + 1e-9), math.ceil(math.log10(upper) - 1e-9) + 1)
+    found: list[float] = []
+    for mantissas in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
+        found = [mantissa * 10.0**power for power in powers for mantissa in mantissas]
+        found = [value for value in found if lower * (1 - 1e-9) <= value <= upper * (1 + 1e-9)]
+        if len(found) <= number:
+            break
+    return found
+
+
 def times(seconds: float, width: int, start: float = 0.0) -> Ticks:
     """Of a time axis of `width` columns that shows `seconds` from `start` on; the last one has the unit."""
     values = ticks(seconds, max(width // 8, 2))

@@ -10,9 +10,10 @@ from math import isnan
 
 from tcptutor import units
 from tcptutor.course.names import short_name
+from tcptutor.course.overrides import differing
 from tcptutor.errors import TutorError
 from tcptutor.run import Run
-from tcptutor.spec import Experiment, settings
+from tcptutor.spec import Experiment
 from tcptutor.theory.models import CAUSE_NAMES
 from tcptutor.ui.live import RunBeside
 from tcptutor.ui.widgets.bench.chart import FLOW_PATTERNS, flow_style, sample
@@ -107,12 +108,7 @@ def told_beside(runs: Sequence[RunBeside], this: Experiment, before: int, width:
 
 def set_apart(other: Experiment, this: Experiment) -> str:
     """What it has otherwise than `this`: "loss 1 %, streams 4"; its seed where that is all."""
-    there, here = settings(other), settings(this)
-    told = [
-        f"{name} {there.get(name, 'as usual')}"
-        for name in dict.fromkeys([*there, *here])
-        if there.get(name) != here.get(name)
-    ]
+    told = [f"{name} {text}" for name, text in differing(other, this).items()]
     if other.name != this.name:
         told.insert(0, short_name(other.name))
     if other.seed != this.seed or not told:

@@ -12,7 +12,7 @@ from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.beside import curves_beside
 from tcptutor.ui.widgets.bench.earlier import windows
-from tcptutor.ui.widgets.bench.history import STEPS, History, rates
+from tcptutor.ui.widgets.bench.history import STEPS, History
 from tcptutor.ui.widgets.bench.references import references, top
 from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up
 from tcptutor.ui.widgets.bench.scene import WINDOW, FlowCurve, GuideLine, OwnPrediction, Scene
@@ -24,7 +24,7 @@ MOST_CURVES = 8
 _FAR = 1.5
 """How many times what was measured a line may be that the axis still makes room for."""
 _SMOOTH = 0.5
-"""Seconds over which a rate is a curve and not the noise of single acknowledgements."""
+"""Seconds over which the rate of arriving datagrams is a curve and not the noise of each report."""
 
 
 def scene_of(live: Live, history: History, own: OwnPrediction | None, flow: int = 0) -> Scene:
@@ -111,20 +111,13 @@ def _band(curves: Sequence[FlowCurve]) -> FlowCurve:
 def _by_rate(live: Live, history: History) -> Scene:
     """Where no windows are known: of UDP, and of other programs' files."""
     experiment = live.run.experiment
-    named = list(
-        zip(
-            flow_names(experiment, history.flows),
-            (history.flows[f].acked for f in sorted(history.flows)),
-            strict=True,
-        )
-    )
-    named += [(f"UDP {flow + 1}", each.received) for flow, each in sorted(history.udp.items())]
-    width = max(1, round(_SMOOTH / history.step))
-    smooth = {name: _smoothed(rates(acked, history.step), width) for name, acked in named}
-    highest = max((value for each in smooth.values() for value in each if not isnan(value)), default=1.0)
+    names = flow_names(experiment, history.flows)
+    named = {name: history.throughput(f) for name, f in zip(names, sorted(history.flows), strict=True)}
+    named |= {f"UDP {flow + 1}": history.arriving(flow, _SMOOTH) for flow in sorted(history.udp)}
+    highest = max((value for each in named.values() for value in each if not isnan(value)), default=1.0)
     scale, unit = rate_unit(highest)
     curves = []
-    for name, values in smooth.items():
+    for name, values in named.items():
         scaled = array("d", [value / scale for value in values])
         curves.append(FlowCurve(name, scaled, scaled, scaled))
     many = len(curves) > MOST_CURVES
@@ -143,12 +136,3 @@ def _by_rate(live: Live, history: History) -> Scene:
         ended=not live.going_on,
         early=early(live, history),
     )
-
-
-def _smoothed(values: Sequence[float], width: int) -> array[float]:
-    result = array("d", [math.nan]) * len(values)
-    for at, value in enumerate(values):
-        if not isnan(value):
-            near = [v for v in values[max(0, at - width // 2) : at + width // 2 + 1] if not isnan(v)]
-            result[at] = sum(near) / len(near)
-    return result

@@ -42,6 +42,14 @@ _SAMPLES: dict[Kind, str] = {
 _COURSES = ("course", "forecast")
 """They are shown as far as the axis goes, wherever they end."""
 
+_ENDS: tuple[Kind, ...] = ("expected", "mean")
+"""Of these only the end is drawn, at the right edge: a mean through the data hides them."""
+
+_END = 3
+"""Cells of such an end."""
+
+_WARMUP = "warm-up"
+
 _TOOTH = (12, 12)
 """Columns of each tooth and lines of the chart from which on an expected course can be told from noise."""
 
@@ -69,7 +77,8 @@ def drawn(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
     frame = axes.frame(
         across, height, axes.times(scene.seconds, across, scene.start), _names(scene, height), ruled
     )
-    beside = _beside(scene, height, title(scene, width).text)
+    _name_warmup(cells, scene, across)
+    beside = _beside(scene, height)
     lines = []
     for number, text in enumerate(frame):
         row = cells[number] if number < height else ()
@@ -100,17 +109,21 @@ def title(scene: Scene, width: int) -> Line:
     lines: list[list[Piece]] = []
     if scene.earlier:
         lines.append([("   ", TEXT), ("⠤⠤", BEFORE), (f" {scene.earlier[0].name}", TEXT)])
-    for kind in ("expected", "mean", "you", "course", "forecast"):
+    # A single flow leaves room beside the chart for the names of the means.
+    means: tuple[Kind, ...] = () if scene.flows < 2 else _ENDS
+    if scene.flows < 2 and (end := scene.reference("mean") or scene.reference("expected")):
+        lines.append([("   ", TEXT), (_SAMPLES[end.kind], end.kind), (" means", TEXT)])
+    for kind in (*means, "you", "course", "forecast"):
         if (found := scene.reference(kind)) and (kind in _COURSES or found.value <= scene.top):
             lines.append([("   ", TEXT), (_SAMPLES[kind], kind), (f" {found.name}", TEXT)])
     above = [
-        each.name + f" {each.value:.3g}"
+        f"{each.name} {_short(each.value)}"
         for each in scene.references
         if each.kind in ("limit", "you") and each.value > scene.top
     ]
     peak: list[list[Piece]] = []
     if scene.peak:
-        peak = [[(f"   peak {scene.peak:.0f}", MUTED)]]
+        peak = [[(f"   peak {scene.peak:.0f} ▲", MUTED)]]
     if above:
         peak.append([(f"   above: {', '.join(above)}", MUTED)])
     parts = [*lines, *peak] if scene.band is None else [
@@ -153,7 +166,13 @@ def _under(scene: Scene, across: int, height: int) -> list[Layer]:
 
 
 def _in_dots(reference: GuideLine, scene: Scene, width: int, dots: int) -> list[tuple[float, float]]:
-    return [(scene.share(t) * (width - 1), value * ((dots - 1) / scene.top)) for t, value in reference.points]
+    points = [
+        (scene.share(t) * (width - 1), value * ((dots - 1) / scene.top)) for t, value in reference.points
+    ]
+    if reference.kind not in _ENDS:
+        return points
+    height = points[-1][1]
+    return [(max(0.0, width - _END * canvas.ACROSS), height), (width - 1, height)]
 
 
 def _curve(curve: FlowCurve, number: int, top: float, across: int, height: int, style: str = "") -> Layer:
@@ -209,7 +228,7 @@ def _names(scene: Scene, height: int) -> axes.Ticks:
     limits = [
         (
             _row(each.value, scene, height),
-            f"{each.name} {each.value:.3g}" if len(each.name) < 6 else each.name,
+            f"{each.name} {_short(each.value)}" if len(each.name) < 6 else each.name,
         )
         for each in scene.references
         if each.kind == "limit" and each.value <= scene.top
@@ -219,23 +238,45 @@ def _names(scene: Scene, height: int) -> axes.Ticks:
     return tuple(sorted([*named, *(tick for tick in _ticks(scene, height) if tick[0] not in taken)]))
 
 
-def _beside(scene: Scene, height: int, told: str) -> dict[int, Line]:
+def _name_warmup(cells: list[list[canvas.Cell | None]], scene: Scene, across: int) -> None:
+    """Write the word left of the line at which the measured time begins, else right of it, where nothing is drawn."""
+    share = scene.share(scene.warmup)
+    if not (scene.warmup and 0 < share < 1):
+        return
+    column = round(share * (canvas.ACROSS * across - 1)) // canvas.ACROSS
+    for start, name in ((column - len(_WARMUP), _WARMUP), (column + 1, f"◂{_WARMUP}")):
+        if start < 0 or start + len(name) > across:
+            continue
+        for row in cells[: len(cells) // 2]:
+            if all(cell is None or cell[1] == GRID for cell in row[start : start + len(name)]):
+                row[start : start + len(name)] = [(letter, MUTED) for letter in name]
+                return
+
+
+def _beside(scene: Scene, height: int) -> dict[int, Line]:
     """Names right of the chart, by line from the top: flows near the ends of their lines, then what was not measured.
 
-    A name that the title `told` has stands only at its own line: one line off, it would be read as another value.
+    With several flows the title names the means with their values; a name one line off would be read as another value.
     """
     flows = _flow_names(scene, height)
     taken = dict(_placed(flows, height))
-    wanted = [each for kind in ("you", "expected", "mean") if (each := scene.reference(kind))]
-    for found in sorted(wanted, key=lambda each: each.name in told):
-        if found.value > scene.top:
-            continue
+    wanted = [each for kind in ("you", *_ENDS) if (each := scene.reference(kind)) and each.value <= scene.top]
+    for found in sorted(wanted, key=lambda each: -each.value):
+        valued = scene.flows < 2 and found.kind in _ENDS
         row = _row(found.value, scene, height)
-        rows = (row,) if found.name in told else (row, row + 1, row - 1)
+        rows = (row, row - 1, row + 1) if valued or found.kind not in _ENDS else (row,)
         free = next((at for at in rows if 0 <= at < height and at not in taken), None)
         if free is not None:
-            taken[free] = [(f" {found.name.split()[0]}", found.kind)]
+            name = found.name.split()[0]
+            taken[free] = [(f" {_short(found.value)} {name}" if valued else f" {name}", found.kind)]
     return {height - 1 - row: Line.of(*pieces) for row, pieces in taken.items()}
+
+
+def _short(value: float) -> str:
+    """In at most four characters below 10,000, never as a power of ten."""
+    if value < 1:
+        return f"{value:.2f}"
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
 def _flow_names(scene: Scene, height: int) -> list[tuple[int, list[Piece]]]:

@@ -11,7 +11,7 @@ from tcptutor.analysis import FlowFigures
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.build import flow_names
 from tcptutor.ui.widgets.bench.chart import flow_style
-from tcptutor.ui.widgets.bench.history import History, filled, rates
+from tcptutor.ui.widgets.bench.history import History, filled
 from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line
 from tcptutor.ui.widgets.bench.ruler import figure
 from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up
@@ -88,7 +88,7 @@ def _figures(flow: FlowFigures | None, scale: float) -> tuple[str, ...]:
 
 def _now(history: History, flow: int) -> float:
     """Throughput of the last second, bit/s."""
-    known = [rate for rate in rates(history.flows[flow].acked, history.step) if not isnan(rate)]
+    known = [rate for rate in history.throughput(flow) if not isnan(rate)]
     last = known[-max(1, math.ceil(1 / history.step)) :]
     return sum(last) / len(last) if last else 0.0
 

@@ -14,13 +14,14 @@ from math import isnan
 from typing import TypeAlias
 
 from tcptutor.run import Cut, CutFinder, Run, Table
+from tcptutor.ui.widgets.bench.counts import ByteCount
 
 STEPS = 960
 """Steps of a run's time: a terminal of 480 columns has as many dots."""
 
 
 _BEFORE = 1.0
-"""Seconds before a part of a run in which each flow was sampled."""
+"""Seconds before a part of a run, and after it, in which each flow was sampled."""
 
 _Row: TypeAlias = tuple[int, float, float, int, int, int, int, int, int, int]
 
@@ -43,8 +44,8 @@ class FlowHistory:
     last: array[float] = field(default_factory=_unknown)
     rtt: array[float] = field(default_factory=_unknown)
     """The latest smoothed RTT, s."""
-    acked: array[float] = field(default_factory=_unknown)
-    """Payload acknowledged since the flow began, bytes, at the step's last sample."""
+    acked: ByteCount = field(default_factory=lambda: ByteCount(STEPS))
+    """Payload acknowledged since the flow began."""
     resent: array[float] = field(default_factory=_none)
     """Segments sent again in the step."""
     losses: array[float] = field(default_factory=_none)
@@ -56,6 +57,7 @@ class FlowHistory:
     base_rtt: float = math.inf
     until: float = 0.0
     """Time of the latest sample that brought progress, s."""
+    samples: int = 0
     _cuts: CutFinder = field(default_factory=CutFinder)
     _bytes: int = 0
     _early: tuple[int, float] | None = None
@@ -64,6 +66,7 @@ class FlowHistory:
     def add(self, step: int | None, t: float, row: _Row) -> None:
         """`step` is None before and after the time that is summed up: what is counted goes on."""
         cwnd, rtt, min_rtt, acked, resent, state, ssthresh, marks, timeouts, mss = row
+        self.samples += 1
         if 0 < min_rtt < self.base_rtt:
             self.base_rtt = min_rtt
         if acked > self._bytes:
@@ -72,6 +75,7 @@ class FlowHistory:
         self.mss = max(mss, self.mss)
         again = max(0, resent - self.total_resent)
         self.total_resent += again
+        self.acked.add(step, t, acked)
         if step is None:
             self._early = cwnd, rtt
             return
@@ -92,7 +96,6 @@ class FlowHistory:
         self.last[step] = cwnd
         if rtt:
             self.rtt[step] = rtt
-        self.acked[step] = acked
         self.resent[step] += again
         self.losses[step] += cut is Cut.LOSS
         self.marked[step] += cut is Cut.MARK
@@ -102,8 +105,8 @@ class FlowHistory:
 class UdpHistory:
     """One UDP flow, by step."""
 
-    received: array[float] = field(default_factory=_unknown)
-    """Payload that has arrived since the flow began, bytes."""
+    received: ByteCount = field(default_factory=lambda: ByteCount(STEPS))
+    """Payload that has arrived since the flow began."""
     lost: array[float] = field(default_factory=_none)
     """Datagrams lost in the step."""
     total_lost: int = 0
@@ -131,6 +134,8 @@ class History:
         self.total_dropped = 0
         self._drops_before = not self.whole
         """Whether it is still to be found out what was dropped before the time that is summed up."""
+        self._rates: dict[int, tuple[int, array[float]]] = {}
+        """The throughput by flow, with the number of samples it was made of."""
         self._seen = {"samples": 0, "queue": 0, "udp": 0}
 
     @property
@@ -154,7 +159,7 @@ class History:
                 if not self.whole:  # what is counted had begun before
                     mine.total_resent = row[4]
             mine.add(self._at(t), t, tuple(row))
-            self.until = max(self.until, t)
+            self._reach(t)
 
     def _queue(self, run: Run) -> None:
         for t, waiting, drops in self._new(run.queue, "queue", "sent", "t", "bytes", "drops"):
@@ -174,20 +179,37 @@ class History:
         ):
             mine = self.udp.setdefault(flow, UdpHistory(total_lost=0 if self.whole else lost))
             step = self._at(t)
+            mine.received.add(step, t, received)
             if step is not None:
-                mine.received[step] = received
                 mine.lost[step] += max(0, lost - mine.total_lost)
             mine.total_lost, mine.datagrams = lost, datagrams
-            self.until = max(self.until, t)
+            self._reach(t)
+
+    def _reach(self, t: float) -> None:
+        self.until = max(self.until, t if self.whole else min(t, self.start + self.seconds))
+
+    def throughput(self, flow: int) -> array[float]:
+        """Return what was acknowledged of that TCP flow in each step, bit/s, over whole round trips."""
+        mine = self.flows[flow]
+        if flow not in self._rates or self._rates[flow][0] != mine.samples:
+            known = filled(mine.rtt)
+            base = mine.base_rtt if mine.base_rtt < math.inf else math.nan
+            trips = [base if isnan(rtt) else rtt for rtt in known]
+            self._rates[flow] = mine.samples, mine.acked.rates(self.start, self.step, trips)
+        return self._rates[flow][1]
+
+    def arriving(self, flow: int, over: float = 0.0) -> array[float]:
+        """Return what arrived of that UDP flow in each step, bit/s, each a mean over `over` seconds."""
+        return self.udp[flow].received.rates(self.start, self.step, [over] * STEPS if over else ())
 
     def _new(self, table: Table, name: str, last: str, *columns: str):  # type: ignore[no-untyped-def, type-arg]
         """Rows that have not been seen. `last` is the column that a growing table is given last."""
         first, until = self._seen[name], len(table.column(last))
         if not self.whole:
-            # What led to it is known by one sample of each flow; what comes after it is not shown.
+            # The rates at both ends need counts from outside.
             times = table.column("t")
             first = max(first, bisect_left(times, self.start - _BEFORE, hi=until))
-            until = max(first, bisect_right(times, self.start + self.seconds, hi=until))
+            until = max(first, bisect_right(times, self.start + self.seconds + _BEFORE, hi=until))
         self._seen[name] = until
         return zip(*(table.column(column)[first:until] for column in columns), strict=True)
 
@@ -217,14 +239,3 @@ def filled(values: Sequence[float], before: float = math.nan) -> array[float]:
         whole[at] = now
         known, value = at, now
     return whole
-
-
-def rates(cumulative: Sequence[float], step: float) -> array[float]:
-    """Bit/s in each step, of bytes that are counted since the beginning; NaN where nothing is known."""
-    whole = filled(cumulative)
-    result = array("d", [math.nan]) * len(whole)
-    for at in range(1, len(whole)):
-        grown = whole[at] - whole[at - 1]
-        if not isnan(grown):
-            result[at] = max(0.0, 8 * grown / step)
-    return result

@@ -119,6 +119,7 @@ def _with_chart(
     for number in (2, 3):
         for name in ("throughput", "rtt", "queue"):
             _take_strip(room, scene, name, width, number, tall + 2 * number)
+    room.parts |= _drops_in_one_place(room, scene, width)
     tallest = max(2, room.left)
     ruled = ruled and tallest >= 4
     scene = chart.readable(scene, width, tallest)
@@ -155,6 +156,12 @@ def _take_strip(room: _Room, scene: Scene, name: str, width: int, lines: int, le
     if room.left - more >= least:
         room.left -= more
         room.parts[name] = strips.strip(scene, series, width, lines)
+
+
+def _drops_in_one_place(room: _Room, scene: Scene, width: int) -> dict[str, list[Line]]:
+    """The strip of losses, without what the queue dropped where that has a strip."""
+    shown = strips.apart({name: scene.series[name] for name in room.parts if name in scene.series})
+    return {"losses": strips.strip(scene, shown["losses"], width)} if "losses" in shown else {}
 
 
 def _take_ruler(

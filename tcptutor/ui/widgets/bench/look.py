@@ -18,7 +18,7 @@ from tcptutor.ui.widgets.bench.cursor import Cursor
 from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, spread
 from tcptutor.ui.widgets.bench.looking import Drawn, Looking
 from tcptutor.ui.widgets.bench.readout import InstantTold, height, readout
-from tcptutor.ui.widgets.bench.scene import WINDOW, GuideLine, Scene
+from tcptutor.ui.widgets.bench.scene import WINDOW, GuideLine, Scene, Series
 
 if TYPE_CHECKING:
     from tcptutor.analysis import RoundTrip
@@ -114,10 +114,14 @@ def _drawn(looking: Looking, cursor: Cursor, width: int, room: int) -> Drawn:
             case "gap":
                 line = Line.of((" " * (tallest > _TALL), TEXT))
             case _:
-                line = _strip(scene, name, width)
+                line = _strip(scene.series.get(name), name, scene, width)
         if line.text and tallest > chart.LEAST:
             parts[name] = [line]
             tallest -= 1
+    for name, series in strips.apart(
+        {name: scene.series[name] for name in parts if name in scene.series}
+    ).items():
+        parts[name] = [_strip(series, name, scene, width)]
     if cursor.sequence:
         parts["title"], parts["chart"] = _sequence(looking, cursor, width, tallest)
     else:
@@ -189,9 +193,8 @@ def _title(scene: Scene, live: Live, cursor: Cursor, width: int) -> Line:
     return spread(chart.title(scene, width - len(shown) - 2), Line.of((shown, STRONG)), width)
 
 
-def _strip(scene: Scene, name: str, width: int) -> Line:
+def _strip(series: Series | None, name: str, scene: Scene, width: int) -> Line:
     """Beside it what it is at its highest: its value at the cursor is told below."""
-    series = scene.series.get(name)
     if series is None:
         return Line()
     said = f"≤ {series.scale}" if series.scale and name != "resent" else ""

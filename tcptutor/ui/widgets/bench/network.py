@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tcptutor import units
-from tcptutor.spec import Experiment
+from tcptutor.spec import Experiment, Path
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.history import History
 from tcptutor.ui.widgets.bench.lines import BAD, MUTED, STRONG, TEXT, Line, Piece
@@ -47,15 +47,21 @@ def _pair(pair: int, pairs: int) -> Line:
     return Line.of((f"{left}─{joint[0]}{' ' * (LINK + 12)}{joint[1]}─{right}", TEXT))
 
 
+def _rate(path: Path) -> str:
+    if path.unread:
+        return f"not known, for {', '.join(path.unread)} is not read"
+    return units.rate(path.rate) if path.rate else "not limited"
+
+
 def _path(experiment: Experiment) -> list[str]:
     """What s1 does on its interface towards s2, a line each."""
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
     jitter = f" ± {units.seconds(path.jitter)}" if path.jitter else ""
     wanted = (
-        (f"rate    {units.rate(path.rate)}" if path.rate else "rate    not limited", True),
+        (f"rate    {_rate(path)}", True),
         (f"delay   {units.seconds(path.delay)}{jitter}, which is the RTT", bool(path.delay)),
         (f"loss    {units.percent(path.loss)} of the segments, at random", bool(path.loss)),
-        (f"queue   {units.size(path.queue)}", bool(path.rate)),
+        (f"queue   {path.queue_text}", bool(path.rate)),
         (f"window  {units.size(hosts.window or 0)}, the receiver's", hosts.window is not None),
         (f"pacing  {units.rate(flows.pacing or 0)} a flow", flows.pacing is not None),
         (f"fq      maxrate {units.rate(hosts.maxrate or 0)} a flow", hosts.maxrate is not None),

@@ -18,6 +18,9 @@ from tcptutor.ui.widgets.bench.scene import FlowCurve, GuideLine, OwnPrediction,
 if TYPE_CHECKING:
     from tcptutor.analysis import Expectation
 
+_CLIPPED = 1.3
+"""How many times the windows of the measured time the axis reaches at most."""
+
 
 def references(live: Live, own: OwnPrediction | None) -> Iterator[GuideLine]:
     experiment, expectation = live.run.experiment, live.expectation
@@ -97,19 +100,27 @@ def _course(expectation: Expectation, seconds: float) -> Points:
 
 
 def top(curves: Sequence[FlowCurve], start: int, references: Sequence[GuideLine]) -> tuple[float, float]:
-    """The upper end of the axis, a round number, and the highest value where it is cut off.
+    """Return the upper end of the axis, a round number, and the highest value where the axis cuts it off, else 0.
 
-    `start` is the first step of the measured time. The overshoot of slow start before it may be twenty times the
-    rest; it is cut off, at two times the expected mean, so that the part that counts can be seen. A limit just above
-    what is measured is shown.
+    The overshoot of slow start may be twenty times the rest. It is cut off where it exceeds what the measured time
+    needs by more than `_CLIPPED`. A limit just above the measured windows is shown.
+
+    Args:
+        curves: What was measured.
+        start: The first step of the measured time.
+        references: Lines that the axis should reach where they are near.
     """
     measured = max((v for each in curves for v in each.high[start:] if not isnan(v)), default=0.0)
     early = max((v for each in curves for v in each.high[:start] if not isnan(v)), default=0.0)
     expected = next((each.value for each in references if each.kind == "expected"), 0.0)
     limit = max((each.value for each in references if each.kind == "limit"), default=0.0)
-    bound = 2 * expected or 1.5 * limit or max(1.5 * measured, 40 if measured else early)
-    least = max(measured, min(early, bound), expected * 1.5, 10)
-    near = [each.value for each in references if each.kind != "mean" and each.value <= 1.3 * least]
+    # While the warm-up goes on, only models can say how high the measured time will be.
+    least = max(measured, expected * 1.5, 10)
+    if not measured and not expected:
+        least = max(min(early, limit) if limit else early, 10)
+    if early <= _CLIPPED * least:
+        least = max(least, early)
+    near = [each.value for each in references if each.kind != "mean" and each.value <= _CLIPPED * least]
     top = rounded_up(max([least, *(1.04 * value for value in near)]))
     highest = max(measured, early)
     return top, highest if highest > top else 0.0

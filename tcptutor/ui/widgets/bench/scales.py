@@ -12,6 +12,12 @@ def rounded_up(value: float) -> float:
     return next(step for step in steps if step >= value * (1 - 1e-9))
 
 
+def rounded_down(value: float) -> float:
+    """Return the greatest of 1, 2 and 5 times a power of ten that is not above `value`."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return max(mantissa * power for mantissa in (1, 2, 5) if mantissa * power <= value * (1 + 1e-9))
+
+
 def rate_unit(bps: float) -> tuple[float, str]:
     steps = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
     return next(((scale, unit) for scale, unit in steps if bps >= scale * 0.999), (1.0, "bit/s"))

@@ -64,9 +64,9 @@ class Series:
     """What leaves it empty."""
     how: Literal["mean", "most", "sum", "signs"] = "mean"
     over: Sequence[float] = ()
-    """Signs that are stronger: what a queue dropped, beside what senders lost."""
+    """Packets that the queue dropped."""
     marked: Sequence[float] = ()
-    """Signs that are weaker: windows cut by ECN marks, with nothing lost."""
+    """Windows that were cut by ECN marks, with nothing lost."""
     before: tuple[Points, ...] = ()
     """What earlier runs had in its place, in the unit of `values`."""
     scale: str = ""

@@ -9,7 +9,7 @@ from math import isnan
 
 from tcptutor import units
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench.history import STEPS, History, filled, rates
+from tcptutor.ui.widgets.bench.history import STEPS, History, filled
 from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up, size_unit
 from tcptutor.ui.widgets.bench.scene import Points, Series
 
@@ -18,8 +18,8 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
     experiment, ended = live.run.experiment, not live.going_on
     if history.flows:
         yield "throughput", _throughput(live, history)
-    for flow, mine in sorted(history.udp.items()):
-        yield f"udp{flow}", _udp(live, history, flow, mine.received)
+    for flow in sorted(history.udp):
+        yield f"udp{flow}", _udp(live, history, flow)
     if any(flow.base_rtt < math.inf for flow in history.flows.values()):
         yield "rtt", _rtt(live, history)
     path = experiment.path
@@ -34,7 +34,13 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
         yield (
             "queue",
             Series(
-                f"queue, {unit}", values, float(path.queue), said, how="most", scale=units.size(path.queue)
+                f"queue, {unit}",
+                values,
+                float(path.queue),
+                said,
+                how="most",
+                over=history.dropped,
+                scale=units.size(path.queue),
             ),
         )
     if history.flows:
@@ -106,8 +112,8 @@ def _counted(number: int | None) -> str:
 
 def _throughput(live: Live, history: History) -> Series:
     total = array("d", [math.nan]) * STEPS
-    for flow in history.flows.values():
-        for at, rate in enumerate(rates(flow.acked, history.step)):
+    for flow in history.flows:
+        for at, rate in enumerate(history.throughput(flow)):
             if not isnan(rate):
                 total[at] = rate if isnan(total[at]) else total[at] + rate
     link = live.run.experiment.path.rate
@@ -123,8 +129,8 @@ def _throughput(live: Live, history: History) -> Series:
     return Series(unit, total, full, said, before=before, scale=units.rate(full))
 
 
-def _udp(live: Live, history: History, flow: int, received: Sequence[float]) -> Series:
-    rate, sent = rates(received, history.step), live.run.experiment.flows.udp_rate
+def _udp(live: Live, history: History, flow: int) -> Series:
+    rate, sent = history.arriving(flow), live.run.experiment.flows.udp_rate
     scale, unit = rate_unit(sent)
     result = next((each for each in live.run.udp if each.flow == flow), None)
     if result is not None:

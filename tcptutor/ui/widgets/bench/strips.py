@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isnan
 
 from tcptutor.ui.widgets.bench import axes, canvas
@@ -17,6 +18,9 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 
 LOST, MARKED, DROPPED = "×", "◇", "▼"
 """A sender answered a loss; a mark; the queue dropped packets."""
+
+_STAYS = 0.65
+"""Steps of a strip's height."""
 
 BLOCK, MARK, BEFORE = "block", "mark", "before"
 
@@ -61,18 +65,34 @@ def by_column(series: Series, across: int) -> list[float]:
     return found
 
 
+def levels(series: Series, across: int, most: int) -> list[int]:
+    """Return the level of each column, 0 to `most`; -1 where nothing was measured.
+
+    A mean that stays within `_STAYS` of a level keeps it: a value between two levels does not flicker.
+    """
+    found: list[int] = []
+    scale = most / (series.full - series.base)
+    for value in by_column(series, across):
+        if isnan(value):
+            found.append(-1)
+            continue
+        exact = min(float(most), max(0.0, (value - series.base) * scale))
+        stays = series.how == "mean" and bool(found) and found[-1] >= 0 and abs(exact - found[-1]) < _STAYS
+        found.append(found[-1] if stays else round(exact))
+    return found
+
+
 def _bars(series: Series, across: int, height: int) -> list[list[Piece]]:
-    levels = height * 8 - 1
-    filled = [
-        -1
-        if isnan(value)
-        else min(levels, max(0, round((value - series.base) / (series.full - series.base) * levels)))
-        for value in by_column(series, across)
-    ]
+    filled = levels(series, across, height * 8 - 1)
     rows = []
     for row in range(height - 1, -1, -1):
         text = "".join(_block(level - 8 * row, row == 0 and series.how != "sum") for level in filled)
         rows.append([(text, BLOCK)])
+    if any(series.over):
+        # A queue drops when it is full: its highest row has nothing else to say there.
+        cells = [(character, style) for text, style in rows[0] for character in text]
+        happened = _happened(series.over, across)
+        rows[0] = [(DROPPED, "bad") if yes else cell for yes, cell in zip(happened, cells, strict=True)]
     return rows
 
 
@@ -82,14 +102,25 @@ def _block(level: int, ground: bool) -> str:
 
 
 def _signs(series: Series, across: int) -> list[Piece]:
-    losses, dropped, marked = (
-        by_column(Series("", values, 1.0, "", how="sum"), across) if values else [0.0] * across
-        for values in (series.values, series.over, series.marked)
-    )
+    """A sender's answer hides what the queue dropped in the same column, never the other way round."""
+    happened = (_happened(values, across) for values in (series.values, series.marked, series.over))
     return [
-        (DROPPED, "bad") if drops > 0 else (LOST, MARK) if lost > 0 else (MARKED if marks > 0 else " ", MARK)
-        for lost, drops, marks in zip(losses, dropped, marked, strict=True)
+        (LOST, MARK) if lost else (MARKED, MARK) if marked else (DROPPED if dropped else " ", "bad")
+        for lost, marked, dropped in zip(*happened, strict=True)
     ]
+
+
+def _happened(values: Sequence[float], across: int) -> list[bool]:
+    if not values:
+        return [False] * across
+    return [value > 0 for value in by_column(Series("", values, 1.0, "", how="sum"), across)]
+
+
+def apart(shown: dict[str, Series]) -> dict[str, Series]:
+    """Return the strips that are shown with drops in one place: above the queue, else among the losses."""
+    if "queue" not in shown or "losses" not in shown:
+        return shown
+    return {**shown, "losses": replace(shown["losses"], over=())}
 
 
 def _over_runs_before(scene: Scene, series: Series, across: int, height: int) -> list[list[Piece]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -13,12 +14,16 @@ from textual.widgets import Static
 
 from tcptutor.course.activity import Activity
 from tcptutor.course.record import Given
+from tcptutor.journal.drafts import Draft
 from tcptutor.run import Run
 from tcptutor.ui.messages import HintWanted, OtherNumbersWanted
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.text import Feedback, Hints, Offers, paragraphs
 
 A = TypeVar("A", bound=Activity)
+
+_PRAISE = re.compile(r"^(?:Right|Yes|Correct|Exactly)[:,] *(\w)")
+"""How a lesson's feedback on a right answer may begin, after our own word."""
 
 
 class ActivityBox(Vertical, Generic[A]):
@@ -29,6 +34,9 @@ class ActivityBox(Vertical, Generic[A]):
     """How a response is given, for who looks at it."""
     TYPED: ClassVar[str] = "answers"
     """What Enter does in a field of it."""
+
+    class DraftChanged(Message):
+        """Something was typed or chosen that is not answered yet."""
 
     class InView(Message):
         """It has become larger, or the focus: it should be whole on the screen, or its end where it is too long."""
@@ -51,6 +59,8 @@ class ActivityBox(Vertical, Generic[A]):
         """Whether it may be asked once more, with other numbers."""
         self._said = False
         """Whether something new stands at its end."""
+        self._complained = False
+        """Whether it says what is wrong with something that was typed."""
 
     # For subclasses
 
@@ -84,6 +94,14 @@ class ActivityBox(Vertical, Generic[A]):
     def clear(self) -> None:
         """Open it for another response."""
 
+    @property
+    def draft(self) -> Draft | None:
+        """What stands there and was not answered; None for nothing."""
+        return None
+
+    def restore_draft(self, draft: Draft) -> None:
+        """Put back what stood there when the page was left."""
+
     def saw_run(self, run: Run) -> None:
         """The latest whole run of the page."""
 
@@ -116,10 +134,20 @@ class ActivityBox(Vertical, Generic[A]):
         self.clear()
         self._offer()
 
+    def open_again(self, given: Given) -> None:
+        """It was taken back: what was locked stands there, to be changed."""
+        self.final = False
+        self.say(Content(""), go_there=False)
+        self.show_given(given)
+        self.to_entry()
+        self._offer()
+
     @property
     def at_hand(self) -> bool:
         """Whether it has the focus."""
-        return self.has_focus or self.has_focus_within
+        # Of the screen: a widget that is just losing the focus still says that it has it.
+        focused = self.screen.focused if self.is_attached else None
+        return focused is not None and self in focused.ancestors_with_self
 
     def respond(self, given: Given, sure: bool = False) -> None:
         # No message: the key after Enter may be there already, and means the page after the answer.
@@ -147,7 +175,10 @@ class ActivityBox(Vertical, Generic[A]):
             return Content.assemble(("● Kept. ", "bold"), typed, f"Marks come at the end.{more}")
         wrong = "✗ Wrong. " if response.final else "✗ Not yet. "
         verdict = ("✓ Right. ", "$success bold") if mark.correct else (wrong, "$error bold")
-        told = Content.assemble(verdict, typed, paragraphs(mark.feedback))
+        feedback = mark.feedback
+        if mark.correct:  # the lesson's own word for it
+            feedback = _PRAISE.sub(lambda found: found[1].upper(), feedback)
+        told = Content.assemble(verdict, typed, paragraphs(feedback))
         lines = [told, *([paragraphs(response.explanation)] if response.explanation else [])]
         if response.read:
             lines.append(Content(f"It is explained on {response.read}."))
@@ -155,11 +186,17 @@ class ActivityBox(Vertical, Generic[A]):
 
     def complain(self, reason: str) -> None:
         """What was given cannot be marked."""
+        self._complained = True
         self.say(Content.assemble(("✗ ", "$error bold"), reason))
 
     def wonder(self, given: Given, doubt: str) -> None:  # noqa: ARG002  # for those that can be locked
         """What was given looks like a slip: ask before it is locked."""
         self.complain(doubt)
+
+    def take_complaint_back(self) -> None:
+        """What was typed then is in order now."""
+        if self._complained:
+            self.say(Content(""), go_there=False)
 
     def show_hints(self, level: int, just_now: bool = False) -> None:
         """The first `level` hints."""
@@ -198,6 +235,7 @@ class ActivityBox(Vertical, Generic[A]):
         """Give what stands there as the response."""
 
     def say(self, content: Content, go_there: bool = True) -> None:
+        self._complained = self._complained and content.plain.startswith("✗ ")
         self.query_one(Feedback).say(content)
         if go_there:
             self.bring(end=True)

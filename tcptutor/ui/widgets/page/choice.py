@@ -6,6 +6,7 @@ from textual.content import Content
 
 from tcptutor.course.activities.choice import ChoiceQuestion
 from tcptutor.course.record import Given
+from tcptutor.journal.drafts import Draft
 from tcptutor.ui.widgets.page.list_box import ListBox
 from tcptutor.ui.widgets.page.text import paragraphs
 
@@ -44,8 +45,16 @@ class ChoiceBox(ListBox[ChoiceQuestion]):
         else:
             self.say(Content("Choose with Space or the numbers, then press Enter."))
 
+    @property
+    def draft(self) -> Draft | None:
+        return sorted(self._chosen) if self._chosen and not self.final else None
+
+    def restore_draft(self, draft: Draft) -> None:
+        if isinstance(draft, list) and not self.final:
+            self.show_given(tuple(draft))
+
     def show_given(self, given: Given) -> None:
         there = len(self.activity.choices)
-        self._chosen = {index for index in given if isinstance(index, int) and index < there}
+        self._chosen = {index for index in given if isinstance(index, int) and 0 <= index < there}
         self.cursor = min(self._chosen, default=0)
         self.draw()

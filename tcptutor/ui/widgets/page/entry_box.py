@@ -10,6 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tcptutor.course.record import Given
+from tcptutor.journal.drafts import Draft
 from tcptutor.ui.widgets.page.box import A, ActivityBox
 from tcptutor.ui.widgets.page.entry import Entry
 
@@ -34,6 +35,11 @@ class EntryBox(ActivityBox[A]):
             if self.unit():
                 yield Static(f" {self.unit()}", classes="unit", markup=False)
 
+    def open_again(self, given: Given) -> None:
+        super().open_again(given)
+        if isinstance(given, str):
+            self.restore_draft(given)
+
     def to_entry(self) -> None:
         if not self.final:
             self.screen.set_focus(self.query_one(Entry))
@@ -52,6 +58,19 @@ class EntryBox(ActivityBox[A]):
 
     def show_given(self, given: Given) -> None:  # noqa: ARG002  # it stands in what is told
         self.query_one(".entry").display = not self.final
+
+    @property
+    def draft(self) -> Draft | None:
+        typed = self.query_one(Entry).value.strip()
+        return typed if typed and not self.final else None
+
+    def restore_draft(self, draft: Draft) -> None:
+        if isinstance(draft, str) and not self.final:
+            entry = self.query_one(Entry)
+            entry.value, entry.cursor_position = draft, len(draft)
+
+    def on_input_changed(self) -> None:
+        self.post_message(self.DraftChanged())
 
     def clear(self) -> None:
         self.query_one(Entry).clear()

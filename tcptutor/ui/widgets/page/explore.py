@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -17,12 +18,13 @@ from tcptutor.course.goals.target import TargetState
 from tcptutor.course.knob import Knob
 from tcptutor.course.record import ActivityRecord, Given
 from tcptutor.errors import UsageError
+from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.page.list_box import ListBox
 from tcptutor.ui.widgets.page.text import inline, paragraphs
 
-REACHED, OPEN = "✓", "○"
+REACHED, OPEN, LOADING = "✓", "○", "…"
 CHANGED, AS_AT_FIRST = "●", " "
 
 
@@ -46,6 +48,10 @@ class ExploreBox(ListBox[ExploreActivity]):
         self._ran: dict[str, str] | None = None
         """The knobs of the run that they are of."""
         self._record = ActivityRecord()
+        self.loading_run = False
+        """Whether the run that the signs are of is being read."""
+        self.needs_start = False
+        """Whether a run with nothing changed is missing, which the goals are compared with."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """In the field Backspace is the field's."""
@@ -144,8 +150,23 @@ class ExploreBox(ListBox[ExploreActivity]):
     def action_put_back(self) -> None:
         self._turn(self.activity.start[self.knob.name])
 
+    @property
+    def draft(self) -> Draft | None:
+        return dict(self.values) if self.activity.changed(self.values) else None
+
+    def restore_draft(self, draft: Draft) -> None:
+        if not isinstance(draft, dict) or set(draft) != set(self.values):
+            return
+        with contextlib.suppress(UsageError):  # the lesson has other knobs or bounds by now
+            self.activity.variant(draft)
+            self.values = dict(draft)
+            self.draw()
+            self.turned()
+
     def _turn(self, value: str) -> None:
         self.values = {**self.values, self.knob.name: value}
+        self.take_complaint_back()
+        self.post_message(self.DraftChanged())
         self.draw()
         self.turned()
 
@@ -212,7 +233,8 @@ class ExploreBox(ListBox[ExploreActivity]):
         return [*lines, Content.styled(f"  {self.knob.label}: {about}", "$text-muted")]
 
     def _target_lines(self) -> list[Content]:
-        signs = [(REACHED, "$success bold") if state.reached else (OPEN, "bold") for state in self._states]
+        still_open = (LOADING, "$text-muted") if self.loading_run else (OPEN, "bold")
+        signs = [(REACHED, "$success bold") if state.reached else still_open for state in self._states]
         lines = [
             Content.assemble(
                 sign, " ", inline(state.text), (f"  {state.found}" if state.found else "", "bold")
@@ -224,7 +246,11 @@ class ExploreBox(ListBox[ExploreActivity]):
     def _standing(self) -> str:
         changes = count_of(len(self.activity.changed(self.values)))
         parts = [f"Par: {count_of(self.activity.par)}; now {changes}."]
-        if self._ran is None:
+        if self.loading_run:
+            parts.append("Your last run is being loaded.")
+        elif self.needs_start and self.activity.changed(self.values):
+            parts.append("First run it with nothing changed: the goals are compared with that run.")
+        elif self._ran is None:
             parts.append("r runs it.")
         elif self._ran != self.values:
             parts.append("The signs are of the run before: r runs it as it is now.")

@@ -85,6 +85,7 @@ class ListBox(ActivityBox[A], can_focus=True):
             self.move(number - 1)
             self.take()
             self.draw()
+            self.post_message(self.DraftChanged())
 
     def action_move(self, by: int) -> None:
         target = self.cursor + by
@@ -92,6 +93,7 @@ class ListBox(ActivityBox[A], can_focus=True):
             raise SkipAction  # the page scrolls instead
         self.move(target)
         self.draw()
+        self.post_message(self.DraftChanged())
 
     def action_pick_here(self) -> None:
         self.pick(self.cursor + 1)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual.content import Content
 
 from tcptutor.course.activities.order import Order
 from tcptutor.course.record import Given
+from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.list_box import ListBox
 from tcptutor.ui.widgets.page.text import paragraphs
@@ -51,6 +54,17 @@ class OrderBox(ListBox[Order]):
         order = self._events(response.given)
         self._misplaced = self.activity.misplaced(order) if response.mark else frozenset()
         super().show(response, just_now)
+
+    HOW: ClassVar[str] = "Space takes one, ↑ ↓ move it, Enter answers"
+
+    @property
+    def draft(self) -> Draft | None:
+        mixed = self._order == list(self.activity.mixed)
+        return None if self.final or mixed else list(self._order)
+
+    def restore_draft(self, draft: Draft) -> None:
+        if isinstance(draft, list) and not self.final:
+            self.show_given(tuple(draft))
 
     def show_given(self, given: Given) -> None:
         self._order = list(self._events(given) or self._order)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -41,12 +43,15 @@ class Page(VerticalScroll, inherit_bindings=False):
         self._after, self._runs = After(step.after), RunsTable()
 
     def compose(self) -> ComposeResult:
-        yield Markdown(f"# {self._step.title}\n\n{self._step.prose}")
+        yield Markdown(f"# {self._step.title}\n\n{uncoloured(self._step.prose)}")
         yield from (box for box in self.boxes if box.activity.stage < Stage.AFTER_RUN)
         yield self._after
         yield self._runs
         yield from (box for box in self.boxes if box.activity.stage >= Stage.AFTER_RUN)
         yield Static(Content(self._onward), id="onward")
+
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """Nothing of a page looks otherwise with the focus: Textual's own styles all of it anew."""
 
     def box(self, activity: Activity) -> ActivityBox[Any]:
         return next(box for box in self.boxes if box.activity.id == activity.id)
@@ -97,11 +102,35 @@ class Page(VerticalScroll, inherit_bindings=False):
             self._after.appear(go_there=scroll and not busy)
 
 
+_FRAME = 7
+"""Columns that a page in a column of its own takes around a drawing: border, padding, scroll bar, the drawing's own."""
+_AFTER = 2
+"""Those that the text after the run takes besides."""
+_FENCES = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def least_width(step: Step) -> int:
+    """Return the columns that a page of `step` needs so that no line of a drawing in its texts is wrapped."""
+    drawn = [widest_line(step.prose), widest_line(step.after) + _AFTER]
+    return max(drawn) + _FRAME
+
+
+def widest_line(text: str) -> int:
+    """Return the columns of the widest line of the drawings, fenced blocks, in a Markdown text; 0 without any."""
+    lines = (line for block in _FENCES.findall(text) for line in block.splitlines())
+    return max((cell_len(line.rstrip()) for line in lines), default=0)
+
+
+def uncoloured(text: str) -> str:
+    """Return `text` with its fenced blocks named as plain: Textual would try every language it knows on each."""
+    return _FENCES.sub(lambda block: f"```text\n{block[1]}```", text)
+
+
 class After(Markdown):
     """What was to be seen, once the run is there."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(text, id="after")
+        super().__init__(uncoloured(text), id="after")
         self.display = False
         self._go_there = False
 

@@ -58,7 +58,8 @@ class PredictBox(PredictionBox[Predict], EntryBox[Predict]):
         if not isinstance(response.given, str) or not response.given:
             return LEFT_OUT
         written = self.activity.written(response.given)
-        locked = Content.assemble("Your prediction  ", (written, "bold"), "  (locked)")
+        how = "locked; u takes it back" if response.can_withdraw else "locked"
+        locked = Content.assemble("Your prediction  ", (written, "bold"), f"  ({how})")
         feedback = response.mark.feedback if response.mark else ""
         return Content("\n").join([locked, *([paragraphs(feedback)] if feedback else [])])
 
@@ -83,6 +84,7 @@ class PredictBox(PredictionBox[Predict], EntryBox[Predict]):
             super().leave()
 
     def on_input_changed(self) -> None:
+        super().on_input_changed()
         # Of what was typed before Enter it may be told only now.
         if self._doubted and self.query_one(Entry).value.strip() != self._doubted:
             self._forget()

@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from tcptutor.course.activities.shape import Shape, ShapePrediction
 from tcptutor.course.record import Given
+from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.choice import CHOSEN, FREE
 from tcptutor.ui.widgets.page.list_box import ListBox
@@ -74,6 +75,7 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
             self.move(number - 1)
             self.take()
             self.draw()
+            self.post_message(self.DraftChanged())
 
     def take(self) -> None:
         self._chosen = self.cursor
@@ -88,9 +90,17 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
         self._told = bool(response.mark and response.mark.feedback)
         super().show(response, just_now)
 
+    @property
+    def draft(self) -> Draft | None:
+        return None if self.final or self._chosen is None else [self._chosen]
+
+    def restore_draft(self, draft: Draft) -> None:
+        if isinstance(draft, list) and not self.final:
+            self.show_given(tuple(draft))
+
     def show_given(self, given: Given) -> None:
         self._chosen = next(
-            (at for at in given if isinstance(at, int) and at < len(self.activity.shapes)), None
+            (at for at in given if isinstance(at, int) and 0 <= at < len(self.activity.shapes)), None
         )
         self.draw()
 
@@ -99,7 +109,8 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
             return LEFT_OUT
         text = inline(self.activity.shapes[self._chosen].text)
         number = f"{self._chosen + 1}"
-        locked = Content.assemble("Your prediction  ", (number, "bold"), "  (locked)  ", text)
+        how = "locked; u takes it back" if response.can_withdraw else "locked"
+        locked = Content.assemble("Your prediction  ", (number, "bold"), f"  ({how})  ", text)
         feedback = response.mark.feedback if response.mark else ""
         return Content("\n").join([locked, *([paragraphs(feedback)] if feedback else [])])
 

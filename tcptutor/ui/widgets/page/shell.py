@@ -13,7 +13,9 @@ from textual.widgets import Static
 
 from tcptutor.course.activities.shell import ShellActivity, ShownCommand
 from tcptutor.course.goals.board import GoalBoard, GoalState
+from tcptutor.course.goals.near.commands import is_taken
 from tcptutor.course.record import Given
+from tcptutor.lab.kernel_state import SessionState
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.list_box import EntryLine
@@ -103,13 +105,18 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
 
     @property
     def command(self) -> ShownCommand | None:
-        """The one that the keys speak of; None for a page without any."""
-        return self.activity.commands[self._next] if self.activity.commands else None
+        """The command that the keys speak of; None after the last one, and for a page without any."""
+        return next(iter(self.activity.commands[self._next :]), None)
 
     def next_command(self) -> None:
-        """The keys speak of the one after it; after the last, of the first."""
-        if self.activity.commands:
-            self._point((self._next + 1) % len(self.activity.commands))
+        """Let the keys speak of the next command; after the last they speak of none."""
+        self._point(min(self._next + 1, len(self.activity.commands)))
+
+    def next_open(self, state: SessionState | None) -> ShownCommand | None:
+        """Go past commands that `state` has no place for: another command did what they do. Return the next one."""
+        while (command := self.command) is not None and is_taken(command.run, state):
+            self.next_command()
+        return self.command
 
     def on_command_line_clicked(self, event: CommandLine.Clicked) -> None:
         event.stop()
@@ -143,7 +150,9 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
     def told(self, response: MarkedResponse) -> Content:
         if response.mark is None or not response.mark.correct:
             return super().told(response)
-        return Content.assemble(("✓ Reached. ", "$success bold"), "The kernel held all of it at one time.")
+        together = not any(goal.once for goal in self.activity.goals)
+        how = "The kernel held all of it at one time." if together else "The kernel showed each of them."
+        return Content.assemble(("✓ Reached. ", "$success bold"), how)
 
     def _draw(self) -> None:
         for number, (line, goal) in enumerate(

@@ -41,7 +41,7 @@ class Feedback(Static):
 
     def say(self, content: Content) -> None:
         self.update(content)
-        self.display = True
+        self.display = bool(content)
 
 
 class Offers(Static):

@@ -105,7 +105,7 @@ def _cells(scene: CurveScene, across: int, height: int) -> Cells:
             if line.kind == kind:
                 layer = Layer(style, width, dots, pattern)
                 course = scene.course(line, 2 * across)
-                layer.line([(at * (width - 1), value / scene.top * (dots - 1)) for at, value in course])
+                layer.line([(at * (width - 1), scene.height(value) * (dots - 1)) for at, value in course])
                 layers.append(layer)
     cells = canvas.compose(layers, [], across, height)
     if scene.own is not None:
@@ -236,7 +236,10 @@ def _limits(scene: CurveScene, across: int) -> Iterable[Line]:
 
 
 def _numbers(scene: CurveScene, height: int) -> axes.Ticks:
-    values = axes.ticks(scene.top, max(2, height // 3))
+    number = max(2, height // 3)
+    values = (
+        axes.ratio_ticks(scene.bottom, scene.top, number) if scene.bottom else axes.ticks(scene.top, number)
+    )
     return tuple((_row(value, scene, height), f"{value:g}") for value in values)
 
 
@@ -247,4 +250,4 @@ def _column(at: float, across: int) -> int:
 def _row(value: float, scene: CurveScene, height: int) -> int:
     """The line of a value, from the bottom."""
     dots = canvas.DOWN * height
-    return min(height - 1, max(0, round(value / scene.top * (dots - 1)) // canvas.DOWN))
+    return min(height - 1, max(0, round(scene.height(value) * (dots - 1)) // canvas.DOWN))

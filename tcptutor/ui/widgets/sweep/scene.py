@@ -14,10 +14,12 @@ from tcptutor.course.measures import MEASURES
 from tcptutor.sweep.confidence import Summary
 from tcptutor.sweep.page import CurveLine, summaries
 from tcptutor.ui.live_sweep import LiveSweep
-from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up
+from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_down, rounded_up
 
 _ORIGIN = 0.35
 """A linear axis whose first value is below so much of its last one begins at 0: what is proportional is then seen."""
+_DECADE = 10.0
+"""Values that span more than this are drawn in equal ratios where the level axis is: a power law is a straight line."""
 _NAMED_LINK = 1.6
 """A link that carries more than so many times all else is not drawn: it would press the rest to the ground."""
 
@@ -93,8 +95,16 @@ class CurveScene:
     limits: tuple[str, ...]
     """What limited the runs at each value, in a word; empty where nothing was measured."""
     spacing: Places
+    bottom: float = 0.0
+    """The lower end of the upright axis; above 0 equal heights are equal ratios."""
     suspect: frozenset[int] = frozenset()
     """The indexes of the values whose runs the lab doubts."""
+
+    def height(self, value: float) -> float:
+        """Return where on the upright axis a value stands: 0 at its lower end, 1 at its upper one."""
+        if not self.bottom:
+            return value / self.top
+        return math.log(max(value, self.bottom) / self.bottom) / math.log(self.top / self.bottom)
 
     def course(self, line: CurveLine, steps: int) -> list[tuple[float, float]]:
         """Places and values of a model's line, in some `steps` from left to right.
@@ -118,6 +128,8 @@ class CurveScene:
         return float(y * (x3 / x) ** (math.log(y2 / y) / math.log(x2 / x)))
 
 
+_FAR = 2.0
+"""Times the highest of the data up to which the axis makes room for a prediction."""
 _SHORT = {
     "application": "program",
     "receive-window": "window",
@@ -142,10 +154,11 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
             *(max(live.measured[at]) for at, each in enumerate(found) if each),
             *(max(line.values) for line in live.models if line.kind == "formula"),
             *(y for _, y in published),
-            *([guess[1]] if at_value and guess else []),
         ],
         default=0.0,
     )
+    if at_value and guess and (not highest or guess[1] <= _FAR * highest):
+        highest = max(highest, guess[1])  # one further off is named at the chart's edge
     lines = [
         line
         for line in live.models
@@ -153,11 +166,19 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
     ]
     highest = max([highest, *(max(line.values) for line in lines)], default=0.0) or 1.0
     scale, unit = _unit(measure.kind, highest)
+    top = 1.0 if measure.kind == "number" and highest <= 1 else rounded_up(1.04 * highest / scale)
+    lowest = [
+        *(min(live.measured[at]) for at, each in enumerate(found) if each),
+        *(value for line in lines for value in line.values),
+        *(y for _, y in published),
+        *([guess[1]] if at_value and guess else []),
+    ]
     whole, wanted = live.complete, predict is not None and predict.of == "knee"
     return CurveScene(
         quantity=f"{measure.label}, {unit}" if unit else measure.label,
         axis=_axis(sweep.axis, _common_unit(sweep.values)),
-        top=1.0 if measure.kind == "number" and highest <= 1 else rounded_up(1.04 * highest / scale),
+        top=top,
+        bottom=_bottom(sweep.spacing, [value / scale for value in lowest], top),
         places=tuple(at if (at := place.of(x)) is not None else 0.0 for x in sweep.xs),
         ticks=_ticks(sweep.values),
         measured=tuple(_spread(live.measured[at], each, scale) for at, each in enumerate(found)),
@@ -174,6 +195,14 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
         limits=tuple(_limits(live, at) for at in range(len(sweep.values))),
         spacing=place,
     )
+
+
+def _bottom(spacing: str, values: Sequence[float], top: float) -> float:
+    """The lower end of an upright axis of equal ratios; 0 where the axis begins at 0."""
+    least = min(values, default=0.0)
+    if spacing != "log" or least <= 0 or top <= _DECADE * least:
+        return 0.0
+    return rounded_down(least / 1.04)
 
 
 def _knee(values: Sequence[float | None], live: LiveSweep) -> int | None:

@@ -70,7 +70,9 @@ class GoalLines(Static):
         signs = "".join(f" {number}{sign(goal)}" for number, goal in enumerate(board.goals, start=1))
         due = next((goal.text for goal in board.goals if goal.due and not goal.ticked), "")
         first = Content.assemble(("goals", "$text-muted"), (signs, "bold"), "  ", inline(due))
-        told = [Content("all goals are reached")] if board.done else near_misses(board)[:1]
+        # One line has room here: what was just refused comes before what is nearly right.
+        near = [inline(board.printed.text)] if board.printed is not None else near_misses(board)[:1]
+        told = [Content("all goals are reached")] if board.done else near
         self.update(Content("\n").join([first, *told]))
 
 

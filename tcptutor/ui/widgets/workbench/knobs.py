@@ -76,7 +76,7 @@ def _tabs(bench: Workbench, width: int) -> list[Line]:
 
 
 def _row(bench: Workbench, knob: str, indent: str = "") -> Line:
-    here, wrong = knob == bench.selected, bench.problem is not None and bench.problem.knob == knob
+    here, wrong = knob == bench.selected, knob in bench.wrong
     value = bench.text(knob) or ("…" if knob == SYSCTL else "none")
     room = LIST - len(indent) - _NAME - 7
     if len(value) > room:

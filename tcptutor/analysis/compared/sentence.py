@@ -1,0 +1,114 @@
+"""The sentence about a run: its limit, how that changed over time, how flows differ, and how full the link is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Protocol
+
+from tcptutor import units
+from tcptutor.analysis.compared.clauses import LINK_USED, LINK_USED_THEN
+from tcptutor.analysis.compared.episodes import Episode, telling
+from tcptutor.analysis.compared.limit import MOST_TURNS, Limit
+from tcptutor.run import FlowResult
+from tcptutor.spec import Change, Experiment
+from tcptutor.theory.models import CAUSE_NAMES, LimitedBy
+
+LONGEST = 110
+"""Characters of a sentence: what does not fit is left out, the least important first."""
+
+_SHORT_TURN = 0.1
+"""Share of the time below which a turn is too short for the turns to be told."""
+
+_NOTHING = 0.01
+"""Share of an equal part below which a flow starves."""
+
+
+class FlowLimit(Protocol):
+    """A flow, and what limited it."""
+
+    @property
+    def flow(self) -> int: ...
+
+    @property
+    def limited_by(self) -> LimitedBy: ...
+
+
+def compose(start: str, limit: Limit, extras: Sequence[str], is_part: bool) -> str:
+    """Return `start` and the limit's reason, with as many of `extras` as fit, the link's use last.
+
+    Args:
+        start: What comes before the reason, such as a change of the path; may be empty.
+        limit: What limited the run.
+        extras: More to tell in the order of the sentence, each with its own separator; may be empty.
+        is_part: Whether the limit is told of a part of the measured time.
+    """
+    link = (LINK_USED_THEN if is_part else LINK_USED).said(limit.findings)
+    said = f"{start}{limit.reason}" if len(f"{start}{limit.reason}") <= LONGEST else limit.reason
+    for extra in (*extras, link):
+        if len(said) + len(extra) <= LONGEST:
+            said += extra
+    return said
+
+
+def turns_text(turns: Sequence[Episode], told: Episode | None) -> str:
+    """Return the causes in turn, those before and after the episode `told` where the reason is about that.
+
+    Such as " (first slow growth, 4 s, then the bottleneck, 6 s)"; empty for one cause, for too many, or where one of
+    them is not known.
+    """
+    long = telling(turns)
+    total = sum(turn.seconds for turn in long)
+    if not 2 <= len(long) <= MOST_TURNS or any(turn.seconds < _SHORT_TURN * total for turn in long):
+        return ""
+    if any(turn.limited_by == "unexplained" for turn in long):
+        return ""
+    if told is None:
+        return f" (first {', then '.join(map(_turn, long))})"
+    before = [_turn(turn) for turn in long if turn.end <= told.start]
+    after = [_turn(turn) for turn in long if turn.start >= told.end]
+    texts = ([f"first {', then '.join(before)}"] if before else []) + (
+        [f"then {', then '.join(after)}"] if after else []
+    )
+    return f" ({'; '.join(texts)})" if texts else ""
+
+
+def _turn(turn: Episode) -> str:
+    length = turn.seconds
+    return f"{CAUSE_NAMES[turn.limited_by]}, {length:.0f} s" if length >= 1 else CAUSE_NAMES[turn.limited_by]
+
+
+def flows_text(limited_by: LimitedBy, flows: Sequence[FlowLimit], results: Sequence[FlowResult]) -> str:
+    """Return which flows starved, or had another limit: "; flow 2: the receiver's window"; empty for none."""
+    fair = sum(flow.throughput_bps for flow in results) / max(1, len(results))
+    starving = sum(flow.throughput_bps < _NOTHING * fair for flow in results)
+    if starving:
+        got = (
+            "nothing"
+            if not any(0 < one.throughput_bps < _NOTHING * fair for one in results)
+            else "next to nothing"
+        )
+        return f"; {starving} of {len(results)} flows got {got}"
+    different = [flow for flow in flows if flow.limited_by != limited_by]
+    if not different or len(flows) < 2:
+        return ""
+    common, number = Counter(flow.limited_by for flow in different).most_common(1)[0]
+    who = f"flow {different[0].flow + 1}" if number == 1 else f"{number} of {len(flows)} flows"
+    return f"; {who}: {CAUSE_NAMES[common]}"
+
+
+def change_text(change: Change) -> str:
+    """Return a change of the path as the start of a sentence: "at 4 s the rate became 2 Mbit/s: "."""
+    if change.name == "link":
+        return f"at {units.seconds(change.at)} the link came up: "
+    told = {"rate": units.rate, "loss": units.percent, "queue": units.size}.get(change.name, units.seconds)
+    return f"at {units.seconds(change.at)} the {change.name} became {told(change.value)}: "
+
+
+def cut_text(experiment: Experiment, cut: Change) -> str:
+    """Return how long the link was cut: "the link was cut from 2 to 3 s; "."""
+    later = (
+        one.at for one in experiment.path.changes if one.name == "link" and one.value and one.at > cut.at
+    )
+    until = min(next(later, experiment.seconds), experiment.seconds)
+    return f"the link was cut from {cut.at:.3g} to {until:.3g} s; "

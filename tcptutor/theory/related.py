@@ -1,0 +1,95 @@
+"""Linux's other senders under random loss, roughly: how they grow and what a loss leaves them without a queue.
+
+Each has parts that depend on the queue, which are left out: on a path whose losses are random there is none. Sources:
+net/ipv4/tcp_yeah.c, tcp_scalable.c, tcp_veno.c, tcp_illinois.c, tcp_westwood.c, tcp_vegas.c, tcp_lp.c,
+tcp_hybla.c, tcp_nv.c, tcp_cdg.c, tcp_dctcp.c. BIC is not here: it had 1.7 to 2.4 times what its law gives so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tcptutor.theory.aimd import ACK_STRETCHED, LEAST_WINDOW
+from tcptutor.theory.renewal import Age, Epoch, Limits, Sender, mean
+
+_STEPS = 4
+"""Of a round trip in which growth depends on the window."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    """A window that grows by what its law says of it."""
+
+    start: float
+    law: _Aimd
+
+    def grown(self, line: float, before: Age, after: Age) -> float:
+        rounds = after.rounds - before.rounds
+        steps = max(1, math.ceil(rounds * _STEPS))
+        for _ in range(steps):
+            line += self.law.growth(line) * rounds / steps
+        return line
+
+
+@dataclass(frozen=True, slots=True)
+class _Aimd:
+    """So much more in a round trip, and so much left by a loss."""
+
+    left: float
+    """Share of the window that a loss leaves."""
+    added: float = 1.0
+    """Segments a round trip, from `wide` segments on; 1 below."""
+    wide: float = 0.0
+    share: float = 0.0
+    """Growth a round trip over the window, where that is more."""
+    modes: int = 1
+
+    def growth(self, line: float) -> float:
+        added = self.added if line >= self.wide else 1.0
+        return max(added, self.share * line)
+
+    def epoch(self, window: float, mode: int) -> Epoch:  # noqa: ARG002
+        left = self.left if window >= self.wide else 0.5
+        return _Grown(max(LEAST_WINDOW, left * window), self)
+
+    def follow(self, window: float, mode: int, found: float) -> int:  # noqa: ARG002
+        return 0
+
+
+def _hybla(rtt: float) -> Sender:
+    """Growth by the square of the round trip over 25 ms, for each ACK and not for each segment."""
+    return _Aimd(left=1 / 2, added=max(1.0, rtt / _HYBLA_RTT) ** 2 / ACK_STRETCHED)
+
+
+_HYBLA_RTT = 0.025
+_HALF = _Aimd(left=1 / 2)
+
+RELATED: Mapping[str, Callable[[float], Sender]] = {
+    # tcp_cong_avoid_ai with at most 100: one segment a round trip, and 1 % of the window above that.
+    "scalable": lambda _: _Aimd(left=7 / 8, share=0.01),
+    "yeah": lambda _: _Aimd(left=7 / 8, share=0.01),
+    # While the queue holds less than 3 segments of the flow.
+    "veno": lambda _: _Aimd(left=4 / 5),
+    # Without delay alpha is 10 and beta 1/8, from a window of 15 segments on.
+    "illinois": lambda _: _Aimd(left=7 / 8, added=10.0, wide=15.0),
+    # It goes on at the bandwidth that it measured. That this leaves it 7/8 is measured, not derived.
+    "westwood": lambda _: _Aimd(left=7 / 8),
+    "hybla": _hybla,
+    "vegas": lambda _: _HALF,
+    "lp": lambda _: _HALF,
+    "nv": lambda _: _HALF,
+    "cdg": lambda _: _HALF,
+    "dctcp": lambda _: _HALF,
+}
+"""From the round trip in seconds, by the kernel's names."""
+
+
+def related_rate(algorithm: str, rtt: float, loss: float, rto: float) -> float:
+    """Segments a second that arrive of a flow of `algorithm`, a name in RELATED, when each segment is lost by chance.
+
+    rtt: seconds, above 0. loss: share of segments, above 0 and below 1. rto: the first timeout, seconds. The caller has
+    checked them.
+    """
+    return mean(RELATED[algorithm](rtt), loss, Limits(rtt=rtt, rto=rto)).rate

@@ -1,0 +1,45 @@
+"""Goals that stay reached when a page's terminal is closed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tcptutor.course.goals.session import SessionLog, SessionRecord, judged
+from tcptutor.journal import kept_session
+from tcptutor.journal.kept_session import KeptSession
+from tests.course.goals.made import asked, netem, state, tbf
+
+pytestmark = pytest.mark.usefixtures("without_state")
+
+DELAYED = state({"delay": 0.02}, {"s1-eth2": (netem(delay=0.02),)})
+SHAPED = state({"rate": 10e6}, {"s1-eth2": (tbf(10e6),)})
+GOALS = [
+    asked("delay", {"path.delay": "20 ms"}, once=True),
+    asked("rate", {"path.rate": "10 Mbit/s"}, once=True),
+]
+
+
+def test_what_is_kept_is_there_the_next_time_and_gone_once_all_is_done() -> None:
+    assert kept_session.load("module", "page") == KeptSession()
+    log = SessionLog()
+    log.take(DELAYED)
+    kept = KeptSession(reached=("delay",), record=log.record)
+    kept_session.save("module", "page", kept)
+    assert kept_session.load("module", "page") == kept
+    assert kept_session.load("module", "other") == KeptSession()
+    kept_session.remove("module", "page")
+    assert kept_session.load("module", "page") == KeptSession()
+
+
+def test_whoever_grades_sees_all_sessions_that_reached_it() -> None:
+    first = SessionLog()
+    first.take(state())
+    first.take(DELAYED)
+    second = SessionLog(first.record)
+    second.take(state())
+    second.take(SHAPED)
+    record = second.reached((0, 1))
+    assert judged(GOALS, False, record, lambda _: None).done
+    assert not judged(GOALS, False, SessionRecord(entries=record.entries[2:]), lambda _: None).done
+    times = [entry.t for entry in record.entries]
+    assert times == sorted(times)

@@ -1,0 +1,70 @@
+"""The line of keys, the list of keys, and what a box says of its keys: only what can be done now."""
+
+from __future__ import annotations
+
+from textual.widgets import Static
+
+from tcptutor.course.activities.choice import Alternative, SingleChoice
+from tcptutor.ui.app import TutorApp
+from tcptutor.ui.screens.help import HelpScreen
+from tcptutor.ui.widgets.bars import KeyBar
+from tcptutor.ui.widgets.page.text import Offers
+
+from .made import MODULE, one_page
+from .screen import keys, text, until, until_text
+from .test_challenge import FULL, RecordedLab, opened
+
+
+def question(ask: str) -> SingleChoice:
+    choices = (
+        Alternative(text="yes", correct=True, feedback="It is."),
+        Alternative(text="no", feedback="It is not."),
+    )
+    return SingleChoice(id=ask, ask=f"Is it {ask}?", choices=choices)
+
+
+async def test_the_bottom_line_of_a_covered_page_has_none_of_its_keys(make_app) -> None:
+    app = make_app("many-flows")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "r run")
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await until(pilot, lambda: text(app).splitlines()[-1].strip() == "Esc back")
+        await pilot.press("escape")
+        await until_text(pilot, "r run")
+        await app.bench.close()
+
+
+async def test_a_second_line_of_what_a_key_does_stands_under_the_first(make_app) -> None:
+    app = make_app("many-flows")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "r run")
+        await pilot.press("question_mark")
+        await until_text(pilot, "a bench of your own")
+        lines = [line.strip("│ ") and line for line in str(app.screen.query_one(Static).content).splitlines()]
+        column = min(len(line) - len(line.lstrip()) for line in lines if line.startswith("         "))
+        assert all(len(line) <= 72 for line in lines)
+        assert column >= len("Enter  "), "no second line begins under the keys"
+        await app.bench.close()
+
+
+async def test_only_the_question_at_hand_says_how_it_is_answered(journal, lab) -> None:
+    app = TutorApp(one_page(question("red"), question("blue")), journal, lab, module=MODULE)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Is it blue?")
+        await pilot.press("tab")
+        await until_text(pilot, "Space or a number chooses")
+        await pilot.press("tab")
+        await until(pilot, lambda: app.screen.query(Offers).last().display)
+        assert [offers.display for offers in app.screen.query(Offers)] == [False, True]
+
+
+async def test_what_was_wrong_goes_when_the_next_value_is_taken(journal) -> None:
+    async with opened(journal, FULL, RecordedLab(FULL)) as pilot:
+        app = pilot.app
+        await pilot.press("tab", "enter", *keys("900 GB"), "enter")
+        await until_text(pilot, "✗ ")
+        await pilot.press("ctrl+u", *keys("100 kB"), "enter")
+        await until_text(pilot, "now 1 change.")
+        assert "✗ " not in text(app)
+        assert app.screen.query(KeyBar)
