@@ -11,7 +11,7 @@ from tcptutor.analysis import Compared, FlowFigures, Report, counted_by_sender, 
 from tcptutor.columns import length, table
 from tcptutor.commands.output import Tone, toned, width
 from tcptutor.commands.words import SCALES, count
-from tcptutor.run import Run, UdpResult, sum_or_none
+from tcptutor.run import FlowResult, Run, UdpResult, sum_or_none
 from tcptutor.runs import packets
 from tcptutor.spec import Experiment, settings
 
@@ -124,9 +124,16 @@ def _measured(run: Run, result: Report) -> str:
 
 def _throughput(run: Run, result: Report) -> str:
     """Of all flows, or of each direction; by whose count where it is not the receiver's."""
-    rates = [f"{each.direction} {units.rate(each.throughput_bps)}" for each in result.directions]
-    whose = " by the sender's count" if is_foreign(run) and counted_by_sender(run.flows) else ""
-    return (" and ".join(rates) or units.rate(result.throughput_bps)) + whose
+    rates = []
+    for each in result.directions:
+        reverse = each.direction == "reverse"
+        flows = [flow for flow in run.flows if run.experiment.reversed(flow.flow) == reverse]
+        rates.append(f"{each.direction} {units.rate(each.throughput_bps)}{_whose(run, flows)}")
+    return " and ".join(rates) or units.rate(result.throughput_bps) + _whose(run, run.flows)
+
+
+def _whose(run: Run, flows: Sequence[FlowResult]) -> str:
+    return " by the sender's count" if is_foreign(run) and counted_by_sender(flows) else ""
 
 
 def _counted(number: int | None, what: str) -> str:

@@ -111,8 +111,6 @@ def as_json(run: Run, file: str | None) -> str:
             columns["ssthresh"] = [
                 None if value == SSTHRESH_INFINITE else value for value in columns["ssthresh"]
             ]
-        if "flow" in columns:
-            columns["flow"] = [number + 1 for number in columns["flow"]]
         whole[name] = columns
     return json.dumps(whole, allow_nan=False)
 

@@ -18,7 +18,7 @@ import msgspec
 from tcptutor.errors import TutorError
 from tcptutor.exchange import imported, iperf3_text
 from tcptutor.exchange.iperf3_document import MOST, Document, rate_of
-from tcptutor.exchange.iperf3_udp import UdpFlow, udp_flows
+from tcptutor.exchange.iperf3_udp import ImportedUdpFlow, udp_flows
 from tcptutor.lab.iperf3 import StreamRow, StreamSummary
 from tcptutor.run import FlowResult, Run, Sample, mean_of_known
 from tcptutor.spec import HEADERS, TIMESTAMP_OPTION, Flows
@@ -256,7 +256,7 @@ def _retransmits(stream: _Stream, rows: Sequence[StreamRow]) -> int | None:
     return round(max(known)) if known else None
 
 
-def _mean_sent(flows: Sequence[UdpFlow]) -> float:
+def _mean_sent(flows: Sequence[ImportedUdpFlow]) -> float:
     return mean_of_known(flow.result.sent_bps for flow in flows) or 0.0
 
 
@@ -276,7 +276,7 @@ def _kernel(system: str) -> str:
 
 
 def _notes(
-    run: Run, document: Document, streams: Sequence[_Stream], datagrams: Sequence[UdpFlow]
+    run: Run, document: Document, streams: Sequence[_Stream], datagrams: Sequence[ImportedUdpFlow]
 ) -> Iterator[str]:
     """What to know of it: where it was cut, what the file cannot tell, which end counted."""
     if document.error:

@@ -42,7 +42,7 @@ class Time(msgspec.Struct, frozen=True):
     timesecs: float = 0.0
 
 
-class Start(msgspec.Struct, frozen=True):
+class TestStart(msgspec.Struct, frozen=True):
     connected: list[Connected] = []
     version: str = "iperf3"
     system_info: str = ""
@@ -63,7 +63,7 @@ class End(EndOfTest, frozen=True):
 class Document(msgspec.Struct, frozen=True, dict=True):
     """One test, as one of its two ends wrote it."""
 
-    start: Start = Start()
+    start: TestStart = TestStart()
     intervals: list[StreamInterval] = []
     end: End = End()
     title: str | None = None

@@ -15,7 +15,7 @@ from tcptutor.run import UdpResult, UdpSample, sum_or_none
 
 
 @dataclass(frozen=True)
-class UdpFlow:
+class ImportedUdpFlow:
     """One flow, and its receiver's intervals where they are in the file."""
 
     result: UdpResult
@@ -31,7 +31,7 @@ class _Counts:
     datagrams: int | None
 
 
-def udp_flows(document: Document) -> Iterator[UdpFlow]:
+def udp_flows(document: Document) -> Iterator[ImportedUdpFlow]:
     """Each of the test, in the order in which they were connected."""
     summaries = {each.udp.socket: each.udp for each in document.end.streams if each.udp}
     for flow, socket in enumerate(document.sockets):
@@ -43,7 +43,7 @@ def udp_flows(document: Document) -> Iterator[UdpFlow]:
 
 def _flow(
     document: Document, flow: int, summary: StreamRow | None, rows: Sequence[StreamRow], sends: bool
-) -> UdpFlow:
+) -> ImportedUdpFlow:
     theirs = _counted(document.rows_of_peer(rows[0].socket if rows else (summary or StreamRow()).socket))
     mine = _counted(rows)
     arriving = theirs if sends else mine
@@ -79,7 +79,7 @@ def _flow(
         out_of_order=None if sends or told is None else told.out_of_order,
         reverse=sends == document.at_server,
     )
-    return UdpFlow(result, tuple(_samples(flow, arriving)), doubt)
+    return ImportedUdpFlow(result, tuple(_samples(flow, arriving)), doubt)
 
 
 def _of_sender(mine: Sequence[StreamRow], theirs: Sequence[StreamRow], told: StreamRow | None) -> _Counts:

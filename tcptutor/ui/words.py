@@ -37,7 +37,7 @@ def experiment_line(experiment: Experiment, width: int | None = None) -> str:
     """
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
     imported = experiment.name.startswith(IMPORTED)
-    parts = [senders(experiment)]
+    parts = [] if imported and hosts.algorithm == "unknown" else [senders(experiment)]
     if path.unread:
         parts.append(f"not read: {', '.join(path.unread)}")
     elif path.rate or not imported:

@@ -132,3 +132,31 @@ def test_what_sent_beside_the_tcp_flows_is_said_to_be_left_out(changed) -> None:
 
     assert import_run(changed(beside)).note.endswith("; VoIP in it is not read: only TCP is")
     assert "not read" not in import_run(FILE).note
+
+
+def test_statistics_of_a_socket_that_go_on_are_not_the_flow_s_time(changed: Any) -> None:
+    """flent reads the socket for two seconds more than it sends: 60 of 62 s would be 3 % too low."""
+
+    def longer(data: dict[str, Any]) -> None:
+        for name, points in data["raw_values"].items():
+            if name.startswith("TCP"):
+                points += [
+                    {"t": points[-1]["t"] + more, "tcp_cwnd": 10.0, "tcp_rtt": 50.0} for more in (1, 2)
+                ]
+
+    assert [flow.throughput_bps for flow in import_run(changed(longer)).flows] == [
+        flow.throughput_bps for flow in import_run(FILE).flows
+    ]
+
+
+def test_what_flent_was_not_told_is_unknown(changed: Any) -> None:
+    def plain(data: dict[str, Any]) -> None:
+        for part in (data["results"], data["raw_values"], data["metadata"]["SERIES_META"]):
+            part["TCP download::1"] = part.pop("TCP upload::1")
+        for meta in data["metadata"]["SERIES_META"].values():
+            if "TCP_RETRANSMIT" in meta:
+                meta["TCP_RETRANSMIT"] = "-1"
+
+    download, upload, *_ = import_run(changed(plain)).flows
+    assert (download.retransmits, upload.retransmits, upload.losses) == (None, None, None)
+    assert (download.receiver_bps, upload.receiver_bps) == (download.throughput_bps, None)

@@ -118,8 +118,21 @@ async def test_the_chart_keeps_its_lines_beside_many_models() -> None:
             await until(
                 pilot, lambda panel=panel: sum(line[10:11] in ("┤", "│") for line in panel.lines) >= LEAST
             )
-            await until_text(pilot, "why: the bottleneck is full")
+            await until_text(pilot, "the bottleneck is full")
             await until_text(pilot, "measured 9.35 Mbit/s")
         await pilot.press("v")
         await until_text(pilot, "bbr does not take a loss for congestion")
         assert text(app).count("bbr does not take a loss for congestion") == 1
+
+
+async def test_an_import_shows_a_dash_for_what_its_file_does_not_tell() -> None:
+    app = app_of(import_run(FILES / "iperf3-3.9-tcp-server-no-retransmits.json", {"rate": "20 Mbit/s"}))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until_text(pilot, "the bottleneck is full")
+        screen = text(app)
+        for unknown in ("queue", "sent again", "losses", "0 measured", "Unknown"):
+            assert unknown not in screen
+        await pilot.press("f")
+        await until_text(pilot, "mean cwnd")
+        flows = [line.split() for line in text(app).splitlines() if "Mbit/s" in line]
+        assert [flow[3:7] for flow in flows] == [["–"] * 4] * 3

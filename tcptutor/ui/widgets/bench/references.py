@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tcptutor.run import mean_of_known
 from tcptutor.spec import Experiment
+from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.history import STEPS
 from tcptutor.ui.widgets.bench.scales import rounded_up
@@ -50,7 +51,9 @@ def _limits(experiment: Experiment) -> Iterator[GuideLine]:
         window = experiment.hosts.window / experiment.segment
         yield GuideLine("window", "limit", ((0.0, window), (seconds, window)))
     each = f"/{flows}" if flows > 1 else ""
-    for name, queue in ((f"BDP{each}", 0.0), (f"+queue{each}" if each else "BDP+queue", 1.0)):
+    levels = [(f"BDP{each}", 0.0), (f"+queue{each}" if each else "BDP+queue", 1.0)]
+    # Nobody tells the queue of an imported run's path.
+    for name, queue in levels[:1] if experiment.name.startswith(words.IMPORTED) else levels:
         points = list(_over_time(experiment, queue, flows))
         if points:
             yield GuideLine(name, "limit", points)

@@ -46,11 +46,16 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
     if history.flows:
         resent = sum(flow.total_resent for flow in history.flows.values())
         together = [sum(step) for step in zip(*(flow.resent for flow in history.flows.values()), strict=True)]
-        yield "losses", _answered(live, history)
+        if live.report is None or live.report.loss_events is not None:
+            yield "losses", _answered(live, history)
         # The overshoot of slow start may lose a hundred times as much as all the rest: it is cut off.
         most = max([4.0, *together[history.warm_steps(experiment.flows.warmup) :]])
         counted = _counted(live.report.retransmits) if live.report else f"{resent} so far"
-        yield "resent", Series("sent again", together, most, counted, how="sum", scale=f"{most:g} segments")
+        if live.report is None or live.report.retransmits is not None:
+            yield (
+                "resent",
+                Series("sent again", together, most, counted, how="sum", scale=f"{most:g} segments"),
+            )
 
 
 def _answered(live: Live, history: History) -> Series:
