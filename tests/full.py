@@ -54,11 +54,17 @@ FULL_ONLY = {
     "tests/backends/test_conditions.py::test_jitter_spreads_the_rtt_by_its_distribution": FullOnly(
         "four distributions of one netem option; the two extremes", ("uniform", "pareto")
     ),
+    "tests/backends/test_conditions.py::test_the_receivers_window_is_the_one_that_was_asked_for": FullOnly(
+        "three sizes of one setting", ("24",)
+    ),
     "tests/backends/test_conditions.py::test_with_ecn_a_full_queue_marks_and_does_not_drop": FullOnly(
         "every queue discipline fills a link in another test; one that marks", ("codel",)
     ),
     "tests/backends/test_fidelity.py::test_a_trace_that_loses_acks": FullOnly(
         "a minute and a half of one processor, more than the other faults together"
+    ),
+    "tests/backends/test_fidelity.py::test_small_segments_have_room_in_netem": FullOnly(
+        "a quarter of a minute of one processor"
     ),
     "tests/backends/test_goals.py::test_each_near_miss_is_explained_when_it_is_made": FullOnly(
         "types forty slips into a guest, some seconds each; a plain run reads recordings of them"
@@ -145,6 +151,7 @@ FULL_ONLY = {
         _DAMAGE, ("*-virtual.json", "null-image/image.json", "half-image/image.json")
     ),
     "tests/sweep/test_cluster.py::test_a_worker_without_tcptutor_says_so": FullOnly(_CLUSTER),
+    "tests/sweep/test_cluster.py::test_a_worker_without_the_guest_says_so_for_its_cells": FullOnly(_CLUSTER),
     "tests/sweep/test_cluster.py::test_the_workers_guests_end_with_the_command": FullOnly(_CLUSTER, ("2",)),
     "tests/validation/test_validation.py::test_a_few_cells_agree_with_their_models_and_with_the_kept_ones": FullOnly(
         _LAW
