@@ -53,7 +53,7 @@ async def test_a_page_names_the_lab_of_its_own_run_and_the_first_screen_the_mach
         # Another run moved the lab meanwhile, elsewhere.
         app.bench._tell(LabState("ready", msgspec.structs.replace(GUEST, clock="real")))
         await until_text(pilot, f"{place(HOST)} · ready")
-        await pilot.press("escape")
+        await pilot.press("m")
         await until_text(pilot, "Experiments run in a virtual machine. Ready.")
         assert "this computer" not in text(app)
 
