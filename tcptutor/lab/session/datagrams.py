@@ -109,7 +109,7 @@ class _Sizes:
 
 
 @dataclass
-class UdpFlow:
+class FoundUdpFlow:
     """What one host sends to another; more than one flow where it has more than one socket for that."""
 
     number: int
@@ -140,7 +140,7 @@ class Datagrams:
         self._quiet = {name: counters.now() for name, counters in self._counters.items()}
         """What had been counted when nobody had a UDP socket."""
         self._sizes: dict[str, _Sizes] = {}
-        self.flows: list[UdpFlow] = []
+        self.flows: list[FoundUdpFlow] = []
         """Of the run that goes on."""
         self._path = NetworkPath()
 
@@ -156,7 +156,7 @@ class Datagrams:
             self._sizes.popitem()[1].close()
         self._quiet = {name: counters.now() for name, counters in self._counters.items()}
 
-    def find(self) -> list[UdpFlow]:
+    def find(self) -> list[FoundUdpFlow]:
         """The flows that have begun since the last call."""
         found = []
         for host in self._network.hosts:
@@ -171,7 +171,7 @@ class Datagrams:
                 continue
             receiver, number = self._receiver(host)
             if receiver is not None and now.sent - before.sent >= _A_FLOW * number:
-                flow = UdpFlow(
+                flow = FoundUdpFlow(
                     number=len(self.flows),
                     sender=host,
                     receiver=receiver,
@@ -222,7 +222,7 @@ class Datagrams:
         """Each flow at this instant."""
         return [self._sample(flow, t) for flow in self.flows]
 
-    def _sample(self, flow: UdpFlow, t: float) -> UdpSample:
+    def _sample(self, flow: FoundUdpFlow, t: float) -> UdpSample:
         flow.sizes.look()
         size = flow.sizes.mean()
         there = self._counters[flow.receiver.name].now()

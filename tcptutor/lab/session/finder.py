@@ -16,7 +16,7 @@ _AGAIN = 2
 """Timeouts in a row from which nothing arrives any more: one loss makes one of them."""
 
 
-class Start(NamedTuple):
+class FlowStart(NamedTuple):
     """A flow that was not there before."""
 
     address: Address
@@ -39,7 +39,7 @@ class Finder:
         for diag in self._diags.values():
             diag.close()
 
-    def look(self) -> list[Start]:
+    def look(self) -> list[FlowStart]:
         """The flows that have begun since the last look."""
         found, alive = [], set()
         for diag in self._diags.values():
@@ -61,7 +61,7 @@ class Finder:
                 sending = address if sends else address.other_end
                 sender, receiver = self._hosts[sending.source], self._hosts[sending.destination]
                 algorithm = connection.algorithm if sends else self._algorithm(sending)
-                found.append(Start(sending, sender, receiver, algorithm))
+                found.append(FlowStart(sending, sender, receiver, algorithm))
         # A port may come again with another connection.
         self._known &= alive
         return found

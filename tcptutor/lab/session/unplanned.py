@@ -16,7 +16,7 @@ from tcptutor.lab.network import Host, Network
 from tcptutor.lab.protocol import RunFound
 from tcptutor.lab.sampler import SampledFlow, Sampler
 from tcptutor.lab.session.datagrams import Datagrams
-from tcptutor.lab.session.finder import Start
+from tcptutor.lab.session.finder import FlowStart
 from tcptutor.lab.session.state import KernelState, changes
 from tcptutor.run import Environment, UdpResult
 from tcptutor.spec import ETHERNET_HEADER, LENGTH, Change, Experiment
@@ -40,7 +40,7 @@ class UnplannedRun:
         network: Network,
         state: KernelState,
         channel: Channel,
-        starts: list[Start],
+        starts: list[FlowStart],
         datagrams: Datagrams,
         environment: Environment,
         sample_hz: float,
@@ -49,7 +49,7 @@ class UnplannedRun:
         self._network, self._state, self._channel = network, state, channel
         self._environment = environment
         self._sampler = Sampler(channel, sample_hz, queue_may_go=True)
-        self._starts: list[tuple[float, Start]] = []
+        self._starts: list[tuple[float, FlowStart]] = []
         self._datagrams = datagrams
         self._sampler.udp.append(datagrams)
         self._pair = (
@@ -78,7 +78,7 @@ class UnplannedRun:
         sends = sender if sender.name in names else receiver
         return next((pair for pair, host in enumerate(self._network.senders) if host == sends), 0)
 
-    def _add(self, starts: list[Start], at: float) -> None:
+    def _add(self, starts: list[FlowStart], at: float) -> None:
         for start in starts:
             flow = SampledFlow(len(self._starts), self._pair_of(start.sender, start.receiver), start.address)
             self._sampler.add(flow, start.sender, start.receiver)
@@ -92,7 +92,7 @@ class UnplannedRun:
         ]
         self._sampler.watch_senders(dict.fromkeys(senders))
 
-    def add(self, starts: list[Start]) -> None:
+    def add(self, starts: list[FlowStart]) -> None:
         """Further flows of the same run."""
         self._add(starts, time.monotonic() - self._sampler.began)
         self.tell_state()
