@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -28,7 +27,7 @@ class Progress:
         self._running = True
 
     def pytest_sessionstart(self) -> None:
-        self._say(f"{os.environ.get('TCPTUTOR_PART', '')}collecting, some 20 s".lstrip())
+        self._say("collecting, some 20 s")
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         if not self._left:
