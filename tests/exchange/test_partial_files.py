@@ -301,21 +301,20 @@ def test_however_a_file_is_packed_and_encoded(tmp_path: Path, how: str) -> None:
     assert import_run(file).flows == import_run(WHOLE).flows
 
 
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        (zipped(b"{}", ("a.json", "b.json")), "zip of 2 files"),
-        (zipped(WHOLE.read_bytes())[:400], "cannot be unpacked"),
-        (lzma.compress(b" " * (80 << 20)), "larger than"),
-        (zipped(b" " * (80 << 20)), "larger than"),
-        (b"\x28\xb5\x2f\xfd" + bytes(20), "packed with zstd: unpack it first"),
-    ],
-)
-def test_a_packed_file_that_cannot_be_read_is_refused_in_one_line(
-    tmp_path: Path, data: bytes, says: str
-) -> None:
+REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
+    "two files": (lambda: zipped(b"{}", ("a.json", "b.json")), "zip of 2 files"),
+    "cut short": (lambda: zipped(WHOLE.read_bytes())[:400], "cannot be unpacked"),
+    "much in xz": (lambda: lzma.compress(b" " * (80 << 20)), "larger than"),
+    "much in zip": (lambda: zipped(b" " * (80 << 20)), "larger than"),
+    "zstd": (lambda: b"\x28\xb5\x2f\xfd" + bytes(20), "packed with zstd: unpack it first"),
+}
+
+
+@pytest.mark.parametrize("how", REFUSED)
+def test_a_packed_file_that_cannot_be_read_is_refused_in_one_line(tmp_path: Path, how: str) -> None:
+    pack, says = REFUSED[how]
     file = tmp_path / "packed"
-    file.write_bytes(data)
+    file.write_bytes(pack())
     with pytest.raises(TutorError, match=says) as caught:
         import_runs(file)
     assert "\n" not in str(caught.value)
