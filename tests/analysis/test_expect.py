@@ -347,3 +347,11 @@ def test_a_buffer_that_cannot_grow_bounds_what_is_under_way(sysctl: dict[str, st
     binding = expect(made).binding
     assert binding.model is ThroughputModel.KERNEL_BUFFER
     assert binding.throughput_bps == pytest.approx(8 * size / 0.2, rel=0.01)
+
+
+@pytest.mark.parametrize("algorithm", ["reno", "cubic", "htcp", "highspeed"])
+def test_a_queue_of_many_bdp_is_not_too_short(algorithm: str) -> None:
+    found = expect(
+        experiment(rate="2 Mbit/s", delay="20 ms", queue="1.5 MB", algorithm=algorithm, duration="30 s")
+    )
+    assert (found.binding.model, found.note) == (ThroughputModel.LINK, "")

@@ -53,6 +53,8 @@ def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | 
     others = [one for one in finite if not one.is_lossy]
     if not others or (case.loss_rate <= 0 and (case.algorithm == "bbr" or least.limited_by != "bottleneck")):
         return None
+    if case.loss_rate <= 0 and _never_runs_dry(case):
+        return None
     each = _bbr(case) if case.algorithm == "bbr" else _rates(case)
     total = math.fsum(each)
     if not 0 < total < (1 - FELT) * least.throughput:
@@ -66,6 +68,11 @@ def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | 
         limited_by=least.limited_by,
         each=each,
     )
+
+
+def _never_runs_dry(case: Case) -> bool:
+    """Whether the queue holds a BDP of the longest round trip: half of the largest window still fills the link."""
+    return case.rate is not None and 8 * case.buffer >= case.rate * max(flow.rtt for flow in case.flows)
 
 
 def is_known(case: Case) -> bool:
