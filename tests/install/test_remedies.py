@@ -47,6 +47,7 @@ OF_OTHERS = {
     *("--set-version", "--list", "--update", "--shutdown"),  # wsl
     *("--json-stream", "--get-server-output"),  # iperf3
     "--socket-stats",  # flent
+    *("--timestamps", "--prefix"),  # kubectl
 }
 
 
