@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import curses
-import locale
 import os
 import sys
 from collections.abc import Mapping
 
 from rich.console import Console
 
+from tcptutor.install.encoding import locale_encoding
 from tcptutor.install.report import Finding, ok, warn
 
 _SMALLEST = (80, 24)
@@ -69,24 +68,10 @@ def _colours(kind: str, terminal: int) -> str:
     return {"truecolor": "16 million", "256": "256", "standard": "16"}.get(system or "", "no")
 
 
-def is_utf8() -> bool:
-    """Return whether the locale of this process writes UTF-8."""
-    return _encoding() == "utf-8"
-
-
-def _encoding() -> str:
-    """Of the locale; empty where that is not installed."""
-    try:
-        locale.setlocale(locale.LC_CTYPE, "")
-        return codecs.lookup(locale.nl_langinfo(locale.CODESET)).name
-    except (locale.Error, LookupError):
-        return ""
-
-
 def locale_finding(environment: Mapping[str, str]) -> Finding:
     """Whether the terminal's letters are UTF-8, which the charts are drawn in; `environment` for its names."""
     named = next((environment[key] for key in ("LC_ALL", "LC_CTYPE", "LANG") if environment.get(key)), "")
-    encoding = _encoding()
+    encoding = locale_encoding()
     if not encoding:
         return warn("locale", f"{named} is not installed here", "export LC_ALL=C.UTF-8")
     if encoding != "utf-8":

@@ -12,7 +12,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from tcptutor.install.check_terminal import is_utf8
+from tcptutor.install.encoding import is_utf8
 
 Glyphs = Literal["all", "console", "ascii"]
 """What can be shown: everything; what the fonts of the Linux console have; ASCII."""
