@@ -31,7 +31,7 @@ from tcptutor.journal.events import (
     link,
 )
 
-VERSION = 5
+VERSION = 6
 """To be raised when the same events come to something else: what was folded before is then folded again."""
 
 
