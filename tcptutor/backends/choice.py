@@ -54,7 +54,7 @@ def _missing(qdiscs: Sequence[str], algorithms: Sequence[str], here: Environment
     ]
 
 
-def _some(names: Sequence[str]) -> str:
+def some_of(names: Sequence[str]) -> str:
     """Return the first few of `names` as words."""
     rest = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
@@ -101,7 +101,7 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
             return ChosenBackend(
                 HostBackend(), "host", "real", "this machine's kernel has all that is needed"
             )
-        why = f"this machine's kernel has no {_some(absent)}"
+        why = f"this machine's kernel has no {some_of(absent)}"
     try:
         return _guest(experiment, clock, why)
     except (LabUnavailable, KernelLacks) as error:

@@ -34,7 +34,7 @@ Between = Callable[[float, float], Findings | None]
 
 
 @dataclass(frozen=True)
-class Limit:
+class ShownLimit:
     """One cause, shown by the samples of a time."""
 
     limited_by: LimitedBy
@@ -48,7 +48,7 @@ class Limit:
 
 def find_limit(
     whole: Findings, shares: Mapping[LimitedBy, float], turns: Sequence[Episode], between: Between
-) -> Limit:
+) -> ShownLimit:
     """Return the cause that took the most time and can be shown; `unexplained` where none can.
 
     Timeouts and an idle application count by the time that they take in all.
@@ -72,22 +72,22 @@ def find_limit(
             tries.reverse()
         if (limit := next(filter(None, tries), None)) is not None:
             return limit
-    return Limit("unexplained", "", whole)
+    return ShownLimit("unexplained", "", whole)
 
 
-def _over_all(name: LimitedBy, whole: Findings) -> Limit | None:
+def _over_all(name: LimitedBy, whole: Findings) -> ShownLimit | None:
     """Return the limit where a clause of its cause holds over all the time."""
     said = clause(name, whole)
-    return Limit(name, said, whole) if said else None
+    return ShownLimit(name, said, whole) if said else None
 
 
-def _over(episode: Episode | None, between: Between) -> Limit | None:
+def _over(episode: Episode | None, between: Between) -> ShownLimit | None:
     """Return the limit where a clause of its cause holds over its longest episode."""
     found = between(episode.start, episode.end) if episode is not None else None
     if episode is None or found is None or not (said := clause(episode.limited_by, found)):
         return None
     times = f"from {moment(episode.start)} to {moment(episode.end)} s"
-    return Limit(episode.limited_by, f"{times} {said}", found, episode)
+    return ShownLimit(episode.limited_by, f"{times} {said}", found, episode)
 
 
 def favor_after(

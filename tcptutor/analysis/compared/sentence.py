@@ -9,7 +9,7 @@ from typing import Protocol
 from tcptutor import units
 from tcptutor.analysis.compared.clauses import LINK_USED, LINK_USED_THEN
 from tcptutor.analysis.compared.episodes import Episode, telling
-from tcptutor.analysis.compared.limit import MOST_TURNS, Limit
+from tcptutor.analysis.compared.limit import MOST_TURNS, ShownLimit
 from tcptutor.run import FlowResult
 from tcptutor.spec import Change, Experiment
 from tcptutor.theory.models import CAUSE_NAMES, LimitedBy
@@ -34,7 +34,7 @@ class FlowLimit(Protocol):
     def limited_by(self) -> LimitedBy: ...
 
 
-def compose(start: str, limit: Limit, extras: Sequence[str], is_part: bool) -> str:
+def compose(start: str, limit: ShownLimit, extras: Sequence[str], is_part: bool) -> str:
     """Return `start` and the limit's reason, with as many of `extras` as fit, the link's use last.
 
     Args:

@@ -109,7 +109,7 @@ def _after_slow_start(window: float, start: float, settled: float) -> float:
 
 
 def _after_reno(window: float, start: float, rtt: float, settled: float) -> float:
-    """The same for a sender that adds a segment a round trip."""
+    """Seconds' worth of the rate that a sender misses which adds a segment a round trip, from `settled` seconds on."""
     until = (window - start) * rtt
     left = max(0.0, until - settled)
     return left * left / (2 * rtt * window)

@@ -19,7 +19,7 @@ _ENOUGH = 0.2
 """Seconds between first and last sample below which a difference of counters says nothing."""
 
 _ENOUGH_OF_TRANSFER = 0.03
-"""The same for a flow with a fixed amount to send, which is known from its first byte to its last."""
+"""Seconds that a flow with a fixed amount to send takes at least: it is known from its first byte to its last."""
 
 _SLACK = 1e-3
 """Seconds by which a sample may come beside its time."""
