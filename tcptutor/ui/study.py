@@ -207,8 +207,11 @@ class Study:
 
     def can_withdraw(self, activity: Activity) -> bool:
         """Whether it is locked and no run has begun that answers it."""
-        locked = activity.locked and self.record_of(activity).attempts > 0
-        return locked and self.sitting.retries and not self.ended and not self.record.runs
+        if not (activity.locked and self.record_of(activity).attempts and self.sitting.retries) or self.ended:
+            return False
+        # Runs are begun beside this study, those of a sweep and of another window as well.
+        stored = self._store(lambda: self._journal.page(*self._key)) or self.record
+        return not (stored.runs or self.record.runs)
 
     def withdraw(self, activity: Activity) -> bool:
         """Take back what was locked; return whether it was, which a run in another window may have prevented."""

@@ -30,7 +30,7 @@ def told() -> tuple[Run, Report]:
 
 @pytest.fixture
 def live() -> Live:
-    """Eight flows that a full queue held for 2 of 20 s, and random loss from then on."""
+    """Eight flows that grow for 1 of 20 s, fill the queue for another, and are held by random loss from then on."""
     run, whole = told()
     return Live("a", "b", run, report=whole, state="ended")
 
@@ -41,19 +41,18 @@ def content(line: str, width: int) -> str:
 
 def test_causes_are_written_out_where_they_fit(live: Live) -> None:
     wide = causes.causes(live, 152).text
-    assert wide.startswith("limited by bottleneck ─")
-    assert " random loss ─" in wide
+    assert " random loss (g: growing, b: bottleneck) ─" in wide
     assert wide.endswith(" 100 % of time")
     assert "bottleneck" not in causes.key(live, 152, full=True)
 
 
 def test_marks_that_stand_alone_are_explained(live: Live) -> None:
     narrow = causes.causes(live, 75).text
-    assert narrow.startswith("limited by bbbbb random loss (b: bottleneck) ")
+    assert narrow.startswith("limited by gggbb random loss (g: growing, b: bottleneck) ")
     assert causes.key(live, 75, full=False) == ""
     slim = causes.causes(live, 51).text
-    assert slim.startswith("limited by bbb random loss ─")
-    assert causes.key(live, 51, full=False) == "b: bottleneck"
+    assert slim.startswith("limited by gbb random loss ─")
+    assert causes.key(live, 51, full=False) == "g: growing, b: bottleneck"
 
 
 def test_a_cause_begins_where_it_does_on_the_chart(live: Live) -> None:
