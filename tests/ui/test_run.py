@@ -43,7 +43,7 @@ async def test_a_run_ends_with_measured_models_own_and_why(make_app, journal) ->
         screen = text(pilot.app)
         assert "95.6 ±2 % –" in screen
         assert "10, 2.2 × too low" in screen or "10, 55 % too low" in screen
-        assert "expected mean 40.2" in screen
+        assert "40.2 expected" in screen
         assert any("⠁" <= letter <= "⣿" for letter in screen), "the chart is drawn in braille"
         assert "mean 22.1" in screen
         await pilot.press("v")

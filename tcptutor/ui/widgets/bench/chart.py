@@ -273,9 +273,11 @@ def _beside(scene: Scene, height: int) -> dict[int, Line]:
 
 
 def _short(value: float) -> str:
-    """In at most four characters below 10,000, never as a power of ten."""
+    """In at most four characters below a million, never as a power of ten."""
     if value < 1:
         return f"{value:.2f}"
+    if value >= 10_000:
+        return f"{value / 1000:.0f}k"
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
