@@ -1,12 +1,14 @@
 """Write assets/documentation/settings.md: `python -m tests.documentation`; claims.md: `python -m tests.documentation
-claims`.
+claims [MODULE/PAGE...]`.
 """
 
 import sys
 
 from tests.documentation import claims, settings
 
-if sys.argv[1:] == ["claims"]:
-    claims.PAGE.write_text(claims.page(claims.results()), encoding="utf-8")
+if sys.argv[1:2] == ["claims"]:
+    names = sys.argv[2:]
+    before = claims.PAGE.read_text(encoding="utf-8") if names else ""
+    claims.PAGE.write_text(claims.page(claims.results(names), before), encoding="utf-8")
 else:
     settings.PAGE.write_text(settings.page(), encoding="utf-8")

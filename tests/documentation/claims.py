@@ -1,11 +1,13 @@
 """The table of what the course claims of runs, and what runs have: assets/documentation/claims.md.
 
-`python -m tests.documentation claims` writes it from the runs that `tcptutor lint --run` keeps.
+`python -m tests.documentation claims` writes it from the runs that `tcptutor lint --run` keeps; with names of pages
+it writes the tables of these pages and leaves the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -32,26 +34,38 @@ def claims() -> list[PageClaim]:
     return list(page_claims(root, pages(root)))
 
 
-def results() -> list[ClaimResult]:
-    """In the order of the course, from what is kept. Raises LabUnavailable without a guest."""
+def results(names: Collection[str] = ()) -> list[ClaimResult]:
+    """Return what kept runs say of the claims of these pages, by default of all, in the order of the course.
+
+    Raises LabUnavailable without a guest.
+    """
     runs = RunResults(RunCache())
     return [
-        result for _, page in groupby(claims(), key=attrgetter("page")) for result in runs.results(list(page))
+        result
+        for name, page in groupby(claims(), key=attrgetter("page"))
+        if not names or name in names
+        for result in runs.results(list(page))
     ]
 
 
-def page(found: list[ClaimResult]) -> str:
-    """claims.md with these results."""
-    measured = [each for each in found if each.of.is_measured]
-    wrong = sum(not each.holds for each in found)
-    told = (
-        f"{len(found)} claims on {len({each.of.page for each in found})} pages: {len(measured)} of runs,"
-        f" {len(found) - len(measured)} of formulas; {f'{wrong} do not hold' if wrong else 'all hold'}."
-    )
-    parts = [_HEAD, told, ""]
+def page(found: list[ClaimResult], before: str = "") -> str:
+    """Return claims.md with these results; pages without one keep their table in `before`."""
+    every = claims()
+    tables = {
+        text.partition("\n")[0]: text.rstrip() for text in re.split("^## ", before, flags=re.MULTILINE)[1:]
+    }
     for name, group in groupby(found, key=lambda each: each.of.page):
-        parts += [f"## {name}", "", COLUMNS, "| --- | --- | --- | --- |", *map(_row, group), ""]
-    return "\n".join(parts)
+        tables[name] = "\n".join([name, "", COLUMNS, "| --- | --- | --- | --- |", *map(_row, group)])
+    text = "\n\n".join(
+        f"## {tables[name]}" for name in dict.fromkeys(each.page for each in every) if name in tables
+    )
+    wrong = sum(verdict != "holds" for _, _, verdict in told(text))
+    measured = sum(each.is_measured for each in every)
+    counted = (
+        f"{len(every)} claims on {len(tables)} pages: {measured} of runs, {len(every) - measured} of formulas;"
+        f" {f'{wrong} do not hold' if wrong else 'all hold'}."
+    )
+    return f"{_HEAD}\n{counted}\n\n{text}\n"
 
 
 def _row(result: ClaimResult) -> str:
