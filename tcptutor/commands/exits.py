@@ -11,7 +11,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any, NoReturn, ParamSpec
 
 import click
@@ -53,10 +53,11 @@ class CommandGroup(click.Group):
 
     def main(self, *given: Any, **named: Any) -> Any:
         prepare()
+        callers = set(threading.enumerate())
         try:
             return super().main(*given, **named)
         except SystemExit as ended:  # it always ends so
-            _without_waiting_for_threads(ended.code)
+            _without_waiting_for_threads(ended.code, callers)
             raise
 
     def make_context(self, *given: Any, **named: Any) -> click.Context:
@@ -102,12 +103,13 @@ def _in_one_line() -> Iterator[None]:
     raise click.exceptions.Exit(code)
 
 
-def _without_waiting_for_threads(code: object) -> None:
-    """End the program with `code` if a thread still runs that Python would wait for: one of Textual's, reading from a
-    terminal that is dead.
+def _without_waiting_for_threads(code: object, callers: Container[threading.Thread]) -> None:
+    """End the program with `code` if a thread of the command still runs that Python would wait for.
+
+    One of Textual's may, reading from a terminal that is dead. `callers` are not the command's: they ran before it.
     """
     for thread in threading.enumerate():
-        if thread is not threading.main_thread() and not thread.daemon:
+        if thread not in callers and not thread.daemon:
             thread.join(_LAST_READ)
             if thread.is_alive():
                 for stream in (sys.stdout, sys.stderr):

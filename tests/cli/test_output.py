@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -137,3 +138,14 @@ def test_all_commands_print_in_one_place() -> None:
         if file.name != "output.py":
             text = file.read_text()
             assert not re.search(r"\bprint\(|click\.s?echo\(|\.stdout\.write\(|Console\(\)", text), file
+
+
+def test_a_command_in_a_program_with_threads_of_its_own_does_not_end_it() -> None:
+    wanted = threading.Event()
+    thread = threading.Thread(target=wanted.wait, daemon=False)
+    thread.start()
+    try:
+        assert here("model").returncode == 0
+    finally:
+        wanted.set()
+        thread.join()
