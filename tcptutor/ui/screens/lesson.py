@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import ClassVar
 
 from textual import events, on
@@ -77,8 +76,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self._draft_timer: Timer | None = None
         self._page: Page | None = None
         """None until the screen has anything."""
-        self._seen_at = math.inf
-        """When the page was first on the screen, s of the monotonic clock."""
+        self._bar: TopBar | None = None
         self._at_chart = False
         """Whether the chart has the room where there is one column."""
 
@@ -105,7 +103,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         # Now, when no widget has a style yet: each change of a class later styles all of them anew.
         self.update_classes(self._size_classes(), update=False)
         self.update_classes(self._view_classes(self.in_pane), update=False)
-        yield TopBar()
+        self._bar = TopBar()
+        yield self._bar
         with Container(id="body"):
             yield page
             page.set_class(not self._sides, "-alone")
@@ -123,7 +122,6 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.call_after_refresh(self._was_seen)
         for side in self._sides.values():
             side.restore()
             if side.chart is not None:
@@ -216,8 +214,10 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         active = None if self._typing or self.in_pane else self.active_bindings.get(key)
         return active is not None and active.binding.action.startswith("go(")
 
-    def _was_seen(self) -> None:
-        self._seen_at = time.monotonic()
+    @property
+    def _seen_at(self) -> float:
+        """When the page was first on the screen, s of the monotonic clock."""
+        return self._bar.seen_at if self._bar is not None else math.inf
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that would do nothing are not offered."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+
 from textual import events
 from textual.content import Content
 from textual.widget import Widget
@@ -19,6 +22,8 @@ class TopBar(Widget):
         super().__init__()
         self._place = self._pages = ""
         self._lab = ""
+        self.seen_at = math.inf
+        """When the place was first drawn, s of the monotonic clock: a key pressed earlier was meant for another."""
 
     def show_place(self, place: str, pages: str = "") -> None:
         """`pages`: a sign for each page, which says whether it is done."""
@@ -32,6 +37,8 @@ class TopBar(Widget):
             self.refresh()
 
     def render(self) -> Content:
+        if self._place:
+            self.seen_at = min(self.seen_at, time.monotonic())
         right = Content(self._lab)
         width = self.content_size.width
         room = max(width - right.cell_length - 2, 8)
