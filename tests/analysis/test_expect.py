@@ -355,3 +355,9 @@ def test_a_queue_of_many_bdp_is_not_too_short(algorithm: str) -> None:
         experiment(rate="2 Mbit/s", delay="20 ms", queue="1.5 MB", algorithm=algorithm, duration="30 s")
     )
     assert (found.binding.model, found.note) == (ThroughputModel.LINK, "")
+
+
+def test_a_small_amount_on_a_slow_reverse_path_lists_each_model_once() -> None:
+    found = expect(experiment(rate="none", delay="0 s", reverse_rate="10 kbit/s", bytes="1 kB", duration="1 s"))
+    models = [one.model for one in found.predictions]
+    assert sorted(models) == sorted(set(models))

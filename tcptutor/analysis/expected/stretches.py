@@ -56,7 +56,8 @@ class Stretch:
 
     def without_losses(self) -> Stretch:
         """This one with the models of random loss for comparison only, as long as others are left."""
-        candidates = tuple(replace(one, best=one.best and not one.is_lossy) for one in self.candidates)
+        # The others stay the same objects, by which the binding one is told from the rest.
+        candidates = tuple(replace(one, best=False) if one.is_lossy else one for one in self.candidates)
         return Stretch(self.case, candidates, tuple(one for one in self.believed if not one.is_lossy))
 
     def also(self, more: Candidate) -> Stretch:
