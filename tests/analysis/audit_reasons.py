@@ -179,7 +179,10 @@ def _sackless(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> s
 
 def _shuffled(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
     path = raw.experiment.path
-    given = time_of(said[1]) == path.jitter if path.jitter else number(said[1]) / 100 == path.reorder
+    if path.jitter:
+        given = time_of(said[1]) == path.jitter
+    else:
+        given = math.isclose(number(said[1]) / 100, path.reorder, rel_tol=0.01)
     return together(
         must(given, f"jitter {path.jitter}, reorder {path.reorder}"),
         must(raw.grown("reord_seen") + raw.grown("dsack_dups") > 0, "nothing came out of order"),
