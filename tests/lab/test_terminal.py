@@ -41,18 +41,22 @@ def _children() -> list[int]:
     return [int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
 
 
+def _has_terminal(pid: int) -> bool:
+    """Return whether a descriptor of the process is a terminal; another test's child has none."""
+    with suppress(OSError):  # it has ended
+        return any("/dev/pts/" in str(each.readlink()) for each in Path(f"/proc/{pid}/fd").iterdir())
+    return False
+
+
 def _holds_none(pid: int) -> bool:
     """Whether no descriptor of the process is a terminal."""
-    with suppress(FileNotFoundError):
-        folder = Path(f"/proc/{pid}/fd")
-        return not any("/dev/pts/" in str(each.readlink()) for each in folder.iterdir())
-    return False
+    return Path(f"/proc/{pid}").exists() and not _has_terminal(pid)
 
 
 def test_a_shell_that_has_closed_its_ends_keeps_nobody_busy(terminal: PseudoTerminal) -> None:
     """Reading failed at once, and select() found it ready at once: the lab turned without end beside the flows."""
     _until(terminal, lambda written: b"# " in written)
-    (shell,) = _children()
+    (shell,) = [child for child in _children() if _has_terminal(child)]
     inside = Path(f"/proc/{shell}/fd/0").readlink()
     terminal.write(b"exec sleep 1000 <&- >&- 2>&- 255>&-\n")
     _until(terminal, lambda _: _holds_none(shell))
