@@ -45,3 +45,10 @@ def make_app(course: Course, journal: Journal, lab: FakeLab) -> Callable[..., Tu
         return TutorApp(of, journal, lab, module=module, **options)
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def _nothing_passes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture has nothing that is shown for a moment only."""
+    if "snap_compare" in request.fixturenames:
+        monkeypatch.setattr("tcptutor.ui.screens.saving._SAVED_FOR", 0.01)

@@ -28,12 +28,6 @@ EXAMPLES = Path(__file__).parents[1] / "course" / "examples"
 SIZES = [(80, 24), (120, 36)]
 
 
-@pytest.fixture(autouse=True)
-def _nothing_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A picture has nothing that is shown for a moment only."""
-    monkeypatch.setattr("tcptutor.ui.screens.saving._SAVED_FOR", 0.01)
-
-
 def keep_run(journal: Journal, course: Course, module: str, step: str) -> Run:
     """A finished run of that step, as the journal has it from an earlier day."""
     found = next(each for each in course.modules if each.id == module)
