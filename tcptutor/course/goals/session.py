@@ -116,8 +116,8 @@ class SessionLog:
     def take(self, event: Event, run: Run | None = None, digest: str = "") -> None:
         """What has just been told; `run`: the one that it is of. digest: of its file, at its end."""
         match event:
-            case SessionState() if event != self._state:
-                self._state = event
+            case SessionState() if (settled := _settled(event)) != self._state:
+                self._state = settled
                 self._add(StateEntry(t=self._now, sampled=self._sampled, state=event))
             case Samples():
                 self._sampled = event.t
@@ -154,6 +154,12 @@ class SessionLog:
             return
         self._bytes += size
         self._entries.append(entry)
+
+
+def _settled(state: SessionState) -> SessionState:
+    """Return `state` without how long its run has gone on, which changes with each look and which the samples tell."""
+    flows = msgspec.structs.replace(state.experiment.flows, duration=0.0, warmup=0.0)
+    return msgspec.structs.replace(state, experiment=msgspec.structs.replace(state.experiment, flows=flows))
 
 
 def judged(
