@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 
 import msgspec
 
 from tcptutor import files, places
 from tcptutor.course.goals.session import MOST_BYTES, SessionRecord
+from tcptutor.errors import TutorError
 
 _MOST_BYTES = 2 * MOST_BYTES
 
@@ -33,13 +33,8 @@ def load(module: str, step: str) -> KeptSession:
 
 def save(module: str, step: str, kept: KeptSession) -> None:
     """Write it, whole or not at all; where that fails the goals are lost with the terminal."""
-    file = _file(module, step)
-    new = file.with_name(f"{file.name}.{os.getpid()}.new")
-    with contextlib.suppress(OSError):
-        files.make_private(file.parent)
-        new.touch(files.PRIVATE)
+    with contextlib.suppress(TutorError), files.whole(_file(module, step), private=True) as new:
         new.write_bytes(msgspec.json.encode(kept))
-        new.replace(file)
 
 
 def remove(module: str, step: str) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tcptutor.lab import qdiscs
-from tcptutor.lab.netlink.messages import DUMP, HEADER, NetlinkError, NetlinkSocket, compose
+from tcptutor.lab.netlink.messages import DUMP, HEADER, NetlinkError, NetlinkSocket, News, compose
 from tcptutor.lab.qdiscs.attributes import nested
 
 _RTM_GETTCLASS, _RTM_GETTFILTER = 42, 46
@@ -20,7 +20,6 @@ _AFTER_TCMSG = HEADER.size + _TCMSG.size
 _TCA_KIND, _TCA_OPTIONS = 1, 2
 _TRAFFIC_CONTROL = 0x8
 """Group of those to whom the kernel tells changes of disciplines, classes and filters."""
-_NEWS_AT_ONCE, _LONGEST = 100, 16384
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class TrafficControl(NetlinkSocket):
 
     def __init__(self, pid: int | None) -> None:
         super().__init__(pid)
-        self._news = _News(pid)
+        self._news = News(pid, _TRAFFIC_CONTROL)
 
     def close(self) -> None:
         self._news.close()
@@ -89,27 +88,6 @@ class TrafficControl(NetlinkSocket):
             return self._all(compose(kind, DUMP, _TCMSG.pack(socket.AF_UNSPEC, index, 0, parent, 0)))
         except NetlinkError:
             return []
-
-
-class _News(NetlinkSocket):
-    _PROTOCOL = socket.NETLINK_ROUTE
-
-    def __init__(self, pid: int | None) -> None:
-        super().__init__(pid)
-        self._socket.bind((0, _TRAFFIC_CONTROL))
-        self._socket.setblocking(False)
-
-    def came(self) -> bool:
-        told = False
-        for _ in range(_NEWS_AT_ONCE):
-            try:
-                self._receive(_LONGEST)
-            except BlockingIOError:
-                break
-            except OSError:  # more was told than there was room for
-                return True
-            told = True
-        return told
 
 
 def _name(there: dict[int, bytes]) -> str:

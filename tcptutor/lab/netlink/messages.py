@@ -25,6 +25,9 @@ _DUMP_INTERRUPTED = 0x10
 _DUMP_ATTEMPTS = 20
 """A dump takes microseconds; a table that changes during each of so many is changed by a loop."""
 _REQUEST, ACK, ECHO, EXCLUSIVE, DUMP, CREATE = 0x1, 0x4, 0x8, 0x200, 0x300, 0x400
+_NEWS_AT_ONCE = 100
+"""Messages that are taken at once: a loop of commands can send them faster than they are read."""
+_LONGEST_NEWS = 16384
 _DUMP_AT_ONCE = 1 << 16
 """Bytes of a dump that come at once, at most: the kernel takes up to 32 KB."""
 _TIMEOUT = struct.pack("ll", 5, 0)
@@ -167,3 +170,27 @@ class NetlinkSocket:
                         raise NetlinkError(code)
                     return found, is_whole
                 found.append(message)
+
+
+class News(NetlinkSocket):
+    """Hears when something of one namespace changes: `groups` are the kernel's multicast groups (RTMGRP_*)."""
+
+    _PROTOCOL = socket.NETLINK_ROUTE
+
+    def __init__(self, pid: int | None, groups: int) -> None:
+        super().__init__(pid)
+        self._socket.bind((0, groups))
+        self._socket.setblocking(False)
+
+    def came(self) -> bool:
+        """Return whether anything was told since the last call; what it was has to be asked."""
+        told = False
+        for _ in range(_NEWS_AT_ONCE):
+            try:
+                self._receive(_LONGEST_NEWS)
+            except BlockingIOError:
+                break
+            except OSError:  # more was told than there was room for
+                return True
+            told = True
+        return told

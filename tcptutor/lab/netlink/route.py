@@ -28,6 +28,7 @@ from tcptutor.lab.netlink.messages import (
     NLMSG_ERROR,
     NetlinkError,
     NetlinkSocket,
+    News,
     attributes,
     compose,
 )
@@ -49,8 +50,6 @@ _RTM_GETADDR, _IFADDRMSG, _IFA_LOCAL = 22, struct.Struct("=BBBBi"), 2
 _EVERY_ADDRESS = compose(_RTM_GETADDR, DUMP, _IFADDRMSG.pack(socket.AF_INET, 0, 0, 0, 0))
 _LINKS, _ADDRESSES = 0x1, 0x10
 """Groups of those to whom the kernel tells changes of links and of IPv4 addresses."""
-_NEWS_AT_ONCE = 100
-"""Messages that are taken at once: a loop of commands can send them faster than they are read."""
 _LONGEST = 16384
 _NOQUEUE = b"noqueue\0"
 _IFF_UP = 1
@@ -199,28 +198,11 @@ def _end_of_settings(message: bytes) -> int:
     return end
 
 
-class LinkNews(NetlinkSocket):
+class LinkNews(News):
     """Is told when an interface of one namespace, or an address there, is another one."""
 
-    _PROTOCOL = socket.NETLINK_ROUTE
-
     def __init__(self, pid: int | None) -> None:
-        super().__init__(pid)
-        self._socket.bind((0, _LINKS | _ADDRESSES))
-        self._socket.setblocking(False)
-
-    def came(self) -> bool:
-        """Whether anything was told since the last call; what it was has to be asked."""
-        told = False
-        for _ in range(_NEWS_AT_ONCE):
-            try:
-                self._receive(_LONGEST)
-            except BlockingIOError:
-                break
-            except OSError:  # more was told than there was room for
-                return True
-            told = True
-        return told
+        super().__init__(pid, _LINKS | _ADDRESSES)
 
 
 class QueueLength(Route):
