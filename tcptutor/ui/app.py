@@ -285,8 +285,8 @@ class TutorApp(Frame):
             screen.sweep_ended(message.sweep)
 
     def _tutor_screens(self) -> Iterable[TutorScreen]:
-        """Those that can show something: whole, and not being taken down."""
-        if self.is_leaving:
+        """The open screens whose widgets all exist: none while the app is closing."""
+        if self.is_leaving or not self.is_running:
             return
         for screen in self.screen_stack:
             if isinstance(screen, TutorScreen) and screen.is_mounted:
