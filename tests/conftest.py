@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from tcptutor import spec
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import ImageDamaged
+from tcptutor.base.errors import ImageDamaged
 from tests import durations, full, leftovers, order
 from tests.progress import Progress
 

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tcptutor import places
+from tcptutor.base import places
 from tcptutor.ui.live import Live
 
 

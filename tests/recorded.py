@@ -23,10 +23,10 @@ from msgspec.structs import replace
 
 from tcptutor.analysis import report
 from tcptutor.backends import replay
+from tcptutor.base.errors import TutorError
 from tcptutor.course import load
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.sweep import SweepActivity
-from tcptutor.errors import TutorError
 from tcptutor.fleet import place, pool
 from tcptutor.fleet.cache import RunCache
 from tcptutor.run import Run, SampleTable, save

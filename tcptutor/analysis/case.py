@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tcptutor import units
-from tcptutor.lab import plan
-from tcptutor.spec import ETHERNET_HEADER, Experiment, Path
+from tcptutor.base import units
+from tcptutor.spec import ETHERNET_HEADER, Experiment, Path, default_burst
 from tcptutor.theory import sawtooth_utilisation, shared_utilisation
 
 PATH_RTT = 1e-4
@@ -188,7 +187,7 @@ class Case:
         """What the shaper lets through at once after a pause, bytes of frames; 0 where the path has no rate."""
         if not self.rate:
             return 0
-        return (None if self.backward else self.path.burst) or plan.bucket(self.rate, self.frame)
+        return (None if self.backward else self.path.burst) or default_burst(self.rate, self.frame)
 
     @property
     def bursts_overflow(self) -> bool:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Protocol
 
 from tcptutor.backends.guest import sizes
-from tcptutor.errors import LabError
-from tcptutor.lab.protocol import Event
+from tcptutor.base.errors import LabError
 from tcptutor.spec import Experiment
+from tcptutor.wire.protocol import Event
 
 _MOST_FLOW_SECONDS = 1000.0
 """Seconds of all flows together whose samples are held for nobody: some 10 MB."""

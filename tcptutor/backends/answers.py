@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from tcptutor.errors import AgentDied, KernelLacks, LabError, ProtocolError, TutorError, UsageError
-from tcptutor.lab import protocol
-from tcptutor.lab.protocol import Event, Failed
+from tcptutor.base.errors import AgentDied, KernelLacks, LabError, ProtocolError, TutorError, UsageError
+from tcptutor.wire import protocol
+from tcptutor.wire.protocol import Event, Failed
 
 
 async def next_event(

@@ -7,9 +7,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from tcptutor.backends.session import Session
-from tcptutor.lab.protocol import Event
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
+from tcptutor.wire.protocol import Event
 
 
 class Backend(Protocol):

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import msgspec
 
-from tcptutor import files, places
-from tcptutor.errors import TutorError
+from tcptutor.base import files, places
+from tcptutor.base.errors import TutorError
 
 _T = TypeVar("_T")
 _KIND = files.small_kind("answer about this machine")

@@ -15,7 +15,7 @@ from tcptutor.backends.guest import sizes
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.host import HostBackend
-from tcptutor.errors import ImageDamaged, KernelLacks, LabError, LabUnavailable
+from tcptutor.base.errors import ImageDamaged, KernelLacks, LabError, LabUnavailable
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 

@@ -12,9 +12,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tcptutor import files, places
-from tcptutor.lab.protocol import HomeFile, HomeFiles
-from tcptutor.lab.session.home import DEEPEST, MOST, TOTAL, pieces
+from tcptutor.base import files, places
+from tcptutor.wire.home import DEEPEST, MOST, TOTAL, pieces
+from tcptutor.wire.protocol import HomeFile, HomeFiles
 
 __all__ = ["TOTAL", "Home", "plain"]
 

@@ -19,11 +19,12 @@ from tcptutor.backends.answers import failure, next_event
 from tcptutor.backends.home import Home
 from tcptutor.backends.reading import Reading
 from tcptutor.backends.session import Session
-from tcptutor.errors import AgentDied, LabUnavailable, MissingTool
-from tcptutor.lab import protocol
-from tcptutor.lab.protocol import Event, Failed, Finished, Hello, OpenSession, Quit, Ready, RunExperiment
+from tcptutor.base.errors import AgentDied, LabUnavailable, MissingTool
 from tcptutor.run import Environment
+from tcptutor.run.ended import Finished
 from tcptutor.spec import Experiment
+from tcptutor.wire import protocol
+from tcptutor.wire.protocol import Event, Failed, Hello, OpenSession, Quit, Ready, RunExperiment
 
 _NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 _OPEN_TIMEOUT = 30.0
@@ -79,7 +80,7 @@ class HostBackend:
             raise MissingTool(f"{tool} is missing (Debian package {package}): run `tcptutor setup`")
         self._process = await asyncio.create_subprocess_exec(
             "setpriv", "--pdeathsig", "KILL", "--", *before,
-            sys.executable, "-m", "tcptutor.lab.agent", "host", "real",
+            sys.executable, "-m", "tcptutor.agent.agent", "host", "real",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

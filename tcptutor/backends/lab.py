@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tcptutor.errors import LabError, LabUnavailable, SetupError
-from tcptutor.lab import protocol
-from tcptutor.lab.protocol import Event, Ready
+from tcptutor.base.errors import LabError, LabUnavailable, SetupError
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment, Path
+from tcptutor.wire import protocol
+from tcptutor.wire.protocol import Event, Ready
 
 if TYPE_CHECKING:
     from tcptutor.backends.ahead import AheadRun

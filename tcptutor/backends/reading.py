@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 
-from tcptutor.errors import ProtocolError
-from tcptutor.lab import rows
-from tcptutor.lab.protocol import Ended, Event, Samples, TakenSamples
-from tcptutor.lab.results import finished
+from tcptutor.base.errors import ProtocolError
 from tcptutor.run import QueueSample, SampleTable
+from tcptutor.run.ended import Ended
+from tcptutor.run.results import finished
+from tcptutor.wire import rows
+from tcptutor.wire.protocol import Event, Samples, TakenSamples
 
 
 class Reading:

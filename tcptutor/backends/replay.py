@@ -14,13 +14,14 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
-from tcptutor import places
-from tcptutor.errors import LabUnavailable, TutorError
-from tcptutor.lab import protocol
-from tcptutor.lab.protocol import Event, Finished, Phase, Ready, Samples
+from tcptutor.base import places
+from tcptutor.base.errors import LabUnavailable, TutorError
 from tcptutor.run import Environment, Run, Table, load
+from tcptutor.run.ended import Finished
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import PARAMETERS
+from tcptutor.wire import protocol
+from tcptutor.wire.protocol import Event, Phase, Ready, Samples
 
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 

@@ -9,9 +9,10 @@ from itertools import count
 from tcptutor.backends.answers import failure
 from tcptutor.backends.home import Home
 from tcptutor.backends.reading import Reading
-from tcptutor.errors import TutorError, UsageError
-from tcptutor.lab.kernel_state import SessionState
-from tcptutor.lab.protocol import (
+from tcptutor.base.errors import TutorError, UsageError
+from tcptutor.spec import Experiment, host_names
+from tcptutor.wire.kernel_state import SessionState
+from tcptutor.wire.protocol import (
     CloseTerminal,
     Event,
     Failed,
@@ -25,7 +26,6 @@ from tcptutor.lab.protocol import (
     Typed,
     Wrote,
 )
-from tcptutor.spec import Experiment, host_names
 
 _MOST = 1 << 16
 """Bytes of a terminal's output that may wait to be read; then the lab waits."""

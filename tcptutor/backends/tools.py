@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterable
 
-from tcptutor.errors import MissingTool
+from tcptutor.base.errors import MissingTool
 
 PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
 """Debian leaves the sbin folders out of an ordinary user's PATH."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tcptutor.backends.lab import Lab
+from tcptutor.base.errors import TutorError
 from tcptutor.commands.output import on_terminal
-from tcptutor.errors import TutorError
 from tcptutor.ui import run_app
 
 

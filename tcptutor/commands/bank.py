@@ -10,7 +10,9 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from tcptutor import places
+from tcptutor.base import places
+from tcptutor.base.errors import UsageError
+from tcptutor.base.files import whole
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_lines, remark, warn
 from tcptutor.commands.targets import check_targets
@@ -19,10 +21,8 @@ from tcptutor.course.activity import Question
 from tcptutor.course.claimed import pages
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Course, Module
-from tcptutor.errors import UsageError
 from tcptutor.exchange import plot
 from tcptutor.exchange.drawing import can_draw, install_command
-from tcptutor.files import whole
 from tcptutor.grading.banks.gift import gift
 from tcptutor.grading.banks.items import Bank, bank
 from tcptutor.grading.banks.pages import PANELS, RecordedPages

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
+from tcptutor.base.errors import UsageError
 from tcptutor.commands.challenge import check_challenge
 from tcptutor.commands.goals import ShellPage, board_lines, page_of, shell_page
 from tcptutor.commands.journal import opened_journal
 from tcptutor.commands.output import print_json, print_lines
 from tcptutor.course.goals.board import GoalBoard, GoalState
-from tcptutor.errors import UsageError
 from tcptutor.journal.goals import OpenPage, open_pages
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor.columns import table
+from tcptutor.base.columns import table
+from tcptutor.base.files import whole
 from tcptutor.commands.grade import exit_code, grade_all, hand_ins, key_of
 from tcptutor.commands.output import on_terminal, print_json, print_lines, toned, width
 from tcptutor.commands.targets import check_targets
-from tcptutor.files import whole
 from tcptutor.grading import web
 from tcptutor.grading.anonymous import anonymous, anonymous_files
 from tcptutor.grading.batch import Asked

@@ -8,7 +8,7 @@ from tcptutor.commands.grade import key_of
 from tcptutor.commands.journal import opened_journal
 from tcptutor.commands.output import print_lines
 from tcptutor.commands.targets import check_targets
-from tcptutor.evidence.keys import course_code, new_key, read_key, student_name, write_key
+from tcptutor.grading.evidence.keys import course_code, new_key, read_key, student_name, write_key
 
 
 def make_key(target: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tcptutor.columns import table
+from tcptutor.base.columns import table
 from tcptutor.commands.output import Tone, print_json, print_lines, toned, width
 from tcptutor.install.doctor import diagnose
 from tcptutor.install.report import Finding

@@ -16,8 +16,8 @@ from typing import Any, NoReturn, ParamSpec
 
 import click
 
+from tcptutor.base.errors import TutorError, refused, unknown
 from tcptutor.commands.output import colours, give_up_output, prepare, warn
-from tcptutor.errors import TutorError, refused, unknown
 
 _P = ParamSpec("_P")
 

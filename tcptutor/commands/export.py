@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tcptutor.base.errors import UsageError
 from tcptutor.commands.output import print_bytes, print_files, print_lines, warn
 from tcptutor.commands.targets import check_targets
-from tcptutor.errors import UsageError
 from tcptutor.exchange import export, open_run
 from tcptutor.runs import packets
 

@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Iterable
 from contextlib import closing
 
-from tcptutor import places
+from tcptutor.base import places
+from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.commands.output import toned, width
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.claimed import pages
@@ -15,7 +16,6 @@ from tcptutor.course.goals.session import SessionRecord
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Module, Step
 from tcptutor.course.record import Given, Response
-from tcptutor.errors import JournalError, UsageError
 from tcptutor.journal import Journal
 
 

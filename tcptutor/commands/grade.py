@@ -12,17 +12,17 @@ import click
 import msgspec
 
 from tcptutor.backends.ending import ended_like_ctrl_c, run_until_signal
-from tcptutor.columns import table
+from tcptutor.base.columns import table
+from tcptutor.base.errors import LabError, TutorError, UsageError, quoted
+from tcptutor.base.files import whole
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_lines, toned, warn
 from tcptutor.commands.rerun import Reruns, chosen
 from tcptutor.commands.targets import check_targets
-from tcptutor.errors import LabError, TutorError, UsageError, quoted
-from tcptutor.evidence.hand_in import SUFFIX
-from tcptutor.evidence.keys import CourseKey, course_code, read_key
-from tcptutor.files import whole
 from tcptutor.grading import batch
 from tcptutor.grading.batch import Asked
+from tcptutor.grading.evidence.hand_in import SUFFIX
+from tcptutor.grading.evidence.keys import CourseKey, course_code, read_key
 from tcptutor.grading.formats import formatted, modules
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
 from tcptutor.grading.students import one_each, replaced

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tcptutor import exchange, places
+from tcptutor import exchange
 from tcptutor.analysis import document
+from tcptutor.base import places
+from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.commands.targets import ELSEWHERE, check_targets
-from tcptutor.errors import TutorError, UsageError
 from tcptutor.run import Run, load
 
 

@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
-from tcptutor import units
 from tcptutor.backends.guest import composition, lab_file, sizes
 from tcptutor.backends.guest.architecture import chosen
 from tcptutor.backends.guest.machine import Mode
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.columns import table
+from tcptutor.base import units
+from tcptutor.base.columns import table
+from tcptutor.base.errors import LabUnavailable, TutorError, UsageError
 from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.commands.targets import check_targets
-from tcptutor.errors import LabUnavailable, TutorError, UsageError
 from tcptutor.exchange import kept_runs, open_run
-from tcptutor.run import Environment, lab, load
+from tcptutor.run import Environment, lab_parts, load
 
 _LONG = 100
 """From so many characters on a value is told by the beginning of its digest."""
@@ -32,7 +32,7 @@ def show_lab(name: str | None, as_json: bool, everything: bool) -> int:
     if name is None:
         here = _here("virtual")
         if as_json:
-            print_json({"fingerprint": lab.fingerprint(here), "parts": here})
+            print_json({"fingerprint": lab_parts.fingerprint(here), "parts": here})
         else:
             print_lines(_told(here, everything))
         return 0
@@ -44,10 +44,12 @@ def show_lab(name: str | None, as_json: bool, everything: bool) -> int:
     if as_json:
         print_json(
             {
-                "fingerprint": lab.fingerprint(where.lab),
+                "fingerprint": lab_parts.fingerprint(where.lab),
                 "parts": where.lab,
-                "here": lab.fingerprint(like),
-                "differences": [part._asdict() for part in lab.differences(like, where.lab)] if like else [],
+                "here": lab_parts.fingerprint(like),
+                "differences": [part._asdict() for part in lab_parts.differences(like, where.lab)]
+                if like
+                else [],
             }
         )
     else:
@@ -59,12 +61,12 @@ def _beside(where: Environment, like: Mapping[str, str]) -> list[str]:
     """What the lab of a run is to the one here, which is `like` it."""
     if not like:
         return ["here is no lab to compare it with: run `tcptutor setup`"]
-    if lab.fingerprint(like) != lab.fingerprint(where.lab):
+    if lab_parts.fingerprint(like) != lab_parts.fingerprint(where.lab):
         return [
             "the lab here is another one: equal runs agree within chance. They differ in",
-            *(f"  {part}" for part in lab.differences(like, where.lab)),
+            *(f"  {part}" for part in lab_parts.differences(like, where.lab)),
         ]
-    if where.snapshot == lab.fingerprint(where.lab):
+    if where.snapshot == lab_parts.fingerprint(where.lab):
         return ["the lab here is of the same parts: equal runs are equal to the byte"]
     return ["the lab here is of the same parts; this run is not one that can be repeated to the byte"]
 
@@ -82,14 +84,14 @@ def lab_of(name: str) -> Mapping[str, str]:
     """The parts of the lab of that fingerprint, or of the run that `name` means. Raises UsageError."""
     with contextlib.suppress(LabUnavailable):
         here = _here("virtual")
-        if lab.fingerprint(here) == name:
+        if lab_parts.fingerprint(here) == name:
             return here
     for path in kept_runs(warn):
         try:
             found = load(path).environment.lab
         except TutorError:
             continue
-        if lab.fingerprint(found) == name:
+        if lab_parts.fingerprint(found) == name:
             return found
     try:
         return _environment(name).lab
@@ -123,10 +125,12 @@ def _here_like(where: Environment) -> Mapping[str, str]:
 
 def _told(parts: Mapping[str, str], everything: bool) -> list[str]:
     shown = {
-        name: value for name, value in parts.items() if everything or not name.startswith(lab.EXPLAINING)
+        name: value
+        for name, value in parts.items()
+        if everything or not name.startswith(lab_parts.EXPLAINING)
     }
     rows = [(name, value if len(value) < _LONG else _digest(value)) for name, value in shown.items()]
-    lines = [f"lab {lab.fingerprint(parts)}", *table(rows, (max(len(name) for name, _ in rows),))]
+    lines = [f"lab {lab_parts.fingerprint(parts)}", *table(rows, (max(len(name) for name, _ in rows),))]
     if left := len(parts) - len(shown):
         lines.append(f"  and {left} packages and tools that it comes from: --all tells them")
     return lines

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tcptutor import course, places
+from tcptutor import course
+from tcptutor.base import places
 from tcptutor.commands.claims import ClaimCheck, Judged
 from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.commands.words import count

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tcptutor.errors import quoted
+from tcptutor.base.errors import quoted
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -17,8 +17,8 @@ from typing import Literal, TextIO
 
 import click
 
-from tcptutor.errors import TutorError, UsageError, refused
-from tcptutor.printable import escaped
+from tcptutor.base.errors import TutorError, UsageError, refused
+from tcptutor.base.printable import escaped
 
 Tone = Literal["title", "good", "doubt", "bad", "faint"]
 _TONES: dict[Tone, dict[str, object]] = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tcptutor.base.errors import UsageError
 from tcptutor.commands.output import print_files, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.commands.words import count
-from tcptutor.errors import UsageError
 from tcptutor.exchange import open_run
 from tcptutor.exchange import plot as runs
 from tcptutor.exchange.sequence import plot_sequence, read_span

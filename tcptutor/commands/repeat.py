@@ -9,19 +9,20 @@ from typing import Any
 
 import msgspec
 
-from tcptutor import course, units
+from tcptutor import course
 from tcptutor.analysis import document
 from tcptutor.backends.ending import run_until_signal
-from tcptutor.columns import table
+from tcptutor.base import units
+from tcptutor.base.columns import table
+from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_json, print_lines, toned, warn
 from tcptutor.commands.run import open_store, warn_if_unsaved
 from tcptutor.commands.words import count, duration, not_valid, rate_with_interval, with_interval
-from tcptutor.conduct import finish
-from tcptutor.errors import LabError, TutorError, UsageError
 from tcptutor.fleet import place, pool
 from tcptutor.fleet.place import Place
 from tcptutor.run import Run
+from tcptutor.runs.conduct import finish
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
 from tcptutor.sweep.confidence import LEVEL

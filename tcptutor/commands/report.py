@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
 
-from tcptutor import units
 from tcptutor.analysis import Compared, FlowFigures, Report, counted_by_sender, is_foreign, is_told
-from tcptutor.columns import length, table
+from tcptutor.base import units
+from tcptutor.base.columns import length, table
 from tcptutor.commands.output import Tone, toned, width
 from tcptutor.commands.words import SCALES, count
 from tcptutor.run import FlowResult, Run, UdpResult, sum_or_none

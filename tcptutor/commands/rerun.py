@@ -9,17 +9,17 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import NamedTuple
 
-from tcptutor import units
 from tcptutor.backends.ending import run_until_signal
+from tcptutor.base import units
+from tcptutor.base.errors import LabError, TutorError, UnitError, UsageError, quoted
 from tcptutor.commands.bar import Bar
 from tcptutor.course.model import Course
-from tcptutor.errors import LabError, TutorError, UnitError, UsageError, quoted
-from tcptutor.evidence.hand_in import opened_hand_in
-from tcptutor.evidence.keys import CourseKey
 from tcptutor.fleet import cached, place
 from tcptutor.fleet.cache import RunCache
 from tcptutor.fleet.place import Place
 from tcptutor.grading import rerun
+from tcptutor.grading.evidence.hand_in import opened_hand_in
+from tcptutor.grading.evidence.keys import CourseKey
 from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.rerun import Repetition
 from tcptutor.run import Run

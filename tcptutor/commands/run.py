@@ -8,18 +8,19 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from tcptutor import course, places, units
+from tcptutor import course
 from tcptutor.analysis import Report, Throughput, capture_size, document, report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
+from tcptutor.base import places, units
+from tcptutor.base.errors import LabError, TutorError
 from tcptutor.commands.output import error_width, print_json, print_lines, remark, warn
 from tcptutor.commands.report import report_lines
-from tcptutor.conduct import ConductedRun
-from tcptutor.errors import LabError, TutorError
-from tcptutor.lab.protocol import Event, Phase, Samples
 from tcptutor.run import Run
+from tcptutor.runs.conduct import ConductedRun
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
+from tcptutor.wire.protocol import Event, Phase, Samples
 
 _PROGRESS_PERIOD = 0.2
 

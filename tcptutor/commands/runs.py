@@ -9,16 +9,17 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor import course, exchange, places, units
+from tcptutor import course, exchange
 from tcptutor.analysis import is_foreign, is_told, report
-from tcptutor.columns import length, table
+from tcptutor.base import places, units
+from tcptutor.base.columns import length, table
+from tcptutor.base.errors import JournalError, TutorError, UsageError, unknown
 from tcptutor.commands.journal import opened_journal
 from tcptutor.commands.output import print_json, print_lines, toned, warn, width
 from tcptutor.commands.report import FIDELITY
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.names import short_name
 from tcptutor.course.overrides import overrides_of
-from tcptutor.errors import JournalError, TutorError, UsageError, unknown
 from tcptutor.journal.benches import Benches
 from tcptutor.run import Run, load, sum_or_none
 from tcptutor.runs import packets

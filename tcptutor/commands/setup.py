@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tcptutor.base.errors import UsageError
 from tcptutor.commands.lab import lab_of
 from tcptutor.commands.output import print_lines, warn
-from tcptutor.errors import UsageError
 from tcptutor.install.setup import run_setup
 from tcptutor.install.wanted import WantedLab
 

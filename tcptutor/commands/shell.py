@@ -13,19 +13,20 @@ import tty
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tcptutor import course, units
+from tcptutor import course
 from tcptutor.analysis import report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.home import TOTAL
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.session import Terminal
+from tcptutor.base import units
+from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.goals import PageRecorder, ShellPage, board_lines, shell_page
 from tcptutor.commands.output import print_lines, remark, warn
 from tcptutor.commands.run import open_store, print_report, warn_if_unsaved
-from tcptutor.conduct import ConductedSession, GrowingRun
-from tcptutor.errors import TutorError, UsageError
 from tcptutor.journal.watched import WatchedGoals
 from tcptutor.run import Environment
+from tcptutor.runs.conduct import ConductedSession, GrowingRun
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment, build, host_names
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from tcptutor.analysis import document, report
+from tcptutor.base.errors import TutorError
 from tcptutor.commands.output import on_terminal, print_json, print_lines, warn
 from tcptutor.commands.report import report_lines
 from tcptutor.commands.sweep import document as sweep_document
 from tcptutor.commands.sweep import lines as sweep_lines
 from tcptutor.commands.words import count
-from tcptutor.errors import TutorError
 from tcptutor.exchange import open_run
 from tcptutor.sweep.table import is_sweep, load
 

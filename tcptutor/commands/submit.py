@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tcptutor import places, units
+from tcptutor.base import places, units
+from tcptutor.base.errors import UsageError, quoted
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.journal import opened_journal
 from tcptutor.commands.output import print_json, print_lines, warn
@@ -16,9 +17,8 @@ from tcptutor.course.load import read_course
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course
 from tcptutor.course.record import moment
-from tcptutor.errors import UsageError, quoted
-from tcptutor.evidence.collect import Collected, collect
-from tcptutor.evidence.hand_in import SUFFIX, write_hand_in
+from tcptutor.grading.evidence.collect import Collected, collect
+from tcptutor.grading.evidence.hand_in import SUFFIX, write_hand_in
 
 _MOST_PAGES = 5
 """Pages of a module that are named."""

@@ -11,9 +11,10 @@ from typing import Any
 
 import msgspec
 
-from tcptutor import places, units
 from tcptutor.backends.ending import run_until_signal
-from tcptutor.columns import table
+from tcptutor.base import places, units
+from tcptutor.base.columns import table
+from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_json, print_lines, remark, warn, width
 from tcptutor.commands.targets import check_regular, check_targets
@@ -21,7 +22,6 @@ from tcptutor.commands.words import count, difference, duration, not_valid, rate
 from tcptutor.course import read_course
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.experiments import Catalogue
-from tcptutor.errors import LabError, TutorError, UsageError
 from tcptutor.fleet import place, pool
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.fleet.place import Place

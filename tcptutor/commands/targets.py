@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tcptutor.errors import UsageError
+from tcptutor.base.errors import UsageError
 
 ELSEWHERE = "give another place with -o"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.sweep.confidence import Summary
 from tcptutor.sweep.points import Point
 

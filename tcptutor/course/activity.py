@@ -12,11 +12,11 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 import msgspec
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course import prose
 from tcptutor.course.curve import MeasuredCurve
 from tcptutor.course.draws import Draw
 from tcptutor.course.record import Given, PageRecord
-from tcptutor.errors import UsageError
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 

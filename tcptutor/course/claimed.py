@@ -10,6 +10,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from tcptutor import spec
+from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course.claims import (
     Claim,
     ClaimRun,
@@ -28,7 +29,6 @@ from tcptutor.course.load import read_course
 from tcptutor.course.model import Module, Step
 from tcptutor.course.texts import all_texts
 from tcptutor.course.toml import PAGE
-from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import Experiment
 
 _HEAD = re.compile(r"\s*\[\[\s*claim\s*\]\]\s*(#.*)?")

@@ -7,7 +7,7 @@ from statistics import fmean
 
 import msgspec
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.course.measures import MEASURES, MeasureName, answer_near
 from tcptutor.run import Run
 

@@ -19,10 +19,10 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
-from tcptutor import units
+from tcptutor.base import units
+from tcptutor.base.errors import UnitError, UsageError, unknown
 from tcptutor.course.expression import FUNCTIONS, expression
 from tcptutor.course.quantities import ParsedQuantity, with_unit
-from tcptutor.errors import UnitError, UsageError, unknown
 
 Draw: TypeAlias = Mapping[str, str]
 """The values of one draw as written, by name; empty where nothing is drawn."""

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tcptutor import places, spec
+from tcptutor import spec
+from tcptutor.base import places
+from tcptutor.base.errors import ContentError, ParameterError, UsageError, unknown
 from tcptutor.course.files import ExperimentFile, is_slug, numbered
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.names import short_name
-from tcptutor.errors import ContentError, ParameterError, UsageError, unknown
 
 _FEW = 10
 """Experiments that a refusal names; of more it tells how to see them."""

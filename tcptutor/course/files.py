@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from tcptutor.base.errors import unknown
 from tcptutor.course import own
 from tcptutor.course.activities import front_matter
 from tcptutor.course.activity import ActivityTable, Setting
@@ -19,7 +20,6 @@ from tcptutor.course.claims import Claim
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.toml import PAGE
-from tcptutor.errors import unknown
 
 FORMAT_VERSION = 1
 _FENCE = "+++"

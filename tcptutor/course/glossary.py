@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
+from tcptutor.base.errors import ContentError
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.toml import COLLECTION
-from tcptutor.errors import ContentError
 
 NAME = "glossary.toml"
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")

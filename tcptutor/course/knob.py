@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tcptutor import spec, units
+from tcptutor import spec
+from tcptutor.base import units
+from tcptutor.base.errors import ParameterError, UnitError, UsageError
 from tcptutor.course.activity import Problem
-from tcptutor.errors import ParameterError, UnitError, UsageError
 from tcptutor.spec import Experiment, Parameter
 from tcptutor.spec.parameters import read_sysctl, sysctl_name
 

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from tcptutor.base.errors import ContentError
+from tcptutor.base.files import plain
+from tcptutor.base.printable import escaped
 from tcptutor.course.explain import explain
 from tcptutor.course.toml import SMALL, FileBounds, Untame, check_text, parsed
-from tcptutor.errors import ContentError
-from tcptutor.files import plain
-from tcptutor.printable import escaped
 
 _LONGEST_REASON = 400
 """Characters of a problem's reason, which may quote what stands in the file."""

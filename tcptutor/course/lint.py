@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tcptutor import places
+from tcptutor.base import places
+from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course import claims, prose
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
@@ -24,7 +25,6 @@ from tcptutor.course.published import damaged, unresolved
 from tcptutor.course.spoilers import spoilers
 from tcptutor.course.texts import all_texts, texts_after, where
 from tcptutor.course.wording import wording
-from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import Experiment
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor import places
+from tcptutor.base import places
+from tcptutor.base.errors import ContentError, ParameterError, UsageError
 from tcptutor.course.activities.explore import ExploreTable
 from tcptutor.course.activities.run import ExperimentTable
 from tcptutor.course.activities.sweep import SweepFrontMatter
@@ -24,7 +25,6 @@ from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.names import qualified_name
-from tcptutor.errors import ContentError, ParameterError, UsageError
 from tcptutor.spec import Experiment
 
 

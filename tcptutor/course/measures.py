@@ -6,7 +6,7 @@ from collections.abc import Callable
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.run import Run, sum_or_none
 from tcptutor.spec import Experiment
 

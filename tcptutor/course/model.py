@@ -8,6 +8,7 @@ from typing import TypeVar, overload
 
 import msgspec
 
+from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course import personal
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.predict import Predict
@@ -18,7 +19,6 @@ from tcptutor.course.activity import Activity
 from tcptutor.course.claims import Claim, PageSetup
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.record import PageRecord
-from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import Experiment
 
 A = TypeVar("A", bound=Activity)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from tcptutor.base.errors import TutorError
 from tcptutor.course.experiments import Catalogue
-from tcptutor.errors import TutorError
 from tcptutor.spec import PARAMETERS, Experiment, settings
 
 _FOLLOWING = ("queue", "reverse_queue", "window", "send_buffer", "buffer", "warmup")

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from tcptutor.printable import is_printable
+from tcptutor.base.printable import is_printable
 
 Own = Mapping[str, tuple[str, ...]]
 """`[own]`"""

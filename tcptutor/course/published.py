@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from tcptutor import places
+from tcptutor.base import places
+from tcptutor.base.errors import ContentError
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.toml import COLLECTION
-from tcptutor.errors import ContentError
 
 
 class _Result(msgspec.Struct, frozen=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tcptutor import units
-from tcptutor.errors import UnitError
+from tcptutor.base import units
+from tcptutor.base.errors import UnitError
 
 _UNIT = r"[kMG]?bit/s|m?s\b|µs\b|[kKMG]i?B\b|bytes?\b|%"
 # A number is looked at once, from its first digit: of thousands of digits each would otherwise begin one.

@@ -10,7 +10,7 @@ import re
 import tomllib
 from typing import Any, NamedTuple
 
-from tcptutor.printable import obeyed
+from tcptutor.base.printable import obeyed
 
 LONGEST_TEXT = 8000
 """Characters of one text."""

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tcptutor import spec
+from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.claimed import Pages
 from tcptutor.course.claims import FindRun, Judgement, another
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.toml import PAGE
-from tcptutor.errors import UsageError
 from tcptutor.spec import Experiment
 
 SEEDS = 3

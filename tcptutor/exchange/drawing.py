@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from tcptutor.places import pip_install
+from tcptutor.base.places import pip_install
 
 MATPLOTLIB = "matplotlib>=3.8,<4"
 """As the extra `plot` of pyproject.toml asks for it."""

@@ -14,9 +14,9 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from tcptutor import files
 from tcptutor.analysis import document, is_foreign
-from tcptutor.errors import TutorError
+from tcptutor.base import files
+from tcptutor.base.errors import TutorError
 from tcptutor.exchange.imported import foreign_column
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, TABLES, Run, Table, UdpSample
 from tcptutor.runs import packets

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from tcptutor import files, places
-from tcptutor.errors import UsageError
+from tcptutor.base import files, places
+from tcptutor.base.errors import UsageError
 from tcptutor.run import Run, load
 from tcptutor.runs.parts import recover
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tcptutor.exchange import imported
 from tcptutor.run import FlowResult, Run, Sample, mean_of_known
 from tcptutor.spec import Flows

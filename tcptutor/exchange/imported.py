@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from tcptutor.errors import ParameterError
-from tcptutor.printable import escaped
+from tcptutor.base.errors import ParameterError
+from tcptutor.base.printable import escaped
 from tcptutor.run import SSTHRESH_INFINITE, Environment, Fidelity, Run, Sample
 from tcptutor.spec import PARAMETERS, Experiment, Flows, build
 from tcptutor.theory import WIRE_FRAMING

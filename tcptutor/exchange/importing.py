@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from tcptutor import files, places
 from tcptutor.analysis import rate_doubt
-from tcptutor.errors import TutorError, UsageError
+from tcptutor.base import files, places
+from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.exchange import flent, iperf3, packed
 from tcptutor.run import Run, save
 from tcptutor.run.check import TEXT, check

@@ -15,13 +15,13 @@ from pathlib import PurePath
 
 import msgspec
 
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tcptutor.exchange import imported, iperf3_text
 from tcptutor.exchange.iperf3_document import MOST, Document, rate_of
 from tcptutor.exchange.iperf3_udp import ImportedUdpFlow, udp_flows
-from tcptutor.lab.iperf3 import StreamRow, StreamSummary
 from tcptutor.run import FlowResult, Run, Sample, mean_of_known
 from tcptutor.spec import HEADERS, TIMESTAMP_OPTION, Flows
+from tcptutor.wire.iperf3 import StreamRow, StreamSummary
 
 _SHORTEST = 1e-3
 """Seconds of an experiment, at least; `-n` may be over sooner."""

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tcptutor.exchange.iperf3_document import Document, rate_of
-from tcptutor.lab.iperf3 import StreamRow, udp_sample
 from tcptutor.run import UdpResult, UdpSample, sum_or_none
+from tcptutor.wire.iperf3 import StreamRow, udp_sample
 
 
 @dataclass(frozen=True)

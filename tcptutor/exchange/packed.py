@@ -9,8 +9,8 @@ import zlib
 from io import BytesIO
 from pathlib import Path
 
-from tcptutor import files
-from tcptutor.errors import TutorError
+from tcptutor.base import files
+from tcptutor.base.errors import TutorError
 
 _XZ, _ZIP = b"\xfd7zXZ\x00", b"PK\x03\x04"
 _UNREAD = {b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf\x27\x1c": "7-Zip", b"\x04\x22\x4d\x18": "LZ4"}

@@ -14,9 +14,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcptutor import files, units
 from tcptutor.analysis import explain, together
-from tcptutor.errors import TutorError, UsageError, unknown
+from tcptutor.base import files, units
+from tcptutor.base.errors import TutorError, UsageError, unknown
 from tcptutor.exchange.curves import FEW, QUANTITIES, Curve
 from tcptutor.exchange.drawing import install_command
 from tcptutor.run import Run

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcptutor import units
 from tcptutor.analysis.observed.segments import sender_interface
 from tcptutor.analysis.observed.sequence import (
     ByteSpan,
@@ -14,7 +13,8 @@ from tcptutor.analysis.observed.sequence import (
     sequence_of_acks,
     sequence_of_packets,
 )
-from tcptutor.errors import TutorError, UnitError, UsageError
+from tcptutor.base import units
+from tcptutor.base.errors import TutorError, UnitError, UsageError
 from tcptutor.exchange.plot import check_target, save, styled
 from tcptutor.run import Run
 from tcptutor.runs import packets

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor import places
 from tcptutor.backends.guest import sizes
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import TutorError
+from tcptutor.base import places
+from tcptutor.base.errors import TutorError
 from tcptutor.run import Run, load, save
 from tcptutor.spec import Experiment
 

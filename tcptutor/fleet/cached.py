@@ -8,12 +8,12 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tcptutor.fleet import pool
 from tcptutor.fleet.cache import RunCache
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.fleet.place import Place
-from tcptutor.run import Run, lab, load, save
+from tcptutor.run import Run, lab_parts, load, save
 from tcptutor.spec import Experiment
 
 
@@ -60,6 +60,6 @@ def _put_file(cache: RunCache, experiment: Experiment, file: bytes | TutorError)
     if isinstance(file, TutorError):
         return str(file)
     run = load(Path("the worker's run"), file)
-    if run.environment.snapshot != lab.fingerprint(cache.lab_of(experiment)):
+    if run.environment.snapshot != lab_parts.fingerprint(cache.lab_of(experiment)):
         return "the worker's lab is another one than here: `tcptutor lab pack` and `setup --from` make them the same"
     return _put(cache, experiment, run)

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from tcptutor import __version__
-from tcptutor.errors import LabError, LabUnavailable, MissingTool, TutorError
+from tcptutor.base.errors import LabError, LabUnavailable, MissingTool, TutorError
+from tcptutor.base.places import pip_install
 from tcptutor.fleet import worker
-from tcptutor.places import pip_install
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 

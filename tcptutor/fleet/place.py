@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tcptutor.analysis import expect
 from tcptutor.backends.choice import choose
 from tcptutor.backends.guest import sizes
-from tcptutor.errors import KernelLacks, UsageError
+from tcptutor.base.errors import KernelLacks, UsageError
 from tcptutor.spec import Experiment
 
 _START = 2.5

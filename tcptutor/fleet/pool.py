@@ -8,10 +8,10 @@ from contextlib import aclosing
 from typing import TypeVar
 
 from tcptutor.backends.lab import Lab
-from tcptutor.conduct import LabLike, run_whole
-from tcptutor.errors import KernelLacks, LabError, TutorError, UsageError
+from tcptutor.base.errors import KernelLacks, LabError, TutorError, UsageError
 from tcptutor.fleet.place import Place
 from tcptutor.run import Run
+from tcptutor.runs.conduct import LabLike, run_whole
 from tcptutor.spec import Experiment
 
 PoolResult = tuple[int, Run | TutorError]

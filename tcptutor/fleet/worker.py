@@ -12,9 +12,9 @@ import msgspec
 
 from tcptutor import __version__
 from tcptutor.backends.lab import Lab
-from tcptutor.conduct import run_whole
-from tcptutor.errors import LabError, LabUnavailable, TutorError, UsageError
+from tcptutor.base.errors import LabError, LabUnavailable, TutorError, UsageError
 from tcptutor.run import Run
+from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
 
 _T = TypeVar("_T")

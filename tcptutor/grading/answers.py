@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.choice import ChoiceQuestion
 from tcptutor.course.activities.order import Order
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.shape import ShapePrediction
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question
 from tcptutor.course.record import Given
-from tcptutor.errors import UsageError
-from tcptutor.evidence.honesty import RunChecks
-from tcptutor.evidence.timeline import PageTimeline
+from tcptutor.grading.evidence.honesty import RunChecks
+from tcptutor.grading.evidence.timeline import PageTimeline
 from tcptutor.grading.grade import GivenAnswer
 
 _LONGEST = 200

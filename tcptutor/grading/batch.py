@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tcptutor import places
+from tcptutor.base import places
+from tcptutor.base.errors import TutorError
 from tcptutor.course.load import load
 from tcptutor.course.model import Course
-from tcptutor.errors import TutorError
-from tcptutor.evidence.hand_in import SUFFIX, opened_hand_in
 from tcptutor.grading.cache import GradeCache
+from tcptutor.grading.evidence.hand_in import SUFFIX, opened_hand_in
 from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.marking import grade
 

@@ -16,10 +16,10 @@ from pathlib import Path
 import msgspec
 
 import tcptutor
-from tcptutor import files, places
+from tcptutor.base import files, places
+from tcptutor.base.errors import TutorError
 from tcptutor.course.model import Course
-from tcptutor.errors import TutorError
-from tcptutor.evidence.hand_in import MOST_BYTES, lesson_hashes
+from tcptutor.grading.evidence.hand_in import MOST_BYTES, lesson_hashes
 from tcptutor.grading.grade import Grade
 
 _UNUSED_DAYS = 60

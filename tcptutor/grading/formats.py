@@ -26,7 +26,7 @@ from typing import Any
 
 import msgspec
 
-from tcptutor.errors import TutorError, UsageError
+from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
 from tcptutor.grading.gradebooks import GRADEBOOKS, modules, number
 

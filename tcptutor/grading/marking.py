@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
@@ -17,13 +18,12 @@ from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.overrides import same_settings
 from tcptutor.course.record import moment
-from tcptutor.errors import UsageError
-from tcptutor.evidence import by_hand, honesty
-from tcptutor.evidence.hand_in import HandIn
-from tcptutor.evidence.honesty import RunChecks
-from tcptutor.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, timeline
-from tcptutor.evidence.wanted import MOST_SWEPT
 from tcptutor.grading.answers import answers
+from tcptutor.grading.evidence import by_hand, honesty
+from tcptutor.grading.evidence.hand_in import HandIn
+from tcptutor.grading.evidence.honesty import RunChecks
+from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, timeline
+from tcptutor.grading.evidence.wanted import MOST_SWEPT
 from tcptutor.grading.grade import ActivityMark, Grade, Outcome
 from tcptutor.grading.settings import settings_problem
 from tcptutor.run import Run

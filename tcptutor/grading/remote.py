@@ -10,13 +10,13 @@ from pathlib import Path
 
 import msgspec
 
+from tcptutor.base.errors import TutorError, refused
+from tcptutor.base.files import plain
 from tcptutor.course.model import Course
-from tcptutor.errors import TutorError, refused
-from tcptutor.evidence.hand_in import MOST_BYTES, lesson_hashes, opened_hand_in
-from tcptutor.files import plain
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.grading.batch import Asked, Result
 from tcptutor.grading.cache import GradeCache
+from tcptutor.grading.evidence.hand_in import MOST_BYTES, lesson_hashes, opened_hand_in
 from tcptutor.grading.grade import Grade
 from tcptutor.grading.marking import grade
 

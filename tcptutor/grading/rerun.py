@@ -12,17 +12,17 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from tcptutor import units
 from tcptutor.analysis import together
 from tcptutor.analysis.compared.whatif import shared_history
+from tcptutor.base import units
+from tcptutor.base.errors import UsageError
 from tcptutor.course import personal
 from tcptutor.course.model import Course
 from tcptutor.course.personal import SEEDS
-from tcptutor.errors import UsageError
 from tcptutor.fleet.place import Place, expected_seconds
 from tcptutor.grading.grade import ActivityMark, Grade
 from tcptutor.grading.settings import settings_problem
-from tcptutor.run import Run, lab
+from tcptutor.run import Run, lab_parts
 from tcptutor.spec import Experiment, check
 from tcptutor.sweep.confidence import t_quantile
 
@@ -49,8 +49,8 @@ class Repetition(NamedTuple):
 def is_of_lab(run: Run, here: Mapping[str, str]) -> bool:
     """Whether it can come out equal to the byte in the lab made of these parts: it is of the same, and repeats."""
     where = run.environment
-    mark = lab.fingerprint(where.lab)
-    return bool(mark) and mark == where.snapshot == lab.fingerprint(here)
+    mark = lab_parts.fingerprint(where.lab)
+    return bool(mark) and mark == where.snapshot == lab_parts.fingerprint(here)
 
 
 def experiments(run: Run, exactly: bool) -> list[Experiment]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.model import Step
 from tcptutor.course.overrides import same_but_for_seed
-from tcptutor.errors import UsageError
 from tcptutor.spec import Experiment
 
 

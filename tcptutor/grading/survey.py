@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import Activity, Question
 from tcptutor.course.measures import expected

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.grading.similar import Similar
 from tcptutor.grading.survey import PageRow, PredictionRow, QuestionRow, StudentRow, Survey
 

@@ -9,7 +9,7 @@ from tcptutor.backends import tools
 from tcptutor.backends.guest import confined
 from tcptutor.backends.guest.architecture import VARIABLE, Architecture
 from tcptutor.backends.guest.snapshots import Manifest, Snapshots
-from tcptutor.errors import ImageDamaged, LabUnavailable, MissingTool
+from tcptutor.base.errors import ImageDamaged, LabUnavailable, MissingTool
 from tcptutor.install import kvm, packages, parts
 from tcptutor.install.report import MEGABYTE, Finding, megabytes, ok, warn
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 
 from tcptutor.backends import choice, host
-from tcptutor.errors import LabUnavailable
+from tcptutor.base.errors import LabUnavailable
 from tcptutor.install import limits, packages
 from tcptutor.install.limits import Limit
 from tcptutor.install.packages import MissingPackage

@@ -9,7 +9,7 @@ from pathlib import Path
 from tcptutor.backends import boot
 from tcptutor.backends.guest.machine import Machine, Mode
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import LabError, LabUnavailable
+from tcptutor.base.errors import LabError, LabUnavailable
 
 DEVICE = Path("/dev/kvm")
 LIMIT = 12.0

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tcptutor.backends import tools
 from tcptutor.backends.guest import architecture, recipe
-from tcptutor.errors import SetupError
+from tcptutor.base.errors import SetupError
 from tcptutor.install import system
 
 _REASONS = {

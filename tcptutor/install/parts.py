@@ -15,7 +15,7 @@ from tcptutor.backends.guest import architecture
 from tcptutor.backends.guest.image import ELSEWHERE
 from tcptutor.backends.guest.image_build import Progress
 from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
-from tcptutor.errors import LabUnavailable, SetupError
+from tcptutor.base.errors import LabUnavailable, SetupError
 from tcptutor.install.report import MEGABYTE, megabytes
 
 IMAGE = "image"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tcptutor import places
 from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.base import places
 from tcptutor.install import packages, parts
 from tcptutor.install.packages import MissingPackage
 from tcptutor.install.report import megabytes

@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
-from tcptutor import places
 from tcptutor.backends import ending, locks
 from tcptutor.backends.guest import lab_file, leftovers
 from tcptutor.backends.guest.image import WAITING
-from tcptutor.errors import LabUnavailable, SetupError, TutorError, UsageError, refused
+from tcptutor.base import places
+from tcptutor.base.errors import LabUnavailable, SetupError, TutorError, UsageError, refused
 from tcptutor.install import packages, parts, plan
 from tcptutor.install.plan import Plan
 from tcptutor.install.report import bars, megabytes
 from tcptutor.install.verify import verify
 from tcptutor.install.wanted import ANY_LAB, WantedLab
-from tcptutor.run import lab
+from tcptutor.run import lab_parts
 
 
 class Teller(Protocol):
@@ -115,9 +115,9 @@ class _Setup:
         if self._snapshots is None:
             return
         here = self._snapshots.composition("virtual")
-        self._say(f"this lab is {lab.fingerprint(here)}")
+        self._say(f"this lab is {lab_parts.fingerprint(here)}")
         if there := self._wanted.composition:
-            if lab.fingerprint(here) == lab.fingerprint(there):
+            if lab_parts.fingerprint(here) == lab_parts.fingerprint(there):
                 repeats = self._snapshots.manifest("virtual").repeats
                 again = (
                     "its runs are equal to the byte" if repeats else "with this QEMU no other has equal runs"
@@ -126,10 +126,10 @@ class _Setup:
                 return
             self._fail(
                 SetupError(
-                    f"it is not {lab.fingerprint(there)}: equal runs will agree within chance, not to the byte"
+                    f"it is not {lab_parts.fingerprint(there)}: equal runs will agree within chance, not to the byte"
                 )
             )
-            self._say("they differ in", *(f"  {part}" for part in lab.differences(here, there)))
+            self._say("they differ in", *(f"  {part}" for part in lab_parts.differences(here, there)))
 
     def _say(self, *lines: str) -> None:
         for line in lines:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from tcptutor.backends.lab import Lab
-from tcptutor.conduct import run_whole
-from tcptutor.errors import SetupError
+from tcptutor.base.errors import SetupError
 from tcptutor.run import Run
+from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment, build
 from tcptutor.theory import goodput_ratio
 

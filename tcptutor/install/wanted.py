@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import ImageDamaged
-from tcptutor.run import lab
+from tcptutor.base.errors import ImageDamaged
+from tcptutor.run import lab_parts
 
 
 class WantedLab(msgspec.Struct, frozen=True):
@@ -24,9 +24,9 @@ class WantedLab(msgspec.Struct, frozen=True):
     def versions(self) -> dict[str, str]:
         """Debian's packages in it."""
         return {
-            name.removeprefix(lab.PACKAGE): version
+            name.removeprefix(lab_parts.PACKAGE): version
             for name, version in self.composition.items()
-            if name.startswith(lab.PACKAGE)
+            if name.startswith(lab_parts.PACKAGE)
         }
 
     def is_image_of(self, snapshots: Snapshots) -> bool:
@@ -38,7 +38,9 @@ class WantedLab(msgspec.Struct, frozen=True):
         except ImageDamaged:
             return False
         return all(
-            here.get(name) == value for name, value in self.composition.items() if name.startswith(lab.IMAGE)
+            here.get(name) == value
+            for name, value in self.composition.items()
+            if name.startswith(lab_parts.IMAGE)
         )
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor import files, places
-from tcptutor.errors import JournalError, TutorError, UsageError, refused
-from tcptutor.printable import escaped, is_printable
+from tcptutor.base import files, places
+from tcptutor.base.errors import JournalError, TutorError, UsageError, refused
+from tcptutor.base.printable import escaped, is_printable
 
 MOST = 200
 """Benches that are kept at most."""

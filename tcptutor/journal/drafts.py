@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from tcptutor import files, places
-from tcptutor.errors import JournalError, TutorError
-from tcptutor.printable import is_printable
+from tcptutor.base import files, places
+from tcptutor.base.errors import JournalError, TutorError
+from tcptutor.base.printable import is_printable
 
 Draft: TypeAlias = str | list[int] | dict[str, str]
 """A typed text, the numbers of chosen entries, or the values of knobs by their names."""

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from tcptutor.base.errors import JournalError
+from tcptutor.base.printable import tree
 from tcptutor.course.goals.session import SessionRecord
 from tcptutor.course.record import Response
-from tcptutor.errors import JournalError
-from tcptutor.printable import tree
 
 START = bytes(32)
 """What stands for the hash before the first event."""

@@ -14,7 +14,7 @@ from typing import IO
 
 import msgspec
 
-from tcptutor import files, places, printable
+from tcptutor.base import files, places, printable
 from tcptutor.course.goals.board import GoalBoard
 
 _MOST_BYTES = 1 << 20

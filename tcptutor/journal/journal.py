@@ -10,11 +10,11 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor import places
+from tcptutor.base import places
+from tcptutor.base.errors import JournalError
 from tcptutor.course.goals.session import SessionRecord
 from tcptutor.course.model import Course
 from tcptutor.course.record import PageRecord, Response
-from tcptutor.errors import JournalError
 from tcptutor.journal import fold, store
 from tcptutor.journal.events import (
     Answered,

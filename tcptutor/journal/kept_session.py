@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor import files, places
+from tcptutor.base import files, places
+from tcptutor.base.errors import TutorError
 from tcptutor.course.goals.session import MOST_BYTES, SessionRecord
-from tcptutor.errors import TutorError
 
 _MOST_BYTES = 2 * MOST_BYTES
 

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor import files
-from tcptutor.errors import JournalError, refused
-from tcptutor.files import beside
+from tcptutor.base import files
+from tcptutor.base.errors import JournalError, refused
+from tcptutor.base.files import beside
+from tcptutor.base.places import STATE_ELSEWHERE
+from tcptutor.base.printable import escaped, is_printable
 from tcptutor.journal import fold, salvage, schema
 from tcptutor.journal.events import LONGEST, UNREADABLE, StoredEvent, link
 from tcptutor.journal.fold import Folded
-from tcptutor.places import STATE_ELSEWHERE
-from tcptutor.printable import escaped, is_printable
 
 PATIENCE = 5.0
 """Seconds that a command waits for another program that is writing."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from tcptutor.errors import JournalError
+from tcptutor.base.errors import JournalError
 
 
 class LaterFile(NamedTuple):

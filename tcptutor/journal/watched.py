@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Hashable
 
-from tcptutor.conduct import ConductedSession
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.goals.session import SessionLog, SessionRecord
@@ -14,8 +13,10 @@ from tcptutor.course.record import Given
 from tcptutor.journal import kept_session
 from tcptutor.journal.goals import GoalFile
 from tcptutor.journal.kept_session import KeptSession
-from tcptutor.lab.protocol import Event, Failed, Finished
+from tcptutor.run.ended import Finished
+from tcptutor.runs.conduct import ConductedSession
 from tcptutor.runs.store import text_digest
+from tcptutor.wire.protocol import Event, Failed
 
 
 class WatchedGoals:

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 from tcptutor import spec
-from tcptutor.errors import ParameterError
-from tcptutor.printable import is_printable
+from tcptutor.base.errors import ParameterError
+from tcptutor.base.printable import is_printable
 from tcptutor.run.record import TABLES, CapturedAt, FlowResult, Run, UdpResult
 from tcptutor.run.tables import Table
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from pathlib import Path
 
-from tcptutor import files
+from tcptutor.base import files
 from tcptutor.run import text
 from tcptutor.run.check import check
 from tcptutor.run.record import FORMAT_VERSION, Run

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from tcptutor.files import PIECE
+from tcptutor.base.files import PIECE
 from tcptutor.run.record import TABLES, Run
 from tcptutor.run.tables import Table, rounded
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from tcptutor import files
-from tcptutor.lab import frames
-from tcptutor.lab.protocol import Captured
+from tcptutor.base import files
 from tcptutor.run import Run
 from tcptutor.run.check import LONGEST, check_interface
 from tcptutor.runs import pcapng
 from tcptutor.runs.pcapng import CapturedInterface, CapturedPacket
+from tcptutor.wire import frames
+from tcptutor.wire.protocol import Captured
 
 SUFFIX = ".pcapng"
 LARGEST = 1 << 29

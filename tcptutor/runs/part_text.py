@@ -11,13 +11,13 @@ from typing import IO
 import msgspec
 from msgspec.structs import replace
 
-from tcptutor import files
-from tcptutor.lab import protocol
-from tcptutor.lab.protocol import Captured, Event, Samples
+from tcptutor.base import files
 from tcptutor.run import FORMAT_VERSION, Environment, Run
 from tcptutor.run.check import LONGEST, RowsCheck, check_frame, check_interface
 from tcptutor.runs.recording import add, cut, tables_of
 from tcptutor.spec import Experiment
+from tcptutor.wire import protocol
+from tcptutor.wire.protocol import Captured, Event, Samples
 
 ENDED = "tcptutor ended during it"
 """The note of a run that was cut short by the end of its program."""

@@ -19,15 +19,15 @@ from typing import IO
 
 import msgspec
 
-from tcptutor import files
-from tcptutor.errors import TutorError
-from tcptutor.lab import protocol
-from tcptutor.lab.protocol import Event
-from tcptutor.places import STATE_ELSEWHERE
-from tcptutor.printable import escaped
+from tcptutor.base import files
+from tcptutor.base.errors import TutorError
+from tcptutor.base.places import STATE_ELSEWHERE
+from tcptutor.base.printable import escaped
 from tcptutor.run import Run, save
 from tcptutor.runs import packets
 from tcptutor.runs.part_text import ENDED, DamagedPart, PartHead, read_part
+from tcptutor.wire import protocol
+from tcptutor.wire.protocol import Event
 
 __all__ = ["DAMAGED", "ENDED", "SUFFIX", "Part", "recover"]
 

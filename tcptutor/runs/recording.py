@@ -7,10 +7,11 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-from tcptutor.lab.kernel_state import SessionState
-from tcptutor.lab.protocol import Event, Finished, Ready, RunFound, Samples
 from tcptutor.run import TABLES, Environment, Fidelity, Run, Status, Table
+from tcptutor.run.ended import Finished
 from tcptutor.spec import Experiment
+from tcptutor.wire.kernel_state import SessionState
+from tcptutor.wire.protocol import Event, Ready, RunFound, Samples
 
 _ROWS = {
     "samples": "rows",

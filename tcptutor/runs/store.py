@@ -8,12 +8,12 @@ import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tcptutor import files
-from tcptutor.errors import JournalError, TutorError
-from tcptutor.lab.protocol import Captured, Event
-from tcptutor.places import STATE_ELSEWHERE
+from tcptutor.base import files
+from tcptutor.base.errors import JournalError, TutorError
+from tcptutor.base.places import STATE_ELSEWHERE
 from tcptutor.run import Run, load, save
 from tcptutor.runs import packets, parts
+from tcptutor.wire.protocol import Captured, Event
 
 
 class RunStore:

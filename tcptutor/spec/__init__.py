@@ -19,6 +19,7 @@ from tcptutor.spec.parts import (
     Hosts,
     Path,
     bdp,
+    default_burst,
     host_names,
     interface_names,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "bdp",
     "build",
     "check",
+    "default_burst",
     "host_names",
     "interface_names",
     "parameter",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tcptutor.errors import ParameterError, quoted
+from tcptutor.base.errors import ParameterError, quoted
 from tcptutor.spec.check import check
 from tcptutor.spec.parameters import PARAMETERS, read, read_sysctl, sysctl_name
 from tcptutor.spec.parts import (

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from tcptutor import units
-from tcptutor.errors import ParameterError
-from tcptutor.printable import is_printable
+from tcptutor.base import units
+from tcptutor.base.errors import ParameterError
+from tcptutor.base.printable import is_printable
 from tcptutor.spec.parameters import CHANGEABLE, PARAMETERS, Parameter, read_sysctl, sysctl_name
 from tcptutor.spec.parts import HEADERS, Experiment, interface_names
 

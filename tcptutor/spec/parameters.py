@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from tcptutor import units
-from tcptutor.errors import ParameterError, UnitError, near, quoted, unknown
+from tcptutor.base import units
+from tcptutor.base.errors import ParameterError, UnitError, near, quoted, unknown
 from tcptutor.spec.parts import Change, Experiment, interface_names
 
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from tcptutor import units
+from tcptutor.base import units
 
 _T = TypeVar("_T")
 
@@ -324,3 +324,13 @@ def interface_names(pairs: int) -> tuple[str, ...]:
 def bdp(rate: float | None, delay: float) -> float | None:
     """Bandwidth-delay product, bytes; None without a rate or a delay."""
     return rate * delay / 8 if rate and delay else None
+
+
+def default_burst(rate: float, frame: int) -> int:
+    """What may leave a bottleneck at once unless somebody sets it, bytes: a millisecond of its `rate`, bit/s, so that a
+    late timer costs nothing, and at least ten frames.
+
+    A bucket is full at the start, and what it holds comes on top of the rate: ten frames only where these are at most
+    20 ms of it, and never less than the one that must fit.
+    """
+    return max(round(rate / 8 / 1000), min(10 * frame, round(rate / 8 * 0.02)), frame)

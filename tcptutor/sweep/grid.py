@@ -15,8 +15,9 @@ from typing import Protocol
 
 import msgspec
 
-from tcptutor import spec, units
-from tcptutor.errors import ParameterError, UnitError, UsageError
+from tcptutor import spec
+from tcptutor.base import units
+from tcptutor.base.errors import ParameterError, UnitError, UsageError
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import read_sysctl, sysctl_name
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tcptutor import spec, units
-from tcptutor.errors import TutorError, UnitError, UsageError, near, unknown
+from tcptutor import spec
+from tcptutor.base import units
+from tcptutor.base.errors import TutorError, UnitError, UsageError, near, unknown
 from tcptutor.exchange.plot import COLOURS, check_target, save
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import SEED, Axis, parameter_name

@@ -8,7 +8,7 @@ import socket
 import msgspec
 
 from tcptutor.analysis import measure, report_of
-from tcptutor.errors import LabError, TutorError
+from tcptutor.base.errors import LabError, TutorError
 from tcptutor.run import FlowResult, Run
 from tcptutor.spec import PARAMETERS, Experiment
 from tcptutor.spec.parameters import sysctl_name

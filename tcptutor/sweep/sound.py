@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tcptutor.printable import is_printable
+from tcptutor.base.printable import is_printable
 from tcptutor.sweep.definition import Definition
 from tcptutor.sweep.grid import MAX_CELLS, SEED
 from tcptutor.sweep.row import Outcome, Row

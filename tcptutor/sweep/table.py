@@ -15,8 +15,9 @@ from types import TracebackType
 
 import msgspec
 
-from tcptutor import __version__, files
-from tcptutor.errors import TutorError, UsageError, refused
+from tcptutor import __version__
+from tcptutor.base import files
+from tcptutor.base.errors import TutorError, UsageError, refused
 from tcptutor.exchange.find import SWEEP_BEGINS
 from tcptutor.sweep.definition import Definition
 from tcptutor.sweep.grid import Axis, Cell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tcptutor.errors import ParameterError
+from tcptutor.base.errors import ParameterError
 
 
 def require(ok: bool, name: str, value: object, bound: str, reason: str) -> None:

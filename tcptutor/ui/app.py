@@ -11,15 +11,15 @@ from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from tcptutor import places
-from tcptutor.conduct import LabLike
+from tcptutor.base import places
+from tcptutor.base.errors import LabUnavailable, UsageError
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.sitting import Sitting
-from tcptutor.errors import LabUnavailable, UsageError
 from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches
 from tcptutor.journal.drafts import Drafts
+from tcptutor.runs.conduct import LabLike
 from tcptutor.ui import pages, palette
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame

@@ -7,12 +7,11 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from tcptutor.conduct import ConductedRun, LabLike
+from tcptutor.base.errors import JournalError, LabUnavailable, TutorError
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.errors import JournalError, LabUnavailable, TutorError
 from tcptutor.journal import Journal
-from tcptutor.lab.protocol import Event, Phase, Ready, Samples
 from tcptutor.run import Environment, Run
+from tcptutor.runs.conduct import ConductedRun, LabLike
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading
 from tcptutor.ui.history import RunHistory, figures_of
@@ -22,6 +21,7 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import LabChanged, LiveEnded, RunMoved, SweepEnded, SweepMoved
 from tcptutor.ui.sweeping import Sweeping
+from tcptutor.wire.protocol import Event, Phase, Ready, Samples
 
 if TYPE_CHECKING:
     from textual.message import Message

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tcptutor.conduct import GrowingRun
-from tcptutor.errors import TutorError
-from tcptutor.lab.kernel_state import SessionState
-from tcptutor.lab.protocol import Event, RunFound, Samples
+from tcptutor.base.errors import TutorError
 from tcptutor.run import Run
+from tcptutor.runs.conduct import GrowingRun
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading
 from tcptutor.ui.live import Live
 from tcptutor.ui.messages import LiveEnded, RunMoved
+from tcptutor.wire.kernel_state import SessionState
+from tcptutor.wire.protocol import Event, RunFound, Samples
 
 if TYPE_CHECKING:
     from textual.message import Message

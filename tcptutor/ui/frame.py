@@ -17,8 +17,8 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tcptutor import places
-from tcptutor.printable import escaped
+from tcptutor.base import places
+from tcptutor.base.printable import escaped
 from tcptutor.ui import leaving, themes
 from tcptutor.ui.glyphs import NOTICES, Glyphs, glyph_filter
 from tcptutor.ui.screens.base import TutorScreen

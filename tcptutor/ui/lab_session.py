@@ -10,21 +10,21 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from tcptutor.conduct import ConductedSession, LabLike
+from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.goals.session import SessionRecord
 from tcptutor.course.record import Given, Response
-from tcptutor.errors import JournalError, TutorError
 from tcptutor.journal import Journal
 from tcptutor.journal.watched import WatchedGoals
-from tcptutor.lab.kernel_state import SessionState
-from tcptutor.lab.protocol import Event
 from tcptutor.run import Environment
+from tcptutor.runs.conduct import ConductedSession, LabLike
 from tcptutor.spec import Experiment, host_names
 from tcptutor.ui.found_run import FoundRun
 from tcptutor.ui.messages import GoalsMoved, RunMoved, SessionMoved, ShellMoved
 from tcptutor.ui.shell import Shell
+from tcptutor.wire.kernel_state import SessionState
+from tcptutor.wire.protocol import Event
 
 if TYPE_CHECKING:
     from textual.message import Message

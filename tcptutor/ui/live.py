@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.ui.words import drawn_by_chance

@@ -5,11 +5,11 @@ from __future__ import annotations
 from textual.message import Message
 
 from tcptutor.course.activity import Activity
-from tcptutor.lab.protocol import Event
 from tcptutor.ui.lab import LabState
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.shell import Shell
+from tcptutor.wire.protocol import Event
 
 
 class LabChanged(Message):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 from msgspec.structs import replace
 
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tcptutor.run import FlowResult, Run, Sample
 from tcptutor.runs import store
 from tcptutor.spec import Experiment

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tcptutor.conduct import LabLike
-from tcptutor.errors import JournalError, TutorError, UsageError, unknown
+from tcptutor.base.errors import JournalError, TutorError, UsageError, unknown
+from tcptutor.runs.conduct import LabLike
 from tcptutor.ui import leaving
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def run_app(module: str | None = None, lab: LabLike | None = None, lessons: Path
 
 def open_journal() -> Journal:
     """The student's journal, or one in memory until that can be opened, which says why it cannot be."""
-    from tcptutor import places  # noqa: PLC0415
+    from tcptutor.base import places  # noqa: PLC0415
     from tcptutor.journal import Journal  # noqa: PLC0415
 
     path = places.state() / "journal.db"

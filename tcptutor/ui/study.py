@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.course import personal
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.sweep import SweepActivity
@@ -17,7 +18,6 @@ from tcptutor.course.curve import MeasuredCurve
 from tcptutor.course.model import Module, Step
 from tcptutor.course.record import ActivityRecord, Given, PageRecord, Response
 from tcptutor.course.sitting import Sitting
-from tcptutor.errors import JournalError, UsageError
 from tcptutor.journal import Journal
 from tcptutor.run import Run
 

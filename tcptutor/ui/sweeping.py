@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING
 
-from tcptutor.conduct import ConductedRun, LabLike
-from tcptutor.errors import JournalError, TutorError
+from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.journal import Journal
-from tcptutor.lab.protocol import Ready
 from tcptutor.run import Run
+from tcptutor.runs.conduct import ConductedRun, LabLike
 from tcptutor.ui import reading
 from tcptutor.ui.live_sweep import LiveSweep
+from tcptutor.wire.protocol import Ready
 
 if TYPE_CHECKING:
     from tcptutor.course.activities.sweep import SweepActivity

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 

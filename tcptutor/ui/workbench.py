@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tcptutor.base.errors import ParameterError, TutorError, UsageError
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.overrides import rebuilt, same_settings
 from tcptutor.course.personal import SEEDS
-from tcptutor.errors import ParameterError, TutorError, UsageError
 from tcptutor.journal.benches import KeptBench
 from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment
 from tcptutor.spec.parameters import read, read_sysctl, sysctl_name

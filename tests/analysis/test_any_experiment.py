@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tcptutor import spec
 from tcptutor.analysis.expected.expect import expect
-from tcptutor.errors import ParameterError
+from tcptutor.base.errors import ParameterError
 from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment, Parameter
 
 _CHANGES = ("", "1s rate=1Mbit/s", "1s rate=10kbit/s; 2s rate=100Gbit/s", "0s loss=75%", "1s delay=2s; 1.5s delay=0s",

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from tcptutor import theory, units
+from tcptutor import theory
 from tcptutor.analysis import Expectation, Prediction, ThroughputModel, expect, window_courses
 from tcptutor.analysis.expected.expect import stretch_of
 from tcptutor.analysis.expected.stretches import cases
-from tcptutor.errors import ParameterError
+from tcptutor.base import units
+from tcptutor.base.errors import ParameterError
 from tcptutor.spec import build
 
 from .synthetic import experiment
@@ -358,6 +359,8 @@ def test_a_queue_of_many_bdp_is_not_too_short(algorithm: str) -> None:
 
 
 def test_a_small_amount_on_a_slow_reverse_path_lists_each_model_once() -> None:
-    found = expect(experiment(rate="none", delay="0 s", reverse_rate="10 kbit/s", bytes="1 kB", duration="1 s"))
+    found = expect(
+        experiment(rate="none", delay="0 s", reverse_rate="10 kbit/s", bytes="1 kB", duration="1 s")
+    )
     models = [one.model for one in found.predictions]
     assert sorted(models) == sorted(set(models))

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcptutor import theory, units
+from tcptutor import theory
 from tcptutor.analysis import answered, candidates, expect, report
+from tcptutor.base import units
 from tcptutor.run import Run, load
 from tcptutor.spec import Experiment
 

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from tcptutor.analysis import what_if
 from tcptutor.analysis.compared.whatif_words import limits, rows, sentence
-from tcptutor.changed import changed
 from tcptutor.run import Run
+from tcptutor.run.changed import changed
 
 from .synthetic import empty, experiment, run_of, with_queue
 

@@ -11,7 +11,7 @@ import pytest
 from tcptutor.backends.base import Backend
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.host import HostBackend
-from tcptutor.errors import LabError
+from tcptutor.base.errors import LabError
 from tcptutor.run import Run
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment

@@ -15,11 +15,11 @@ from tcptutor.backends.choice import ChosenBackend
 from tcptutor.backends.guest import sizes
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.lab import Lab
-from tcptutor.conduct import run_whole
-from tcptutor.errors import LabError
-from tcptutor.lab.protocol import Event, Phase
+from tcptutor.base.errors import LabError
+from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment, Flows
 from tcptutor.spec import Path as LabPath
+from tcptutor.wire.protocol import Event, Phase
 from tests.patience import Deadline
 
 SMALL = Experiment(

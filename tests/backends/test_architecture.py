@@ -17,7 +17,7 @@ from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.bytecode import Bytecode
 from tcptutor.backends.guest.machine import Mode
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import ImageDamaged, LabUnavailable, SetupError
+from tcptutor.base.errors import ImageDamaged, LabUnavailable, SetupError
 from tcptutor.install import packages
 from tests.backends.play import play, total_bps
 from tests.conftest import Build

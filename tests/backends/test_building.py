@@ -19,7 +19,7 @@ from tcptutor.backends.guest import snapshots as built
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.machine import Machine, Mode
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import LabError, SetupError
+from tcptutor.base.errors import LabError, SetupError
 from tcptutor.run import Environment
 from tcptutor.spec import Hosts
 from tests import leftovers, patience

@@ -14,7 +14,7 @@ from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.course import load
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.lab.kernel_state import SessionState
+from tcptutor.wire.kernel_state import SessionState
 from tests.backends.play import leaving_nothing
 from tests.backends.test_goals import WatchedHands, settled
 from tests.backends.test_session import hands

@@ -13,13 +13,13 @@ import pytest
 
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.exchange import export
-from tcptutor.lab import frames
-from tcptutor.lab.protocol import Captured
 from tcptutor.run import Run
 from tcptutor.runs import packets
 from tcptutor.runs.recording import Recording
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
+from tcptutor.wire import frames
+from tcptutor.wire.protocol import Captured
 from tests.conftest import Build
 
 pytestmark = pytest.mark.guest

@@ -8,7 +8,7 @@ from tcptutor import course
 from tcptutor.backends import choice
 from tcptutor.backends.choice import COURSE_ALGORITHMS, COURSE_QDISCS, ChosenBackend, choose
 from tcptutor.backends.replay import ReplayBackend
-from tcptutor.errors import KernelLacks, LabUnavailable, TutorError
+from tcptutor.base.errors import KernelLacks, LabUnavailable, TutorError
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tests.conftest import Build

@@ -8,7 +8,7 @@ import pytest
 
 from tcptutor.analysis import report
 from tcptutor.backends.guest.backend import GuestBackend
-from tcptutor.errors import KernelLacks
+from tcptutor.base.errors import KernelLacks
 from tcptutor.run import Run
 from tcptutor.theory import goodput_ratio
 from tests.backends.play import play, total_bps

@@ -17,7 +17,7 @@ from tcptutor.backends.guest.architecture import chosen
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.machine import Machine, Mode
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import LabError, LabUnavailable
+from tcptutor.base.errors import LabError, LabUnavailable
 from tests import leftovers, patience
 from tests.install.command import ROOT, needs_user_namespaces, run
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.backends.guest import debian
-from tcptutor.errors import SetupError
+from tcptutor.base.errors import SetupError
 
 
 def test_versions_are_asked_for_where_they_are_known() -> None:

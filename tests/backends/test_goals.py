@@ -23,13 +23,14 @@ from tcptutor.backends.session import Terminal
 from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.lab import protocol
-from tcptutor.lab.kernel_state import SessionState
-from tcptutor.lab.protocol import Event, Finished, Samples, Wrote
 from tcptutor.run import Run
+from tcptutor.run.ended import Finished
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import build as build_experiment
 from tcptutor.spec import host_names
+from tcptutor.wire import protocol
+from tcptutor.wire.kernel_state import SessionState
+from tcptutor.wire.protocol import Event, Samples, Wrote
 from tests import patience
 from tests.backends.play import leaving_nothing
 from tests.backends.test_session import Hands, hands

@@ -17,9 +17,9 @@ from tcptutor.backends.guest import machine, sizes
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.digests import FileDigest
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import AgentDied, ImageDamaged, KernelLacks, LabError
-from tcptutor.lab.protocol import Samples
+from tcptutor.base.errors import AgentDied, ImageDamaged, KernelLacks, LabError
 from tcptutor.spec import Hosts
+from tcptutor.wire.protocol import Samples
 from tests import leftovers
 from tests.backends.play import carries, play, total_bps
 from tests.conftest import Build

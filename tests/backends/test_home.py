@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tcptutor.backends.home import Home
-from tcptutor.lab.protocol import HomeFile, HomeFiles
-from tcptutor.lab.session.home import MOST, PIECE, TOTAL, pieces, put
+from tcptutor.wire.home import MOST, PIECE, TOTAL, pieces, put
+from tcptutor.wire.protocol import HomeFile, HomeFiles
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ import msgspec
 import pytest
 
 from tcptutor.backends.host import HostBackend
-from tcptutor.errors import KernelLacks, LabError
-from tcptutor.lab.protocol import Phase, Samples
+from tcptutor.base.errors import KernelLacks, LabError
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import Hosts
 from tcptutor.theory import goodput_ratio
+from tcptutor.wire.protocol import Phase, Samples
 from tests import leftovers, patience
 from tests.backends.play import carries, doubt, leaving_nothing, play, too_busy
 from tests.conftest import Build
@@ -74,7 +74,7 @@ def _agent(mark: str) -> int:
     (found,) = (
         int(line.split()[0])
         for line in leftovers.marked(mark)
-        if line.split()[1] == sys.executable and "tcptutor.lab.agent" in line
+        if line.split()[1] == sys.executable and "tcptutor.agent.agent" in line
     )
     return found
 
@@ -141,7 +141,7 @@ async def test_leaving_a_run_early_leaves_nothing_and_the_next_one_works(
 
 
 @pytest.mark.parametrize(
-    ("victim", "udp"), [("tcptutor.lab.agent", "0"), ("tcptutor.lab.agent", "1"), ("iperf3 -c", "1")]
+    ("victim", "udp"), [("tcptutor.agent.agent", "0"), ("tcptutor.agent.agent", "1"), ("iperf3 -c", "1")]
 )
 async def test_a_killed_part_ends_the_run_with_one_line(
     host: HostBackend, build: Build, mark: str, victim: str, udp: str

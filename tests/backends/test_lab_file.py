@@ -11,7 +11,7 @@ import pytest
 from tcptutor.backends.guest import lab_file
 from tcptutor.backends.guest.architecture import AMD64
 from tcptutor.backends.guest.image import Image
-from tcptutor.errors import ImageDamaged, SetupError
+from tcptutor.base.errors import ImageDamaged, SetupError
 
 
 def _image(folder: Path, kernel: bytes = b"kernel", system: bytes = b"system" * 1000) -> Image:

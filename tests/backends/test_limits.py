@@ -11,7 +11,7 @@ import pytest
 from tcptutor.backends.guest import sizes
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import UsageError
+from tcptutor.base.errors import UsageError
 from tests import leftovers
 from tests.backends.play import doubt, play, total_bps
 from tests.conftest import Build

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.backends.guest import packing
-from tcptutor.errors import LabError
+from tcptutor.base.errors import LabError
 
 pytestmark = pytest.mark.host
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tcptutor.backends.reading import Reading
-from tcptutor.errors import ProtocolError
-from tcptutor.lab import protocol, rows, tcp_info
-from tcptutor.lab.protocol import Ended, Finished, Phase, Samples, TakenSamples, TimerCounts
+from tcptutor.base.errors import ProtocolError
 from tcptutor.run import QueueSample, Sample
+from tcptutor.run.ended import Ended, Finished, TimerCounts
+from tcptutor.wire import protocol, rows, tcp_info
+from tcptutor.wire.protocol import Phase, Samples, TakenSamples
 from tests.conftest import Build
 
 

@@ -14,11 +14,12 @@ from tcptutor.analysis import report
 from tcptutor.backends import choice, replay
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.replay import ReplayBackend
-from tcptutor.errors import ImageDamaged, LabUnavailable
-from tcptutor.lab.protocol import Finished, Ready, Samples
+from tcptutor.base.errors import ImageDamaged, LabUnavailable
 from tcptutor.run import load
+from tcptutor.run.ended import Finished
 from tcptutor.spec import Experiment
 from tcptutor.sweep.page import page_cell
+from tcptutor.wire.protocol import Ready, Samples
 from tests import recorded
 from tests.backends.play import play
 from tests.command import here

@@ -16,7 +16,7 @@ import pytest
 
 from tcptutor.backends import secluded
 from tcptutor.backends.host import HostBackend
-from tcptutor.errors import LabUnavailable
+from tcptutor.base.errors import LabUnavailable
 from tests import leftovers, patience
 from tests.backends.test_session import Hands, hands
 from tests.cli.command import SERVER

@@ -23,12 +23,13 @@ from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.host import HostBackend
 from tcptutor.backends.replay import ASKED, ReplayBackend
 from tcptutor.backends.session import Session, Terminal
-from tcptutor.errors import AgentDied, LabUnavailable, UsageError
-from tcptutor.lab.kernel_state import QdiscSettings, SessionState, SysctlChange
-from tcptutor.lab.protocol import Event, Finished, RunFound, Samples
+from tcptutor.base.errors import AgentDied, LabUnavailable, UsageError
 from tcptutor.run import Environment, Run
+from tcptutor.run.ended import Finished
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
+from tcptutor.wire.kernel_state import QdiscSettings, SessionState, SysctlChange
+from tcptutor.wire.protocol import Event, RunFound, Samples
 from tests import leftovers, patience
 from tests.backends.play import carries, host_or_guest, leaving_nothing, too_busy
 from tests.cli.command import SERVER
@@ -459,7 +460,7 @@ async def test_an_agent_that_is_killed_ends_the_session_with_a_reason(mark: str,
         shell = session.shell("h1")
         await shell.read()
         agent = next(
-            line for line in leftovers.marked(mark) if "python" in line and "tcptutor.lab.agent" in line
+            line for line in leftovers.marked(mark) if "python" in line and "tcptutor.agent.agent" in line
         )
         os.kill(int(agent.split()[0]), signal.SIGKILL)
         with pytest.raises(AgentDied, match="run the experiment again"):

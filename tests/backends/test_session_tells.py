@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.agent.session import tallies
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import AgentDied, LabError
-from tcptutor.lab.kernel_state import HostState, InterfaceState
-from tcptutor.lab.protocol import CommandEnded, RunFound
-from tcptutor.lab.session import tallies
+from tcptutor.base.errors import AgentDied, LabError
+from tcptutor.wire.kernel_state import HostState, InterfaceState
+from tcptutor.wire.protocol import CommandEnded, RunFound
 from tests import patience
 from tests.backends.play import leaving_nothing
 from tests.backends.test_session import Hands, hands

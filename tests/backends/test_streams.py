@@ -8,7 +8,7 @@ import pytest
 
 from tcptutor.backends.base import Backend
 from tcptutor.backends.guest.backend import GuestBackend
-from tcptutor.errors import LabError
+from tcptutor.base.errors import LabError
 from tests.backends.play import doubt, host_or_guest, leaving_nothing, play
 from tests.conftest import Build
 

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import pytest
 
+from tcptutor.agent.traps import TRAPS
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.base.errors import UsageError
 from tcptutor.course import load
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.errors import UsageError
-from tcptutor.lab.kernel_state import SessionState
-from tcptutor.lab.protocol import Finished
-from tcptutor.lab.traps import TRAPS
+from tcptutor.run.ended import Finished
+from tcptutor.wire.kernel_state import SessionState
 from tests.backends.play import leaving_nothing, too_busy
 from tests.backends.test_goals import WatchedHands, settled
 from tests.backends.test_session import Hands, hands

@@ -15,9 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from tcptutor import places
 from tcptutor.backends.guest.sizes import ORDINARY
 from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
+from tcptutor.base import places
 from tcptutor.course import load
 from tcptutor.journal import Journal
 from tests.benchmarks import courses, pages

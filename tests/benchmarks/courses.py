@@ -10,7 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tcptutor import places
+from tcptutor.base import places
 from tcptutor.course import OpenedCourse
 from tcptutor.ui import run_app
 

@@ -17,16 +17,16 @@ import time
 from contextlib import aclosing
 from pathlib import Path
 
-from tcptutor import places
+from tcptutor.base import places
 from tcptutor.course import load
 from tcptutor.course.model import Course, Step
-from tcptutor.evidence.collect import collect
-from tcptutor.evidence.hand_in import write_hand_in
 from tcptutor.fleet import cached, place
 from tcptutor.fleet.cache import RunCache
+from tcptutor.grading.evidence.collect import collect
+from tcptutor.grading.evidence.hand_in import write_hand_in
 from tcptutor.spec import Experiment
 from tests.cli.command import TCPTUTOR
-from tests.evidence.doer import Doer
+from tests.grading.evidence.doer import Doer
 
 
 def _experiments(step: Step) -> list[Experiment]:

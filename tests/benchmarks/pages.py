@@ -18,10 +18,10 @@ from statistics import median
 from typing import NamedTuple
 
 from tcptutor.backends.lab import Lab
-from tcptutor.conduct import run_whole
+from tcptutor.base.errors import TutorError
 from tcptutor.course import Module, Step, load
-from tcptutor.errors import TutorError
 from tcptutor.fleet import place, pool
+from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
 from tcptutor.sweep.page import soonest_first
 from tests.course.test_shipped import FIRST, LONGEST, MEDIAN, SWEEP

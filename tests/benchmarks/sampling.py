@@ -47,9 +47,9 @@ def _connections(stack: ExitStack) -> list[tuple[socket.socket, socket.socket]]:
 
 
 def _ours(pairs: list[tuple[socket.socket, socket.socket]], stack: ExitStack) -> Callable[[], int]:
-    from tcptutor.lab.netlink import Address, SockDiag
-    from tcptutor.lab.network import Host, Interface
-    from tcptutor.lab.sampler import SampledFlow, SampledPair
+    from tcptutor.agent.netlink import Address, SockDiag
+    from tcptutor.agent.network import Host, Interface
+    from tcptutor.agent.sampler import SampledFlow, SampledPair
 
     diag = SockDiag(Host("h1", "127.0.0.1", os.getpid(), Interface("lo", None)))
     stack.callback(diag.close)

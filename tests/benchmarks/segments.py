@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.lab.protocol import Finished, Samples
+from tcptutor.run.ended import Finished
 from tcptutor.spec import Experiment, Flows, Hosts
 from tcptutor.spec import Path as NetworkPath
+from tcptutor.wire.protocol import Samples
 
 ONE = Experiment(
     name="one full flow",

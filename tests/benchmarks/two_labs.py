@@ -14,13 +14,13 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from tcptutor import places
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.base import places
+from tcptutor.base.errors import KernelLacks
 from tcptutor.course.experiments import Catalogue
-from tcptutor.errors import KernelLacks
-from tcptutor.lab.protocol import Phase
 from tcptutor.spec import Experiment
+from tcptutor.wire.protocol import Phase
 
 _MOST = 3.0
 """Seconds of an experiment."""

@@ -10,8 +10,8 @@ import pytest
 
 from tcptutor import spec
 from tcptutor.analysis.expected.expect import expect
+from tcptutor.base.errors import UsageError
 from tcptutor.commands import options
-from tcptutor.errors import UsageError
 from tcptutor.spec import PARAMETERS
 
 BASE = {"rate": "10 Mbit/s", "delay": "20 ms", "duration": "5 s"}

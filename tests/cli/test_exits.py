@@ -10,7 +10,7 @@ import pytest
 PROGRAM = """
 import threading
 from tcptutor.commands import exits
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 
 @exits.click.group(cls=exits.CommandGroup)
 def main():

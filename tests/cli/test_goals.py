@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor import places
+from tcptutor.base import places
 from tcptutor.course import load
 from tcptutor.course.goals.board import GoalBoard, GoalState, NearMiss
-from tcptutor.evidence.hand_in import opened_hand_in
-from tcptutor.evidence.timeline import timeline
+from tcptutor.grading.evidence.hand_in import opened_hand_in
+from tcptutor.grading.evidence.timeline import timeline
 from tcptutor.grading.marking import grade
 from tcptutor.journal import Journal
 from tcptutor.journal.goals import GoalFile, open_pages

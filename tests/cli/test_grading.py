@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tcptutor.commands.submit import submit
-from tcptutor.evidence.keys import write_key
+from tcptutor.grading.evidence.keys import write_key
 from tests.command import here as tcptutor
-from tests.evidence.student import KEY, LESSONS, Student, handed_in
+from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in
 
 GRADE = ["grade", "--lessons", str(LESSONS)]
 
@@ -78,7 +78,7 @@ def test_who_hands_in_is_told_the_deadline_in_its_own_time(
     about = lessons / "course.toml"
     text = about.read_text().replace("2030-01-31T12:00+00:00", deadline)
     about.write_text(text.replace("grace_hours = 1", "grace_hours = 2"))
-    monkeypatch.setattr("tcptutor.places.lessons", lambda: lessons)
+    monkeypatch.setattr("tcptutor.base.places.lessons", lambda: lessons)
     monkeypatch.setenv("TZ", "EST5")
     time.tzset()
     try:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor import places, units
+from tcptutor.base import places, units
+from tcptutor.base.errors import LabError, TutorError
 from tcptutor.course.claims.run_part import MeasuredRun
-from tcptutor.errors import LabError, TutorError
 from tcptutor.fleet.place import Place
 from tcptutor.run import Run, load
 from tcptutor.spec import Experiment

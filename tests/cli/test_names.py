@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor import course, places
+from tcptutor import course
+from tcptutor.base import places
+from tcptutor.base.errors import UsageError, near
 from tcptutor.commands.list.parameter import example, explained
 from tcptutor.course.experiments import Catalogue
-from tcptutor.errors import UsageError, near
 from tcptutor.spec import PARAMETERS
 from tests.command import here
 from tests.each import each

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.analysis import report
-from tcptutor.columns import length, table
+from tcptutor.base.columns import length, table
 from tcptutor.commands import output
 from tcptutor.commands.report import report_lines
 from tcptutor.run import load

@@ -184,7 +184,7 @@ def test_a_stopped_run_keeps_what_had_arrived(
     ("where", "part"),
     [
         (VIRTUAL, "qemu-system"),
-        (["--backend", "host", "--set", "delay=0", "--set", "loss=0"], "tcptutor.lab.agent"),
+        (["--backend", "host", "--set", "delay=0", "--set", "loss=0"], "tcptutor.agent.agent"),
     ],
 )
 def test_a_killed_command_leaves_no_process(
@@ -246,7 +246,7 @@ def test_list_names_what_can_be_run() -> None:
 
 
 def test_lint_finds_the_course_well_formed_and_a_fault_in_a_copy(tmp_path: Path) -> None:
-    from tcptutor import places
+    from tcptutor.base import places
 
     assert here("lint").returncode == 0
     shutil.copytree(places.lessons(), tmp_path / "lessons")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor import places
+from tcptutor.base import places
 from tcptutor.course import Course, Module
 from tcptutor.run import Run, load
 

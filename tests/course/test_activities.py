@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor import units
 from tcptutor.backends import replay
+from tcptutor.base import units
+from tcptutor.base.errors import ContentError, UsageError
 from tcptutor.course import Activity, MarkContext, Step, lint, load
 from tcptutor.course.activities import TABLES, front_matter
 from tcptutor.course.activities.numeric import Numeric
@@ -17,7 +18,6 @@ from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import NO_RUN, Stage
 from tcptutor.course.record import ActivityRecord, PageRecord, Response
-from tcptutor.errors import ContentError, UsageError
 from tcptutor.run import load as load_run
 from tcptutor.spec import build
 from tests.each import each

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course import load
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.measures import MEASURES, MeasureName
-from tcptutor.errors import UsageError
 from tcptutor.journal import Journal
 from tcptutor.spec import Experiment, Flows
 from tcptutor.ui.study import Study

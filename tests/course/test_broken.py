@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor import places
+from tcptutor.agent.traps import TRAPS
+from tcptutor.base import places
+from tcptutor.base.errors import ContentError
 from tcptutor.course import lint, load
 from tcptutor.course.activities.choice import SingleChoice
 from tcptutor.course.goals.telltales import TELLTALES, telltale
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.errors import ContentError
-from tcptutor.lab.kernel_state import SysctlChange
-from tcptutor.lab.traps import TRAPS
+from tcptutor.wire.kernel_state import SysctlChange
 
 from .goals.made import asked, state, tbf
 

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from tcptutor import places
+from tcptutor.base import places
+from tcptutor.base.errors import UsageError
 from tcptutor.course import lint, load
 from tcptutor.course.claimed import page_claims, pages
 from tcptutor.course.claims import Claim, MeasuredRun, claim_run, judge, seeds
@@ -15,7 +16,6 @@ from tcptutor.course.claims.known import KNOWN
 from tcptutor.course.claims.measured import MEASURED
 from tcptutor.course.claims.needs import PageSetup
 from tcptutor.course.experiments import Catalogue
-from tcptutor.errors import UsageError
 from tcptutor.run import load as load_run
 from tcptutor.spec import Experiment
 

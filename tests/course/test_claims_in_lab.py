@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor import places
 from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.base import places
 from tcptutor.commands.claims import ClaimCheck
 from tcptutor.course.claimed import page_claims, pages
 from tcptutor.fleet.cache import RunCache

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor import places
+from tcptutor.base import places
+from tcptutor.base.errors import ContentError, ParameterError, UsageError
 from tcptutor.course import experiment, lint, load, read_course
-from tcptutor.errors import ContentError, ParameterError, UsageError
 
 from .conftest import EXAMPLES, EXPERIMENT, MODULE, STEP, Edit, module_of, page
 

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from tcptutor import units
+from tcptutor.base import units
+from tcptutor.base.errors import UsageError
 from tcptutor.course import draws
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.explain import explain
 from tcptutor.course.expression import Expression
 from tcptutor.course.quantities import ParsedQuantity
-from tcptutor.errors import UsageError
 
 TABLE: dict[str, Any] = {
     "kind": "numeric",

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor import places
+from tcptutor.base import places
+from tcptutor.base.errors import UsageError
+from tcptutor.base.printable import is_printable
 from tcptutor.course import lint, read_course
 from tcptutor.course.expression import expression
 from tcptutor.course.lesson_file import LessonFile
-from tcptutor.errors import UsageError
-from tcptutor.printable import is_printable
 from tests.command import here
 
 from .conftest import EXPERIMENT, MODULE, STEP, Edit, module_of

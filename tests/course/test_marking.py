@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcptutor import units
+from tcptutor.base import units
+from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course import Question, load
 from tcptutor.course.activities.choice import Alternative, ChoiceQuestion, MultipleChoice, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
-from tcptutor.errors import UnitError, UsageError
 from tests.each import each
 
 QUESTIONS = [question for module in load().modules for step in module.steps for question in step.of(Question)]

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from tcptutor.base.errors import ContentError
 from tcptutor.course import lint, load, personal
 from tcptutor.course.claimed import page_claims, pages
 from tcptutor.course.model import Step
-from tcptutor.errors import ContentError
-from tcptutor.evidence.hand_in import opened_hand_in
+from tcptutor.grading.evidence.hand_in import opened_hand_in
 from tcptutor.grading.marking import grade
 from tcptutor.run import Run
 from tcptutor.run import load as load_run
 from tcptutor.spec import Experiment
-from tests.evidence.doer import Doer, right
-from tests.evidence.student import KEY, LESSONS, RUNS
+from tests.grading.evidence.doer import Doer, right
+from tests.grading.evidence.student import KEY, LESSONS, RUNS
 
 OWN = """
 [own]

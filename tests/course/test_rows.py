@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tcptutor import places, spec
+from tcptutor import spec
+from tcptutor.base import places
+from tcptutor.base.errors import ParameterError
 from tcptutor.course.experiments import Catalogue
-from tcptutor.errors import ParameterError
 from tcptutor.spec import Experiment
 from tests.documentation.settings import Row, rows
 from tests.each import each

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course import MarkContext
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.shape import ShapePrediction
 from tcptutor.course.activity import Activity
-from tcptutor.errors import UsageError
 
 from .conftest import whole_run
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.base.errors import ContentError, UsageError
 from tcptutor.course import lint, load
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.record import ActivityRecord, PageRecord, Response
-from tcptutor.errors import ContentError, UsageError
 
 from .conftest import EXAMPLES
 

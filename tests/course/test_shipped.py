@@ -9,9 +9,9 @@ from statistics import median
 
 import pytest
 
-from tcptutor import places
 from tcptutor.analysis import ThroughputModel, expect
 from tcptutor.backends import replay
+from tcptutor.base import places
 from tcptutor.course import Module, Question, claims, experiment, lint, load
 from tcptutor.course.claimed import PageClaim, page_claims, pages
 from tcptutor.course.glossary import glossary

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from tcptutor.backends import replay
+from tcptutor.base.errors import ContentError
 from tcptutor.course import MarkContext, lint, load
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.curve import MeasuredCurve, expected_knee, knee
-from tcptutor.errors import ContentError
 from tcptutor.run import load as load_run
 
 from .conftest import EXAMPLES

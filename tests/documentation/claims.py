@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
-from tcptutor import places
+from tcptutor.base import places
 from tcptutor.commands.claims import ClaimResult, RunResults
 from tcptutor.course.claimed import PageClaim, page_claims, pages
 from tcptutor.fleet.cache import RunCache

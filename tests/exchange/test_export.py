@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tcptutor.exchange import export
 from tcptutor.run import (
     SSTHRESH_INFINITE,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tcptutor.run import load
 
 from .places import FILES, RUNS, import_run

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
+from tcptutor.base.printable import is_printable
 from tcptutor.exchange import import_runs
-from tcptutor.printable import is_printable
 from tests.exchange.places import FILES
 from tests.fuzz.mutate import CONTROL
 from tests.fuzz.reader import Reader, failure

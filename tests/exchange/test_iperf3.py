@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcptutor.analysis import report
-from tcptutor.errors import ParameterError, TutorError
+from tcptutor.base.errors import ParameterError, TutorError
 from tcptutor.exchange import import_runs
 from tcptutor.run import Run
 

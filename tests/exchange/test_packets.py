@@ -11,11 +11,9 @@ import pytest
 
 from tcptutor.analysis import capture_size, sequence_of_acks, sequence_of_packets
 from tcptutor.analysis.observed.segments import segment
-from tcptutor.errors import JournalError, TutorError, UsageError
+from tcptutor.base.errors import JournalError, TutorError, UsageError
 from tcptutor.exchange import export
 from tcptutor.exchange import sequence as plots
-from tcptutor.lab import frames
-from tcptutor.lab.protocol import Captured, Samples
 from tcptutor.run import AckSample, AckTable, CapturedAt, Run, SampleTable, load, save
 from tcptutor.runs import packets, pcapng
 from tcptutor.runs.pcapng import CapturedInterface, CapturedPacket
@@ -25,6 +23,8 @@ from tcptutor.ui.widgets.bench import look
 from tcptutor.ui.widgets.bench.cursor import Cursor, TimeSpan
 from tcptutor.ui.widgets.bench.history import History
 from tcptutor.ui.widgets.bench.looking import Looking
+from tcptutor.wire import frames
+from tcptutor.wire.protocol import Captured, Samples
 from tests.command import here as tcptutor
 from tests.conftest import Build
 

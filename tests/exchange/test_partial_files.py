@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.analysis import document, report
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tcptutor.exchange import export, import_runs, plot
 from tcptutor.exchange.curves import QUANTITIES
 from tcptutor.run import Run

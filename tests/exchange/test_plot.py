@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcptutor.errors import TutorError, UsageError
+from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.exchange import curves
 from tcptutor.exchange import plot as plots
 from tcptutor.exchange.drawing import MATPLOTLIB

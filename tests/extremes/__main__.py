@@ -9,9 +9,9 @@ import time
 from collections import Counter
 
 from tcptutor.backends.lab import Lab
-from tcptutor.conduct import run_whole
-from tcptutor.errors import ParameterError
+from tcptutor.base.errors import ParameterError
 from tcptutor.run import Run
+from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
 from tests.extremes.generate import experiments
 from tests.extremes.judge import wrong

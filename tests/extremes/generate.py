@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 
 from tcptutor import spec
-from tcptutor.errors import ParameterError
+from tcptutor.base.errors import ParameterError
 from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment, Parameter
 
 BASE = {"rate": "10 Mbit/s", "delay": "20 ms", "duration": "2 s", "warmup": "0.5 s"}

@@ -9,7 +9,7 @@ import pytest
 
 from tcptutor import spec
 from tcptutor.backends.guest.backend import GuestBackend
-from tcptutor.errors import KernelLacks, LabError, ParameterError
+from tcptutor.base.errors import KernelLacks, LabError, ParameterError
 from tcptutor.run import Environment, Fidelity, FlowResult, Run
 from tests.backends.play import play
 from tests.extremes.generate import experiments

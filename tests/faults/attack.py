@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tcptutor.run import Run, load
 from tcptutor.runs.parts import ENDED
 from tcptutor.runs.store import RunStore
@@ -52,14 +52,14 @@ class Target(NamedTuple):
 
 _RUN = {name: ("run", *EXPERIMENT, *where) for name, where in WHERE.items()}
 TARGETS = {
-    "run, host": Target(_RUN["host"], 4, victims=("", "tcptutor.lab.agent"), backend="host"),
+    "run, host": Target(_RUN["host"], 4, victims=("", "tcptutor.agent.agent"), backend="host"),
     "run, guest": Target(_RUN["guest"], 4, victims=("", "qemu-system")),
     "sweep": Target(("sweep", *EXPERIMENT, *WHERE["guest"], *_CELLS), 9, victims=("", "", "qemu-system")),
     "shell, host": Target(
         ("shell", "--backend", "host"),
         6,
         "iperf3 -s -D\niperf3 -c 10.0.0.1 -t 3\n",
-        ("", "tcptutor.lab.agent"),
+        ("", "tcptutor.agent.agent"),
         "host",
     ),
     "shell, guest": Target(("shell",), 8, "sleep 3\nip link\n", ("", "qemu-system")),

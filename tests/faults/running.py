@@ -29,7 +29,7 @@ WHERE = {
     "host": ["--backend", "host", "--set", "delay=0", "--set", "loss=0"],
     "guest": ["--backend", "guest", "--clock", "virtual", "--set", "delay=20ms", "--set", "loss=0"],
 }
-VICTIMS = {"host": ("command", "tcptutor.lab.agent"), "guest": ("command", "qemu-system")}
+VICTIMS = {"host": ("command", "tcptutor.agent.agent"), "guest": ("command", "qemu-system")}
 """What is killed, as it stands in its command line; "command" is `tcptutor run` itself."""
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.base.errors import JournalError
+from tcptutor.base.printable import is_printable
 from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.record import Response
-from tcptutor.errors import JournalError
 from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches, KeptBench
 from tcptutor.journal.events import Responded, decode
 from tcptutor.journal.goals import GoalFile, open_pages
-from tcptutor.printable import is_printable
 from tcptutor.ui.start import open_journal
 from tests.command import here
 

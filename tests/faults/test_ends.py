@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor import places
+from tcptutor.base import places
 from tcptutor.journal import Journal
 from tests import patience
 from tests.command import COMMAND, here, process

@@ -13,7 +13,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from tcptutor import run, spec
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tcptutor.exchange import export, plot
 from tcptutor.runs.store import RunStore
 from tcptutor.sweep.table import Store

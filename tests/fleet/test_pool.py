@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tcptutor import course
-from tcptutor.errors import LabError, LabUnavailable, TutorError, UsageError
+from tcptutor.base.errors import LabError, LabUnavailable, TutorError, UsageError
 from tcptutor.fleet import pool, worker
 from tcptutor.fleet.place import Place
 from tcptutor.run import Run

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tcptutor.errors import LabError
+from tcptutor.base.errors import LabError
 from tcptutor.fleet import worker
 from tcptutor.spec import Experiment
 from tests import patience

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tcptutor.errors import TutorError
-from tcptutor.printable import is_printable
+from tcptutor.base.errors import TutorError
+from tcptutor.base.printable import is_printable
 from tests.fuzz.mutate import mutated
 
 SECONDS = 5.0

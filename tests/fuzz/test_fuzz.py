@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tests.fuzz.mutate import bomb, mutated
 from tests.fuzz.reader import Reader, failure, failures
 from tests.fuzz.readers import readers

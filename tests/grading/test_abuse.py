@@ -15,8 +15,8 @@ import pytest
 
 from tcptutor.course import personal
 from tcptutor.course.record import Response
-from tcptutor.evidence.hand_in import HandInManifest, opened_hand_in, write_hand_in
-from tcptutor.evidence.timeline import timeline
+from tcptutor.grading.evidence.hand_in import HandInManifest, opened_hand_in, write_hand_in
+from tcptutor.grading.evidence.timeline import timeline
 from tcptutor.grading.grade import Grade
 from tcptutor.grading.marking import grade
 from tcptutor.journal.events import (
@@ -31,10 +31,10 @@ from tcptutor.journal.events import (
     decode,
     link,
 )
-from tcptutor.lab.results import flow_spans, until
 from tcptutor.run import Fidelity, Run, SampleTable, load, save
+from tcptutor.run.results import flow_spans, until
 from tests import patience
-from tests.evidence.student import KEY, RUNS, Student, course, handed_in
+from tests.grading.evidence.student import KEY, RUNS, Student, course, handed_in
 
 Events = list[JournalEvent]
 

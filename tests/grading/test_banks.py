@@ -17,7 +17,8 @@ from typing import NamedTuple
 import pytest
 from msgspec import structs
 
-from tcptutor import places
+from tcptutor.base import places
+from tcptutor.base.errors import UnitError
 from tcptutor.commands.bank import drawn_chart
 from tcptutor.course import load as load_course
 from tcptutor.course.activities.choice import Alternative, MultipleChoice, SingleChoice
@@ -25,7 +26,6 @@ from tcptutor.course.activities.numeric import KnownSlip, Numeric
 from tcptutor.course.activities.order import Order, OrderedEvent
 from tcptutor.course.activity import Question
 from tcptutor.course.model import Course, Module, Step
-from tcptutor.errors import UnitError
 from tcptutor.grading.banks import markup
 from tcptutor.grading.banks.gift import gift
 from tcptutor.grading.banks.items import (

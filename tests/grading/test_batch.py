@@ -13,13 +13,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tcptutor.errors import ContentError, TutorError
+from tcptutor.base.errors import ContentError, TutorError
 from tcptutor.grading import batch, remote, students
 from tcptutor.grading.batch import Asked
 from tcptutor.grading.grade import Grade, GradedFile
 from tests import patience
 from tests.command import COMMAND, process
-from tests.evidence.student import KEY, LESSONS, handed_in
+from tests.grading.evidence.student import KEY, LESSONS, handed_in
 from tests.sweep.test_cluster import cluster
 
 

@@ -17,16 +17,16 @@ import click
 import msgspec
 import pytest
 
-from tcptutor import places
+from tcptutor.base import places
+from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.grading import grade as grade_command
 from tcptutor.course import load as load_course
-from tcptutor.errors import TutorError, UsageError
-from tcptutor.evidence.hand_in import opened_hand_in
+from tcptutor.grading.evidence.hand_in import opened_hand_in
 from tcptutor.grading.formats import FORMATS, formatted
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
 from tcptutor.grading.marking import grade
-from tests.evidence.student import KEY, Student, course, handed_in
 from tests.grading import contracts
+from tests.grading.evidence.student import KEY, Student, course, handed_in
 
 
 def _mark(activity: str, outcome: str, marks: float, of: float = 2.0, module: str = "m") -> ActivityMark:

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from tcptutor import places
-from tests.evidence.student import KEY, LESSONS, Student, handed_in
+from tcptutor.base import places
 from tests.grading import contracts
+from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in
 from tests.install.command import ROOT, needs_user_namespaces, run
 
 pytestmark = [pytest.mark.host, needs_user_namespaces]

@@ -9,13 +9,13 @@ import pytest
 
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course
-from tcptutor.evidence.hand_in import opened_hand_in
-from tcptutor.evidence.keys import new_key
+from tcptutor.grading.evidence.hand_in import opened_hand_in
+from tcptutor.grading.evidence.keys import new_key
 from tcptutor.grading.grade import ActivityMark, Grade
 from tcptutor.grading.marking import grade
 from tcptutor.journal.events import Hinted, Responded, decode
 from tcptutor.run import Fidelity, load
-from tests.evidence.student import KEY, RUNS, Student, course, handed_in
+from tests.grading.evidence.student import KEY, RUNS, Student, course, handed_in
 
 
 def _grade(file: Path, code: str = KEY.code, scheme: MarkScheme | None = None) -> Grade:

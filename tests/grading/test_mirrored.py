@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor import places
+from tcptutor.base import places
 from tcptutor.course import load
 from tcptutor.course.activities.choice import SingleChoice
 from tcptutor.course.activity import Activity, Question
 from tcptutor.course.model import Course
 from tcptutor.course.record import Given
-from tcptutor.evidence.hand_in import opened_hand_in
+from tcptutor.grading.evidence.hand_in import opened_hand_in
 from tcptutor.grading.grade import ActivityMark, Grade
 from tcptutor.grading.marking import grade
 from tcptutor.ui.study import Study
-from tests.evidence.doer import Answer, Doer, right
+from tests.grading.evidence.doer import Answer, Doer, right
 
 
 @pytest.fixture(scope="module")

@@ -11,17 +11,17 @@ import pytest
 
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.base.errors import KernelLacks, UsageError
 from tcptutor.commands.rerun import Reruns, chosen
-from tcptutor.errors import KernelLacks, UsageError
-from tcptutor.evidence.hand_in import opened_hand_in
 from tcptutor.grading import rerun
+from tcptutor.grading.evidence.hand_in import opened_hand_in
 from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.marking import grade
 from tcptutor.grading.rerun import Repetition
-from tcptutor.run import Fidelity, Run, SampleTable, lab, load
+from tcptutor.run import Fidelity, Run, SampleTable, lab_parts, load
 from tcptutor.spec import Experiment
 from tests.backends.play import play
-from tests.evidence.student import KEY, RUNS, Student, course, handed_in
+from tests.grading.evidence.student import KEY, RUNS, Student, course, handed_in
 from tests.sweep.test_cluster import cluster
 
 
@@ -37,7 +37,7 @@ def _grade(file: Path) -> Grade:
 def test_a_run_of_an_equal_lab_is_asked_for_as_it_was_and_another_with_other_seeds() -> None:
     run = _run()
     here = run.environment.lab
-    assert lab.fingerprint(here) == run.environment.snapshot
+    assert lab_parts.fingerprint(here) == run.environment.snapshot
     assert rerun.is_of_lab(run, here)
     assert not rerun.is_of_lab(run, {**here, "agent": "patched"})
     assert rerun.experiments(run, exactly=True) == [run.experiment]

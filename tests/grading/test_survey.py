@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from tcptutor.course import load
-from tcptutor.evidence.keys import new_key
 from tcptutor.grading import batch, web
 from tcptutor.grading.anonymous import anonymous
 from tcptutor.grading.batch import Asked
+from tcptutor.grading.evidence.keys import new_key
 from tcptutor.grading.survey import QuestionRow, Survey, survey
 from tcptutor.grading.views import bar, spread, views
 from tcptutor.ui.classroom import ClassApp
 from tests.command import here as tcptutor
-from tests.evidence.doer import Doer, able
-from tests.evidence.student import KEY, LESSONS, Student, handed_in
+from tests.grading.evidence.doer import Doer, able
+from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in
 from tests.ui.screen import text, until_text
 
 NAMES = ("ada", "bob", "cleo", "dan", "eve", "finn", "gina", "hugo", "ines", "jan")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tcptutor
-from tcptutor import places
+from tcptutor.base import places
 from tests.each import each
 
 HOUSE = Path(tcptutor.__file__).parent

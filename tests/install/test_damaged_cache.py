@@ -15,7 +15,7 @@ from tcptutor.backends.guest import digests
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.digests import FileDigest
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import ImageDamaged
+from tcptutor.base.errors import ImageDamaged
 from tcptutor.install import check_guest, parts
 from tests import leftovers, patience
 from tests.install.conftest import Cache

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.backends.guest import leftovers
-from tcptutor.errors import SetupError
+from tcptutor.base.errors import SetupError
 from tcptutor.install import packages, verify
 from tcptutor.run import Environment, Fidelity, FlowResult, Run
 from tests.install.command import ROOT, TCPTUTOR, needs_user_namespaces, run
@@ -59,11 +59,11 @@ def test_apt_that_fails_is_one_line_with_its_last_error(tmp_path: Path) -> None:
     )
     done = run([*ROOT, TCPTUTOR[0], "-c", call, log], APT_CONFIG=str(settings))
     line = done.stderr.splitlines()[-1]
-    assert line.startswith("tcptutor.errors.SetupError: apt-get failed: ")
+    assert line.startswith("tcptutor.base.errors.SetupError: apt-get failed: ")
     assert line.endswith(
         "as root: apt-get update; apt-get install --yes --no-install-recommends tcptutor-no-such-package"
     )
-    reported = line.removeprefix("tcptutor.errors.SetupError: apt-get failed: ").partition(
+    reported = line.removeprefix("tcptutor.base.errors.SetupError: apt-get failed: ").partition(
         f" (all of it: {log})"
     )[0]
     assert f"E: {reported}" in log.read_text().splitlines()

@@ -17,8 +17,9 @@ import click
 import pytest
 from packaging.requirements import Requirement
 
-from tcptutor import course, places
+from tcptutor import course
 from tcptutor.backends import tools
+from tcptutor.base import places
 from tcptutor.commands import main
 from tcptutor.exchange import drawing
 from tcptutor.fleet import cluster

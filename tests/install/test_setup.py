@@ -192,7 +192,7 @@ import sys
 from pathlib import Path
 from tcptutor.backends.guest import leftovers as half_built
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.errors import SetupError
+from tcptutor.base.errors import SetupError
 from tcptutor.install import parts
 
 snapshots = Snapshots()

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor import conduct
 from tcptutor.course.record import PREDICT, Response
 from tcptutor.journal import Journal
 from tcptutor.journal.events import JournalEvent, Responded, decode
-from tcptutor.lab.protocol import Samples
 from tcptutor.run import Environment, Run, Sample
+from tcptutor.runs import conduct
 from tcptutor.runs.store import first_readable
 from tcptutor.spec import Experiment
+from tcptutor.wire.protocol import Samples
 
 
 @pytest.fixture

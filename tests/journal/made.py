@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
+from tcptutor.base.printable import escaped
 from tcptutor.course.record import PREDICT, Response
 from tcptutor.journal import Journal
 from tcptutor.journal.events import (
@@ -21,7 +22,6 @@ from tcptutor.journal.events import (
     Withdrawn,
     chain,
 )
-from tcptutor.printable import escaped
 
 MODULES, STEPS, ACTIVITIES, RUNS = ("m", "n"), ("a", "b"), (PREDICT, "q"), ("r1", "r2", "r3", "r4")
 TIMES = st.integers(0, 59).map("2026-01-01T00:00:{:02}.000+00:00".format)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from tcptutor.base.errors import JournalError
 from tcptutor.course.record import PREDICT, PageRecord, Response
-from tcptutor.errors import JournalError
-from tcptutor.evidence.timeline import timeline
+from tcptutor.grading.evidence.timeline import timeline
 from tcptutor.journal import Journal, fold, store
 from tcptutor.journal.events import (
     START,

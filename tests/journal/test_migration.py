@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tcptutor.base.errors import JournalError
+from tcptutor.base.printable import escaped
 from tcptutor.course.record import PREDICT, Response
-from tcptutor.errors import JournalError
 from tcptutor.journal import Journal, fold, schema, store
 from tcptutor.journal.events import (
     Hinted,
@@ -29,7 +30,6 @@ from tcptutor.journal.events import (
     read_events,
 )
 from tcptutor.journal.fold import Folded, folded
-from tcptutor.printable import escaped
 
 from .conftest import happened, latest_run
 

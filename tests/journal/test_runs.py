@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.errors import JournalError
+from tcptutor.base.errors import JournalError
 from tcptutor.journal import Journal
 from tcptutor.journal.events import RunEnded
-from tcptutor.lab.protocol import Finished
 from tcptutor.run import Fidelity, load
+from tcptutor.run.ended import Finished
 from tcptutor.runs.store import RunStore
 
 from .conftest import a_run, answers, begin, finish, happened, latest_run, some_samples

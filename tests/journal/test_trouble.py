@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.base.errors import JournalError
 from tcptutor.course.record import PREDICT, Response
-from tcptutor.errors import JournalError
 from tcptutor.journal import Journal, schema
 from tcptutor.journal.events import Responded, Visited, export_events, read_events
 from tcptutor.run import load

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.errors import JournalError
+from tcptutor.base.errors import JournalError
 from tcptutor.journal import Journal, waiting
 from tcptutor.journal.waiting import WaitingSaves
 

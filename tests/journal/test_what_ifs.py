@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from tcptutor.conduct import finish
 from tcptutor.journal import Journal
 from tcptutor.run import Run, load
+from tcptutor.runs.conduct import finish
 
 PAGE = ("one-flow", "one-lossy-flow")
 RECORDED = Path(__file__).parents[1] / "ui" / "runs" / "lossy.tcprun"

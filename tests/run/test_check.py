@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tcptutor import places
-from tcptutor.errors import TutorError
+from tcptutor.base import places
+from tcptutor.base.errors import TutorError
 from tcptutor.run import Fidelity, QueueSample, Run, load
 from tcptutor.run.check import check
 from tests.analysis.synthetic import experiment, run_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tcptutor.run.lab import differences, fingerprint
+from tcptutor.run.lab_parts import differences, fingerprint
 
 HERE = {
     "agent": "a1",

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tcptutor import files
-from tcptutor.errors import TutorError
+from tcptutor.base import files
+from tcptutor.base.errors import TutorError
 from tcptutor.exchange import import_runs, importing
 from tcptutor.run import files as run_files
 from tcptutor.run import load

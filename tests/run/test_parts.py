@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.printable import is_printable
+from tcptutor.base.printable import is_printable
 from tcptutor.run import load
 from tcptutor.runs.store import RunStore
 from tests.command import here as tcptutor
@@ -125,7 +125,7 @@ def test_what_a_killed_program_leaves_is_no_damage(tmp_path: Path) -> None:
 def test_other_parts_and_commands_suffer_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    from tcptutor import places
+    from tcptutor.base import places
 
     folder = places.runs()
     folder.mkdir(parents=True)

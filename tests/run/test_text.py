@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcptutor.errors import TutorError
-from tcptutor.files import PIECE
-from tcptutor.lab.protocol import RunExperiment
+from tcptutor.base.errors import TutorError
+from tcptutor.base.files import PIECE
 from tcptutor.run import AckSample, AckTable, Run, SampleTable, Table, files, load, save, text
 from tcptutor.spec import PARAMETERS
+from tcptutor.wire.protocol import RunExperiment
 from tests.analysis.synthetic import empty, experiment, run_of
 
 FILES = Path(__file__).parent / "files"

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tcptutor import spec
-from tcptutor.errors import ParameterError
+from tcptutor.base.errors import ParameterError
 
 GOOD = spec.build(
     "m/e", {"parameters": {"rate": "10 Mbit/s", "delay": "20 ms", "changes": "3s rate=5Mbit/s"}}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcptutor import spec
-from tcptutor.errors import ParameterError
+from tcptutor.base.errors import ParameterError
 
 BASE = {"rate": "10 Mbit/s", "delay": "20 ms"}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor import run, spec
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 
 
 def _sample(flow: int, t: float, cwnd: int) -> run.Sample:
@@ -109,7 +109,7 @@ exec {python} - <<'END'
 import random
 from pathlib import Path
 from tcptutor import run, spec
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 made = run.Run(id="x" , experiment=spec.build("m/e", {{}}), environment=run.Environment(backend="h", clock="r",
     kernel="6"), started="now", note=random.randbytes(200_000).hex())
 try:

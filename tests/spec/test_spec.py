@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcptutor import spec, units
-from tcptutor.errors import ParameterError
+from tcptutor import spec
+from tcptutor.base import units
+from tcptutor.base.errors import ParameterError
 from tests.conftest import Build
 
 TABLE = {

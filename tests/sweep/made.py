@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tcptutor import places
+from tcptutor.base import places
 from tcptutor.course.experiments import Catalogue
 from tcptutor.sweep import grid
 from tcptutor.sweep.definition import Definition

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.errors import UsageError
-from tcptutor.printable import is_printable
+from tcptutor.base.errors import UsageError
+from tcptutor.base.printable import is_printable
 from tcptutor.sweep import grid
 from tests.command import here as tcptutor
 from tests.sweep.made import NAME, cells_of

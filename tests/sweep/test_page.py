@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from tcptutor.backends import replay
+from tcptutor.base.errors import UsageError
 from tcptutor.commands import sweep as command
 from tcptutor.commands.sweep import SweepRequest, run_sweep
 from tcptutor.course import load, read_course
 from tcptutor.course.activities.sweep import SweepActivity
-from tcptutor.errors import UsageError
 from tcptutor.run import load as load_run
 from tcptutor.sweep import page
 from tests.course.conftest import EXAMPLES

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.show import show_run
-from tcptutor.errors import TutorError, UsageError
 from tcptutor.sweep import plot
 from tcptutor.sweep.table import Store, SweepTable, load
 from tests.sweep.made import definition_of, table_of
@@ -128,7 +128,7 @@ def test_without_matplotlib_one_line_says_what_to_install(tmp_path: Path) -> Non
 import sys
 sys.modules["matplotlib"] = None
 from pathlib import Path
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tcptutor.sweep import plot
 from tests.sweep.made import table_of
 try:

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tcptutor.base.errors import LabError
 from tcptutor.commands.words import not_valid
-from tcptutor.errors import LabError
 from tcptutor.run import SampleTable, load
 from tcptutor.sweep.points import point
 from tcptutor.sweep.row import Row, results

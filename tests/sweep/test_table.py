@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.base.errors import TutorError, UsageError
+from tcptutor.base.printable import is_printable
 from tcptutor.commands.sweep import lines
-from tcptutor.errors import TutorError, UsageError
-from tcptutor.printable import is_printable
 from tcptutor.sweep.row import CellFailure
 from tcptutor.sweep.table import Store, load
 from tests.sweep.made import cells_of, definition_of, row_of, table_of
@@ -156,7 +156,7 @@ mount -t tmpfs -o size=64k none {folder}
 exec {python} - <<'END'
 from pathlib import Path
 from tcptutor.commands.sweep import lines
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tcptutor.sweep.table import Store, load
 from tests.sweep.made import cells_of, definition_of, row_of
 path, axis = Path("{folder}/x.tcpsweep"), "loss=1%..30%/200"

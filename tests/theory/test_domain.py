@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tcptutor import theory
-from tcptutor.errors import ParameterError
+from tcptutor.base.errors import ParameterError
 from tcptutor.theory.catalogue import MODELS, PublishedModel
 from tests.each import each
 

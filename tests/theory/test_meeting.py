@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from tcptutor import theory
-from tcptutor.errors import ParameterError
+from tcptutor.base.errors import ParameterError
 from tcptutor.theory import LIMITED, LimitedFlow, limited_link, limited_rates
 from tcptutor.theory.meeting import _SENDERS
 from tcptutor.theory.renewal import Limits, mean

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcptutor import run, theory
-from tcptutor.errors import ParameterError
+from tcptutor.base.errors import ParameterError
 from tcptutor.run.samples import CA_STATES
 from tcptutor.theory import LAWS, Bottleneck, Source, Trajectory, trajectories
 from tcptutor.theory.trajectory.lossbased import Cubic

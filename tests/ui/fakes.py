@@ -9,16 +9,18 @@ from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 
-from tcptutor import places
 from tcptutor.backends.home import Home
 from tcptutor.backends.session import Session
-from tcptutor.errors import LabError, LabUnavailable, TutorError
-from tcptutor.lab.kernel_state import SessionState
-from tcptutor.lab.protocol import (
+from tcptutor.base import places
+from tcptutor.base.errors import LabError, LabUnavailable, TutorError
+from tcptutor.run import Environment, Fidelity, Run, Sample, load
+from tcptutor.run.ended import Finished
+from tcptutor.spec import Experiment
+from tcptutor.wire.kernel_state import SessionState
+from tcptutor.wire.protocol import (
     VERSION,
     CloseTerminal,
     Event,
-    Finished,
     OpenTerminal,
     Phase,
     Ready,
@@ -31,8 +33,6 @@ from tcptutor.lab.protocol import (
     Typed,
     Wrote,
 )
-from tcptutor.run import Environment, Fidelity, Run, Sample, load
-from tcptutor.spec import Experiment
 
 from .record import RUNS, SWEPT
 
@@ -85,7 +85,7 @@ class FakeLab:
 
     async def warm(self) -> Environment:
         if self.unavailable:
-            from tcptutor.errors import LabUnavailable
+            from tcptutor.base.errors import LabUnavailable
 
             raise LabUnavailable(self.unavailable)
         self.environment = GUEST

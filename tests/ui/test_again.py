@@ -13,13 +13,13 @@ from textual.pilot import Pilot
 
 from tcptutor.course import personal
 from tcptutor.journal import Journal
-from tcptutor.lab.protocol import VERSION, Ready
 from tcptutor.ui import reading
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.history import MOST, RunHistory
 from tcptutor.ui.live import Live, RunBefore
 from tcptutor.ui.screens.side import LOADING
 from tcptutor.ui.widgets.page.runs import RunsTable
+from tcptutor.wire.protocol import VERSION, Ready
 from tests.journal.conftest import predict
 
 from .fakes import GUEST, recorded

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 from textual.pilot import Pilot
 
-from tcptutor.conduct import finish
-from tcptutor.errors import JournalError
+from tcptutor.base.errors import JournalError
 from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches
+from tcptutor.runs.conduct import finish
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.screens.command_line import CommandLineScreen
 from tcptutor.ui.screens.workbench import WorkbenchScreen

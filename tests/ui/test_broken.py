@@ -6,10 +6,10 @@ import pytest
 
 from tcptutor.course import load
 from tcptutor.course.goals.telltales import TELLTALES
-from tcptutor.lab.kernel_state import SessionState
-from tcptutor.lab.protocol import Finished
 from tcptutor.run import Fidelity
+from tcptutor.run.ended import Finished
 from tcptutor.spec import build
+from tcptutor.wire.kernel_state import SessionState
 
 from .fakes import recorded
 from .screen import text, until, until_text

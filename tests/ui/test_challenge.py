@@ -13,11 +13,11 @@ from textual.pilot import Pilot
 from tcptutor.backends import replay
 from tcptutor.course import load as load_course
 from tcptutor.journal import Journal
-from tcptutor.lab.protocol import Event
 from tcptutor.run import Fidelity, load
 from tcptutor.spec import Experiment
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.widgets.page.explore import ExploreBox
+from tcptutor.wire.protocol import Event
 
 from .fakes import FakeLab
 from .screen import keys, text, until, until_text

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tcptutor import places
+from tcptutor.base import places
 from tcptutor.course import OpenedCourse, personal
 from tcptutor.course import load as load_course
 from tcptutor.course.record import PREDICT

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.order import Order, OrderedEvent
 from tcptutor.course.record import Response
-from tcptutor.errors import UsageError
 from tcptutor.ui.widgets.page.page import Page
 
 from .made import MODULE, STEP, one_page

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from textual.pilot import Pilot
 from textual.widgets import Markdown
 
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tcptutor.journal import Journal
-from tcptutor.lab.protocol import VERSION, Ready
 from tcptutor.run import Fidelity
 from tcptutor.ui.app import TutorApp
+from tcptutor.wire.protocol import VERSION, Ready
 from tests.journal.conftest import latest_run, predict
 
 from .fakes import GUEST, FakeLab
@@ -184,7 +184,7 @@ async def test_a_run_cut_by_closing_the_app_is_there_when_it_opens_again(make_ap
 
 
 async def test_a_journal_that_cannot_write_is_said_and_the_run_stays(make_app, journal, monkeypatch) -> None:
-    from tcptutor.errors import JournalError
+    from tcptutor.base.errors import JournalError
 
     def full(*_: object) -> None:
         raise JournalError("the disk is full: free some space")

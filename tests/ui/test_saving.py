@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tcptutor.journal import Journal
 from tcptutor.ui import start
 from tcptutor.ui.app import TutorApp

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from tcptutor.conduct import finish
 from tcptutor.course import MarkContext, load
 from tcptutor.course.model import Course
 from tcptutor.course.record import Response
 from tcptutor.journal import Journal
 from tcptutor.run import Run
+from tcptutor.runs.conduct import finish
 from tcptutor.ui.screens.base import WIDE
 from tests.journal.conftest import predict
 

@@ -14,12 +14,13 @@ from textual.pilot import Pilot
 
 from tcptutor.course.model import Course
 from tcptutor.journal import Journal
-from tcptutor.lab.kernel_state import SessionState
-from tcptutor.lab.protocol import Failed, Finished, HomeFile, HomeFiles
 from tcptutor.run import Fidelity, load
+from tcptutor.run.ended import Finished
 from tcptutor.spec import build
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.widgets.bench.result import told
+from tcptutor.wire.kernel_state import SessionState
+from tcptutor.wire.protocol import Failed, HomeFile, HomeFiles
 
 from .fakes import FakeLab, FakeSession, recorded
 from .made import MODULE, lossy, one_page

@@ -13,8 +13,8 @@ import pytest
 from textual.pilot import Pilot
 
 from tcptutor.journal import Journal
-from tcptutor.lab.protocol import Event, Finished
 from tcptutor.run import Fidelity, SampleTable, load
+from tcptutor.run.ended import Finished
 from tcptutor.runs import recording
 from tcptutor.spec import Experiment
 from tcptutor.ui.bench import stale
@@ -23,6 +23,7 @@ from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.screens.what_if import WhatIfScreen
 from tcptutor.ui.screens.workbench import WorkbenchScreen
 from tcptutor.ui.workbench import PLACE
+from tcptutor.wire.protocol import Event
 from tests.journal.conftest import predict
 
 from .fakes import GUEST, FakeLab, recorded

@@ -9,14 +9,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tcptutor import course, places
+from tcptutor import course
+from tcptutor.base import places
+from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.commands.group import run as run_command
 from tcptutor.course import load
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.overrides import overrides_of, rebuilt, same_settings
-from tcptutor.errors import JournalError, UsageError
 from tcptutor.journal.benches import LONGEST_NAME, Benches, KeptBench
 from tcptutor.spec import Experiment
 from tcptutor.ui.knobs import GROUPS

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tests.validation import again, kinds, plan, sweep
 
 

@@ -15,9 +15,9 @@ from contextlib import aclosing
 
 import msgspec
 
-from tcptutor import units
 from tcptutor.backends.ending import run_until_signal
-from tcptutor.errors import TutorError
+from tcptutor.base import units
+from tcptutor.base.errors import TutorError
 from tcptutor.fleet import place, pool
 from tcptutor.sweep.grid import Cell
 from tests.validation import judge, kept, plan

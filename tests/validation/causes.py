@@ -24,11 +24,12 @@ from tcptutor import spec
 from tcptutor.analysis import Report, report
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.session import Terminal
-from tcptutor.errors import TutorError
-from tcptutor.lab.protocol import Finished, RunFound
+from tcptutor.base.errors import TutorError
 from tcptutor.run import Run
+from tcptutor.run.ended import Finished
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
+from tcptutor.wire.protocol import RunFound
 from tests import patience
 from tests.backends.play import play
 

@@ -14,10 +14,11 @@ from contextlib import aclosing
 
 import msgspec
 
-from tcptutor import spec, units
+from tcptutor import spec
 from tcptutor.analysis import Report, report
 from tcptutor.backends.ending import run_until_signal
-from tcptutor.errors import TutorError, UsageError
+from tcptutor.base import units
+from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.fleet import place, pool
 from tcptutor.run import Run
 from tcptutor.spec import Experiment

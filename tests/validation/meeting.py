@@ -21,7 +21,7 @@ from tcptutor import spec
 from tcptutor.analysis import expect, measure, report_of
 from tcptutor.analysis.expected.prediction import Expectation
 from tcptutor.backends.ending import run_until_signal
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tcptutor.fleet import place, pool
 from tcptutor.run import Run
 from tcptutor.spec import Experiment

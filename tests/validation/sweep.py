@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import ExitStack, aclosing
 
-from tcptutor import units
 from tcptutor.backends.ending import run_until_signal
+from tcptutor.base import units
+from tcptutor.base.errors import LabError, TutorError
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.words import count, duration
-from tcptutor.errors import LabError, TutorError
 from tcptutor.fleet import place, pool
 from tcptutor.sweep.grid import Cell
 from tcptutor.sweep.row import failed

@@ -5,7 +5,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 
-from tcptutor import theory, units
+from tcptutor import theory
+from tcptutor.base import units
 from tests.validation import figures, judge, models, plan
 from tests.validation.judge import Comparison, Error
 from tests.validation.kept import Result

@@ -18,10 +18,10 @@ from typing import Any
 from tcptutor import spec
 from tcptutor.analysis.compared.whatif import shared_history
 from tcptutor.backends.lab import Lab
-from tcptutor.changed import DURING, changed, told
-from tcptutor.conduct import run_whole
-from tcptutor.errors import ParameterError
+from tcptutor.base.errors import ParameterError
 from tcptutor.run import Run
+from tcptutor.run.changed import DURING, changed, told
+from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
 
 RESULTS = Path(__file__).parent / "results" / "what-ifs.json"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tcptutor import units
 from tcptutor.analysis.compared.report import Report, report
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.mistakes import Mistake, apart, candidates
 from tcptutor.analysis.observed.measured import path_known
+from tcptutor.base import units
 from tcptutor.run import Run
 from tcptutor.theory.models import CAUSE_NAMES
 

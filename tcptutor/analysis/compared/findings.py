@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tcptutor import units
 from tcptutor.analysis.case import FULL, QUEUED, SATURATED, Case
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.path import LossKind
+from tcptutor.base import units
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import LOSS_BLIND
 

@@ -11,13 +11,13 @@ from operator import attrgetter
 
 import msgspec
 
-from tcptutor import units
 from tcptutor.analysis.compared.clauses import clause
 from tcptutor.analysis.compared.run_findings import RunFindings
 from tcptutor.analysis.compared.seconds import JudgedSecond, judged_seconds
 from tcptutor.analysis.observed.flow import FlowPhase, PhaseName, Trace, phases
 from tcptutor.analysis.observed.measured import measure
 from tcptutor.analysis.observed.path import Direction, LossEvent, LossKind, news_of_loss
+from tcptutor.base import units
 from tcptutor.run import Run
 from tcptutor.theory.models import LimitedBy
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
-from tcptutor import units
 from tcptutor.analysis.compared.clauses import LINK_USED, LINK_USED_THEN
 from tcptutor.analysis.compared.episodes import Episode, telling
 from tcptutor.analysis.compared.limit import MOST_TURNS, ShownLimit
+from tcptutor.base import units
 from tcptutor.run import FlowResult
 from tcptutor.spec import Change, Experiment
 from tcptutor.theory.models import CAUSE_NAMES, LimitedBy

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from tcptutor import units
 from tcptutor.analysis.observed.measured import Measured
+from tcptutor.base import units
 from tcptutor.run import sum_or_none
 from tcptutor.theory.models import LimitedBy
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tcptutor import units
 from tcptutor.analysis.compared.whatif import FigureChanged, Quantity, WhatIf
-from tcptutor.changed import instant
+from tcptutor.base import units
 from tcptutor.run import Run
+from tcptutor.run.changed import instant
 from tcptutor.theory.models import CAUSE_NAMES
 
 Row = tuple[str, str, str, str]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tcptutor import units
 from tcptutor.analysis.case import Case
 from tcptutor.analysis.expected.limits import UNKNOWN
 from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.base import units
 from tcptutor.theory.models import LOSS_BLIND
 
 WRITES_A_SECOND = 50_000

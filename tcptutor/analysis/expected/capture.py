@@ -6,11 +6,11 @@ import math
 
 import msgspec
 
-from tcptutor import units
 from tcptutor.analysis.expected.expect import expect
-from tcptutor.lab import frames
+from tcptutor.base import units
 from tcptutor.spec import ETHERNET_HEADER, Experiment
 from tcptutor.theory import ACK_EVERY
+from tcptutor.wire import frames
 
 _BLOCK = 32
 """Bytes of a packet in its file beside those of the packet."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tcptutor import theory, units
+from tcptutor import theory
 from tcptutor.analysis.case import Case, FlowCase
 from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.base import units
 from tcptutor.theory.models import ThroughputModel
 
 COMPLETION_ERROR = 0.15

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tcptutor import units
 from tcptutor.analysis.case import SEND_CHUNK, SEND_SHARE, Case
 from tcptutor.analysis.expected.meeting import bursts_error, is_known
 from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.base import units
 from tcptutor.theory import ACK_DELAY, ACK_EVERY, BBR_LOSS_HELD, bbr_throughput, window_limited
 from tcptutor.theory.models import ThroughputModel
 

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tcptutor import theory, units
+from tcptutor import theory
 from tcptutor.analysis.case import MIN_RTO, Case, FlowCase
 from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.base import units
 from tcptutor.theory.models import MODELLED, ThroughputModel
 from tcptutor.theory.related import RELATED, related_rate
 

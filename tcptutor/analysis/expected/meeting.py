@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tcptutor import theory, units
+from tcptutor import theory
 from tcptutor.analysis.case import MIN_RTO, Case
 from tcptutor.analysis.expected.loss import law_error, spread_of
 from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.base import units
 from tcptutor.theory.models import LimitedBy, ThroughputModel
 
 FELT = 0.02

@@ -10,9 +10,10 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tcptutor import theory, units
+from tcptutor import theory
 from tcptutor.analysis.case import PATH_RTT, Case, case_of
 from tcptutor.analysis.expected.expect import expect
+from tcptutor.base import units
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import LimitedBy
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from tcptutor import units
 from tcptutor.analysis.case import ENOUGH_LOSSES, Case
 from tcptutor.analysis.expected.blind import blind_spots
 from tcptutor.analysis.expected.flows import bbr_fraction
@@ -14,6 +13,7 @@ from tcptutor.analysis.expected.limits import KERNEL_BUFFER_ERROR, UNKNOWN
 from tcptutor.analysis.expected.loss import MOST_LOSS
 from tcptutor.analysis.expected.meeting import is_known
 from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.base import units
 from tcptutor.spec import PARAMETERS
 from tcptutor.theory import BBR_LOSS_HELD
 from tcptutor.theory.models import MODELLED, ThroughputModel

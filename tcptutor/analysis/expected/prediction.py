@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from tcptutor import units
 from tcptutor.analysis.case import Case
+from tcptutor.base import units
 from tcptutor.theory.models import LimitedBy, ThroughputModel
 
 BIASES = frozenset({"slow start", "changes"})

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tcptutor import units
 from tcptutor.analysis.case import Case, case_of, flow_case
 from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.base import units
 from tcptutor.spec import Experiment, Path
 from tcptutor.theory import sawtooth_mean
 from tcptutor.theory.models import LOSS_BLIND, ThroughputModel

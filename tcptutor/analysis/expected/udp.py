@@ -6,9 +6,9 @@ import math
 
 import msgspec
 
-from tcptutor import units
 from tcptutor.analysis.case import Case, case_of
 from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.base import units
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import LimitedBy, ThroughputModel
 

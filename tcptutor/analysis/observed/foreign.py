@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.run import FlowResult, Run, UdpResult
 from tcptutor.theory import WIRE_FRAMING
 

@@ -12,7 +12,7 @@ import platform
 import msgspec
 
 from tcptutor.backends import tools
-from tcptutor.errors import LabUnavailable
+from tcptutor.base.errors import LabUnavailable
 
 VARIABLE = "TCPTUTOR_GUEST_ARCH"
 

@@ -14,11 +14,12 @@ from tcptutor.backends.guest.snapshots import Manifest, Snapshots
 from tcptutor.backends.home import Home
 from tcptutor.backends.reading import Reading
 from tcptutor.backends.session import Session
-from tcptutor.errors import ImageDamaged, LabError, LabUnavailable
-from tcptutor.lab import later, protocol
-from tcptutor.lab.protocol import Event, Failed, Finished, OpenSession, RunExperiment
+from tcptutor.base.errors import ImageDamaged, LabError, LabUnavailable
 from tcptutor.run import SNAPSHOT, Environment
+from tcptutor.run.ended import Finished
 from tcptutor.spec import Experiment
+from tcptutor.wire import later, protocol
+from tcptutor.wire.protocol import Event, Failed, OpenSession, RunExperiment
 
 _SILENCE = 600.0
 """Longest time without an event before the guest is taken for dead, s. A QEMU that ends is noticed at once; an emulated

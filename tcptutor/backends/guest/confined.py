@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tcptutor.backends import ending, tools
-from tcptutor.errors import LabUnavailable
+from tcptutor.base.errors import LabUnavailable
 
 SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
 """QEMU's own filter of system calls."""

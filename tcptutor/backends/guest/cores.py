@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from tcptutor import places
+from tcptutor.base import places
 
 _LAST_RAN = 36
 """Where a thread's /proc/PID/stat tells its core, counted after the program's name (proc(5), field 39)."""

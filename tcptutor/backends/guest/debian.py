@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tcptutor.backends import tools
-from tcptutor.errors import SetupError, quoted
+from tcptutor.base.errors import SetupError, quoted
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 _VERSION = re.compile(r"[0-9][A-Za-z0-9.+:~-]*")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor import files
+from tcptutor.base import files
 
 KIND = files.small_kind("manifest of the guest's cache", "run `tcptutor setup`")
 """The small files of the cache."""

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor import files
 from tcptutor.backends import locks
 from tcptutor.backends.guest import debian, digests, recipe
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.digests import FileDigest
 from tcptutor.backends.guest.image_build import BUILT, Build, Progress
-from tcptutor.errors import ImageDamaged, SetupError, TutorError, refused
-from tcptutor.run import lab
+from tcptutor.base import files
+from tcptutor.base.errors import ImageDamaged, SetupError, TutorError, refused
+from tcptutor.run import lab_parts
 
 ELSEWHERE = "set XDG_CACHE_HOME to a folder on another disk"
 """How a user gives the guest another place."""
@@ -95,9 +95,9 @@ class Image:
         """What it is made of, as `run.lab` has it. Raises ImageDamaged when it is not known."""
         manifest = self._read_manifest()
         return {
-            **{f"{lab.IMAGE}{name}": digest.whole for name, digest in manifest.files.items()},
-            **{f"{lab.PACKAGE}{name}": version for name, version in manifest.packages.items()},
-            **{f"{lab.TOOL}{name}": said for name, said in manifest.tools.items()},
+            **{f"{lab_parts.IMAGE}{name}": digest.whole for name, digest in manifest.files.items()},
+            **{f"{lab_parts.PACKAGE}{name}": version for name, version in manifest.packages.items()},
+            **{f"{lab_parts.TOOL}{name}": said for name, said in manifest.tools.items()},
         }
 
     def size(self) -> int:

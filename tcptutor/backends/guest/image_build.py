@@ -22,7 +22,7 @@ from tcptutor.backends import ending, tools
 from tcptutor.backends.guest import debian, initramfs, recipe
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.bytecode import Bytecode
-from tcptutor.errors import SetupError
+from tcptutor.base.errors import SetupError
 
 BUILT = "image built"
 """What it tells of its progress at the end."""

@@ -16,8 +16,15 @@ import tcptutor
 
 _PACKAGE = Path(tcptutor.__file__).parent
 _SOURCES = (
-    *("__init__.py", "errors.py", "files.py", "printable.py", "units.py"),
-    *("lab/**/*.py", "run/**/*.py", "spec/**/*.py"),
+    *(
+        "__init__.py",
+        "base/__init__.py",
+        "base/errors.py",
+        "base/files.py",
+        "base/printable.py",
+        "base/units.py",
+    ),
+    *("agent/**/*.py", "wire/**/*.py", "run/**/*.py", "spec/**/*.py"),
 )
 """Our own code for the guest."""
 
@@ -33,7 +40,7 @@ ln -s /proc/self/fd /dev/fd
 # every window from this maximum, and 1 GiB would have all of them in steps of 16 KiB.
 for way in r w; do echo 16777216 > /proc/sys/net/core/${way}mem_max; done
 for word in $(cat /proc/cmdline); do case $word in tcptutor.clock=*) clock=${word#*=};; esac; done
-python3 -m tcptutor.lab.guest "$clock"
+python3 -m tcptutor.agent.guest "$clock"
 echo "the agent ended with $?"
 echo o > /proc/sysrq-trigger
 """

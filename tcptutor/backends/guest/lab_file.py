@@ -11,10 +11,10 @@ from collections.abc import Callable
 from io import BufferedReader
 from pathlib import Path
 
-from tcptutor import archive, files
 from tcptutor.backends import locks
 from tcptutor.backends.guest.image import ELSEWHERE, Image
-from tcptutor.errors import ImageDamaged, SetupError, refused
+from tcptutor.base import archive, files
+from tcptutor.base.errors import ImageDamaged, SetupError, refused
 
 _MOST = 1 << 30
 """Bytes of one of its files."""

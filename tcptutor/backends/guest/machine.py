@@ -23,10 +23,10 @@ from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.cores import Core
 from tcptutor.backends.guest.image import Image
 from tcptutor.backends.guest.shared_memory import SharedMemory
-from tcptutor.errors import AgentDied, LabError
-from tcptutor.lab.protocol import PORT_NAME
-from tcptutor.lab.ring import SIZE
+from tcptutor.base.errors import AgentDied, LabError
 from tcptutor.spec import Change
+from tcptutor.wire.protocol import PORT_NAME
+from tcptutor.wire.ring import SIZE
 
 _EXACT = ",rr=record,rrfile=/dev/null"
 """QEMU's threads take turns, as it records what happens for a replay (which nobody wants: the record goes nowhere).

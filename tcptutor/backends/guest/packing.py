@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from tcptutor.backends import ending, tools
-from tcptutor.errors import LabError
+from tcptutor.base.errors import LabError
 
 
 def unpacked(snapshot: Path) -> contextlib.AbstractAsyncContextManager[int]:

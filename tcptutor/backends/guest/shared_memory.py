@@ -7,8 +7,8 @@ import mmap
 import os
 from collections.abc import Callable, Iterable
 
-from tcptutor.lab.ring import SIZE, Ring
 from tcptutor.spec import Change
+from tcptutor.wire.ring import SIZE, Ring
 
 _PERIOD = 0.01
 """How often to look, s: memory tells nobody that it has changed."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tcptutor import units
-from tcptutor.errors import KernelLacks
-from tcptutor.lab import memory
+from tcptutor.base import units
+from tcptutor.base.errors import KernelLacks
 from tcptutor.spec import Experiment
+from tcptutor.wire import memory
 
 ORDINARY = 384
 """MiB: holds what the lessons ask for, and starts in a second."""

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor import files, places
 from tcptutor.backends import locks
 from tcptutor.backends.guest import composition, digests, leftovers, sizes
 from tcptutor.backends.guest.architecture import Architecture, chosen
@@ -22,12 +21,14 @@ from tcptutor.backends.guest.digests import FileDigest
 from tcptutor.backends.guest.image import ELSEWHERE, WAITING, Image
 from tcptutor.backends.guest.image_build import Progress
 from tcptutor.backends.guest.machine import Machine, Mode
-from tcptutor.errors import AgentDied, ImageDamaged, LabError, SetupError, TutorError, refused
-from tcptutor.lab import protocol
-from tcptutor.lab.protocol import Ended, Failed, Ready, RunExperiment, event_decoder
-from tcptutor.run import Environment, lab
+from tcptutor.base import files, places
+from tcptutor.base.errors import AgentDied, ImageDamaged, LabError, SetupError, TutorError, refused
+from tcptutor.run import Environment, lab_parts
+from tcptutor.run.ended import Ended
 from tcptutor.spec import Experiment, Flows, Hosts
 from tcptutor.spec import Path as NetworkPath
+from tcptutor.wire import protocol
+from tcptutor.wire.protocol import Failed, Ready, RunExperiment, event_decoder
 
 CLOCKS = ("virtual", "real")
 _BUILT = "snapshot ready"
@@ -106,7 +107,7 @@ class Snapshots:
         return {**self.image.composition(), **composition.of_machine(self.architecture, mode)}
 
     def _key(self, clock: str, kvm: bool) -> str:
-        return lab.fingerprint(self.composition(clock, kvm))
+        return lab_parts.fingerprint(self.composition(clock, kvm))
 
     def version(self) -> str:
         """A key of all but the experiment that decides what a run on the virtual clock gives: system, our code, QEMU.
@@ -216,7 +217,7 @@ class Snapshots:
             parts = self.composition(clock, kvm)
             environment = msgspec.structs.replace(environment, lab=parts)
             manifest = Manifest(
-                lab.fingerprint(parts), FileDigest.of(beside), kvm, environment, exact, mode.exact
+                lab_parts.fingerprint(parts), FileDigest.of(beside), kvm, environment, exact, mode.exact
             )
             for path in (self._manifest_file(clock), self.file(clock)):
                 digests.clear(path)

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from tcptutor import course, spec
-from tcptutor.columns import table
+from tcptutor.base.columns import table
+from tcptutor.base.errors import UsageError, unknown
 from tcptutor.commands.list import parameter
 from tcptutor.commands.output import print_json, print_lines, toned, warn, width
 from tcptutor.commands.words import count
 from tcptutor.course.glossary import of_name, readable_glossary
 from tcptutor.course.names import short_name
-from tcptutor.errors import UsageError, unknown
 from tcptutor.spec.parameters import sysctl_name
 
 

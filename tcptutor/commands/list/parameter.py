@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tcptutor import course
-from tcptutor.columns import table
+from tcptutor.base.columns import table
 from tcptutor.commands.output import toned, width
 from tcptutor.spec import Experiment, Parameter
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tcptutor.columns import table
+from tcptutor.base.columns import table
+from tcptutor.base.errors import ParameterError, UsageError, unknown
 from tcptutor.commands.model import read, trajectory, write
 from tcptutor.commands.output import print_json, print_lines
-from tcptutor.errors import ParameterError, UsageError, unknown
 from tcptutor.theory.catalogue import GROUPS, MODELS, PublishedModel
 
 _GIVES = {"rate": "payload, bit/s", "time": "seconds", "size": "bytes", "share": "a ratio, written in %"}

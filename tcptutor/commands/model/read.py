@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tcptutor import units
-from tcptutor.errors import ParameterError, UnitError, UsageError, unknown
+from tcptutor.base import units
+from tcptutor.base.errors import ParameterError, UnitError, UsageError, unknown
 from tcptutor.theory.catalogue import Argument
 from tcptutor.theory.quantities import Kind
 

@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tcptutor import units
-from tcptutor.columns import WIDTH, table
+from tcptutor.base import units
+from tcptutor.base.columns import WIDTH, table
+from tcptutor.base.errors import ParameterError, UnitError
 from tcptutor.commands.model import read, write
 from tcptutor.commands.output import print_json, print_lines
-from tcptutor.errors import ParameterError, UnitError
 from tcptutor.theory import LAWS, Bottleneck, Source, Trajectory, bdp, jain_index, trajectories
 from tcptutor.theory.catalogue import Argument
 from tcptutor.theory.quantities import QUANTITIES, WINDOW_BYTES, Quantity

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tcptutor import units
-from tcptutor.columns import table
+from tcptutor.base import units
+from tcptutor.base.columns import table
 from tcptutor.theory.catalogue import Argument
 from tcptutor.theory.quantities import Kind
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course.activity import (
     NO_RUN,
     Mark,
@@ -18,7 +19,6 @@ from tcptutor.course.activity import (
     entry_problems,
 )
 from tcptutor.course.record import Given
-from tcptutor.errors import UsageError
 from tcptutor.spec import Experiment
 
 MIN_CHOICES = 3

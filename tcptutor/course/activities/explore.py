@@ -30,6 +30,7 @@ from typing import ClassVar
 
 import msgspec
 
+from tcptutor.base.errors import ContentError, UsageError
 from tcptutor.course import prose
 from tcptutor.course.activity import (
     NO_RUN,
@@ -48,7 +49,6 @@ from tcptutor.course.activity import (
 from tcptutor.course.goals.target import AskedTarget, Target, TargetState, judge_run, read_target
 from tcptutor.course.knob import Knob
 from tcptutor.course.record import ActivityRecord, Given, PageRecord
-from tcptutor.errors import ContentError, UsageError
 from tcptutor.run import Run
 from tcptutor.spec import Experiment, host_names
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from tcptutor import units
+from tcptutor.base import units
+from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course import draws, prose
 from tcptutor.course.activity import NO_RUN, Mark, MarkContext, Problem, Question, Reference, typed_text
 from tcptutor.course.draws import AnswerUnit, Draw, Drawn
@@ -14,7 +15,6 @@ from tcptutor.course.expression import expression
 from tcptutor.course.marking import is_close, slip
 from tcptutor.course.quantities import ParsedQuantity
 from tcptutor.course.record import Given
-from tcptutor.errors import UnitError, UsageError
 from tcptutor.spec import Experiment
 
 MAX_TOLERANCE = 0.25

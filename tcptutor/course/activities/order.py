@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course.activity import (
     NO_RUN,
     Mark,
@@ -19,7 +20,6 @@ from tcptutor.course.activity import (
     entry_problems,
 )
 from tcptutor.course.record import Given
-from tcptutor.errors import UsageError
 from tcptutor.spec import Experiment
 
 MIN_EVENTS = 3

@@ -9,7 +9,8 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from tcptutor import units
+from tcptutor.base import units
+from tcptutor.base.errors import UnitError
 from tcptutor.course.activities.shape import Shape, ShapePrediction
 from tcptutor.course.activity import (
     NO_RUN,
@@ -25,7 +26,6 @@ from tcptutor.course.activity import (
 )
 from tcptutor.course.measures import MEASURES, MeasureName, answer_near, expected, measured
 from tcptutor.course.record import Given, PageRecord
-from tcptutor.errors import UnitError
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 

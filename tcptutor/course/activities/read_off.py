@@ -8,12 +8,12 @@ from typing import ClassVar, Literal, NamedTuple
 
 import msgspec
 
-from tcptutor import units
+from tcptutor.base import units
+from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course import prose
 from tcptutor.course.activity import NO_RUN, Mark, MarkContext, Problem, Question, Reference, typed_text
 from tcptutor.course.marking import is_close, slip
 from tcptutor.course.record import Given
-from tcptutor.errors import UnitError, UsageError
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, cuts_at
 from tcptutor.spec import Experiment
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course import prose
 from tcptutor.course.activity import (
     NO_RUN,
@@ -21,7 +22,6 @@ from tcptutor.course.activity import (
     hint_problems,
 )
 from tcptutor.course.record import Given, PageRecord
-from tcptutor.errors import UsageError
 from tcptutor.spec import Experiment
 
 MIN_SHAPES, MAX_SHAPES = 3, 4

@@ -31,6 +31,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from tcptutor import spec
+from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course import prose
 from tcptutor.course.activity import (
     NO_RUN,
@@ -49,9 +50,8 @@ from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
 from tcptutor.course.goals.lab_view import ALGORITHM, LabView
 from tcptutor.course.goals.telltales import TELLTALES
 from tcptutor.course.record import Given, PageRecord
-from tcptutor.errors import UsageError, unknown
-from tcptutor.lab.kernel_state import HostState, SessionState
 from tcptutor.spec import Experiment, host_names
+from tcptutor.wire.kernel_state import HostState, SessionState
 
 MAX_GOALS = 8
 _MOST_PAIRS = 4

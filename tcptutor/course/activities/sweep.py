@@ -22,7 +22,9 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from tcptutor import spec, units
+from tcptutor import spec
+from tcptutor.base import units
+from tcptutor.base.errors import UnitError
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import (
     NO_RUN,
@@ -41,7 +43,6 @@ from tcptutor.course.measures import MEASURES, MeasureName
 from tcptutor.course.personal import SEEDS
 from tcptutor.course.published import PublishedCurve
 from tcptutor.course.record import Given, PageRecord
-from tcptutor.errors import UnitError
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import ThroughputModel
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tcptutor import units
+from tcptutor.base import units
+from tcptutor.base.errors import UsageError
 from tcptutor.course.claims.arithmetic import evaluate
 from tcptutor.course.claims.claim import ARITHMETIC, CAUSE, Claim, Subject
 from tcptutor.course.claims.known import KNOWN
@@ -14,7 +15,6 @@ from tcptutor.course.claims.measured import MEASURED, cause
 from tcptutor.course.claims.needs import ClaimRun, subject_per
 from tcptutor.course.claims.run_part import MeasuredRun, RunPart
 from tcptutor.course.claims.stated import stated
-from tcptutor.errors import UsageError
 from tcptutor.spec import Experiment
 
 FindRun = Callable[[Experiment], MeasuredRun]

@@ -7,10 +7,10 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course.activity import Setting
 from tcptutor.course.claims.claim import ARITHMETIC, MEASURED_SUBJECTS, Claim, Subject
 from tcptutor.course.names import qualified_name
-from tcptutor.errors import UsageError
 from tcptutor.spec import Experiment
 
 

@@ -7,7 +7,8 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from tcptutor import units
+from tcptutor.base import units
+from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course.claims.arithmetic import evaluate
 from tcptutor.course.claims.claim import ARITHMETIC, CAUSE, MEASURED_SUBJECTS, Claim, Subject
 from tcptutor.course.claims.judge import judge
@@ -16,7 +17,6 @@ from tcptutor.course.claims.needs import BuildExperiment, ClaimRun, PageSetup, c
 from tcptutor.course.claims.run_part import MeasuredRun
 from tcptutor.course.claims.stated import stated
 from tcptutor.course.claims.words import in_one_line
-from tcptutor.errors import UnitError, UsageError
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import LimitedBy
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
-from tcptutor.errors import UsageError
+from tcptutor.base.errors import UsageError
 from tcptutor.run import FlowResult, Run, UdpResult, UdpSample
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tcptutor import units
+from tcptutor.base import units
+from tcptutor.base.errors import UnitError
 from tcptutor.course.claims.claim import ARITHMETIC, CAUSE, Claim
 from tcptutor.course.claims.known import KNOWN
 from tcptutor.course.claims.measured import MEASURED
 from tcptutor.course.quantities import quantities
-from tcptutor.errors import UnitError
 
 ROUNDED = 0.006
 """Relative difference that another way to round on the way may make."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from tcptutor import spec, units
+from tcptutor import spec
+from tcptutor.base import units
 from tcptutor.course.claims.claim import Claim
 from tcptutor.course.claims.words import in_one_line
 from tcptutor.course.quantities import WrittenQuantity, quantities

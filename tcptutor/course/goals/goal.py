@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course.activity import Problem, Setting
 from tcptutor.course.goals.interfaces import chain, made
 from tcptutor.course.goals.lab_view import LabView
 from tcptutor.course.goals.quantity import GoalQuantity
 from tcptutor.course.goals.terms import term
 from tcptutor.course.goals.wanted import Wanted, read_wanted
-from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import interface_names
 
 Conditions = dict[str, Setting | dict[str, Setting | dict[str, Setting]]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tcptutor.lab.kernel_state import InterfaceState, QdiscSettings, SessionState
+from tcptutor.wire.kernel_state import InterfaceState, QdiscSettings, SessionState
 
 _NAME = re.compile(r"(?P<node>[hs])(?P<number>\d)-eth(?P<port>\d)")
 _BY_RATE = ("netem", "tbf", "htb", "hfsc", "cake", "cbs")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course.claims.measured import MEASURED
 from tcptutor.course.claims.run_part import MeasuredRun, RunPart
-from tcptutor.errors import UsageError
-from tcptutor.lab.kernel_state import SessionState
-from tcptutor.lab.protocol import Samples
 from tcptutor.run import Run
 from tcptutor.spec import Experiment, Path
+from tcptutor.wire.kernel_state import SessionState
+from tcptutor.wire.protocol import Samples
 
 _UNSEEN = 0.5
 """What a session may miss of a flow's time, s: it is found once 16 kB of it have arrived."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from tcptutor.course.goals.interfaces import bottleneck, state_pairs
 from tcptutor.course.goals.lab_run import LabRun
-from tcptutor.lab.kernel_state import HostState, SessionState
 from tcptutor.spec import Experiment
+from tcptutor.wire.kernel_state import HostState, SessionState
 
 ALGORITHM = "tcp_congestion_control"
 """The sysctl that new connections take their algorithm from."""

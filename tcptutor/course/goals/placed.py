@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course.goals.lab_view import LabView
 from tcptutor.course.goals.quantity import GoalQuantity
-from tcptutor.errors import UsageError, unknown
-from tcptutor.lab.kernel_state import HostState, InterfaceState
 from tcptutor.spec import interface_names
+from tcptutor.wire.kernel_state import HostState, InterfaceState
 
 _ON = ("on", "off")
 

@@ -17,10 +17,11 @@ import msgspec
 from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.goals.goal import AskedGoal
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.lab.kernel_state import SessionState
-from tcptutor.lab.protocol import CommandEnded, Event, Failed, Finished, RunFound, Samples
 from tcptutor.run import Run
+from tcptutor.run.ended import Finished
 from tcptutor.spec import Experiment
+from tcptutor.wire.kernel_state import SessionState
+from tcptutor.wire.protocol import CommandEnded, Event, Failed, RunFound, Samples
 
 MOST_BYTES = 400 << 10
 """Of a record as JSON: some two hundred changes of the network. A longer one says that it was cut."""

@@ -10,14 +10,14 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from tcptutor import units
+from tcptutor.base import units
+from tcptutor.base.errors import UsageError
 from tcptutor.course.activity import Problem
 from tcptutor.course.goals.goal import Condition, Conditions, flat
 from tcptutor.course.goals.lab_run import LabRun
 from tcptutor.course.goals.lab_view import LabView
 from tcptutor.course.goals.terms import term
 from tcptutor.course.goals.wanted import read_wanted
-from tcptutor.errors import UsageError
 from tcptutor.run import Run
 
 NUMBERS = ("rate", "time", "ratio", "size", "count", "number")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course.claims.known import mathis
 from tcptutor.course.claims.measured import MEASURED
 from tcptutor.course.goals.faults import send_buffer_limit, shared_addresses, smallest_bucket
@@ -12,7 +13,6 @@ from tcptutor.course.goals.lab_run import LabRun
 from tcptutor.course.goals.lab_view import ALGORITHM, LabView
 from tcptutor.course.goals.placed import PLACES, placed_term
 from tcptutor.course.goals.quantity import SYSCTL, GoalQuantity
-from tcptutor.errors import UsageError, unknown
 from tcptutor.spec import PARAMETERS
 from tcptutor.theory.models import CAUSE_NAMES
 

@@ -7,8 +7,8 @@ import re
 from ipaddress import IPv4Address
 from typing import Any, NamedTuple
 
-from tcptutor import units
-from tcptutor.errors import ParameterError, UnitError, UsageError, unknown
+from tcptutor.base import units
+from tcptutor.base.errors import ParameterError, UnitError, UsageError, unknown
 from tcptutor.spec.parameters import ALGORITHMS, read_sysctl
 
 _RELATIVE = 0.01

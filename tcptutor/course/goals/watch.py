@@ -20,9 +20,10 @@ from tcptutor.course.goals.near import near_miss, obstacle
 from tcptutor.course.goals.near.commands import mends, refused
 from tcptutor.course.goals.near.printed import PrintedLines
 from tcptutor.course.goals.near.slip import Attempt
-from tcptutor.lab.kernel_state import HostState, SessionState
-from tcptutor.lab.protocol import CommandEnded, Event, Failed, Finished, RunFound, Samples
 from tcptutor.run import Run
+from tcptutor.run.ended import Finished
+from tcptutor.wire.kernel_state import HostState, SessionState
+from tcptutor.wire.protocol import CommandEnded, Event, Failed, RunFound, Samples
 
 _REMEMBERED = 20
 """States of before that are kept, to see what a command took away."""

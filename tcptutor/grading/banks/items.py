@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.course.activities.choice import ChoiceQuestion
 from tcptutor.course.activities.numeric import MIN_TOLERANCE_DRAWN, Numeric
 from tcptutor.course.activities.order import Order

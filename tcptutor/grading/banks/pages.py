@@ -8,9 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tcptutor import spec, units
+from tcptutor import spec
 from tcptutor.analysis import Report, report
 from tcptutor.backends import replay
+from tcptutor.base import units
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.measures import MEASURES

@@ -13,11 +13,11 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
+from tcptutor.base.errors import JournalError
 from tcptutor.course.activity import Activity
 from tcptutor.course.model import Module, Step
 from tcptutor.course.record import Given
 from tcptutor.course.sitting import Sitting
-from tcptutor.errors import JournalError
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import keys, pages

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from textual.content import Content
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course.activity import Activity
 from tcptutor.course.record import Given
-from tcptutor.errors import UsageError
 from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.page.box import ActivityBox

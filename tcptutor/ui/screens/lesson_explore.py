@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from itertools import islice
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.explore import ExploreActivity
-from tcptutor.errors import UsageError
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading

@@ -10,13 +10,13 @@ import msgspec
 from textual.content import Content
 from textual.widget import Widget
 
-from tcptutor import units
-from tcptutor.changed import told_shortly
+from tcptutor.base import units
+from tcptutor.base.errors import JournalError
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
-from tcptutor.errors import JournalError
 from tcptutor.run import Environment, Run
+from tcptutor.run.changed import told_shortly
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading, words
 from tcptutor.ui.history import MOST, figures_of

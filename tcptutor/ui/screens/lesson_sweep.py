@@ -7,9 +7,9 @@ import contextlib
 from textual.content import Content
 from textual.widget import Widget
 
+from tcptutor.base.errors import JournalError, UnitError
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.sweep import SweepActivity
-from tcptutor.errors import JournalError, UnitError
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading, sweeping

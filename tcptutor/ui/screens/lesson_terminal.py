@@ -8,10 +8,10 @@ from functools import cached_property
 
 from textual.content import Content
 
-from tcptutor import course, units
+from tcptutor import course
+from tcptutor.base import units
+from tcptutor.base.errors import TutorError
 from tcptutor.course.activities.shell import ShownCommand
-from tcptutor.errors import TutorError
-from tcptutor.lab.kernel_state import SessionState
 from tcptutor.spec import Experiment
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.live import Live
@@ -20,6 +20,7 @@ from tcptutor.ui.shell import Shell
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.terminal.column import TerminalColumn
 from tcptutor.ui.widgets.terminal.pane import TerminalPane
+from tcptutor.wire.kernel_state import SessionState
 
 _NAMED = re.compile(r"tcptutor shell [hs]\d --experiment (?P<name>[\w-]+/[\w-]+)")
 """How a page's text offers a shell on an experiment."""

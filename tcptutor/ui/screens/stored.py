@@ -13,8 +13,8 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from tcptutor import units
-from tcptutor.columns import table
+from tcptutor.base import units
+from tcptutor.base.columns import table
 from tcptutor.run import FlowResult, Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading

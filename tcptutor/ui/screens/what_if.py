@@ -10,9 +10,9 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from tcptutor.changed import told
-from tcptutor.columns import table
+from tcptutor.base.columns import table
 from tcptutor.run import Environment, Run
+from tcptutor.run.changed import told
 from tcptutor.spec import Experiment
 from tcptutor.ui import keys, reading
 from tcptutor.ui.bench import Bench, stale

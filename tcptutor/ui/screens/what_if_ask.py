@@ -13,10 +13,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Label, OptionList, Static
 from textual.widgets.option_list import Option
 
-from tcptutor import units
-from tcptutor.changed import DURING, LINK, changed, offers, present
-from tcptutor.errors import ParameterError, TutorError
+from tcptutor.base import units
+from tcptutor.base.errors import ParameterError, TutorError
 from tcptutor.run import Run
+from tcptutor.run.changed import DURING, LINK, changed, offers, present
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import PARAMETERS, sysctl_name
 from tcptutor.ui.keys import FooterKey

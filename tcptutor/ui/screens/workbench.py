@@ -15,9 +15,9 @@ from textual.content import Content
 from textual.widgets import Static
 from textual.widgets.input import Selection
 
+from tcptutor.base.errors import TutorError
 from tcptutor.course.names import short_name
 from tcptutor.course.overrides import same_settings
-from tcptutor.errors import TutorError
 from tcptutor.journal.benches import Benches
 from tcptutor.run import Environment
 from tcptutor.ui import keys, reading

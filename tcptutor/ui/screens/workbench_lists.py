@@ -7,9 +7,9 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from tcptutor import units
+from tcptutor.base import units
+from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.course.names import short_name
-from tcptutor.errors import JournalError, TutorError
 from tcptutor.journal.benches import Benches, KeptBench
 from tcptutor.run import Run, load
 from tcptutor.ui import reading

@@ -7,10 +7,10 @@ from typing import Any
 from msgspec import structs
 
 from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
-from tcptutor.lab.kernel_state import InterfaceState, QdiscSettings, SessionState, SysctlChange
-from tcptutor.lab.protocol import Samples
 from tcptutor.run import Environment, Fidelity, Run, Sample
 from tcptutor.spec import Experiment, Hosts, Path, host_names
+from tcptutor.wire.kernel_state import InterfaceState, QdiscSettings, SessionState, SysctlChange
+from tcptutor.wire.protocol import Samples
 
 _ZEROS = dict.fromkeys(Sample.__struct_fields__, 0)
 HERE = Environment(backend="guest", clock="real", kernel="6.12", hz=250)

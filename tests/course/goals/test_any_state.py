@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.lab.kernel_state import QdiscSettings, SysctlChange
-from tcptutor.lab.protocol import RunFound
+from tcptutor.wire.kernel_state import QdiscSettings, SysctlChange
+from tcptutor.wire.protocol import RunFound
 
 from .made import asked, carried, netem, state, tbf
 

@@ -14,8 +14,8 @@ from tcptutor.course.goals.near import SLIPS
 from tcptutor.course.goals.near.commands import is_taken, refused
 from tcptutor.course.goals.near.printed import _MESSAGES, means
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.lab.protocol import CommandEnded, RunFound, Wrote, event_decoder
 from tcptutor.runs.recording import Recording
+from tcptutor.wire.protocol import CommandEnded, RunFound, Wrote, event_decoder
 
 from .cases import CASES, NearCase
 from .made import HERE, asked, netem, state, tbf

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course.goals.goal import Goal, read_goal
 from tcptutor.course.goals.terms import term
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.errors import UsageError
-from tcptutor.lab.kernel_state import HostState, SessionState
-from tcptutor.lab.protocol import CommandEnded, RunFound
 from tcptutor.spec import host_names
+from tcptutor.wire.kernel_state import HostState, SessionState
+from tcptutor.wire.protocol import CommandEnded, RunFound
 
 from .made import asked, carried, netem, reno_on, state
 

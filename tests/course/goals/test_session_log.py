@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tcptutor.course.goals.session import SessionLog
-from tcptutor.lab.kernel_state import SessionState
+from tcptutor.wire.kernel_state import SessionState
 from tests.analysis.synthetic import experiment
 
 

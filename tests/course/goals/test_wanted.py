@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tcptutor.base.errors import UsageError
 from tcptutor.course.goals.terms import TERMS
 from tcptutor.course.goals.wanted import read_wanted
-from tcptutor.errors import UsageError
 
 
 @pytest.mark.parametrize(

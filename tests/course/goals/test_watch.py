@@ -9,10 +9,11 @@ from msgspec import structs
 
 from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.lab.kernel_state import SysctlChange
-from tcptutor.lab.protocol import CommandEnded, Failed, Finished, RunFound, Wrote
 from tcptutor.run import Fidelity, Run
+from tcptutor.run.ended import Finished
 from tcptutor.spec import Change
+from tcptutor.wire.kernel_state import SysctlChange
+from tcptutor.wire.protocol import CommandEnded, Failed, RunFound, Wrote
 from tests.analysis.synthetic import empty, experiment, run_of, with_queue
 
 from .made import INVALID, asked, carried, netem, reno_on, state, tbf, whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tcptutor import units
+from tcptutor.base import units
 from tests.fuzz.reader import Reader
 
 _TYPED = b"100Mbit/s 20ms 0.1% 64KiB 2BDP 1.5Gbit/s 10s 1448bytes 3 0 25% 1e3 -5ms 12.5kbit/s"

@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 
-from tcptutor import places
+from tcptutor.base import places
+from tcptutor.base.errors import UsageError
+from tcptutor.base.printable import is_printable
 from tcptutor.course import lint, published, read_course
 from tcptutor.course.activity import Activity, MarkContext
 from tcptutor.course.claimed import page_claims, pages
@@ -24,8 +26,6 @@ from tcptutor.course.model import Step
 from tcptutor.course.record import PageRecord
 from tcptutor.course.texts import all_texts
 from tcptutor.course.tried import page_trials
-from tcptutor.errors import UsageError
-from tcptutor.printable import is_printable
 from tests.fuzz.reader import Reader
 
 _MODULE = "03-parallel-streams"

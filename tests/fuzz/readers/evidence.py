@@ -12,20 +12,20 @@ from typing import NamedTuple
 
 import msgspec
 
-from tcptutor import archive
+from tcptutor.base import archive
+from tcptutor.base.printable import is_printable
 from tcptutor.course.model import Course
-from tcptutor.evidence.hand_in import opened_hand_in
-from tcptutor.evidence.keys import read_key
 from tcptutor.grading import web
+from tcptutor.grading.evidence.hand_in import opened_hand_in
+from tcptutor.grading.evidence.keys import read_key
 from tcptutor.grading.formats import FORMATS, formatted
 from tcptutor.grading.grade import GradedFile
 from tcptutor.grading.marking import grade
 from tcptutor.grading.survey import survey
 from tcptutor.journal.events import START, RunEnded, StoredEvent, chain, decode, export_events, link
-from tcptutor.printable import is_printable
 from tcptutor.run import load
-from tests.evidence.student import KEY, RUNS, STUDENTS, course, handed_in
 from tests.fuzz.reader import Reader
+from tests.grading.evidence.student import KEY, RUNS, STUDENTS, course, handed_in
 
 
 @cache

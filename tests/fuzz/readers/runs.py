@@ -15,19 +15,21 @@ from pathlib import Path
 import msgspec
 from click import unstyle
 
-from tcptutor import analysis, places
+from tcptutor import analysis
 from tcptutor.backends import replay
+from tcptutor.base import places
+from tcptutor.base.errors import TutorError
+from tcptutor.base.printable import is_printable
 from tcptutor.commands.report import report_lines
 from tcptutor.commands.runs import _kept, _lines
 from tcptutor.course.experiments import Catalogue
-from tcptutor.errors import TutorError
 from tcptutor.exchange import curves, export, import_runs
-from tcptutor.lab import protocol
-from tcptutor.printable import is_printable
 from tcptutor.run import Run, load, save
+from tcptutor.run.ended import Finished
 from tcptutor.runs import packets, parts
 from tcptutor.runs.part_text import PartHead
 from tcptutor.sweep import row
+from tcptutor.wire import protocol
 from tests.exchange.test_packets import pieces
 from tests.fuzz.reader import Reader
 from tests.ui import lives
@@ -70,9 +72,7 @@ def _parts() -> list[bytes]:
         events: Iterator[protocol.Event] = iter(
             [
                 *list(replay._events(run))[:15],
-                protocol.Finished(
-                    tuple(run.flows), run.fidelity, run.experiment_s, run.complete, tuple(run.udp)
-                ),
+                Finished(tuple(run.flows), run.fidelity, run.experiment_s, run.complete, tuple(run.udp)),
             ]
         )
         found.append(msgspec.json.encode(head) + b"\n" + b"".join(map(protocol.line, events)))

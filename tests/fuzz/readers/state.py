@@ -13,7 +13,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tcptutor import places, spec
+from tcptutor import spec
+from tcptutor.base import places
+from tcptutor.base.printable import is_printable, tree
 from tcptutor.commands.sweep import document, lines
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.goals.board import GoalBoard, GoalState
@@ -24,7 +26,6 @@ from tcptutor.journal.drafts import Drafts
 from tcptutor.journal.events import export_events, read_events
 from tcptutor.journal.fold import folded
 from tcptutor.journal.goals import GoalFile, open_pages
-from tcptutor.printable import is_printable, tree
 from tcptutor.sweep import plot
 from tcptutor.sweep.grid import cells, read_axes
 from tcptutor.sweep.table import Store, load

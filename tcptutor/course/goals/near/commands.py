@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from tcptutor.course.goals.board import NearMiss
 from tcptutor.course.goals.interfaces import chain
-from tcptutor.lab.kernel_state import SessionState
-from tcptutor.lab.protocol import CommandEnded
+from tcptutor.wire.kernel_state import SessionState
+from tcptutor.wire.protocol import CommandEnded
 
 _NO_COMMAND = 127
 """What bash gives for a command that there is not."""

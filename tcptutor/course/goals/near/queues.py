@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tcptutor.course.goals.interfaces import carries_data, chain, is_on_path, made
 from tcptutor.course.goals.near.slip import Attempt, Slip, amount, rate
-from tcptutor.lab.kernel_state import QdiscSettings
 from tcptutor.spec import ETHERNET_HEADER
+from tcptutor.wire.kernel_state import QdiscSettings
 
 _LATE = 1e-3
 """How late the kernel may come to serve a queue, s: a bucket that lasts as long loses nothing by it."""

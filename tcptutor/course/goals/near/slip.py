@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.course.goals.goal import AskedGoal, Condition
 from tcptutor.course.goals.lab_run import LabRun
 from tcptutor.course.goals.lab_view import LabView
-from tcptutor.lab.kernel_state import SessionState
+from tcptutor.wire.kernel_state import SessionState
 
 
 class Attempt(NamedTuple):

@@ -8,10 +8,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from math import isnan
 
-from tcptutor import units
+from tcptutor.base import units
+from tcptutor.base.errors import TutorError
 from tcptutor.course.names import short_name
 from tcptutor.course.overrides import differing
-from tcptutor.errors import TutorError
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import CAUSE_NAMES

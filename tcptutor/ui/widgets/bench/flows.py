@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from math import isnan
 
-from tcptutor import units
 from tcptutor.analysis import FlowFigures
+from tcptutor.base import units
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.build import flow_names
 from tcptutor.ui.widgets.bench.chart import flow_style

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from tcptutor.errors import TutorError
+from tcptutor.base.errors import TutorError
 from tcptutor.run import Run
 from tcptutor.runs import packets
 from tcptutor.ui.live import Live

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tcptutor import units
 from tcptutor.analysis import Compared, Judgement, Report
+from tcptutor.base import units
 from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line

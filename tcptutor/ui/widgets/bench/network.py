@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.spec import Experiment, Path
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.history import History

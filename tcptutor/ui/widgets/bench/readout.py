@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.ui import words
 from tcptutor.ui.widgets.bench.build import MOST_CURVES
 from tcptutor.ui.widgets.bench.causes import CAUSES, PHASES

@@ -13,8 +13,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tcptutor import units
 from tcptutor.analysis import Compared, Report
+from tcptutor.base import units
 from tcptutor.ui import words
 from tcptutor.ui.live import RunBefore
 from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from math import isnan
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench.history import STEPS, History, filled
 from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up, size_unit

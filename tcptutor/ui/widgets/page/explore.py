@@ -12,12 +12,12 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Static
 
-from tcptutor import units
+from tcptutor.base import units
+from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.explore import ExploreActivity, count_of
 from tcptutor.course.goals.target import TargetState
 from tcptutor.course.knob import Knob
 from tcptutor.course.record import ActivityRecord, Given
-from tcptutor.errors import UsageError
 from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.entry import Entry

@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.record import Given
 from tcptutor.run import Run

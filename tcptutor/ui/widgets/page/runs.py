@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.widgets import Static
 
-from tcptutor import units
-from tcptutor.columns import table
+from tcptutor.base import units
+from tcptutor.base.columns import table
 from tcptutor.ui.live import RunBefore
 
 HEAD = ("Your runs", "throughput", "RTT", "resent")

@@ -15,11 +15,11 @@ from tcptutor.course.activities.shell import ShellActivity, ShownCommand
 from tcptutor.course.goals.board import GoalBoard, GoalState
 from tcptutor.course.goals.near.commands import is_taken
 from tcptutor.course.record import Given
-from tcptutor.lab.kernel_state import SessionState
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.list_box import EntryLine
 from tcptutor.ui.widgets.page.text import inline
+from tcptutor.wire.kernel_state import SessionState
 
 REACHED, OPEN, LATER = "✓", "○", "·"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.measures import MEASURES
 from tcptutor.ui import words

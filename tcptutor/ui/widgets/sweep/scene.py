@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.curve import expected_knee, knee
 from tcptutor.course.measures import MEASURES

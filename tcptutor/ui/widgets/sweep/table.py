@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
-from tcptutor import columns, units
+from tcptutor.base import columns, units
 from tcptutor.course.measures import MEASURES
 from tcptutor.run import mean_of_known
 from tcptutor.sweep.page import summaries

@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tcptutor import units
+from tcptutor.base import units
 from tcptutor.run import Environment, Run
 from tcptutor.theory.models import CAUSE_NAMES
 from tcptutor.ui import words

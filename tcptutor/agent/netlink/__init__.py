@@ -1,0 +1,26 @@
+"""Netlink as the lab speaks it: the TCP state of connections, queue disciplines and what waits in them, links."""
+
+from tcptutor.agent.netlink.classes import ClassState, FilterState, TrafficControl
+from tcptutor.agent.netlink.messages import NetlinkError
+from tcptutor.agent.netlink.netfilter import Netfilter
+from tcptutor.agent.netlink.route import ROOT, Length, LinkNews, QdiscState, QueueLength, Route
+from tcptutor.agent.netlink.tcp import Address, Connection, Listeners, SockDiag, tcp_request
+
+__all__ = [
+    "ROOT",
+    "Address",
+    "ClassState",
+    "Connection",
+    "FilterState",
+    "Length",
+    "LinkNews",
+    "Listeners",
+    "Netfilter",
+    "NetlinkError",
+    "QdiscState",
+    "QueueLength",
+    "Route",
+    "SockDiag",
+    "TrafficControl",
+    "tcp_request",
+]

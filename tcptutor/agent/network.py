@@ -1,0 +1,204 @@
+"""The lab's network as the manuals have it, built by Mininet: h1 ... h8, switches s1 and s2.
+
+One pair: `s1-eth1` faces h1, `s1-eth2` faces s2. Several pairs: `s1-eth1` faces s2, the hosts follow.
+Odd hosts send to the even host after them. Addresses are 10.0.0.N/8.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+from mininet.nodelib import LinuxBridge
+from mininet.topo import Topo
+
+from tcptutor.base.errors import LabError
+
+_LINK_LOCAL_REPORTS = Path("/proc/sys/net/ipv4/igmp_link_local_mcast_reports")
+"""Whether a bridge tells everybody of a group that no host is in: such packets would count as those that a host's own
+rules drop."""
+
+
+class _Pairs(Topo):  # type: ignore[misc]
+    """A description only; Mininet builds it."""
+
+    def build(self, pairs: int = 1) -> None:
+        s1, s2 = self.addSwitch("s1"), self.addSwitch("s2")
+        if pairs > 1:
+            self.addLink(s1, s2, port1=1, port2=1)
+        for pair in range(pairs):
+            sender, receiver = f"h{2 * pair + 1}", f"h{2 * pair + 2}"
+            self.addHost(sender, ip=f"10.0.0.{2 * pair + 1}/8")
+            self.addHost(receiver, ip=f"10.0.0.{2 * pair + 2}/8")
+            port = 1 if pairs == 1 else pair + 2
+            self.addLink(sender, s1, port1=0, port2=port)
+            self.addLink(receiver, s2, port1=0, port2=2 if pairs == 1 else port)
+        if pairs == 1:
+            self.addLink(s1, s2, port1=2, port2=1)
+
+
+_CLONE_NEWNET = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _setns(fd: int) -> None:
+    # os.setns exists from Python 3.12 on; we start at 3.11.
+    if _libc.setns(fd, _CLONE_NEWNET):
+        code = ctypes.get_errno()
+        raise LabError(f"cannot enter a lab host's network namespace: {os.strerror(code)}")
+
+
+@contextmanager
+def network_of(pid: int | None) -> Iterator[None]:
+    """This thread in the network namespace of process `pid` (None: where it is) for the length of the block.
+
+    A socket belongs for good to the namespace that it was opened in.
+    """
+    if pid is None:
+        yield
+        return
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        there = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _setns(there)
+        finally:
+            os.close(there)
+        try:
+            yield
+        finally:
+            _setns(home)
+    finally:
+        os.close(home)
+
+
+@dataclass(frozen=True)
+class Interface:
+    """One end of a link: its name and the process whose namespace it is in (None: the agent's own)."""
+
+    name: str
+    pid: int | None
+
+
+@dataclass(frozen=True)
+class Host:
+    """A lab host: its name, address, first process, and interface."""
+
+    name: str
+    address: str
+    pid: int
+    interface: Interface
+
+
+class Network:
+    """The running network. Owns Mininet; `stop` takes down what `start` made."""
+
+    def __init__(self, pairs: int = 1) -> None:
+        self.pairs = pairs
+        self.sends_copies = False
+        """Whether packets lose their sender's socket at the first switch (`netlink.Netfilter`), as on a real path."""
+        self._net: Any = None
+
+    def start(self) -> None:
+        """Build it. Raises LabError when Mininet cannot."""
+        setLogLevel("critical")
+        with contextlib.suppress(OSError):
+            _LINK_LOCAL_REPORTS.write_text("0")
+        # Mininet would raise limits and sysctls of the whole machine on first use; the lab needs none of them.
+        Mininet.inited = True
+        try:
+            self._net = Mininet(
+                topo=_Pairs(pairs=self.pairs), switch=LinuxBridge, controller=None, waitConnected=False
+            )
+            self._net.start()
+        except SystemExit as error:  # what Mininet does when a tool is missing
+            raise LabError("Mininet cannot start: run `tcptutor setup` to install what it needs") from error
+        except Exception as error:
+            raise LabError(f"Mininet cannot build the network: {error}") from error
+
+    def stop(self) -> None:
+        """Take it down; safe to call twice."""
+        if self._net is not None:
+            self._net.stop()
+            self._net = None
+
+    def host(self, number: int) -> Host:
+        """Host h`number`."""
+        node = self._net.get(f"h{number}")
+        return Host(node.name, f"10.0.0.{number}", node.pid, Interface(f"{node.name}-eth0", node.pid))
+
+    @property
+    def senders(self) -> list[Host]:
+        return [self.host(2 * pair + 1) for pair in range(self.pairs)]
+
+    @property
+    def receivers(self) -> list[Host]:
+        return [self.host(2 * pair + 2) for pair in range(self.pairs)]
+
+    @property
+    def hosts(self) -> list[Host]:
+        return self.senders + self.receivers
+
+    @property
+    def bottleneck(self) -> Interface:
+        """The first switch's interface that faces the second: delay, loss and rate sit here, on the data direction."""
+        return Interface("s1-eth2" if self.pairs == 1 else "s1-eth1", None)
+
+    @property
+    def way_back(self) -> Interface:
+        """The second switch's interface that faces the first: what acknowledgements go through."""
+        return Interface("s2-eth1", None)
+
+    def access(self, pair: int) -> Interface:
+        """The second switch's interface that faces the receiver of `pair`."""
+        return Interface("s2-eth2" if self.pairs == 1 else f"s2-eth{pair + 2}", None)
+
+    def near(self, pair: int) -> Interface:
+        """The first switch's interface that faces the sender of `pair`."""
+        return Interface("s1-eth1" if self.pairs == 1 else f"s1-eth{pair + 2}", None)
+
+    @property
+    def shaped(self) -> list[Interface]:
+        """Every interface on which the lab puts queue disciplines."""
+        between = [self.bottleneck, self.way_back, *(self.access(pair) for pair in range(self.pairs))]
+        return between + [host.interface for host in self.hosts]
+
+    @property
+    def interfaces(self) -> list[Interface]:
+        """Every interface of hosts and switches; a switch's own, that of its bridge, is in `bridges`."""
+        ports = [
+            Interface(str(name), None)
+            for switch in ("s1", "s2")
+            for name in self._net.get(switch).intfNames()
+            if name != "lo"
+        ]
+        return [host.interface for host in self.hosts] + ports
+
+    @property
+    def ports(self) -> list[Interface]:
+        """Every interface of the switches."""
+        return [interface for interface in self.interfaces if interface.pid is None]
+
+    @property
+    def bridges(self) -> list[Interface]:
+        """The bridge devices of the two switches."""
+        return [Interface("s1", None), Interface("s2", None)]
+
+    def process(self, name: str) -> int:
+        """A process that is in the network namespace of host or switch `name` as long as the network stands.
+
+        The agent is not always in the switches' own: it enters a host's to ask for its flows.
+        """
+        return int(self._net.get(name).pid)
+
+    def popen(self, host: Host, *command: str, **how: Any) -> Any:
+        """Start `command` on `host`; a subprocess.Popen."""
+        return self._net.get(host.name).popen(list(command), **how)

@@ -1,0 +1,153 @@
+"""Active queue management: codel, fq_codel, cake, red."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pyroute2.netlink import nla
+
+from tcptutor.agent.qdiscs.attributes import U32_MAX, numbers, u32
+
+_AQM = ("limit", "target", "interval")
+
+
+class _Aqm:
+    """codel and fq_codel: `limit` in packets, `ecn`; `target` and `interval`, in us, are the kernel's own."""
+
+    prefix: str
+
+    @classmethod
+    def get_parameters(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "attrs": [
+                [f"{cls.prefix}_{name.upper()}", int(values[name])]
+                for name in ("limit", "ecn")
+                if name in values
+            ]
+        }
+
+    @classmethod
+    def read(cls, options: Any) -> dict[str, Any]:
+        held = {name: options.get_attr(f"{cls.prefix}_{name.upper()}") for name in _AQM}
+        return held | {"ecn": bool(options.get_attr(f"{cls.prefix}_ECN"))}
+
+
+class Codel(_Aqm):
+    prefix = "TCA_CODEL"
+
+    class options(nla):  # type: ignore[misc]
+        nla_map = numbers("TCA_CODEL", "UNSPEC TARGET LIMIT INTERVAL ECN CE_THRESHOLD")
+
+
+class FqCodel(_Aqm):
+    prefix = "TCA_FQ_CODEL"
+
+    class options(nla):  # type: ignore[misc]
+        nla_map = numbers(
+            "TCA_FQ_CODEL",
+            "UNSPEC TARGET LIMIT INTERVAL ECN FLOWS QUANTUM CE_THRESHOLD DROP_BATCH_SIZE MEMORY_LIMIT",
+        )
+
+
+class Cake:
+    """cake without its own shaper, so that it schedules what the tbf above it lets out: `limit` in bytes.
+
+    Somebody's own may have a `rate`, bytes per second.
+    """
+
+    class options(nla):  # type: ignore[misc]
+        nla_map = (
+            ("TCA_CAKE_UNSPEC", "none"),
+            ("TCA_CAKE_PAD", "uint64"),
+            ("TCA_CAKE_BASE_RATE64", "uint64"),
+            *numbers("TCA_CAKE", "DIFFSERV_MODE ATM FLOW_MODE OVERHEAD RTT TARGET AUTORATE MEMORY"),
+        )
+
+    @staticmethod
+    def get_parameters(values: dict[str, Any]) -> dict[str, Any]:
+        return {"attrs": [["TCA_CAKE_MEMORY", values["limit"]]] if "limit" in values else []}
+
+    @staticmethod
+    def read(options: Any) -> dict[str, Any]:
+        return {
+            "limit": options.get_attr("TCA_CAKE_MEMORY"),
+            "rate": options.get_attr("TCA_CAKE_BASE_RATE64"),
+        }
+
+
+class Red:
+    """red: `limit`, `low` and `high` in bytes, `probability` at `high`, `rate` in bytes per second, `ecn`.
+
+    The average follows the queue with the weight that makes a burst of low packets pass (tc-red's rule).
+    """
+
+    _ECN = 1
+    _CELL_LOG = 10
+
+    class options(nla):  # type: ignore[misc]
+        nla_map = (
+            ("TCA_RED_UNSPEC", "none"),
+            ("TCA_RED_PARMS", "red_parms"),
+            ("TCA_RED_STAB", "cdata"),
+            ("TCA_RED_MAX_P", "uint32"),
+        )
+
+        class red_parms(nla):  # type: ignore[misc]
+            fields = (
+                ("limit", "I"),
+                ("qth_min", "I"),
+                ("qth_max", "I"),
+                ("Wlog", "B"),
+                ("Plog", "B"),
+                ("Scell_log", "B"),
+                ("flags", "B"),
+            )
+
+    @staticmethod
+    def get_parameters(values: dict[str, Any]) -> dict[str, Any]:
+        low, high, probability = values["low"], values["high"], values["probability"]
+        # The weight 2^-Wlog of a new measurement: the largest that lets the usual burst pass unmarked.
+        burst = (2 * low + high) / 3 / values["frame"]
+        weight = next(w for w in range(1, 32) if w == 31 or _passes(burst, low / values["frame"], 2.0**-w))
+        # The average is kept in 32 bits, of which the threshold takes some (red_check_params): with a large queue it
+        # follows faster than that rule has it.
+        weight = min(weight, 31 - high.bit_length())
+        parms = {
+            "limit": values["limit"],
+            "qth_min": low,
+            "qth_max": high,
+            "Wlog": weight,
+            "Plog": max(1, round(math.log2((high - low) / probability))),
+            "Scell_log": Red._CELL_LOG,
+            "flags": Red._ECN if values["ecn"] else 0,
+        }
+        # By how many powers of two an idle time of so many cells of 2^Scell_log us lowers the average (tc_core.c); the
+        # kernel takes none of 32 or more.
+        packet = values["frame"] / values["rate"] * 1e6
+        decay = -math.log2(1 - 2.0**-weight)
+        table = bytes(min(31, int(cell * 2**Red._CELL_LOG / packet * decay)) for cell in range(255)) + b"\x1f"
+        return {
+            "attrs": [
+                ["TCA_RED_PARMS", parms],
+                ["TCA_RED_STAB", table],
+                ["TCA_RED_MAX_P", u32(probability)],
+            ]
+        }
+
+    @staticmethod
+    def read(options: Any) -> dict[str, Any]:
+        parms = options.get_attr("TCA_RED_PARMS")
+        return {
+            "limit": parms["limit"],
+            "low": parms["qth_min"],
+            "high": parms["qth_max"],
+            "probability": (options.get_attr("TCA_RED_MAX_P") or 0) / U32_MAX,
+            "ecn": bool(parms["flags"] & Red._ECN),
+        }
+
+
+def _passes(burst: float, low: float, weight: float) -> bool:
+    """Whether a burst of so many packets into an empty queue keeps the average below `low` packets."""
+    limit: float = (1 - (1 - weight) ** burst) / weight
+    return burst + 1 - low < limit

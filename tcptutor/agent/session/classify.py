@@ -1,0 +1,115 @@
+"""Which class of a discipline the filters give a packet to, as far as its addresses decide that."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from ipaddress import IPv4Address
+from typing import NamedTuple
+
+from tcptutor.agent.netlink import FilterState
+
+_U32_CLASSID, _U32_LINK, _U32_SEL, _U32_POLICE, _U32_ACT = 1, 3, 5, 6, 7
+_SEL, _KEY = struct.Struct("=BBBxHHhhI"), struct.Struct(">II8s")
+_FLOWER_CLASSID, _FLOWER_ACT, _FLOWER_TYPE, _FLOWER_FLAGS, _FLOWER_IN_HARDWARE = 1, 3, 8, 22, 86
+_FLOWER_ADDRESSES = {10: 11, 12: 13}
+"""Attributes of the source's and the destination's address, and of their masks."""
+_MATCHALL_CLASSID, _MATCHALL_ACT = 1, 2
+_IPV4 = 0x0800
+
+
+class Ends(NamedTuple):
+    """Sender and receiver of a packet: all that is known of it before anything is sent."""
+
+    source: str
+    destination: str
+
+
+class ClassChoice(NamedTuple):
+    """What the filters do with a packet."""
+
+    classid: int | None = None
+    """The class that they name; None where they name none."""
+    unread: str = ""
+    """Why that is not known, such as "a u32 filter"; empty where it is."""
+
+
+def choose(filters: Iterable[FilterState], ends: Ends) -> ClassChoice:
+    """What the first filter that matches says."""
+    for one in filters:
+        matches = _MATCHES.get(one.kind, _unknown)(one, ends)
+        if matches is False:
+            continue
+        classid, actions = _RESULTS.get(one.kind, (0, ()))
+        if matches is None or any(number in one.options for number in actions) or not classid:
+            return ClassChoice(unread=f"a {_name(one)} filter")
+        named = one.options.get(classid)
+        return ClassChoice(int.from_bytes(named, "little") if named else None)
+    return ClassChoice()
+
+
+def _name(one: FilterState) -> str:
+    """Its kind; that of its action where it has one that does something to packets."""
+    if one.kind == "u32" and _U32_POLICE in one.options:
+        return "police"
+    content = b"".join(one.options.values())
+    return next((action for action in ("police", "mirred") if action.encode() in content), one.kind)
+
+
+def _unknown(_one: FilterState, _ends: Ends) -> bool | None:
+    return None
+
+
+def _always(_one: FilterState, _ends: Ends) -> bool | None:
+    return True
+
+
+def _u32(one: FilterState, ends: Ends) -> bool | None:
+    if _U32_SEL not in one.options:
+        return False  # a table of filters
+    sel = one.options[_U32_SEL]
+    if _U32_LINK in one.options or len(sel) < _SEL.size:
+        return None
+    count = _SEL.unpack_from(sel)[2]
+    keys = sel[_SEL.size : _SEL.size + count * _KEY.size]
+    return _all([_key(keys[at : at + _KEY.size], ends) for at in range(0, len(keys), _KEY.size)])
+
+
+def _key(key: bytes, ends: Ends) -> bool | None:
+    """Whether 32 bits at one place of the IP header are as they should be; None where they are not known."""
+    mask, value, where = _KEY.unpack(key.ljust(_KEY.size, b"\0"))
+    offset, base = struct.unpack("=ii", where)
+    if not mask:
+        return True
+    address = {12: ends.source, 16: ends.destination}.get(offset) if not base else None
+    return None if address is None else (int(IPv4Address(address)) ^ value) & mask == 0
+
+
+def _flower(one: FilterState, ends: Ends) -> bool | None:
+    known = {_FLOWER_CLASSID, _FLOWER_ACT, _FLOWER_TYPE, _FLOWER_FLAGS, _FLOWER_IN_HARDWARE}
+    known |= _FLOWER_ADDRESSES.keys() | set(_FLOWER_ADDRESSES.values())
+    found: list[bool | None] = [None] if set(one.options) - known else []
+    kind = one.options.get(_FLOWER_TYPE)
+    if kind is not None:
+        found.append(int.from_bytes(kind, "big") == _IPV4)
+    for (address, mask), host in zip(_FLOWER_ADDRESSES.items(), ends, strict=True):
+        if address in one.options:
+            bits = int.from_bytes(one.options.get(mask, b"\xff" * 4), "big")
+            wanted = int.from_bytes(one.options[address], "big")
+            found.append((int(IPv4Address(host)) ^ wanted) & bits == 0)
+    return _all(found)
+
+
+def _all(found: list[bool | None]) -> bool | None:
+    if False in found:
+        return False
+    return None if None in found else True
+
+
+_MATCHES = {"u32": _u32, "flower": _flower, "matchall": _always}
+_RESULTS = {
+    "u32": (_U32_CLASSID, (_U32_POLICE, _U32_ACT)),
+    "flower": (_FLOWER_CLASSID, (_FLOWER_ACT,)),
+    "matchall": (_MATCHALL_CLASSID, (_MATCHALL_ACT,)),
+}
+"""By kind: the attribute that names the class, and those of actions."""

@@ -1,0 +1,101 @@
+"""Sysctls of the lab's hosts: what they are, and what has become of them since a session began."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import os
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+
+from tcptutor.agent.network import network_of
+
+_libc = ctypes.CDLL(None)
+_EVENT = struct.Struct("iIII")
+_IN_MODIFY = 2
+"""sys/inotify.h"""
+_IPV4 = Path("/proc/sys/net/ipv4")
+_MORE = (_IPV4 / "ip_forward", *(Path("/proc/sys/net/core", name) for name in ("rmem_max", "wmem_max")))
+"""Followed beside all of `net.ipv4.tcp_*`. The last two are the machine's: every host has the same."""
+_NOT_SETTINGS = ("available", "allowed", "key", "mem_")
+"""Parts of the names of those that tell instead of set, or are a secret."""
+_IN_TURN = 4
+"""Sysctls that a look reads even if nothing says that they were written."""
+TOLD = (
+    "tcp_congestion_control", "tcp_rmem", "tcp_wmem", "tcp_window_scaling", "tcp_timestamps", "tcp_sack", "tcp_dsack",
+    "tcp_ecn", "tcp_moderate_rcvbuf", "tcp_no_metrics_save", "tcp_slow_start_after_idle", "tcp_mtu_probing",
+    "tcp_limit_output_bytes", "tcp_recovery", "tcp_fastopen", "ip_forward", "rmem_max", "wmem_max",
+)  # fmt: skip
+"""Those that are told as they are, and not only once they have changed: what the manuals set and read."""
+
+
+class Sysctls:
+    """The settings of several namespaces: open files that tell when they are written. `close` it."""
+
+    def __init__(self, namespaces: dict[str, int | None]) -> None:
+        """`namespaces`: for the name of each, a process that is in it."""
+        self._inotify = _libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._files: dict[int, tuple[str, str, int]] = {}
+        for where, pid in namespaces.items():
+            with network_of(pid):
+                for file in [*filter(_is_setting, sorted(_IPV4.glob("tcp_*"))), *_MORE]:
+                    with contextlib.suppress(OSError):
+                        self._open(where, file)
+        self._before = {(where, name): _text(one) for where, name, one in self._files.values()}
+        self._now = dict(self._before)
+        self._turn = itertools.cycle(tuple(self._files))
+
+    def _open(self, where: str, file: Path) -> None:
+        one = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        # While it is open, who opens it there gets the same inode.
+        watch = _libc.inotify_add_watch(self._inotify, f"/proc/self/fd/{one}".encode(), _IN_MODIFY)
+        self._files[watch if watch >= 0 else -one] = (where, file.name, one)
+
+    def look(self) -> bool:
+        """Whether one is another. Read are those that were written, and a few in turn: another /proc tells nothing."""
+        return self._read([*self._written(), *itertools.islice(self._turn, _IN_TURN)])
+
+    def read_all(self) -> None:
+        self._read(self._files)
+
+    def _written(self) -> list[int]:
+        try:
+            data = os.read(self._inotify, 1 << 16)
+        except OSError:
+            return []
+        # Those of single files have no name, so all are of one length; that of an overflow is of no file.
+        return [watch for watch, *_ in _EVENT.iter_unpack(data) if watch in self._files]
+
+    def _read(self, watches: Iterable[int]) -> bool:
+        found = {(where, name): _text(file) for where, name, file in map(self._files.__getitem__, watches)}
+        changed = any(self._now[one] != value for one, value in found.items())
+        self._now |= found
+        return changed
+
+    def changed(self, where: str) -> dict[str, tuple[str, str]]:
+        """What it was at first and what it is, by name, of those in that namespace that differ."""
+        return {
+            name: (self._before[there, name], now)
+            for (there, name), now in self._now.items()
+            if there == where and self._before[there, name] != now
+        }
+
+    def now(self, where: str, names: Iterable[str]) -> dict[str, str]:
+        """Those of that namespace as they are, by name, without those that it does not have."""
+        return {name: self._now[where, name] for name in names if (where, name) in self._now}
+
+    def close(self) -> None:
+        for _, _, file in self._files.values():
+            os.close(file)
+        if self._inotify >= 0:
+            os.close(self._inotify)
+
+
+def _is_setting(file: Path) -> bool:
+    return not any(part in file.name for part in _NOT_SETTINGS)
+
+
+def _text(file: int) -> str:
+    return " ".join(os.pread(file, 4096, 0).decode(errors="replace").split())

@@ -1,0 +1,218 @@
+"""A run that nobody planned: flows that somebody started, sampled and summed up like an experiment's own."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from tcptutor.agent.channel import Channel
+from tcptutor.agent.counters import HostCounters
+from tcptutor.agent.fidelity import Watch
+from tcptutor.agent.load import Load
+from tcptutor.agent.netlink import QueueLength
+from tcptutor.agent.network import Host, Network
+from tcptutor.agent.sampler import SampledFlow, Sampler
+from tcptutor.agent.session.datagrams import Datagrams
+from tcptutor.agent.session.finder import FlowStart
+from tcptutor.agent.session.state import KernelState, changes
+from tcptutor.run import Environment, UdpResult
+from tcptutor.spec import ETHERNET_HEADER, LENGTH, Change, Experiment
+from tcptutor.wire import rows
+from tcptutor.wire.protocol import RunFound
+
+_TOGETHER = 0.1
+"""Flows found within this time began together, s."""
+_IDLE = 3.0
+"""Without an acknowledged byte for so long, a run is over even if its connections stay open, s: unless something waits
+to be acknowledged."""
+_UDP_HEADERS = 28
+"""Of UDP and IP, bytes."""
+_NOTHING = 16384
+"""Bytes up to which only greetings have arrived."""
+
+
+class UnplannedRun:
+    """From its first flow to the end of its last. Owns its sockets; `finish` closes them."""
+
+    def __init__(
+        self,
+        network: Network,
+        state: KernelState,
+        channel: Channel,
+        starts: list[FlowStart],
+        datagrams: Datagrams,
+        environment: Environment,
+        sample_hz: float,
+    ) -> None:
+        """`starts`: its first TCP flows; its UDP flows are those of `datagrams`. One of them has to be there."""
+        self._network, self._state, self._channel = network, state, channel
+        self._environment = environment
+        self._sampler = Sampler(channel, sample_hz, queue_may_go=True)
+        self._starts: list[tuple[float, FlowStart]] = []
+        self._datagrams = datagrams
+        self._sampler.udp.append(datagrams)
+        self._pair = (
+            self._pair_of(starts[0].sender, starts[0].receiver) if starts else datagrams.flows[0].pair
+        )
+        self._at_first = self._path = state.path(self._pair)
+        datagrams.follow(self._path)
+        self._changes: list[Change] = []
+        state.count()
+        self._before = state.counted
+        self._sampler.watch(self._queue_now())
+        self._load, self._counted = Load(), HostCounters(network.hosts)
+        self._progress = self._waited = 0.0
+        self._unread = dict.fromkeys(self._path.unread)
+        self._acked: dict[int, int] = {}
+        self._add(starts, at=0.0)
+        channel.send(RunFound(self._experiment(0.0)))
+
+    @property
+    def due(self) -> float:
+        """When its next sample is to be taken, in the lab's clock."""
+        return self._sampler.due
+
+    def _pair_of(self, sender: Host, receiver: Host) -> int:
+        names = {host.name for host in self._network.senders}
+        sends = sender if sender.name in names else receiver
+        return next((pair for pair, host in enumerate(self._network.senders) if host == sends), 0)
+
+    def _add(self, starts: list[FlowStart], at: float) -> None:
+        for start in starts:
+            flow = SampledFlow(len(self._starts), self._pair_of(start.sender, start.receiver), start.address)
+            self._sampler.add(flow, start.sender, start.receiver)
+            self._starts.append((round(at, 2), start))
+        self._watch_senders()
+        self._progress = at
+
+    def _watch_senders(self) -> None:
+        senders = [start.sender for _, start in self._starts] + [
+            flow.sender for flow in self._datagrams.flows
+        ]
+        self._sampler.watch_senders(dict.fromkeys(senders))
+
+    def add(self, starts: list[FlowStart]) -> None:
+        """Further flows of the same run."""
+        self._add(starts, time.monotonic() - self._sampler.began)
+        self.tell_state()
+
+    def settings_changed(self) -> None:
+        """Somebody has changed something meanwhile."""
+        at, now = time.monotonic() - self._sampler.began, self._state.path(self._pair)
+        if now != self._path:
+            self._changes += changes(self._path, now, at)
+            self._path = now
+            self._datagrams.follow(now)
+        self._unread |= dict.fromkeys(now.unread)
+        self._sampler.watch(self._queue_now())
+        self._watch_senders()
+        self.tell_state()
+
+    def tell_state(self) -> None:
+        """Send what the kernel holds, and what this run has become an experiment of."""
+        experiment = self._experiment(time.monotonic() - self._sampler.began)
+        self._channel.send(self._state.report(experiment, self._pair))
+
+    def _experiment(self, seconds: float) -> Experiment:
+        """What this run turned out to be an experiment of."""
+        path = msgspec.structs.replace(
+            self._at_first, changes=tuple(self._changes), unread=tuple(self._unread)
+        )
+        senders = {host.name for host in self._network.senders}
+        first = self._starts[0][1] if self._starts else self._datagrams.flows[0]
+        held = self._state.experiment(path, first.sender, first.receiver)
+        names = tuple(start.algorithm for _, start in self._starts)
+        alike = len(set(names)) <= 1
+        algorithm = names[0] if names else held.hosts.algorithm
+        hosts = msgspec.structs.replace(held.hosts, algorithm=algorithm, algorithms=() if alike else names)
+        times = tuple(at for at, _ in self._starts)
+        ways = tuple("forward" if start.sender.name in senders else "reverse" for _, start in self._starts)
+        flows = msgspec.structs.replace(
+            held.flows,
+            streams=len(self._starts),
+            duration=round(max(seconds, self._sampler.timing.period), 2),
+            warmup=0.0,
+            starts=times if max(times, default=0.0) > _TOGETHER else (),
+            directions=ways if "reverse" in ways else (),
+            # What somebody's own program writes is not known; most take iperf3 as it is.
+            length=self._length(held),
+            udp_streams=self._datagrams.streams,
+            udp_rate=self._datagrams.rate() or held.flows.udp_rate,
+        )
+        return msgspec.structs.replace(held, hosts=hosts, flows=flows, pairs=1)
+
+    def _length(self, held: Experiment) -> int | None:
+        if not self._starts:
+            return self._datagrams.size or held.flows.length
+        return LENGTH if held.hosts.send_buffer is not None else held.flows.length
+
+    def sample(self, waited: bool) -> bool:
+        """Take one sample of everything; whether the run goes on. `waited`: only for its time, and did nothing else."""
+        t, taken = self._sampler.take(waited)
+        for flow, acked in map(rows.acked, taken):
+            if acked > self._acked.get(flow, 0):
+                self._acked[flow], self._progress = acked, t
+        idle = t - max(self._progress, self._datagrams.progress) > _IDLE
+        if any(map(rows.waits, taken)):
+            self._waited, idle = t, False
+        over = (not taken and not self._datagrams.active) or idle
+        if over and self._datagrams.flows:
+            # What is still on its way belongs to it.
+            over = t - self._datagrams.progress > self._datagrams.in_transit
+        self._sampler.send(t, at_once=over)
+        return not over
+
+    def finish(self, complete: bool) -> None:
+        """Sum it up and send the end of it; `complete` is false when the flows still went on."""
+        self.close()
+        self._state.read_all()
+        timing = self._sampler.timing
+        progress = max(self._progress, self._waited, self._datagrams.progress)
+        seconds = min(timing.last, progress + timing.period)
+        experiment = self._experiment(seconds)
+        self._channel.send(self._state.report(experiment, self._pair))
+        watch = Watch(experiment)
+        watch.clock(self._environment.hz)
+        watch.offloads(self._network)
+        watch.kernel(self._counted.moved())
+        watch.processors(self._load.busy(), alone=self._environment.backend == "guest")
+        watch.drops(self._before, self._state.counted, self._network.bottleneck)
+        udp = list(self._datagrams.results())
+        watch.not_read()
+        if nothing := self._why_nothing(watch.frame, udp):
+            watch.invalid.append(nothing)
+        self._datagrams.forget()
+        self._channel.send(self._sampler.ended(watch, seconds, complete, planned=False, udp=udp))
+
+    def _why_nothing(self, frame: int, udp: list[UdpResult]) -> str:
+        """What is known of why nothing arrived; empty where something did."""
+        if max(self._acked.values(), default=0) > _NOTHING or any(one.received_bps for one in udp):
+            return ""
+        shaper, burst = self._state.shaper(self._pair), self._state.burst(self._pair)
+        if self._datagrams.flows and not self._starts:
+            frame = self._datagrams.size + _UDP_HEADERS + ETHERNET_HEADER
+        if shaper is not None and burst is not None and burst < frame:
+            name = shaper[0].name
+            return (
+                f"tbf's burst of {burst} bytes on {name} is smaller than a frame of {frame}: nothing passes"
+            )
+        if not self._starts:
+            sent = sum(one.datagrams or 0 for one in udp)
+            return f"none of {sent} datagrams arrived: something on the path drops them"
+        return (
+            f"the connection opened and no segment in a frame of {frame} bytes arrived: something drops those"
+        )
+
+    def close(self) -> None:
+        """Let go of the sockets; safe to call twice."""
+        self._sampler.close()
+
+    def _queue_now(self) -> QueueLength | None:
+        """The queue of what has the path's rate, on whichever switch somebody has put it; None without a rate."""
+        interface, handle = self._state.shaper(self._pair) or (None, 0)
+        if interface is None or not handle or interface.pid is not None:
+            return None
+        kinds = {one.kind for one in self._state.counted[interface] if one.handle == handle}
+        # netem counts what is on its way together with what waits.
+        return None if "netem" in kinds else QueueLength(interface, handle)

@@ -1,0 +1,150 @@
+"""A flow's window at every arriving packet, and what it sends again: from the kernel's tracepoints tcp:tcp_probe and
+tcp:tcp_retransmit_skb.
+
+The tracepoints are the whole machine's, not a namespace's: they need root, and a buffer (instance) of our own keeps
+them apart from other tracing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import socket
+import struct
+import time
+
+from tcptutor.agent.netlink import Address
+from tcptutor.agent.trace_instances import TraceInstance
+from tcptutor.base.errors import KernelLacks
+from tcptutor.run import AckSample, ResentSample
+from tcptutor.run.sequence_numbers import FlowBytes
+
+_BUFFER_KB = 4096
+_LINE = re.compile(
+    rb"\s(\d+\.\d+): tcp_probe: .*?src=[\[:\]af.]*([\d.]+)\]?:(\d+) .*?snd_nxt=(?:0x)?([0-9a-f]+)"
+    rb" snd_una=(?:0x)?([0-9a-f]+) snd_cwnd=(\d+) ssthresh=(\d+) snd_wnd=(\d+) srtt=(\d+)"
+)
+_RESENT = re.compile(rb"\s(\d+\.\d+): resent_\w+: .*?saddr=(\d+) sport=(\d+) seq=(\d+) end=(\d+)")
+_TIME = re.compile(rb"\s(\d+\.\d+): ")
+_LINES = 2048
+"""So many bytes have the last line's time in them."""
+_RESENT_EVENT = (
+    "tcp.tcp_retransmit_skb state=$state:s32 saddr=$saddr:u32 sport=$sport:u16"
+    " seq=+40($skbaddr):u32 end=+44($skbaddr):u32"
+)
+"""An event of our own on the tracepoint, which has no sequence numbers: they begin struct tcp_skb_cb (net/tcp.h), and
+that stands 40 bytes into struct sk_buff (linux/skbuff.h: five pointers, or what is as long, come before `cb`)."""
+_ESTABLISHED = 1
+
+
+class Tracing:
+    """Owns an instance of the kernel's trace buffers; `close` it."""
+
+    def __init__(self, flows: dict[Address, int]) -> None:
+        """`flows`: their numbers. Raises KernelLacks, with the reason, where the tracepoint cannot be used."""
+        self._flows = {address[:2]: number for address, number in flows.items()}
+        self._flow_bytes: dict[int, FlowBytes] = {}
+        self._rest = b""
+        self._pipe = -1
+        self._instance: TraceInstance | None = None
+        try:
+            self._instance = instance = TraceInstance()
+            instance.write("trace_clock", "mono")
+            instance.write("buffer_size_kb", str(_BUFFER_KB))
+            ports = [address.source_port for address in flows] or [0]
+            instance.write("events/tcp/tcp_probe/filter", f"sport >= {min(ports)} && sport <= {max(ports)}")
+            instance.write("events/tcp/tcp_probe/enable", "1")
+            self._trace_resent(instance, min(ports), max(ports))
+            self._pipe = os.open(instance.folder / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            self.close()
+            raise KernelLacks(
+                f"this kernel's tcp_probe cannot be traced here ({error.strerror}): take acks=off, or --backend guest"
+            ) from error
+
+    def _trace_resent(self, instance: TraceInstance, first: int, last: int) -> None:
+        """From the ports `first` to `last`. A kernel without such events (CONFIG_PROBE_EVENTS) tells of none."""
+        with contextlib.suppress(OSError):
+            instance.define(_RESENT_EVENT)
+            wanted = f"state == {_ESTABLISHED} && sport >= {first} && sport <= {last}"
+            instance.write(f"events/{instance.event}/filter", wanted)
+            instance.write(f"events/{instance.event}/enable", "1")
+
+    def take(self, began: float) -> tuple[list[AckSample], list[ResentSample]]:
+        """What has come since the last call; `began` is the monotonic time of the traffic's start."""
+        whole, _, self._rest = self._read(time.monotonic()).rpartition(b"\n")
+        acks, resent = list[AckSample](), list[ResentSample]()
+        for line in whole.splitlines():
+            if match := _LINE.search(line):
+                flow = self._flows.get((match[2].decode(), int(match[3])))
+                if flow is not None:
+                    acks.append(self._ack(flow, began, match))
+            elif match := _RESENT.search(line):
+                source = socket.inet_ntoa(struct.pack("=I", int(match[2])))
+                flow = self._flows.get((source, int(match[3])))
+                if flow is not None:
+                    first, last = (
+                        self._bytes(flow, int(match[at])).at(int(match[at]), onward=False) for at in (4, 5)
+                    )
+                    resent.append(ResentSample(flow, round(float(match[1]) - began, 6), first, last))
+        return acks, resent
+
+    def _read(self, until: float) -> bytes:
+        """The text that was left, all that was traced until then, and some of what came meanwhile: where flows trace
+        faster than this reads, there is always more."""
+        text = bytearray(self._rest)
+        while True:
+            try:
+                more = os.read(self._pipe, 1 << 16)
+            except OSError as error:
+                if error.errno == errno.EAGAIN:
+                    break
+                raise
+            text += more
+            # A read is of whole lines, as long as one fits.
+            times = _TIME.findall(more[-_LINES:])
+            if not more or (times and float(times[-1]) >= until):
+                break
+        return bytes(text)
+
+    def _bytes(self, flow: int, number: int) -> FlowBytes:
+        """Of `flow`, whose first byte is `number` where nothing was traced of it yet."""
+        return self._flow_bytes.setdefault(flow, FlowBytes(number))
+
+    def _ack(self, flow: int, began: float, match: re.Match[bytes]) -> AckSample:
+        sent, acked = int(match[4], 16), int(match[5], 16)
+        cwnd, ssthresh, window, srtt = (int(match[at]) for at in (6, 7, 8, 9))
+        flow_bytes = self._bytes(flow, acked)
+        return AckSample(
+            flow,
+            round(float(match[1]) - began, 6),
+            cwnd,
+            min(ssthresh, 0x7FFFFFFF),
+            srtt * 1e-6,
+            flow_bytes.at(acked),
+            flow_bytes.at(sent, onward=False),
+            window,
+        )
+
+    @property
+    def lost(self) -> int:
+        """Events that the buffer had no room for."""
+        found = 0
+        if self._instance is None:
+            return found
+        with contextlib.suppress(OSError):
+            for cpu in self._instance.folder.glob("per_cpu/cpu*/stats"):
+                for line in cpu.read_text().splitlines():
+                    if line.startswith(("overrun:", "dropped events:")):
+                        found += int(line.rpartition(":")[2])
+        return found
+
+    def close(self) -> None:
+        """Stop tracing and give the buffers back; safe to call twice."""
+        if self._pipe >= 0:
+            os.close(self._pipe)
+            self._pipe = -1
+        if self._instance is not None:
+            self._instance.close()

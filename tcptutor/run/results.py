@@ -1,0 +1,142 @@
+"""What comes of a run: each flow's figures over the measured time, from its samples, and what is doubtful of them."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
+
+from tcptutor.run import FlowResult, QueueSample, SampleTable, arrived_bytes, cuts_at
+from tcptutor.run.carried import FlowSpan
+from tcptutor.run.ended import Ended, Finished
+from tcptutor.run.plausible import Plausible, largest_window
+from tcptutor.spec import Experiment
+
+_HANDSHAKE = 1
+"""What the kernel counts among a flow's acknowledged bytes before its first one: that of the SYN."""
+
+
+class _FlowSamples:
+    """One flow's samples in order of time: some of their columns, without a row being made."""
+
+    def __init__(self, samples: SampleTable, rows: list[int]) -> None:
+        # With one index alone itemgetter gives no tuple.
+        pick: Callable[[array[Any]], tuple[Any, ...]] = (
+            itemgetter(*rows) if len(rows) > 1 else lambda column: tuple(column[row] for row in rows)
+        )
+        self.t, self.cwnd, self.rtt = (pick(samples.column(name)) for name in ("t", "cwnd", "rtt"))
+        self.bytes_acked, self.bytes_received, self.segs_out, self.retransmits, self.mss = (
+            pick(samples.column(name))
+            for name in ("bytes_acked", "bytes_received", "segs_out", "retransmits", "mss")
+        )
+        self.ssthresh, self.ca_state, self.delivered_ce, self.total_rto = (
+            pick(samples.column(name)) for name in ("ssthresh", "ca_state", "delivered_ce", "total_rto")
+        )
+        delivered = pick(samples.column("delivered"))
+        self.arrived = arrived_bytes(self.bytes_acked, delivered, self.mss, self.ca_state)
+
+    def cuts(self, first: int, last: int) -> tuple[int, int]:
+        """Loss events, and cuts by marks, between two samples."""
+        found = cuts_at(
+            self.ca_state,
+            self.ssthresh,
+            self.retransmits,
+            self.delivered_ce,
+            self.total_rto,
+            self.bytes_acked,
+        )
+        losses, marks = (sum(first < at <= last for at in each) for each in found)
+        return losses, marks
+
+    def throughput(self, counted: Sequence[int], first: int, last: int) -> float:
+        """Of what was `counted` between two samples, bit/s."""
+        bps: float = 8 * (counted[last] - counted[first]) / (self.t[last] - self.t[first])
+        return bps
+
+    def received(self, first: int, last: int) -> float | None:
+        """The receiver's throughput, bit/s, up to the last sample that tells of its end; None where none does."""
+        told = next((at for at in range(last, first, -1) if self.bytes_received[at]), None)
+        return None if told is None else self.throughput(self.bytes_received, first, told)
+
+
+def _result(flow: int, pair: int, samples: _FlowSamples, experiment: Experiment) -> FlowSpan | None:
+    """The figures of one flow; None with fewer than two samples after the warm-up and before it had sent all."""
+    first = bisect_left(samples.t, experiment.flows.warmup)
+    end = len(samples.t)
+    completion = None
+    amount = experiment.flows.bytes
+    if amount is not None:
+        # A flow that has sent all is idle: its mean is taken up to the last acknowledgement.
+        done = bisect_left(samples.bytes_acked, amount + _HANDSHAKE)
+        if done < end:
+            completion = round(samples.t[done] - samples.t[0], 6)
+        end = min(end, done + 1)
+    if end - first < 2:
+        return None
+    last = end - 1
+    losses, mark_cuts = samples.cuts(first, last)
+    # Before a first measurement the kernel has 0.
+    rtts = [rtt for rtt in samples.rtt[first:end] if rtt > 0]
+    result = FlowResult(
+        flow=flow,
+        pair=pair,
+        throughput_bps=samples.throughput(samples.arrived, first, last),
+        retransmits=samples.retransmits[last] - samples.retransmits[first],
+        losses=losses,
+        mark_cuts=mark_cuts,
+        segments=samples.segs_out[last] - samples.segs_out[first],
+        mean_rtt_s=sum(rtts) / len(rtts) if rtts else 0.0,
+        mean_cwnd_segments=sum(samples.cwnd[first:end]) / (end - first),
+        mss=samples.mss[last],
+        algorithm=experiment.algorithm(flow),
+        receiver_bps=samples.received(first, last),
+        completion_s=completion,
+    )
+    return FlowSpan(result, samples.t[first], samples.t[last], end - first)
+
+
+def until(samples: SampleTable, seconds: float) -> SampleTable:
+    """Those of the first `seconds`."""
+    if samples and samples[-1].t > seconds:
+        return SampleTable([row for row in samples if row.t <= seconds])
+    return samples
+
+
+def flow_spans(
+    flows: Sequence[tuple[int, int]], samples: SampleTable, experiment: Experiment
+) -> list[FlowSpan]:
+    """The figures of every flow that was measured, in order, and the time that they are from.
+
+    `flows`: the number and the pair of each. By columns: a long run has a million rows.
+    """
+    rows: dict[int, list[int]] = {flow: [] for flow, _ in flows}
+    for row, number in enumerate(samples.column("flow")):
+        rows[number].append(row)
+    found = (_result(flow, pair, _FlowSamples(samples, rows[flow]), experiment) for flow, pair in flows)
+    return [result for result in found if result is not None]
+
+
+def finished(ended: Ended, samples: SampleTable, queue: Sequence[QueueSample]) -> Finished:
+    """The end of a run: what the lab says of it, what was measured, and whether that may be believed."""
+    seconds = round(ended.seconds, 6)
+    samples = until(samples, seconds)
+    doubts = Plausible(ended.experiment, dict(ended.checks), list(ended.suspect), list(ended.invalid))
+    spans = flow_spans(ended.flows, samples, ended.experiment)
+    flows = [span.result for span in spans]
+    if ended.complete and ended.planned:
+        doubts.measured(flows)
+        doubts.enough_time(spans, ended.udp)
+    doubts.nothing(flows, ended.udp)
+    if ended.complete:
+        doubts.enough_losses(flows)
+    doubts.super_packets(flows)
+    doubts.excess(queue, spans, ended.udp)
+    doubts.rate(queue)
+    if flows and ended.planned:
+        doubts.window(largest_window(samples), flows[0].mss)
+    doubts.sampling(ended.timers)
+    if ended.trace_lost is not None:
+        doubts.trace(ended.trace_lost)
+    return Finished(tuple(flows), doubts.verdict(), seconds, ended.complete, ended.udp, ended.captured)

@@ -1,0 +1,77 @@
+"""A flow's TCP state at one instant, as bytes and as a sample.
+
+In the lab it stays the kernel's own bytes: to an emulated processor, making numbers and text of them costs more than
+asking for them. Whoever uses the lab makes samples of them.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from operator import itemgetter
+
+from tcptutor.run import Sample
+from tcptutor.wire import tcp_info
+from tcptutor.wire.tcp_info import AT, TcpInfo
+
+_HEAD = struct.Struct("=IdQ")
+"""The flow's number, when, s since the traffic began, and bytes_received of the receiving end."""
+_ROW = _HEAD.size + tcp_info.LAYOUT.size
+_BYTES_ACKED = _HEAD.size + tcp_info.BYTES_ACKED
+_UNACKED = struct.Struct("=I")
+_AT_UNACKED = _HEAD.size + struct.calcsize("=8B 4I")
+_ESTABLISHED = 1
+_US = 1e-6
+_NO_RTT = 0xFFFFFFFF
+"""min_rtt before the first measurement."""
+
+
+def row(flow: int, t: float, received: int, info: bytes) -> bytes:
+    """One row. `info` is struct tcp_info of the sending end, tcp_info.LAYOUT.size bytes."""
+    return _HEAD.pack(flow, t, received) + info
+
+
+def acked(row: bytes) -> tuple[int, int]:
+    """The flow's number, and bytes_acked."""
+    flow: int = _HEAD.unpack_from(row)[0]
+    count: int = tcp_info.COUNTER.unpack_from(row, _BYTES_ACKED)[0]
+    return flow, count
+
+
+def waits(row: bytes) -> bool:
+    """Whether its program still has the connection open, and a segment on its way is not acknowledged."""
+    return row[_HEAD.size] == _ESTABLISHED and _UNACKED.unpack_from(row, _AT_UNACKED)[0] > 0
+
+
+def samples(rows: bytes) -> Iterator[Sample]:
+    """Those of rows that follow one another. Raises ValueError for bytes that are no whole rows."""
+    if len(rows) % _ROW:
+        raise ValueError(f"{len(rows)} bytes are no whole rows of {_ROW}")
+    for place in range(0, len(rows), _ROW):
+        flow, t, received = _HEAD.unpack_from(rows, place)
+        yield sample(flow, t, tcp_info.LAYOUT.unpack_from(rows, place + _HEAD.size), received)
+
+
+_NAMES = """
+snd_cwnd snd_ssthresh snd_mss rtt rttvar min_rtt bytes_acked data_segs_out total_retrans delivery_rate pacing_rate
+snd_wnd ca_state app_limited busy_time rwnd_limited sndbuf_limited reord_seen dsack_dups rto bytes_retrans delivered
+delivered_ce total_rto unacked lost notsent_bytes
+""".split()
+_pick = itemgetter(*(AT[name] for name in _NAMES))
+
+
+def sample(flow: int, t: float, info: TcpInfo, received: int) -> Sample:
+    """tcp_info in our names and base units. `t` is the time since the traffic began, s."""
+    # Taken out by one call and given by position: a hundred times a second for each flow, names cost as much as
+    # asking the kernel.
+    (
+        cwnd, ssthresh, mss, rtt, rttvar, min_rtt, acked, segs_out, retransmits, delivery_rate, pacing_rate,
+        snd_wnd, ca_state, app_limited, busy, rwnd_limited, sndbuf_limited, reord_seen, dsack_dups, rto, bytes_retrans,
+        delivered, delivered_ce, total_rto, unacked, lost, notsent,
+    ) = _pick(info)  # fmt: skip
+    return Sample(
+        flow, t, cwnd, ssthresh, mss, rtt * _US, rttvar * _US, 0.0 if min_rtt == _NO_RTT else min_rtt * _US, acked,
+        segs_out, retransmits, delivery_rate * 8.0, min(pacing_rate * 8.0, 1e15), snd_wnd, ca_state,
+        bool(app_limited & 1), busy * _US, rwnd_limited * _US, sndbuf_limited * _US, reord_seen, dsack_dups, rto * _US,
+        bytes_retrans, delivered, delivered_ce, total_rto, unacked, lost, notsent, received,
+    )  # fmt: skip

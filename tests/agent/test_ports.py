@@ -1,0 +1,60 @@
+"""Groups of flows: each flow has a port of its own, whatever its group, and UDP meets an empty queue."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tcptutor.agent import traffic
+from tcptutor.agent.flow_process import FlowProcess
+from tcptutor.agent.group import Group
+from tcptutor.spec import Experiment
+from tests.conftest import Build
+
+
+def groups(made: Experiment) -> list[Group]:
+    """Those of an experiment, in no network."""
+    hosts = [SimpleNamespace(name=f"h{n}", address=f"10.0.0.{n}") for n in range(1, 2 * made.pairs + 1)]
+    network: Any = SimpleNamespace(senders=hosts[::2], receivers=hosts[1::2])
+    process = FlowProcess()
+    found = traffic.groups(network, made, 40_000, process)
+    process.stop()
+    for group in found:
+        group.stop()
+    return found
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"streams": "64", "algorithms": "reno, bbr"},
+        {"streams": "9", "directions": "forward, reverse", "algorithms": "reno, cubic, bbr"},
+        {"streams": "5", "starts": "0s, 1s", "udp_streams": "3"},
+        {"streams": "4", "pairs": 4, "bytes": "1 MB"},
+    ],
+)
+def test_no_two_flows_write_from_one_port(build: Build, asked: dict[str, Any]) -> None:
+    made = build(**asked)
+    found = groups(made)
+    ports = [
+        (group.sender.name, group.first_port + place)
+        for group in found
+        for place in range(len(group.flows) or group.udp_streams)
+    ]
+    assert len(set(ports)) == len(ports) == made.total_streams + made.pairs * made.flows.udp_streams
+    assert sorted(number for group in found for number, _ in group.addresses) == list(
+        range(made.total_streams)
+    )
+    assert max(port for _, port in ports) < 40_000 + len(ports)
+
+
+def test_tcp_and_udp_have_all_their_flows_at_one_time(build: Build) -> None:
+    """A TCP flow that sends before all UDP flows are there fills the queue that drops their handshakes."""
+    few = build(streams="8", udp_streams="63", delay="20 ms")
+    assert traffic.waits(few, groups(few)) == pytest.approx([(6 + 63 - 1) * 0.02, 0.0])
+    many = build(streams="9", udp_streams="3", delay="20 ms", directions="forward, reverse")
+    assert traffic.waits(many, groups(many)) == pytest.approx([8 * 0.02, 8 * 0.02, 0.0])
+    alone = build(streams="9", delay="20 ms", directions="forward, reverse")
+    assert traffic.waits(alone, groups(alone)) == [0.0, 0.0]

@@ -1,0 +1,108 @@
+"""One thing of an experiment changed, all the time or from an instant on."""
+
+from __future__ import annotations
+
+import pytest
+
+from tcptutor.base.errors import ParameterError
+from tcptutor.run.changed import DURING, changed, instant, offers, present, told, told_shortly
+from tcptutor.spec import PARAMETERS, Experiment, build
+from tests.each import each
+
+
+def made(**parameters: str) -> Experiment:
+    usual = {"rate": "10 Mbit/s", "delay": "20 ms", "loss": "0.1 %", "window": "50 kB"}
+    return build("test/changed", {"parameters": usual | parameters}, seed=7)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "at", "words", "short"),
+    [
+        ("loss", "0", None, "loss 0.1 % → 0 %", "loss 0 %"),
+        ("loss", "0", 12.0, "from 12 s on loss 0.1 % → 0 %", "loss 0 % from 12 s"),
+        ("rate", "5M", 1.5, "from 1.5 s on rate 10 Mbit/s → 5 Mbit/s", "rate 5 Mbit/s from 1.5 s"),
+        ("link", "down", 4.0, "from 4 s on link up → down", "link down from 4 s"),
+        ("algorithm", "reno", None, "algorithm cubic → reno", "algorithm reno"),
+        ("window", "none", None, "window 50 kB → none", "window none"),
+        ("tcp_sack", "0", None, "tcp_sack the kernel's own → 0", "tcp_sack 0"),
+        ("queue", "2 BDP", 3.0, "from 3 s on queue 96.896 kB → 50 kB", "queue 50 kB from 3 s"),
+    ],
+)
+def test_what_is_another_is_told(name: str, text: str, at: float | None, words: str, short: str) -> None:
+    before = made()
+    after = changed(before, name, text, at)
+    assert told(before, after) == words
+    assert told_shortly(before, after) == short
+    assert instant(before, after) == at
+    assert after.seed == before.seed
+
+
+def test_everything_else_stays_to_the_last_digit() -> None:
+    before = made(rate="10.1234567 Mbit/s", delay="20.00000123 ms")
+    after = changed(before, "loss", "0")
+    assert after.path.rate == before.path.rate
+    assert after.path.delay == before.path.delay
+    assert after.path.queue == before.path.queue, "one thing is changed: the queue is as it was"
+
+
+def test_from_an_instant_on_means_to_the_end() -> None:
+    before = made(changes="5 s loss=1 %; 8 s loss=2 %; 9 s rate=5 Mbit/s")
+    after = changed(before, "loss", "0", 6.0)
+    assert [(one.at, one.name, one.value) for one in after.path.changes] == [
+        (5.0, "loss", 0.01),
+        (6.0, "loss", 0.0),
+        (9.0, "rate", 5e6),
+    ]
+    assert told(before, after) == "from 6 s on loss 1 % → 0 %"
+    assert instant(before, after) == 6.0
+    throughout = changed(before, "loss", "0")
+    assert [one.name for one in throughout.path.changes] == ["rate"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "at", "reason"),
+    [
+        ("loss", "0.1 %", None, "it is 0.1 % already"),
+        ("loss", "0.1 %", 3.0, "it is 0.1 % at 3 s already"),
+        ("window", "10 kB", 3.0, "window: it holds for the whole run"),
+        ("tcp_sack", "0", 3.0, "tcp_sack: it holds for the whole run"),
+        ("link", "down", None, "only from an instant on"),
+        ("loss", "0", 99.0, "the run is over after 22 s"),
+        ("loss", "200 %", None, "loss: '200 %' is out of bounds"),
+        ("latency", "1 ms", None, "did you mean delay?"),
+        ("mss", "5000", None, "does not fit into an MTU"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_line(name: str, text: str, at: float | None, reason: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        changed(made(), name, text, at)
+    assert reason in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@each("name", [*PARAMETERS, "link"])
+@each("at", [None, 5.0])
+def test_every_offer_can_be_run(name: str, at: float | None) -> None:
+    before = made(loss="0", rate="20 Mbit/s")
+    for text in offers(before, name, at):
+        assert changed(before, name, text, at) != before
+        assert text != present(before, name, at)
+    if at is not None and name not in DURING:
+        assert not offers(before, name, at)
+
+
+def test_what_has_numbers_has_offers() -> None:
+    for name in (
+        "rate",
+        "delay",
+        "loss",
+        "queue",
+        "window",
+        "streams",
+        "algorithm",
+        "qdisc",
+        "pacing",
+        "mtu",
+    ):
+        assert offers(made(), name), name
+    assert offers(made(), "algorithm", None, ("reno", "cubic")) == ["reno"]
