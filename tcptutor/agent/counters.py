@@ -36,7 +36,7 @@ DOUBTFUL[WITHHELD] = (
     "the kernel withheld {count} retransmission{s}: it saw the first copy in the lab's queues, which no sender on a"
     " real path can"
 )
-"""Recorded for every host, none as well: `lab.netlink.netfilter` is there to keep it at 0."""
+"""Recorded for every host, none as well: `agent.netlink.netfilter` is there to keep it at 0."""
 
 
 class HostCounters:

@@ -121,7 +121,7 @@ class SampledPair:
         self._back.append(tcp_request(flow.address.other_end))
 
     def ask(self, t: float) -> list[tuple[int, bytes]]:
-        """The number of each flow that is there, and its state as `lab.rows` has it."""
+        """The number of each flow that is there, and its state as `wire.rows` has it."""
         answers = zip(
             self._numbers,
             self._sender.infos(self._there),
@@ -228,7 +228,7 @@ class Sampler:
         self.began = self.due = at
 
     def _ask(self, t: float) -> list[bytes]:
-        """The state of every flow that is there, in order of their numbers, as `lab.rows` has it."""
+        """The state of every flow that is there, in order of their numbers, as `wire.rows` has it."""
         found = [row for pair in self._pairs.values() for row in pair.ask(t)]
         found.sort()
         return [row for _, row in found]

@@ -29,7 +29,7 @@ class Backend(Protocol):
     def session(self, experiment: Experiment, trap: str = "") -> AbstractAsyncContextManager[Session]:
         """The lab set up as `experiment` says, for work by hand in real time, while the block lasts.
 
-        trap: what is wrong with it from the beginning (`lab.traps.TRAPS`); empty for nothing.
+        trap: what is wrong with it from the beginning (`agent.traps.TRAPS`); empty for nothing.
         Raises LabUnavailable where there is none, LabError or KernelLacks when it cannot be set up.
         """
         ...

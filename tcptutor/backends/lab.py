@@ -121,7 +121,7 @@ class Lab:
         """The lab set up as `experiment` says, for work by hand, and where it is; beside the backend that is warm.
 
         needs: an experiment that the kernel has to be able to do as well, of what is to be set there by hand.
-        trap: what is wrong with it from the beginning (`lab.traps.TRAPS`); empty for nothing.
+        trap: what is wrong with it from the beginning (`agent.traps.TRAPS`); empty for nothing.
         Raises LabUnavailable, LabError or KernelLacks.
         """
         from tcptutor.backends.choice import choose  # noqa: PLC0415

@@ -104,7 +104,7 @@ def drawn(of: Mapping[str, Drawn], seed: str) -> dict[str, str]:
 
 
 def write(found: ParsedQuantity) -> str:
-    """What was worked out, in few digits, so that `units.parse` reads it back."""
+    """What was worked out, in few digits, so that `base.units.parse` reads it back."""
     return units.rounded(found.value, found.kind, _DIGITS)
 
 

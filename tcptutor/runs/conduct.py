@@ -60,7 +60,7 @@ class LabLike(Protocol):
         """The lab set up as `experiment` says, for work by hand, and where it is, while the block lasts.
 
         needs: an experiment that the kernel has to be able to do as well, of what is to be set there by hand.
-        trap: what is wrong with it from the beginning (`lab.traps.TRAPS`); empty for nothing.
+        trap: what is wrong with it from the beginning (`agent.traps.TRAPS`); empty for nothing.
         Raises LabUnavailable, LabError or KernelLacks.
         """
         ...

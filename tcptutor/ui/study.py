@@ -312,7 +312,7 @@ class Study:
 
         Seeds count on from `own`, or in a course that grades from the student's first one. A last seed that is none of
         these draws was another student's: the draws then begin anew, as whoever grades would refuse it
-        (`evidence.honesty.seed_problem`).
+        (`grading.evidence.honesty.seed_problem`).
         """
         last = self.record.last_seed
         if last is None or self.draw_number(last, own) is None:

@@ -67,7 +67,7 @@ class OpenSession(msgspec.Struct, frozen=True, tag="session"):
     carried: bool = True
     """Whether the folder's files come and go with the session: HomeFile both ways."""
     trap: str = ""
-    """What is wrong with it from the beginning, by its name in `lab.traps.TRAPS`; empty for nothing."""
+    """What is wrong with it from the beginning, by its name in `agent.traps.TRAPS`; empty for nothing."""
     version: int = VERSION
 
 
@@ -169,7 +169,7 @@ class TakenSamples(msgspec.Struct, frozen=True, tag="taken"):
 
     t: float
     rows: bytes
-    """As `lab.rows` has them."""
+    """As `wire.rows` has them."""
     queue: tuple[QueueSample, ...] = ()
     acks: tuple[AckSample, ...] = ()
     senders: tuple[SenderSample, ...] = ()
@@ -184,7 +184,7 @@ class Captured(msgspec.Struct, frozen=True, tag="captured"):
     began: int
     """When the traffic began, by the clock of the packets' times, ns."""
     data: bytes
-    """A block of the kernel's ring, as `lab.frames.packets` reads it."""
+    """A block of the kernel's ring, as `wire.frames.packets` reads it."""
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):

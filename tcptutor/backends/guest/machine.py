@@ -42,7 +42,7 @@ _START_TIMEOUT = 60.0
 _ENDS = re.compile(r"\[ *[0-9.]+\] (?:reboot|sysrq): |the agent ended with ")
 """What is printed after whatever made the guest end."""
 _PAUSED_ITSELF = "watchdog"
-"""QEMU's name for the state of a machine that its guest has stopped, as `lab.pause` does."""
+"""QEMU's name for the state of a machine that its guest has stopped, as `agent.pause` does."""
 _GONE = (QMPError, OSError, EOFError)
 """What the monitor's client raises when QEMU ends: its own errors, and what its stream met at the time."""
 _BUSY = "this machine is too busy for the guest to start: end other programs, then try again"

@@ -20,7 +20,7 @@ TELLTALES: Mapping[str, re.Pattern[str]] = {
         "duplicate-address": r"duplicate|address|\barp\b|twice|neighbou?r",
     }.items()
 }
-"""By the names of `lab.traps.TRAPS`, which belongs to the lab and is not read here: a test holds the two together."""
+"""By the names of `agent.traps.TRAPS`, which belongs to the lab and is not read here: a test holds the two together."""
 
 
 def telltale(trap: str, text: str) -> str:
