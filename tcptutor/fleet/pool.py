@@ -11,11 +11,11 @@ from tcptutor.backends.lab import Lab
 from tcptutor.base.errors import KernelLacks, LabError, TutorError, UsageError
 from tcptutor.fleet.place import Place
 from tcptutor.run import Run
-from tcptutor.runs.conduct import LabLike, run_whole
+from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
 
 PoolResult = tuple[int, Run | TutorError]
-_Lab = TypeVar("_Lab", bound=LabLike)
+_Lab = TypeVar("_Lab", bound=Lab)
 
 
 async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerator[PoolResult, None]:

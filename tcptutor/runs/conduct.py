@@ -12,11 +12,10 @@ written, off the event loop. Only then does what ended the block go on: LabError
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterable
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.run import Environment, Run
@@ -27,51 +26,11 @@ from tcptutor.spec import Experiment
 from tcptutor.wire.protocol import Event, Failed, RunFound
 
 if TYPE_CHECKING:
-    from tcptutor.backends.session import Session
+    from tcptutor.backends.lab import Lab
 
 STOPPED = "stopped before the end"
 """Why a run that was cancelled is cut short, where nothing else is said."""
 _UNKNOWN = Environment(backend="", clock="", kernel="")
-
-
-class LabLike(Protocol):
-    """What a lab does for those who conduct runs; `tcptutor.backends.lab.Lab` is one."""
-
-    @property
-    def environment(self) -> Environment | None:
-        """Where it runs; None before it is up."""
-        ...
-
-    async def warm(self) -> Environment:
-        """Bring it up. Raises LabUnavailable."""
-        ...
-
-    def expect(self, experiment: Experiment | None) -> None:
-        """That run will probably be asked for next: it may be begun now. None gives up what was begun."""
-        ...
-
-    def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
-        """The events of one run, Ready first. Raises LabError or LabUnavailable. Closing it early stops the run."""
-        ...
-
-    def session(
-        self, experiment: Experiment, needs: Experiment | None = None, trap: str = ""
-    ) -> AbstractAsyncContextManager[tuple[Session, Environment]]:
-        """The lab set up as `experiment` says, for work by hand, and where it is, while the block lasts.
-
-        needs: an experiment that the kernel has to be able to do as well, of what is to be set there by hand.
-        trap: what is wrong with it from the beginning (`agent.traps.TRAPS`); empty for nothing.
-        Raises LabUnavailable, LabError or KernelLacks.
-        """
-        ...
-
-    def beside(self) -> LabLike | None:
-        """Another one, not up yet, in which a run may go on at the same time; None where runs disturb each other."""
-        ...
-
-    async def close(self) -> None:
-        """End it. Never raises."""
-        ...
 
 
 class GrowingRun:
@@ -150,7 +109,7 @@ class ConductedRun(GrowingRun):
     """
 
     def __init__(
-        self, lab: LabLike, experiment: Experiment, store: RunStore | None = None, stopped: str = STOPPED
+        self, lab: Lab, experiment: Experiment, store: RunStore | None = None, stopped: str = STOPPED
     ) -> None:
         super().__init__(experiment, lab.environment or _UNKNOWN, store or RunStore(None))
         self._events = lab.run(experiment)
@@ -188,7 +147,7 @@ class ConductedRun(GrowingRun):
                 return f"{type(error).__name__}: {error}"
 
 
-async def run_whole(lab: LabLike, experiment: Experiment) -> Run:
+async def run_whole(lab: Lab, experiment: Experiment) -> Run:
     """A run from its beginning to its end, kept nowhere. Raises LabError or LabUnavailable."""
     async with ConductedRun(lab, experiment) as conducted:
         async for _ in conducted:

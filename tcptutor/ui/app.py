@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
 from textual.binding import Binding, BindingType
@@ -19,7 +19,6 @@ from tcptutor.course.sitting import Sitting
 from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches
 from tcptutor.journal.drafts import Drafts
-from tcptutor.runs.conduct import LabLike
 from tcptutor.ui import pages, palette
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
@@ -36,6 +35,9 @@ from tcptutor.ui.messages import (
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
 from tcptutor.ui.workbench import Workbench
+
+if TYPE_CHECKING:
+    from tcptutor.backends.lab import Lab
 
 _SAVE_AGAIN = 3.0
 """Seconds after which what could not be saved is tried again."""
@@ -82,7 +84,7 @@ class TutorApp(Frame):
         self,
         course: Course,
         journal: Journal,
-        lab: LabLike,
+        lab: Lab,
         *,
         problems: Callable[[], Iterable[object]] = tuple,
         module: str | None = None,

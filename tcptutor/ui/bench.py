@@ -11,7 +11,7 @@ from tcptutor.base.errors import JournalError, LabUnavailable, TutorError
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.journal import Journal
 from tcptutor.run import Environment, Run
-from tcptutor.runs.conduct import ConductedRun, LabLike
+from tcptutor.runs.conduct import ConductedRun
 from tcptutor.spec import Experiment
 from tcptutor.ui import reading
 from tcptutor.ui.history import RunHistory, figures_of
@@ -26,6 +26,8 @@ from tcptutor.wire.protocol import Event, Phase, Ready, Samples
 if TYPE_CHECKING:
     from textual.message import Message
 
+    from tcptutor.backends.lab import Lab
+
 STOPPED = "stopped by you"
 CLOSED = "tcptutor was closed"
 
@@ -33,7 +35,7 @@ CLOSED = "tcptutor was closed"
 class Bench:
     """One thing at a time. `post` takes the messages; the app is behind it."""
 
-    def __init__(self, lab: LabLike, journal: Journal, post: Callable[[Message], object]) -> None:
+    def __init__(self, lab: Lab, journal: Journal, post: Callable[[Message], object]) -> None:
         self._lab, self._journal, self._post = lab, journal, post
         self._warming: asyncio.Task[Environment] | None = None
         self._running: asyncio.Task[None] | None = None

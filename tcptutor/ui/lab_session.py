@@ -18,7 +18,7 @@ from tcptutor.course.record import Given, Response
 from tcptutor.journal import Journal
 from tcptutor.journal.watched import WatchedGoals
 from tcptutor.run import Environment
-from tcptutor.runs.conduct import ConductedSession, LabLike
+from tcptutor.runs.conduct import ConductedSession
 from tcptutor.spec import Experiment, host_names
 from tcptutor.ui.found_run import FoundRun
 from tcptutor.ui.messages import GoalsMoved, RunMoved, SessionMoved, ShellMoved
@@ -29,6 +29,7 @@ from tcptutor.wire.protocol import Event
 if TYPE_CHECKING:
     from textual.message import Message
 
+    from tcptutor.backends.lab import Lab
     from tcptutor.backends.session import Session
     from tcptutor.ui.live import Live
 
@@ -47,7 +48,7 @@ _GREETING_WITHOUT_RUNS = "`h2 COMMAND` runs a command on h2; F7 and F8 show the 
 class LabSession:
     """One at a time. Owns its shells and the latest run that came of them; `post` takes the messages."""
 
-    def __init__(self, lab: LabLike, journal: Journal, post: Callable[[Message], object]) -> None:
+    def __init__(self, lab: Lab, journal: Journal, post: Callable[[Message], object]) -> None:
         self._lab, self._journal, self._post = lab, journal, post
         self.stage: Stage = "none"
         self.page = ("", "")

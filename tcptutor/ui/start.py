@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tcptutor.base.errors import JournalError, TutorError, UsageError, unknown
-from tcptutor.runs.conduct import LabLike
 from tcptutor.ui import leaving
 
 if TYPE_CHECKING:
+    from tcptutor.backends.lab import Lab
     from tcptutor.course import OpenedCourse
     from tcptutor.journal import Journal
 
@@ -22,7 +22,7 @@ _PATIENCE = 0.1
 """Seconds that the app waits for another program that writes into the journal: what cannot be saved is saved later."""
 
 
-def run_app(module: str | None = None, lab: LabLike | None = None, lessons: Path | None = None) -> int:
+def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | None = None) -> int:
     """Run the app until the student leaves it; the exit code.
 
     `module` opens that module where the student left it; `lab` defaults to what this machine can do;
@@ -61,7 +61,7 @@ def open_journal() -> Journal:
         return Journal.in_memory_until(path, f"nothing is saved so far: {error}", patience=_PATIENCE)
 
 
-async def _run(opened: OpenedCourse, journal: Journal, lab: LabLike, module: str | None) -> int:
+async def _run(opened: OpenedCourse, journal: Journal, lab: Lab, module: str | None) -> int:
     from tcptutor.ui import glyphs  # noqa: PLC0415
     from tcptutor.ui.app import TutorApp  # noqa: PLC0415
 
@@ -77,8 +77,7 @@ async def _run(opened: OpenedCourse, journal: Journal, lab: LabLike, module: str
     return app.return_code or 0
 
 
-def _default_lab() -> LabLike:
+def _default_lab() -> Lab:
     from tcptutor.backends.lab import Lab  # noqa: PLC0415
 
-    lab: LabLike = Lab()
-    return lab
+    return Lab()

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.journal import Journal
 from tcptutor.run import Run
-from tcptutor.runs.conduct import ConductedRun, LabLike
+from tcptutor.runs.conduct import ConductedRun
 from tcptutor.ui import reading
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.wire.protocol import Ready
 
 if TYPE_CHECKING:
+    from tcptutor.backends.lab import Lab
     from tcptutor.course.activities.sweep import SweepActivity
     from tcptutor.spec import Experiment
     from tcptutor.sweep.page import CurveLine, PageCell
@@ -35,7 +36,7 @@ class Sweeping:
         self.stopped = ""
         """Why runs that go on are cut short when it is cancelled."""
 
-    async def run(self, lab: LabLike) -> None:
+    async def run(self, lab: Lab) -> None:
         """Run all that is missing, in `lab` and where it can in another one beside it. Never raises."""
         from tcptutor.fleet.pool import side_by_side  # noqa: PLC0415  # with the analysis, which no first frame needs
 
@@ -64,7 +65,7 @@ class Sweeping:
         live.working.clear()
         live.state, live.wall_s = "ended", time.monotonic() - began
 
-    async def _conduct(self, lab: LabLike, number: int) -> Run:
+    async def _conduct(self, lab: Lab, number: int) -> Run:
         live, (at, experiment) = self._live, self._experiments[number]
         if number:
             # What the first lab has to prepare, such as a larger guest, is there then.
