@@ -9,15 +9,16 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
+from tcptutor.authoring.claims import Judgement
+from tcptutor.authoring.page_claims import PageClaim
+from tcptutor.authoring.trials import PageTrial
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.base.columns import table
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_lines, remark, toned, width
 from tcptutor.commands.words import count, duration
-from tcptutor.course.claimed import PageClaim
-from tcptutor.course.claims import Judgement, MeasuredRun
-from tcptutor.course.tried import PageTrial
+from tcptutor.course.figures.run_part import MeasuredRun
 from tcptutor.fleet import cached, place
 from tcptutor.fleet.cache import RunCache
 from tcptutor.fleet.place import Place

@@ -10,11 +10,11 @@ from tcptutor.base import places
 from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.commands.output import toned, width
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.course.claimed import pages
 from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.goals.session import SessionRecord
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Module, Step
+from tcptutor.course.pages import pages
 from tcptutor.course.record import Given, Response
 from tcptutor.journal import Journal
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tcptutor import course
+from tcptutor.authoring.lint import lint
+from tcptutor.authoring.page_claims import page_claims
+from tcptutor.authoring.trials import page_trials
 from tcptutor.base import places
 from tcptutor.commands.claims import ClaimCheck, Judged
 from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.commands.words import count
-from tcptutor.course.claimed import Pages, page_claims, pages
-from tcptutor.course.tried import page_trials
+from tcptutor.course.pages import Pages, pages
 
 
 def lint_course(
@@ -27,7 +28,7 @@ def lint_course(
     """
     root = folder or places.lessons()
     chosen = None if target is None else pages(root, target)
-    problems = course.lint(root)
+    problems = lint(root)
     if chosen is None:
         _tell(problems, as_json)
         return 1 if problems else 0

@@ -1,8 +1,7 @@
-"""The course: lessons on disk to objects, activities and their marking, and the content linter."""
+"""The course: lessons on disk to objects, activities and their marking."""
 
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question
 from tcptutor.course.experiments import experiment
-from tcptutor.course.lint import lint
 from tcptutor.course.load import OpenedCourse, load, read_course
 from tcptutor.course.model import Course, Module, Step
 
@@ -16,7 +15,6 @@ __all__ = [
     "Question",
     "Step",
     "experiment",
-    "lint",
     "load",
     "read_course",
 ]

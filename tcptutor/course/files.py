@@ -16,7 +16,7 @@ from tcptutor.base.errors import unknown
 from tcptutor.course import own
 from tcptutor.course.activities import front_matter
 from tcptutor.course.activity import ActivityTable, Setting
-from tcptutor.course.claims import Claim
+from tcptutor.course.claim import Claim
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.toml import PAGE

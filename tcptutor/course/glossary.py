@@ -1,6 +1,6 @@
 """The glossary: lessons/glossary.toml, the terms that the course explains.
 
-A page's prose sets each in **bold** where it is explained, and no page does so again (`course.wording` holds it to
+A page's prose sets each in **bold** where it is explained, and no page does so again (`authoring.wording` holds it to
 that).
 """
 

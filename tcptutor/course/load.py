@@ -16,7 +16,7 @@ from tcptutor.course.activities.explore import ExploreTable
 from tcptutor.course.activities.run import ExperimentTable
 from tcptutor.course.activities.sweep import SweepFrontMatter
 from tcptutor.course.activity import Activity, Setting, Stage
-from tcptutor.course.claims import PageSetup
+from tcptutor.course.claim import PageSetup
 from tcptutor.course.experiments import Catalogue, module_folders, step_files
 from tcptutor.course.files import FORMAT_VERSION, CourseFile, ModuleFile, StepText, numbered, read_step
 from tcptutor.course.glossary import glossary

@@ -16,7 +16,7 @@ from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
-from tcptutor.course.claims import Claim, PageSetup
+from tcptutor.course.claim import Claim, PageSetup
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.record import PageRecord
 from tcptutor.spec import Experiment

@@ -16,7 +16,7 @@ import pytest
 
 from tcptutor.base import places, units
 from tcptutor.base.errors import LabError, TutorError
-from tcptutor.course.claims.run_part import MeasuredRun
+from tcptutor.course.figures.run_part import MeasuredRun
 from tcptutor.fleet.place import Place
 from tcptutor.run import Run, load
 from tcptutor.spec import Experiment

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.authoring.lint import lint
 from tcptutor.backends import replay
 from tcptutor.base import units
 from tcptutor.base.errors import ContentError, UsageError
-from tcptutor.course import Activity, MarkContext, Step, lint, load
+from tcptutor.course import Activity, MarkContext, Step, load
 from tcptutor.course.activities import TABLES, front_matter
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict

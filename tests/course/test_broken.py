@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tcptutor.agent.traps import TRAPS
+from tcptutor.authoring.lint import lint
 from tcptutor.base import places
 from tcptutor.base.errors import ContentError
-from tcptutor.course import lint, load
+from tcptutor.course import load
 from tcptutor.course.activities.choice import SingleChoice
 from tcptutor.course.goals.telltales import TELLTALES, telltale
 from tcptutor.course.goals.watch import GoalWatch

@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tcptutor.authoring.lint import lint
+from tcptutor.authoring.trials import SEEDS, page_trials
 from tcptutor.backends import replay
 from tcptutor.base import places
 from tcptutor.base.errors import ContentError, UsageError
-from tcptutor.course import lint, load
+from tcptutor.course import load
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activity import MarkContext
-from tcptutor.course.claimed import pages
-from tcptutor.course.claims import MeasuredRun
+from tcptutor.course.figures.run_part import MeasuredRun
+from tcptutor.course.pages import pages
 from tcptutor.course.record import ActivityRecord, PageRecord, Response
-from tcptutor.course.tried import SEEDS, page_trials
 from tcptutor.journal import Journal
 from tcptutor.run import Fidelity, Run
 from tcptutor.run import load as load_run

@@ -6,16 +6,18 @@ import re
 
 import pytest
 
+from tcptutor.authoring.claims import claim_run, judge, seeds
+from tcptutor.authoring.lint import lint
+from tcptutor.authoring.page_claims import page_claims
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError
-from tcptutor.course import lint, load
-from tcptutor.course.claimed import page_claims, pages
-from tcptutor.course.claims import Claim, MeasuredRun, claim_run, judge, seeds
-from tcptutor.course.claims.claim import KNOWN_SUBJECTS, MEASURED_SUBJECTS
-from tcptutor.course.claims.known import KNOWN
-from tcptutor.course.claims.measured import MEASURED
-from tcptutor.course.claims.needs import PageSetup
+from tcptutor.course import load
+from tcptutor.course.claim import KNOWN_SUBJECTS, MEASURED_SUBJECTS, Claim, PageSetup
 from tcptutor.course.experiments import Catalogue
+from tcptutor.course.figures.known import KNOWN
+from tcptutor.course.figures.measured import MEASURED
+from tcptutor.course.figures.run_part import MeasuredRun
+from tcptutor.course.pages import pages
 from tcptutor.run import load as load_run
 from tcptutor.spec import Experiment
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.authoring.lint import lint
 from tcptutor.base import places
 from tcptutor.base.errors import ContentError, ParameterError, UsageError
-from tcptutor.course import experiment, lint, load, read_course
+from tcptutor.course import experiment, load, read_course
 
 from .conftest import EXAMPLES, EXPERIMENT, MODULE, STEP, Edit, module_of, page
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.authoring.lint import lint
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError
 from tcptutor.base.printable import is_printable
-from tcptutor.course import lint, read_course
+from tcptutor.course import read_course
 from tcptutor.course.expression import expression
 from tcptutor.course.lesson_file import LessonFile
 from tests.command import here

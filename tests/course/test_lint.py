@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tcptutor.course import lint, load
+from tcptutor.authoring.lint import lint
+from tcptutor.course import load
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.spec import Experiment, Flows
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from tcptutor.authoring.lint import lint
+from tcptutor.authoring.page_claims import page_claims
 from tcptutor.base.errors import ContentError
-from tcptutor.course import lint, load, personal
-from tcptutor.course.claimed import page_claims, pages
+from tcptutor.course import load, personal
 from tcptutor.course.model import Step
+from tcptutor.course.pages import pages
 from tcptutor.grading.evidence.hand_in import opened_hand_in
 from tcptutor.grading.marking import grade
 from tcptutor.run import Run

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.authoring.lint import lint
 from tcptutor.base.errors import ContentError, UsageError
-from tcptutor.course import lint, load
+from tcptutor.course import load
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.record import ActivityRecord, PageRecord, Response
 

@@ -10,11 +10,15 @@ from statistics import median
 import pytest
 
 from tcptutor.analysis import ThroughputModel, expect
+from tcptutor.authoring import claims
+from tcptutor.authoring.lint import lint
+from tcptutor.authoring.page_claims import PageClaim, page_claims
 from tcptutor.backends import replay
 from tcptutor.base import places
-from tcptutor.course import Module, Question, claims, experiment, lint, load
-from tcptutor.course.claimed import PageClaim, page_claims, pages
+from tcptutor.course import Module, Question, experiment, load
+from tcptutor.course.figures.run_part import MeasuredRun
 from tcptutor.course.glossary import glossary
+from tcptutor.course.pages import pages
 from tcptutor.course.sitting import Sitting
 from tcptutor.run import load as load_run
 from tcptutor.spec import Experiment
@@ -60,14 +64,14 @@ def runs_of(module: Module) -> dict[str, Experiment]:
 
 
 @cache
-def recordings(module: str) -> tuple[tuple[str, claims.MeasuredRun], ...]:
+def recordings(module: str) -> tuple[tuple[str, MeasuredRun], ...]:
     """Those of a module, by their files' names."""
     root = replay.folder() / module
     files = sorted(root.glob("**/*.tcprun"))
-    return tuple((str(file.relative_to(root)), claims.MeasuredRun(load_run(file))) for file in files)
+    return tuple((str(file.relative_to(root)), MeasuredRun(load_run(file))) for file in files)
 
 
-def recorded(run: Experiment) -> tuple[str, claims.MeasuredRun] | None:
+def recorded(run: Experiment) -> tuple[str, MeasuredRun] | None:
     found = recordings(run.name.partition("/")[0])
     return next((each for each in found if replay.same(each[1].run.experiment, run)), None)
 
@@ -80,7 +84,7 @@ def is_recorded(claim: PageClaim) -> bool:
     return all(found) and (whole or not thin)
 
 
-def find(run: Experiment) -> claims.MeasuredRun:
+def find(run: Experiment) -> MeasuredRun:
     found = recorded(run)
     assert found is not None
     return found[1]

@@ -8,9 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tcptutor.authoring.lint import lint
 from tcptutor.backends import replay
 from tcptutor.base.errors import ContentError
-from tcptutor.course import MarkContext, lint, load
+from tcptutor.course import MarkContext, load
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.curve import MeasuredCurve, expected_knee, knee

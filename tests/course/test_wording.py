@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.course import lint, load
+from tcptutor.authoring.lint import lint
+from tcptutor.authoring.wording import Spelling
+from tcptutor.course import load
 from tcptutor.course.glossary import Term, glossary, of_name
-from tcptutor.course.wording import Spelling
 
 from .conftest import Edit, page
 

@@ -12,9 +12,10 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
+from tcptutor.authoring.page_claims import PageClaim, page_claims
 from tcptutor.base import places
 from tcptutor.commands.claims import ClaimResult, RunResults
-from tcptutor.course.claimed import PageClaim, page_claims, pages
+from tcptutor.course.pages import pages
 from tcptutor.fleet.cache import RunCache
 
 PAGE = Path(__file__).parents[2] / "assets/documentation/claims.md"

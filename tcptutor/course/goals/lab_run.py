@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 
 from tcptutor.base.errors import UsageError
-from tcptutor.course.claims.measured import MEASURED
-from tcptutor.course.claims.run_part import MeasuredRun, RunPart
+from tcptutor.course.figures.measured import MEASURED
+from tcptutor.course.figures.run_part import MeasuredRun, RunPart
 from tcptutor.run import Run
 from tcptutor.spec import Experiment, Path
 from tcptutor.wire.kernel_state import SessionState

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tcptutor.base.errors import UsageError, unknown
-from tcptutor.course.claims.known import mathis
-from tcptutor.course.claims.measured import MEASURED
+from tcptutor.course.figures.known import mathis
+from tcptutor.course.figures.measured import MEASURED
 from tcptutor.course.goals.faults import send_buffer_limit, shared_addresses, smallest_bucket
 from tcptutor.course.goals.lab_run import LabRun
 from tcptutor.course.goals.lab_view import ALGORITHM, LabView

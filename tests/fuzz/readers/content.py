@@ -15,17 +15,19 @@ from typing import Any
 
 import pytest
 
+from tcptutor.authoring.lint import lint
+from tcptutor.authoring.page_claims import page_claims
+from tcptutor.authoring.texts import all_texts
+from tcptutor.authoring.trials import page_trials
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError
 from tcptutor.base.printable import is_printable
-from tcptutor.course import lint, published, read_course
+from tcptutor.course import published, read_course
 from tcptutor.course.activity import Activity, MarkContext
-from tcptutor.course.claimed import page_claims, pages
 from tcptutor.course.expression import expression
 from tcptutor.course.model import Step
+from tcptutor.course.pages import pages
 from tcptutor.course.record import PageRecord
-from tcptutor.course.texts import all_texts
-from tcptutor.course.tried import page_trials
 from tests.fuzz.reader import Reader
 
 _MODULE = "03-parallel-streams"

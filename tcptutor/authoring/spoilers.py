@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tcptutor.authoring.texts import texts, texts_before
 from tcptutor.base import units
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import Question
-from tcptutor.course.claims import least_limit
+from tcptutor.course.figures.known import least_limit
 from tcptutor.course.goals.telltales import telltale
 from tcptutor.course.model import Step
 from tcptutor.course.quantities import in_words, quantities
-from tcptutor.course.texts import texts, texts_before
 from tcptutor.spec import Experiment
 
 NEAR = 0.03

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tcptutor.authoring.texts import texts_by_key
 from tcptutor.base.errors import ContentError
 from tcptutor.course import prose
 from tcptutor.course.glossary import NAME, Term, bold, glossary
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.model import Course, Step
-from tcptutor.course.texts import texts_by_key
 
 _CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`]*`|(?<!\w)\w+_\w+", re.DOTALL)
 """Blocks and spans of code, and names that only code has, such as fq_codel."""

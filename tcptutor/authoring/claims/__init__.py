@@ -5,36 +5,28 @@
 `unclaimed` finds the numbers that no claim is of.
 """
 
-from tcptutor.course.claims.claim import Claim
-from tcptutor.course.claims.judge import FindRun, Judgement, judge
-from tcptutor.course.claims.known import least_limit
-from tcptutor.course.claims.needs import (
+from tcptutor.authoring.claims.judge import FindRun, Judgement, judge
+from tcptutor.authoring.claims.needs import (
     BuildExperiment,
     ClaimRun,
-    PageSetup,
     another,
     claim_run,
     is_measured,
     runs,
     seeds,
 )
-from tcptutor.course.claims.problems import problems
-from tcptutor.course.claims.run_part import MeasuredRun
-from tcptutor.course.claims.unclaimed import settings_of, unclaimed
+from tcptutor.authoring.claims.problems import problems
+from tcptutor.authoring.claims.unclaimed import settings_of, unclaimed
 
 __all__ = [
     "BuildExperiment",
-    "Claim",
     "ClaimRun",
     "FindRun",
     "Judgement",
-    "MeasuredRun",
-    "PageSetup",
     "another",
     "claim_run",
     "is_measured",
     "judge",
-    "least_limit",
     "problems",
     "runs",
     "seeds",

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError
-from tcptutor.course.claims.claim import ARITHMETIC, CAUSE, Claim
-from tcptutor.course.claims.known import KNOWN
-from tcptutor.course.claims.measured import MEASURED
+from tcptutor.course.claim import ARITHMETIC, CAUSE, Claim
+from tcptutor.course.figures.known import KNOWN
+from tcptutor.course.figures.measured import MEASURED
 from tcptutor.course.quantities import quantities
 
 ROUNDED = 0.006

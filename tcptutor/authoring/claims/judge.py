@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from tcptutor.authoring.claims.arithmetic import evaluate
+from tcptutor.authoring.claims.needs import ClaimRun, subject_per
+from tcptutor.authoring.claims.stated import stated
 from tcptutor.base import units
 from tcptutor.base.errors import UsageError
-from tcptutor.course.claims.arithmetic import evaluate
-from tcptutor.course.claims.claim import ARITHMETIC, CAUSE, Claim, Subject
-from tcptutor.course.claims.known import KNOWN
-from tcptutor.course.claims.measured import MEASURED, cause
-from tcptutor.course.claims.needs import ClaimRun, subject_per
-from tcptutor.course.claims.run_part import MeasuredRun, RunPart
-from tcptutor.course.claims.stated import stated
+from tcptutor.course.claim import ARITHMETIC, CAUSE, Claim, Subject
+from tcptutor.course.figures.known import KNOWN
+from tcptutor.course.figures.measured import MEASURED, cause
+from tcptutor.course.figures.run_part import MeasuredRun, RunPart
 from tcptutor.spec import Experiment
 
 FindRun = Callable[[Experiment], MeasuredRun]

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tcptutor import spec
+from tcptutor.authoring.claims import FindRun, Judgement, another
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.explore import ExploreActivity
-from tcptutor.course.claimed import Pages
-from tcptutor.course.claims import FindRun, Judgement, another
 from tcptutor.course.lesson_file import LessonFile
+from tcptutor.course.pages import Pages
 from tcptutor.course.toml import PAGE
 from tcptutor.spec import Experiment
 

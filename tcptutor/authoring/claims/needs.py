@@ -9,30 +9,9 @@ from msgspec.structs import replace
 
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activity import Setting
-from tcptutor.course.claims.claim import ARITHMETIC, MEASURED_SUBJECTS, Claim, Subject
+from tcptutor.course.claim import ARITHMETIC, MEASURED_SUBJECTS, Claim, PageSetup, Subject
 from tcptutor.course.names import qualified_name
 from tcptutor.spec import Experiment
-
-
-class PageSetup(NamedTuple):
-    """What a page runs, for claims that are of it."""
-
-    name: str
-    """Full name of the experiment."""
-    settings: Mapping[str, Setting]
-    """What the page sets over it."""
-    columns: Mapping[str, tuple[Setting, ...]] = {}
-    """Of a sweep: the values of its axis, and those of the parameters that go along with it, n-th with n-th."""
-
-    def over(self, settings: Mapping[str, Setting]) -> dict[str, Setting]:
-        """All that is set where `settings` come over the page's. A value of a sweep's axis brings along what goes with
-        it."""
-        along: dict[str, Setting] = {}
-        axis = next(iter(self.columns), "")
-        values = [str(value) for value in self.columns.get(axis, ())]
-        if (at := str(settings.get(axis, ""))) in values:
-            along = {name: column[values.index(at)] for name, column in self.columns.items()}
-        return {**self.settings, **along, **settings}
 
 
 class BuildExperiment(Protocol):

@@ -7,12 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from msgspec import structs
-
 from tcptutor import spec
-from tcptutor.base.errors import UsageError, unknown
-from tcptutor.course.claims import (
-    Claim,
+from tcptutor.authoring.claims import (
     ClaimRun,
     FindRun,
     Judgement,
@@ -23,11 +19,11 @@ from tcptutor.course.claims import (
     runs,
     seeds,
 )
-from tcptutor.course.experiments import Catalogue, files_by_step, module_folders
+from tcptutor.authoring.texts import all_texts
+from tcptutor.course.claim import Claim
+from tcptutor.course.experiments import Catalogue
 from tcptutor.course.lesson_file import LessonFile
-from tcptutor.course.load import read_course
-from tcptutor.course.model import Module, Step
-from tcptutor.course.texts import all_texts
+from tcptutor.course.pages import Pages
 from tcptutor.course.toml import PAGE
 from tcptutor.spec import Experiment
 
@@ -93,42 +89,6 @@ class PageClaim(NamedTuple):
             "settings": spec.settings(first.of) if first.of else {},
             "seeds": [one.of.seed for one in self.compared if one.of and self.is_measured],
         }
-
-
-class Pages(NamedTuple):
-    """A part of the course."""
-
-    modules: tuple[Module, ...]
-    """Each with the pages that are meant, and no others."""
-    files: dict[tuple[str, str], Path]
-    """Of these pages, by module and step."""
-
-
-def pages(root: Path, target: str = "") -> Pages:
-    """Those of MODULE or MODULE/PAGE, a page by its id or its number in the module; by default all.
-
-    Pages that cannot be read are left out. Raises UsageError for a module or page that is not there.
-    """
-    course, folders = read_course(root)[0], module_folders(root)
-    id_, _, wanted = target.strip("/").partition("/")
-    modules = [module for module in course.modules if id_ in ("", module.id)]
-    if not modules:
-        raise UsageError(unknown("module", id_, [module.id for module in course.modules]))
-    files = {}
-    found = []
-    for module in modules:
-        steps = _steps(module, wanted)
-        by_id = files_by_step(folders[module.id])
-        files.update({(module.id, step.id): by_id[step.id] for step in steps})
-        found.append(structs.replace(module, steps=steps))
-    return Pages(tuple(found), files)
-
-
-def _steps(module: Module, wanted: str) -> tuple[Step, ...]:
-    steps = [step for number, step in enumerate(module.steps, 1) if wanted in ("", step.id, str(number))]
-    if wanted and not steps:
-        raise UsageError(unknown("page", wanted, [step.id for step in module.steps]))
-    return tuple(steps)
 
 
 def page_claims(root: Path, chosen: Pages, at_least: int = 1) -> Iterator[PageClaim]:

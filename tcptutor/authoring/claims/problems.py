@@ -7,16 +7,16 @@ from typing import get_args
 
 from msgspec.structs import replace
 
+from tcptutor.authoring.claims.arithmetic import evaluate
+from tcptutor.authoring.claims.judge import judge
+from tcptutor.authoring.claims.needs import BuildExperiment, ClaimRun, claim_run, is_measured
+from tcptutor.authoring.claims.stated import stated
+from tcptutor.authoring.claims.words import in_one_line
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError
-from tcptutor.course.claims.arithmetic import evaluate
-from tcptutor.course.claims.claim import ARITHMETIC, CAUSE, MEASURED_SUBJECTS, Claim, Subject
-from tcptutor.course.claims.judge import judge
-from tcptutor.course.claims.measured import MEASURED
-from tcptutor.course.claims.needs import BuildExperiment, ClaimRun, PageSetup, claim_run, is_measured
-from tcptutor.course.claims.run_part import MeasuredRun
-from tcptutor.course.claims.stated import stated
-from tcptutor.course.claims.words import in_one_line
+from tcptutor.course.claim import ARITHMETIC, CAUSE, MEASURED_SUBJECTS, Claim, PageSetup, Subject
+from tcptutor.course.figures.measured import MEASURED
+from tcptutor.course.figures.run_part import MeasuredRun
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import LimitedBy
 

@@ -11,20 +11,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from tcptutor.authoring import claims
+from tcptutor.authoring.spoilers import spoilers
+from tcptutor.authoring.texts import all_texts, texts_after, where
+from tcptutor.authoring.wording import wording
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError, unknown
-from tcptutor.course import claims, prose
+from tcptutor.course import prose
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activity import Question
+from tcptutor.course.claim import Claim
 from tcptutor.course.experiments import Catalogue, files_by_step, module_folders, step_files
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.load import read_course
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.published import damaged, unresolved
-from tcptutor.course.spoilers import spoilers
-from tcptutor.course.texts import all_texts, texts_after, where
-from tcptutor.course.wording import wording
 from tcptutor.spec import Experiment
 
 
@@ -150,7 +152,7 @@ def _claims(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator
 
 STATES = ("after", "explanation", "feedback")
 """Ends of the keys of texts that state something of the run."""
-OWN = claims.Claim(text="", of="link")
+OWN = Claim(text="", of="link")
 """Stands for a claim of what the page itself runs."""
 
 

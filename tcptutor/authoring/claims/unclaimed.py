@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from tcptutor import spec
+from tcptutor.authoring.claims.words import in_one_line
 from tcptutor.base import units
-from tcptutor.course.claims.claim import Claim
-from tcptutor.course.claims.words import in_one_line
+from tcptutor.course.claim import Claim
 from tcptutor.course.quantities import WrittenQuantity, quantities
 from tcptutor.spec import Experiment
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tcptutor import theory
 from tcptutor.base.errors import UsageError
-from tcptutor.course.claims.claim import Subject
+from tcptutor.course.claim import Subject
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import ThroughputModel
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -117,3 +118,24 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 KNOWN_SUBJECTS: frozenset[str] = frozenset(KnownSubject.__args__)  # type: ignore[attr-defined]
 MEASURED_SUBJECTS: frozenset[str] = frozenset(MeasuredSubject.__args__)  # type: ignore[attr-defined]
+
+
+class PageSetup(NamedTuple):
+    """What a page runs, for claims that are of it."""
+
+    name: str
+    """Full name of the experiment."""
+    settings: Mapping[str, Setting]
+    """What the page sets over it."""
+    columns: Mapping[str, tuple[Setting, ...]] = {}
+    """Of a sweep: the values of its axis, and those of the parameters that go along with it, n-th with n-th."""
+
+    def over(self, settings: Mapping[str, Setting]) -> dict[str, Setting]:
+        """All that is set where `settings` come over the page's. A value of a sweep's axis brings along what goes with
+        it."""
+        along: dict[str, Setting] = {}
+        axis = next(iter(self.columns), "")
+        values = [str(value) for value in self.columns.get(axis, ())]
+        if (at := str(settings.get(axis, ""))) in values:
+            along = {name: column[values.index(at)] for name, column in self.columns.items()}
+        return {**self.settings, **along, **settings}

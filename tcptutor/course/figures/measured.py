@@ -8,8 +8,8 @@ from statistics import fmean
 from typing import NamedTuple, NoReturn
 
 from tcptutor.base.errors import UsageError
-from tcptutor.course.claims.claim import Subject
-from tcptutor.course.claims.run_part import RunPart
+from tcptutor.course.claim import Subject
+from tcptutor.course.figures.run_part import RunPart
 from tcptutor.run import mean_of_known, sum_or_none
 from tcptutor.run.unknown import Figure
 from tcptutor.theory import jain_index
