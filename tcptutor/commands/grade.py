@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 import msgspec
 
-from tcptutor.backends.ending import ended_like_ctrl_c, run_until_signal
 from tcptutor.base.columns import table
-from tcptutor.base.errors import LabError, TutorError, UsageError, quoted
+from tcptutor.base.errors import UsageError, quoted
 from tcptutor.base.files import whole
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_lines, toned, warn
-from tcptutor.commands.rerun import Reruns, chosen
 from tcptutor.commands.targets import check_targets
-from tcptutor.grading import batch
+from tcptutor.grading import batch, session
 from tcptutor.grading.batch import Asked
 from tcptutor.grading.evidence.hand_in import SUFFIX
 from tcptutor.grading.evidence.keys import CourseKey, course_code, read_key
 from tcptutor.grading.formats import formatted, modules
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
-from tcptutor.grading.students import one_each, replaced
+from tcptutor.grading.reruns import Reruns, chosen
+from tcptutor.grading.students import replaced
 
 _SIGNS = {"full": "✓", "part": "◐", "none": "✗", "missing": "○", "refused": "✗", "inconclusive": "?"}
 
@@ -59,20 +56,18 @@ def grade_files(asked: GradeRequest) -> int:
     by = Asked.of(asked.lessons, code, asked.modules)
     graded = grade_all(paths, by, asked.jobs, asked.cluster)
     if choice is not None:
-        graded = Reruns(choice, by.course, asked.jobs, asked.cluster).apply(paths, graded)
+        reruns = Reruns(choice, by.course, asked.jobs, asked.cluster)
+        if experiments := reruns.plan(paths, graded):
+            with Bar("runs", len(experiments)) as bar:
+                reruns.run(experiments, bar.one_more)
+        graded = reruns.compare(paths, graded)
     _tell(graded, asked)
     return exit_code(graded)
 
 
 def exit_code(graded: Sequence[GradedFile]) -> int:
     """1 when one could not be read, or none counts."""
-    return int(none_counts(graded) or any(each.grade is None for each in graded))
-
-
-def none_counts(graded: Sequence[GradedFile]) -> bool:
-    """Whether there are several, and all are of another course: then the key is more likely wrong than they."""
-    read = [each.grade for each in graded if each.grade is not None]
-    return len(read) > 1 and all(grade.refused for grade in read)
+    return int(session.none_counts(graded) or any(each.grade is None for each in graded))
 
 
 def _tell(graded: Sequence[GradedFile], asked: GradeRequest) -> None:
@@ -118,55 +113,18 @@ def key_of(given: str | None) -> tuple[str, CourseKey | None]:
     return key.code, key
 
 
-def grade_all(paths: Sequence[Path], asked: Asked, jobs: int | None, cluster: str | None) -> list[GradedFile]:
-    """What each is worth, in their order; of those that cannot be graded it is said why.
-
-    cluster: the address of the Dask scheduler whose workers grade. Raises LabError when it is stopped.
-    """
-    if cluster is not None and jobs is not None:
-        raise UsageError(
-            "--cluster: each worker grades as many at a time as it has threads: leave --jobs out"
-        )
-    found: dict[int, GradedFile] = {}
+def grade_all(paths: Sequence[Path], basis: Asked, jobs: int | None, cluster: str | None) -> list[GradedFile]:
+    """Grade with a bar, and warn of what could not be graded. Raises as `grading.session.grade_all`."""
     with Bar("hand-ins", len(paths)) as bar:
-
-        def take(number: int, one: GradedFile) -> None:
-            found[number] = one
-            bar.one_more(one.file)
-
-        if cluster is None:
-            with ended_like_ctrl_c():
-                for number, one in batch.graded(paths, asked, jobs):
-                    take(number, one)
-        else:
-            stopped = run_until_signal(_on_cluster(paths, asked, cluster, take))
-            if stopped is not None:
-                raise stopped
-    graded = one_each([found[number] for number in range(len(paths))])
+        graded = session.grade_all(paths, basis, jobs, cluster, bar.one_more)
     for each in graded:
         if each.grade is None:
             warn(each.problem)
     for line in replaced(graded):
         warn(line)
-    if none_counts(graded):
-        warn(f"none of the hand-ins is of the course {asked.code}: is that the right key?")
+    if session.none_counts(graded):
+        warn(f"none of the hand-ins is of the course {basis.code}: is that the right key?")
     return graded
-
-
-async def _on_cluster(
-    paths: Sequence[Path], asked: Asked, cluster: str, take: Callable[[int, GradedFile], None]
-) -> TutorError | None:
-    # Only with a cluster: Dask takes its time.
-    from tcptutor.grading import remote  # noqa: PLC0415
-
-    called = batch.names(paths)
-    try:
-        async with aclosing(remote.graded(paths, asked, cluster)) as results:
-            async for number, (grade, problem) in results:
-                take(number, GradedFile(called[number], grade, problem))
-    except asyncio.CancelledError:
-        return LabError("stopped: the same command goes on with what was graded")
-    return None
 
 
 def _lines(graded: GradedFile, found: Grade, everything: bool) -> Iterator[str]:

@@ -12,12 +12,12 @@ import pytest
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base.errors import KernelLacks, UsageError
-from tcptutor.commands.rerun import Reruns, chosen
 from tcptutor.grading import rerun
 from tcptutor.grading.evidence.hand_in import opened_hand_in
 from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.marking import grade
 from tcptutor.grading.rerun import Repetition
+from tcptutor.grading.reruns import Reruns, chosen
 from tcptutor.run import Fidelity, Run, SampleTable, lab_parts, load
 from tcptutor.spec import Experiment
 from tests.backends.play import play
@@ -32,6 +32,13 @@ def _run() -> Run:
 def _grade(file: Path) -> Grade:
     with opened_hand_in(file) as hand_in:
         return grade(hand_in, course(), KEY.code)
+
+
+def _repeated(reruns: Reruns, path: Path, graded: GradedFile) -> list[GradedFile]:
+    experiments = reruns.plan([path], [graded])
+    if experiments:
+        reruns.run(experiments, lambda _: None)
+    return reruns.compare([path], [graded])
 
 
 def test_a_run_of_an_equal_lab_is_asked_for_as_it_was_and_another_with_other_seeds() -> None:
@@ -135,10 +142,8 @@ def test_settings_that_are_not_the_pages_are_not_made_again(
     failed = chosen("failed", None, None)
     assert failed is not None
     (id,) = failed(found)
-    made: list[Experiment] = []
-    monkeypatch.setattr(Reruns, "_make", lambda _, experiments: made.extend(experiments))
-    (after,) = Reruns(failed, course(), 1).apply([path], [GradedFile("ada", found)])
-    assert made == []
+    assert Reruns(failed, course(), 1).plan([path], [GradedFile("ada", found)]) == []
+    (after,) = _repeated(Reruns(failed, course(), 1), path, GradedFile("ada", found))
     assert after.grade is not None
     assert after.grade.total == found.total
     assert f"{id} could not be made again: the run has other settings than the page's" in after.grade.remarks
@@ -192,7 +197,7 @@ def test_an_honest_run_of_this_lab_is_equal_and_a_forged_one_is_not(
         path = handed_in("ada", tmp_path / name, do)
         found = _grade(path)
         assert found.total == 2
-        (again,) = Reruns(rerun.wanted, course(), 1).apply([path], [GradedFile(name, found)])
+        (again,) = _repeated(Reruns(rerun.wanted, course(), 1), path, GradedFile(name, found))
         assert again.grade is not None
         return again.grade
 
@@ -213,7 +218,7 @@ def test_a_run_that_no_guest_holds_costs_the_others_nothing(
     found = _grade(path)
     (id,) = rerun.wanted(found)
     monkeypatch.setattr("tcptutor.fleet.cache.sizes.size", lacks)
-    (again,) = Reruns(rerun.wanted, course(), 1).apply([path], [GradedFile("ada", found)])
+    (again,) = _repeated(Reruns(rerun.wanted, course(), 1), path, GradedFile("ada", found))
     assert again.grade is not None
     assert again.grade.total == found.total
     assert again.grade.remarks == (
@@ -236,6 +241,6 @@ def test_a_cluster_makes_runs_again(snapshots: Snapshots, tmp_path: Path) -> Non
     with opened_hand_in(path) as hand_in:
         found = grade(hand_in, course())
     with cluster(1) as (address, _):
-        (again,) = Reruns(rerun.wanted, course(), None, address).apply([path], [GradedFile("ada", found)])
+        (again,) = _repeated(Reruns(rerun.wanted, course(), None, address), path, GradedFile("ada", found))
     assert again.grade is not None
     assert again.grade.remarks == ("1 run was made again: 1 equal to the byte",)

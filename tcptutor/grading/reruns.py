@@ -1,4 +1,4 @@
-"""Runs of hand-ins made again, for `tcptutor grade --rerun` and `--audit`."""
+"""Repeated runs of many hand-ins: which to repeat (`--rerun`, `--audit`), their experiments, and what they show."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import NamedTuple
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.base import units
 from tcptutor.base.errors import LabError, TutorError, UnitError, UsageError, quoted
-from tcptutor.commands.bar import Bar
 from tcptutor.course.model import Course
 from tcptutor.fleet import cached, place
 from tcptutor.fleet.cache import RunCache
@@ -65,19 +64,18 @@ def _failed(grade: Grade) -> list[str]:
     return list(dict.fromkeys(id for mark in grade.marks if not mark.marks for id in mark.runs))
 
 
-class _Asked(NamedTuple):
-    """A run of a hand-in that is made again."""
+class _Plan(NamedTuple):
+    """How one run of a hand-in is repeated."""
 
     exactly: bool
     """Whether it has to come out equal to the byte."""
     experiments: tuple[Experiment, ...] = ()
-    """What is made for it."""
     problem: str = ""
-    """Why nothing can be made for it."""
+    """Why it cannot be repeated; empty where it can."""
 
 
 class Reruns:
-    """Makes the chosen runs of all hand-ins again; what was made is kept, and not made a second time."""
+    """Repeats the chosen runs of all hand-ins: `plan`, `run`, `compare`. No experiment runs twice."""
 
     def __init__(self, choice: Choice, course: Course, jobs: int | None, cluster: str | None = None) -> None:
         """course: whose experiments are made again. cluster: the address of the Dask scheduler whose workers make them.
@@ -87,78 +85,83 @@ class Reruns:
         self._cache = RunCache()
         self._failed: dict[str, str] = {}
         """Why a run could not be made, by its key."""
+        self._plans: list[dict[str, _Plan]] = []
+        """Of each hand-in, by the ids of its runs."""
 
-    def apply(self, paths: Sequence[Path], graded: Sequence[GradedFile]) -> list[GradedFile]:
-        """The grades, with what was found. Raises LabError when it is stopped."""
-        asked = [
-            {} if each.grade is None else self._asked(path, each.grade)
+    def plan(self, paths: Sequence[Path], graded: Sequence[GradedFile]) -> list[Experiment]:
+        """Choose the runs to repeat and return the experiments that no cache holds, each once."""
+        self._plans = [
+            {} if each.grade is None else self._plans_of(path, each.grade)
             for path, each in zip(paths, graded, strict=True)
         ]
-        todo = {
+        missing = {
             self._cache.key(experiment): experiment
-            for of_one in asked
-            for each in of_one.values()
-            for experiment in each.experiments
+            for plans in self._plans
+            for plan in plans.values()
+            for experiment in plan.experiments
             if not self._cache.has(experiment)
         }
-        if todo:
-            self._make(list(todo.values()))
-        found = [
-            each if each.grade is None else each._replace(grade=self._applied(path, each.grade, of_one))
-            for path, each, of_one in zip(paths, graded, asked, strict=True)
-        ]
-        self._cache.prune()
-        return found
+        return list(missing.values())
 
-    def _asked(self, path: Path, grade: Grade) -> dict[str, _Asked]:
-        """By the runs' ids."""
-        return {id: self._of_run(run, grade) for id, run in _runs(path, self._choice(grade))}
+    def run(self, experiments: Sequence[Experiment], on_ended: Callable[[str], None]) -> None:
+        """Run the planned experiments; `on_ended` gets the name of each. Raises LabError when it is stopped."""
 
-    def _of_run(self, run: Run, grade: Grade) -> _Asked:
-        if problem := rerun.refusal(run, grade, self._course):
-            return _Asked(exactly=False, problem=problem)
-        try:
-            exactly = rerun.is_of_lab(run, self._cache.lab_of(run.experiment))
-        except TutorError as error:
-            return _Asked(exactly=False, problem=str(error))
-        return _Asked(exactly, tuple(rerun.experiments(run, exactly)))
-
-    def _make(self, experiments: Sequence[Experiment]) -> None:
-        async def make() -> TutorError | None:
+        async def run_all() -> TutorError | None:
             if self._cluster is None:
                 where = await place.find(experiments, "guest", "virtual", self._jobs)
             else:
                 where = Place("guest", "virtual", 1, "on the cluster")
             made = cached.made(experiments, where, self._cache, self._cluster)
             try:
-                with Bar("runs", len(experiments)) as bar:
-                    async with aclosing(made) as ended:
-                        async for number, problem in ended:
-                            if problem:
-                                self._failed[self._cache.key(experiments[number])] = problem
-                            bar.one_more(experiments[number].name)
+                async with aclosing(made) as ended:
+                    async for number, problem in ended:
+                        if problem:
+                            self._failed[self._cache.key(experiments[number])] = problem
+                        on_ended(experiments[number].name)
             except asyncio.CancelledError:
                 return LabError("stopped: the same command goes on with what was made")
             return None
 
-        stopped = run_until_signal(make())
+        stopped = run_until_signal(run_all())
         if stopped is not None:
             raise stopped
 
-    def _applied(self, path: Path, grade: Grade, asked: Mapping[str, _Asked]) -> Grade:
-        return rerun.applied(grade, [self._compared(run, asked[id]) for id, run in _runs(path, asked)])
+    def compare(self, paths: Sequence[Path], graded: Sequence[GradedFile]) -> list[GradedFile]:
+        """Return the grades with what the repeated runs showed."""
+        found = [
+            each if each.grade is None else each._replace(grade=self._applied(path, each.grade, plans))
+            for path, each, plans in zip(paths, graded, self._plans, strict=True)
+        ]
+        self._cache.prune()
+        return found
 
-    def _compared(self, run: Run, asked: _Asked) -> Repetition:
-        if asked.problem:
-            return Repetition(run.id, "failed", asked.problem)
+    def _plans_of(self, path: Path, grade: Grade) -> dict[str, _Plan]:
+        """By the runs' ids."""
+        return {id: self._of_run(run, grade) for id, run in _runs(path, self._choice(grade))}
+
+    def _of_run(self, run: Run, grade: Grade) -> _Plan:
+        if problem := rerun.refusal(run, grade, self._course):
+            return _Plan(exactly=False, problem=problem)
+        try:
+            exactly = rerun.is_of_lab(run, self._cache.lab_of(run.experiment))
+        except TutorError as error:
+            return _Plan(exactly=False, problem=str(error))
+        return _Plan(exactly, tuple(rerun.experiments(run, exactly)))
+
+    def _applied(self, path: Path, grade: Grade, plans: Mapping[str, _Plan]) -> Grade:
+        return rerun.applied(grade, [self._compared(run, plans[id]) for id, run in _runs(path, plans)])
+
+    def _compared(self, run: Run, plan: _Plan) -> Repetition:
+        if plan.problem:
+            return Repetition(run.id, "failed", plan.problem)
         again = []
-        for experiment in asked.experiments:
+        for experiment in plan.experiments:
             made = self._cache.get(experiment)
             if made is None:
                 reason = self._failed.get(self._cache.key(experiment), "it is not there")
                 return Repetition(run.id, "failed", reason)
             again.append(made)
-        return rerun.compared(run, again, asked.exactly)
+        return rerun.compared(run, again, plan.exactly)
 
 
 def _runs(path: Path, ids: Collection[str]) -> Iterator[tuple[str, Run]]:

@@ -1,0 +1,81 @@
+"""The hand-ins of a class graded together, on this machine's cores or on a Dask cluster."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from tcptutor.backends.ending import ended_like_ctrl_c, run_until_signal
+from tcptutor.base.errors import LabError, TutorError, UsageError
+from tcptutor.grading import batch
+from tcptutor.grading.batch import Asked
+from tcptutor.grading.grade import GradedFile
+from tcptutor.grading.students import one_each
+
+
+def grade_all(
+    paths: Sequence[Path],
+    basis: Asked,
+    jobs: int | None,
+    cluster: str | None,
+    on_graded: Callable[[str], None],
+) -> list[GradedFile]:
+    """Grade every hand-in and keep the latest of each student.
+
+    Args:
+        paths: The hand-ins.
+        basis: The lessons, course code and modules to grade by.
+        jobs: Processes at a time; None for one a core.
+        cluster: Address of the Dask scheduler whose workers grade; None for this machine.
+        on_graded: Called with the name of each hand-in when it is graded.
+
+    Returns:
+        One entry a path, in their order; `problem` says why one has no grade.
+
+    Raises:
+        UsageError: Both `jobs` and `cluster` are given, or a module does not exist.
+        LabError: The grading was stopped, or the scheduler went away.
+    """
+    if cluster is not None and jobs is not None:
+        raise UsageError(
+            "--cluster: each worker grades as many at a time as it has threads: leave --jobs out"
+        )
+    found: dict[int, GradedFile] = {}
+
+    def take(number: int, one: GradedFile) -> None:
+        found[number] = one
+        on_graded(one.file)
+
+    if cluster is None:
+        with ended_like_ctrl_c():
+            for number, one in batch.graded(paths, basis, jobs):
+                take(number, one)
+    else:
+        stopped = run_until_signal(_on_cluster(paths, basis, cluster, take))
+        if stopped is not None:
+            raise stopped
+    return one_each([found[number] for number in range(len(paths))])
+
+
+def none_counts(graded: Sequence[GradedFile]) -> bool:
+    """Return whether several were read and all are of another course: the key is then more likely wrong than they."""
+    read = [each.grade for each in graded if each.grade is not None]
+    return len(read) > 1 and all(grade.refused for grade in read)
+
+
+async def _on_cluster(
+    paths: Sequence[Path], basis: Asked, cluster: str, take: Callable[[int, GradedFile], None]
+) -> TutorError | None:
+    # Only with a cluster: Dask takes its time.
+    from tcptutor.grading import remote  # noqa: PLC0415
+
+    called = batch.names(paths)
+    try:
+        async with aclosing(remote.graded(paths, basis, cluster)) as results:
+            async for number, (grade, problem) in results:
+                take(number, GradedFile(called[number], grade, problem))
+    except asyncio.CancelledError:
+        return LabError("stopped: the same command goes on with what was graded")
+    return None
