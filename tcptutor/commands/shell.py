@@ -193,8 +193,8 @@ async def _attached(terminal: Terminal, opened: _OpenedPage | None) -> None:
     """This terminal and that one are the same until the shell ends."""
     loop = asyncio.get_running_loop()
     source = sys.stdin.fileno()
+    # Keys typed before the first prompt; None once it is there. Given to the shell earlier they would show up twice.
     ahead: bytearray | None = bytearray()
-    """Keys typed before the first prompt: given to the shell earlier they would show up twice. None once it is there."""
 
     def write(data: bytes) -> None:
         if ahead is None:
