@@ -7,6 +7,7 @@ run invalid; a measurement that may be off makes it suspect.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from tcptutor.lab import carried, counters, hosts, ping, plan, shaping
 from tcptutor.lab.netlink import QdiscState
@@ -141,6 +142,15 @@ class Watch(Timeliness):
         if names := ", ".join(self.experiment.path.unread):
             self.checks["not read"] = names
             self.suspect.append(f"not read: {names}, so nothing is concluded about what the path can carry")
+
+    def unshaped(self, disciplines: Sequence[str]) -> None:
+        """Do these disciplines ("htb on s1-eth2") let the packets pass, for want of a class?"""
+        if names := ", ".join(disciplines):
+            self.checks["unshaped"] = names
+            self.suspect.append(
+                f"{names} has no class for these packets and sends them at any rate: give it a default that is"
+                " the number of one of its classes (default 10 for class 1:10), or add a filter"
+            )
 
     def _netem_drops(self, random: int, kept: int) -> None:
         """Did netem drop as many packets as it should, of these and those that it kept?"""

@@ -29,6 +29,7 @@ from tcptutor.lab.netlink.messages import (
     NetlinkError,
     NetlinkSocket,
     News,
+    Reader,
     attributes,
     compose,
 )
@@ -205,7 +206,7 @@ class LinkNews(News):
         super().__init__(pid, _LINKS | _ADDRESSES)
 
 
-class QueueLength(Route):
+class QueueLength(Reader, Route):
     """Asks for what waits in one discipline of `interface`, by one request that walks no others."""
 
     def __init__(self, interface: Interface, handle: int | None = None) -> None:
