@@ -106,7 +106,9 @@ def _long_sweep(address: str, folder: Path, mark: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.guest
-def test_the_workers_guests_end_with_a_killed_command(mark: str, snapshots: Snapshots, tmp_path: Path) -> None:
+def test_the_workers_guests_end_with_a_killed_command(
+    mark: str, snapshots: Snapshots, tmp_path: Path
+) -> None:
     with cluster() as (address, _):
         _guests_end_with_the_command(address, tmp_path, mark, signal.SIGKILL)
 
@@ -153,9 +155,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "no.such.host.invalid:8786"])
 def test_no_scheduler_at_the_address(impatient: None, tmp_path: Path, address: str) -> None:
-    done = here(
-        "sweep", NAME, "--grid", "seed=1,2", "-o", str(tmp_path / "x.tcpsweep"), "--cluster", address
-    )
+    done = here("sweep", NAME, "--grid", "seed=1,2", "-o", str(tmp_path / "x.tcpsweep"), "--cluster", address)
     assert done.returncode == 3
     assert f"no Dask scheduler answers at {address}" in done.stderr
     assert done.stderr.count("\n") == 1
