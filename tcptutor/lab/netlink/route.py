@@ -13,8 +13,6 @@ import struct
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pyroute2.netlink.rtnl.tcmsg import tcmsg
-
 from tcptutor.errors import LabError
 from tcptutor.lab import qdiscs
 from tcptutor.lab.netlink.messages import (
@@ -35,6 +33,7 @@ from tcptutor.lab.netlink.messages import (
 )
 from tcptutor.lab.network import Interface
 from tcptutor.lab.plan import Qdisc
+from tcptutor.lab.qdiscs.messages import tcmsg
 
 qdiscs.register()
 

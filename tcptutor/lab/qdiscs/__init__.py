@@ -11,10 +11,9 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from pyroute2.netlink.rtnl.tcmsg import plugins
-
 from tcptutor.lab.qdiscs import classful
 from tcptutor.lab.qdiscs.aqm import Cake, Codel, FqCodel, Red
+from tcptutor.lab.qdiscs.messages import plugins
 from tcptutor.lab.qdiscs.netem import Netem
 from tcptutor.lab.qdiscs.shapers import Fq, Tbf
 
