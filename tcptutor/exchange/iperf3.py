@@ -69,8 +69,8 @@ def _run(document: Document, file: str, path: Mapping[str, str]) -> Run:
     test, when = document.start.test_start, imported.moment(document.start.timestamp.timesecs)
     udp = test.protocol == "UDP"
     streams = [] if udp else _streams(document)
-    datagrams = list(udp_flows(document)) if udp else []
-    warmup = max((row.end for each in streams for row in each.rows if row.omitted), default=0.0)
+    warmup = max((row.end for row in _all_rows(document) if row.omitted), default=0.0)
+    datagrams = udp_flows(document, warmup) if udp else []
     last = max((row.end for row in _all_rows(document)), default=0.0)
     reverse = tuple("reverse" if stream.reverse else "forward" for stream in streams)
     flows = Flows(
@@ -78,6 +78,7 @@ def _run(document: Document, file: str, path: Mapping[str, str]) -> Run:
         duration=max(_SHORTEST, test.seconds or last or 1.0),
         warmup=warmup,
         directions=reverse if "reverse" in reverse else (),
+        pacing=test.pacing if streams else None,
         udp_streams=len(datagrams),
         udp_rate=(udp and (test.target_bitrate or _mean_sent(datagrams))) or Flows().udp_rate,
     )
