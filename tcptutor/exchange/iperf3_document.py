@@ -75,6 +75,8 @@ class Document(msgspec.Struct, frozen=True, dict=True):
     title: str | None = None
     error: str = ""
     server_output_json: Document | None = None
+    only_sums: bool = False
+    """Whether somebody left out the streams (see `iperf3_sums`)."""
 
     @property
     def at_server(self) -> bool:
