@@ -118,6 +118,8 @@ def _tests_within(whole: Any, depth: int = _DEEPEST) -> Iterator[dict[str, Any]]
     for each in inner if depth else ():
         if isinstance(each, dict) and _has_measured(each):
             yield each
+        elif isinstance(each, dict) and (result := perfsonar.result_in(each)):
+            yield perfsonar.as_iperf3(result)
         else:
             yield from _tests_within(each, depth - 1)
 

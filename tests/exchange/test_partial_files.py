@@ -17,7 +17,7 @@ import pytest
 
 from tcptutor.analysis import document, report
 from tcptutor.errors import TutorError
-from tcptutor.exchange import export, import_runs, plot
+from tcptutor.exchange import export, import_runs, perfsonar, plot
 from tcptutor.exchange.curves import QUANTITIES
 from tcptutor.run import Run
 
@@ -420,3 +420,19 @@ def test_a_plot_of_totals_says_what_is_missing(tmp_path: Path, protocol: str, ad
     file.write_text(json.dumps({"start": begun, "end": {"sum_sent": row, "sum_received": row}}))
     with pytest.raises(TutorError, match=f"only totals.*{advice}"):
         plot.plot([import_run(file)], tmp_path / "totals.png")
+
+
+def test_perfsonar_s_count_at_the_receiver_is_the_throughput(tmp_path: Path) -> None:
+    """pScheduler 5 tells it of the whole; its API keeps the result inside the run."""
+    result = json.loads((FILES / "perfsonar-throughput-result.json").read_text())
+    result = perfsonar.result_in(result)
+    assert result is not None
+    result["summary"]["streams"] = result["summary"]["streams"][:1]
+    for interval in result["intervals"]:
+        interval["streams"] = interval["streams"][:1]
+    plain, file = result["summary"]["streams"][0]["throughput-bits"], tmp_path / "result.json"
+    result["summary"]["summary"]["receiver-throughput-bits"] = 0.9 * plain
+    file.write_text(json.dumps({"runs": [{"href": "x", "result": result}]}))
+    (flow,) = import_run(file).flows
+    assert flow.receiver_bps == pytest.approx(0.9 * plain)
+    assert flow.throughput_bps == flow.receiver_bps
