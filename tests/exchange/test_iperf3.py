@@ -259,6 +259,16 @@ def test_the_bound_of_b_is_the_limit_of_flows_that_reach_it(
     assert report(run).verdict.limited_by == limited_by
 
 
+def test_acknowledgements_of_the_other_way_fill_a_link_both_ways(tmp_path: Path) -> None:
+    """40.3 Mbit/s each way are 93 % of the payload that 46 Mbit/s carry, and the ACKs take the rest."""
+    test = json.loads((FILES / "iperf3-3.21-bidir.json").read_text())
+    test["start"]["test_start"]["target_bitrate"] = 0
+    file = tmp_path / "both.json"
+    file.write_text(json.dumps(test))
+    told = report(import_run(file, {"rate": "46 Mbit/s", "reverse_rate": "46 Mbit/s"})).verdict
+    assert [told.limited_by, *(flow.limited_by for flow in told.flows)] == ["bottleneck"] * 3
+
+
 def test_a_file_s_full_link_is_the_limit_however_its_window_grows(tmp_path: Path) -> None:
     """The writes of single seconds tell nothing of the link: the window grows into its queue."""
     test = json.loads((FILES / "iperf3-3.12-omit.json").read_text())

@@ -133,7 +133,9 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
         used = _used(ways[0], start, end, used)
     if is_foreign(measured.run) and goodput:
         # By what its receivers counted: the samples are of what was written.
-        used = None if path_doubt(measured.run) else min(1.0, throughput / goodput)
+        carried_rates = [link.rate(start, end) or math.inf for link in ways]
+        acks = _acks(throughput, experiment) / math.fsum(carried_rates) if len(ways) > 1 else 0.0
+        used = None if path_doubt(measured.run) else min(1.0, throughput / goodput + acks)
     waits = [wait for link in ways if (wait := link.wait(start, end)) is not None]
     known = Evidence(
         throughput_bps=throughput,
