@@ -47,6 +47,9 @@ FAST = 1.1
 AT_PACE, NEAR_PACE = 0.9, 0.7
 """Shares of a pace: from the first on a flow goes as fast as that, from the second on where it also waits for it."""
 
+FOREIGN_PACE = (0.97, 1.1)
+"""Shares of a pace between which an imported flow goes as fast as that: `-b` writes whole blocks, the first at once."""
+
 STANDING_FRAMES = 2
 """Frames that wait on average from which a queue stands: one or two meet by chance on a link that is not full."""
 
@@ -94,6 +97,11 @@ class Findings:
     @property
     def experiment(self) -> Experiment:
         return self.case.experiment
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether another program measured this: it tells of no loss events."""
+        return self.evidence.loss_events is None
 
     @property
     def used(self) -> float:
@@ -171,6 +179,8 @@ class Findings:
         return self.full and self.standing_queue and not self.alone
 
     def _goes_at(self, pace: float) -> bool:
+        if self.is_foreign:
+            return FOREIGN_PACE[0] * pace <= self.evidence.flow_bps <= FOREIGN_PACE[1] * pace
         share = NEAR_PACE if self._held else AT_PACE
         return self.evidence.flow_bps >= share * pace and not self._stuck
 
@@ -226,8 +236,8 @@ class Findings:
         Of a path that is not known nobody can say that nothing else did.
         """
         seen = self.evidence
-        if seen.loss_events is None and seen.retransmits != 0:
-            return False  # a file that tells of no loss events: something may have cut the window
+        if self.is_foreign and (seen.retransmits != 0 or seen.link_used is None):
+            return False  # something else may have held the window, or the link may be full
         used = 0.3 if seen.cwnd_growth >= FAST else UNUSED
         return (
             self.known and seen.cwnd_growth >= RISING and seen.in_flight_bytes >= used * seen.cwnd_bytes > 0

@@ -27,6 +27,9 @@ _SETTLED = 0.5
 _SAME = 1e-3
 """Relative difference within which a pacing rate is the same."""
 
+_MOST_OF_TIME = 0.5
+"""Share of a flow's time from which what its sender wrote is about what arrived."""
+
 _UNPACED = 1e15
 """What stands for no bound, bit/s."""
 
@@ -130,7 +133,9 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
         used = _used(ways[0], start, end, used)
     if is_foreign(measured.run) and goodput:
         # By what its receivers counted: the samples are of what was written.
-        used = None if path_doubt(measured.run) else min(1.0, throughput / goodput)
+        carried_rates = [link.rate(start, end) or math.inf for link in ways]
+        acks = _acks(throughput, experiment) / math.fsum(carried_rates) if len(ways) > 1 else 0.0
+        used = None if path_doubt(measured.run) else min(1.0, throughput / goodput + acks)
     waits = [wait for link in ways if (wait := link.wait(start, end)) is not None]
     known = Evidence(
         throughput_bps=throughput,
@@ -241,7 +246,8 @@ def evidence_of(
         acks = _acks(opposite, run.experiment) / (link.rate(start, end) or math.inf)
         used = _used(link, start, end, min(together / goodput + acks, 1.0) if acks else together / goodput)
     if used is not None and is_foreign(run):
-        used = None if path_doubt(run) else min(1.0, used)
+        # A second of such a file tells what was written into the sender's buffer, not what the link carried.
+        used = None if path_doubt(run) or not _is_whole(interval) else min(1.0, used)
     segments, events = interval.grown("segs_out"), interval.loss_events
     known = Evidence(
         throughput_bps=throughput,
@@ -260,6 +266,12 @@ def evidence_of(
     if not opposite:
         return found
     return _Opposite(links[not backward], opposite).added_to(found, [interval], link, run.experiment)
+
+
+def _is_whole(interval: Interval) -> bool:
+    """Whether it covers most of the time in which the flow was seen."""
+    times = interval.trace.column("t")
+    return bool(interval.seconds >= _MOST_OF_TIME * (times[-1] - times[0]))
 
 
 def _sampled(known: Evidence, found: Sequence[Interval], experiment: Experiment) -> Evidence:
