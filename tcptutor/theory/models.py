@@ -38,8 +38,6 @@ CAUSE_NAMES: dict[LimitedBy, str] = {
 LOSS_BLIND = frozenset({"bbr"})
 """Algorithms that do not take a loss for congestion: no loss model binds them."""
 
-MODELLED = frozenset({"reno", "cubic", "htcp", "highspeed"}) | LOSS_BLIND | RELATED.keys()
-
 
 class ThroughputModel(StrEnum):
     """A model of the aggregate throughput; its value is its name in JSON and files."""
@@ -55,6 +53,7 @@ class ThroughputModel(StrEnum):
     KERNEL_BUFFER = "buffer", "kernel's buffer", "receive-window"
     PACING = "pacing", "pacing", "pacing"
     FQ = "fq", "fq maxrate", "pacing"
+    WRITES = "writes", "small writes", "application"
     RENO = "reno", "Reno", "random-loss", "reno"
     MATHIS = "mathis", "Mathis, C=1.31", "random-loss", "reno", reno.MATHIS_RANDOM
     MATHIS_PERIODIC = "mathis-periodic", "Mathis", "random-loss", "reno", reno.MATHIS_PERIODIC
@@ -65,6 +64,7 @@ class ThroughputModel(StrEnum):
     HTCP = "htcp", "H-TCP", "random-loss", "htcp"
     HIGHSPEED = "highspeed", "HighSpeed", "random-loss", "highspeed"
     RELATED = "related", "", "random-loss"
+    REORDERING = "reordering", "reordering", "reordering"
     OWN_LAWS = "own", "own models", "random-loss"
     MEETING = "meeting", "", None
     WAY_BACK = "way-back", "ACKs on the way back", "bottleneck"
@@ -122,10 +122,10 @@ class ThroughputModel(StrEnum):
         return self is ThroughputModel.COMPLETION
 
     def is_believed(self, algorithm: str) -> bool:
-        """Whether flows of `algorithm` are expected to do as this loss model says: Reno's where there is no other."""
+        """Whether flows of `algorithm` are expected to do as this loss model says."""
         if self is ThroughputModel.RELATED:
             return algorithm in RELATED
-        return self in _BELIEVED and self.algorithm == (algorithm if algorithm in MODELLED else "reno")
+        return self in _BELIEVED and self.algorithm == algorithm
 
 
 _BELIEVED = frozenset(

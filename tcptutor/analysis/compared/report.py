@@ -10,7 +10,7 @@ import msgspec
 from tcptutor.analysis.case import ENOUGH_LOSSES, SATURATED, case_of
 from tcptutor.analysis.compared.difference import Difference
 from tcptutor.analysis.compared.explain import Verdict, verdict
-from tcptutor.analysis.compared.reasons import not_modelled, reason, was
+from tcptutor.analysis.compared.reasons import reason, was
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.figures import DirectionFigures, FlowFigures, cov_between, directions, figures
@@ -104,7 +104,8 @@ def report_of(measured: Measured) -> Report:
     mss = max((flow.mss for flow in flows), default=0) or None
     timeouts = [each.mean("rto") for each in measured.intervals]
     rto = math.fsum(timeouts) / len(timeouts) if timeouts and min(timeouts) > 0 else None
-    expectation, case = expect(run.experiment, mss, rto), case_of(run.experiment, mss, rto)
+    known = (mss, rto, (run.environment.backend, run.environment.clock) == ("guest", "virtual"))
+    expectation, case = expect(run.experiment, *known), case_of(run.experiment, *known)
     why = verdict(measured)
     differences = [
         Difference(prediction, expectation, measured, case, why)
@@ -210,8 +211,6 @@ def _of_binding(expectation: Expectation, binding: Compared, first: Difference, 
     if binding.within or unclaimed:
         return forecast
     lossy = first.prediction.limited_by == "random-loss"
-    if lossy and (unlike := not_modelled(first)):
-        return unlike
     if why.limited_by != "unexplained" and not first.includes(why.limited_by):
         expected = CAUSE_NAMES["random-loss"] if lossy else first.prediction.label
         return f"{expected} was expected to be the limit, but {was(why.limited_by)}"
