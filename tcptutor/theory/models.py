@@ -39,6 +39,10 @@ LOSS_BLIND = frozenset({"bbr"})
 """Algorithms that do not take a loss for congestion: no loss model binds them."""
 
 
+MODELLED = frozenset({"reno", "cubic", "htcp", "highspeed"}) | LOSS_BLIND | RELATED.keys()
+"""Algorithms with a model under random loss. A file of another program may name others."""
+
+
 class ThroughputModel(StrEnum):
     """A model of the aggregate throughput; its value is its name in JSON and files."""
 
@@ -122,10 +126,10 @@ class ThroughputModel(StrEnum):
         return self is ThroughputModel.COMPLETION
 
     def is_believed(self, algorithm: str) -> bool:
-        """Whether flows of `algorithm` are expected to do as this loss model says."""
+        """Whether flows of `algorithm` are expected to do as this loss model says: Reno's where there is no other."""
         if self is ThroughputModel.RELATED:
             return algorithm in RELATED
-        return self in _BELIEVED and self.algorithm == algorithm
+        return self in _BELIEVED and self.algorithm == (algorithm if algorithm in MODELLED else "reno")
 
 
 _BELIEVED = frozenset(

@@ -127,7 +127,7 @@ class _Play:
 
     def seconds(self) -> float:
         given = self.transfer
-        left, now, backoff = given.segments, 0.0, 1
+        left, now, backoff, is_repairing = given.segments, 0.0, 1, False
         while left > 0:
             self.rounds += 1
             flight = min(left, max(1, int(min(self._window, given.window))))
@@ -147,11 +147,16 @@ class _Play:
                 if left == lost:
                     # Only repairs are left, and nothing that is sent later reveals the losses.
                     is_tail = self._chance.random() < lost / flight
-                    now += (_PROBE if is_tail else _REORDERING_WAIT) * given.rtt
+                    now += self._tail_wait(is_repairing) if is_tail else _REORDERING_WAIT * given.rtt
                 self._cut(float(flight))
             else:
                 self._grow(turn)
+            is_repairing = lost > 0
         return now
+
+    def _tail_wait(self, is_repairing: bool) -> float:
+        """Return the seconds until the loss of the last segments is found: no probe is sent during a repair."""
+        return self.transfer.rto if is_repairing else _PROBE * self.transfer.rtt
 
     def _losses(self, sent: int) -> int:
         """Return how many of `sent` segments are lost by chance."""

@@ -198,6 +198,7 @@ REASONS: dict[str, tuple[tuple[str, Check], ...]] = {
     ),
     "not_modelled": (
         (r"\w+ does not take a loss for congestion: this is what Reno would get", _algorithm),
+        (r"there is no model of \w+ here: this is what Reno would get", _algorithm),
         (r"this is what Reno would get, and \w+ has a model of its own", _algorithm),
         (r"this is what Reno would get, not \w+", _algorithm),
     ),

@@ -150,6 +150,16 @@ def test_bic_has_a_law_of_its_own() -> None:
     assert 2 < expectation.binding.throughput_bps / models(expectation)["reno"] < 3.2
 
 
+def test_an_algorithm_without_a_model_is_compared_with_reno_and_says_so() -> None:
+    """Another program's file may name one that the lab does not have."""
+    made = experiment(loss="1 %", duration="60 s")
+    made = msgspec.structs.replace(made, hosts=msgspec.structs.replace(made.hosts, algorithm="prague"))
+    expectation = expect(made)
+    assert expectation.binding.model == "reno"
+    assert expectation.binding.tolerance == 1
+    assert expectation.note.startswith("no model of prague")
+
+
 def test_a_short_buffer_takes_from_one_reno_flow() -> None:
     expectation = expect(experiment(queue="0.25 BDP"))
     assert expectation.binding.model == "sawtooth"

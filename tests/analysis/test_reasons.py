@@ -73,6 +73,10 @@ def test_an_algorithm_that_is_not_the_models() -> None:
     assert "htcp has a model of its own" in compared(load(RUNS / "htcp-loss.tcprun"), "mathis").reason
     assert "does not take a loss for congestion" in compared(load(RUNS / "bbr-loss.tcprun"), "padhye").reason
     assert "vegas has a model of its own" in compared(lossy(4e6, algorithm="vegas"), "mathis").reason
+    made = lossy(4e6)
+    hosts = msgspec.structs.replace(made.experiment.hosts, algorithm="prague")
+    made.experiment = msgspec.structs.replace(made.experiment, hosts=hosts)
+    assert "no model of prague" in compared(made, "mathis").reason
     assert "bic has a model of its own" in compared(lossy(4e6, algorithm="bic"), "mathis").reason
 
 

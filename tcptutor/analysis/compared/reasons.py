@@ -17,7 +17,7 @@ from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeouts
 from tcptutor.analysis.expected.window import start_seconds, unsettled
 from tcptutor.run import sum_or_none
 from tcptutor.spec import PARAMETERS
-from tcptutor.theory.models import CAUSE_NAMES, LOSS_BLIND, LimitedBy, ThroughputModel
+from tcptutor.theory.models import CAUSE_NAMES, LOSS_BLIND, MODELLED, LimitedBy, ThroughputModel
 
 SMALL = 0.03
 """Relative difference that needs no reason."""
@@ -83,6 +83,8 @@ def not_modelled(it: Difference) -> str:
     name = min(others)
     if name in LOSS_BLIND:
         return f"{name} does not take a loss for congestion: this is what Reno would get"
+    if name not in MODELLED:
+        return f"there is no model of {name} here: this is what Reno would get"
     own = f", and {name} has a model of its own" if it.model.is_of_loss else f", not {name}"
     return f"this is what Reno would get{own}"
 

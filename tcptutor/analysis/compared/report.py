@@ -10,7 +10,7 @@ import msgspec
 from tcptutor.analysis.case import ENOUGH_LOSSES, SATURATED, case_of
 from tcptutor.analysis.compared.difference import Difference
 from tcptutor.analysis.compared.explain import Verdict, verdict
-from tcptutor.analysis.compared.reasons import reason, was
+from tcptutor.analysis.compared.reasons import not_modelled, reason, was
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.figures import DirectionFigures, FlowFigures, cov_between, directions, figures
@@ -211,6 +211,8 @@ def _of_binding(expectation: Expectation, binding: Compared, first: Difference, 
     if binding.within or unclaimed:
         return forecast
     lossy = first.prediction.limited_by == "random-loss"
+    if lossy and (unlike := not_modelled(first)):
+        return unlike
     if why.limited_by != "unexplained" and not first.includes(why.limited_by):
         expected = CAUSE_NAMES["random-loss"] if lossy else first.prediction.label
         return f"{expected} was expected to be the limit, but {was(why.limited_by)}"

@@ -23,8 +23,8 @@ _LOSSY_SPREAD = 0.57
 OVERFLOW_ERROR = 0.3
 """Slow start overshoots what path and queue hold by as much again, and repairs it for some round trips."""
 
-_OFTEN, _LAST = 0.05, 2
-"""Chance that one of the last segments is lost, from which on it counts, and how many segments these are."""
+_OFTEN = 0.04
+"""Chance of a lost last segment from which on it counts: less is left to the runs outside of a tolerance."""
 
 _SYNCHRONY = 1.5
 """Between 1, flows that lose by chance, and 2, flows that lose together (Lakshman, Madhow 1997)."""
@@ -154,7 +154,7 @@ def _transfer(case: Case, flow: FlowCase, size: int, limit: float) -> Transfer |
     share = 1 / case.number
     made = Transfer(
         algorithm=flow.algorithm,
-        segments=math.ceil(size / case.mss),
+        segments=max(1, math.ceil(size / case.mss)),
         rtt=flow.rtt,
         loss=case.loss_rate,
         rto=flow.rtt + MIN_RTO,
@@ -176,13 +176,13 @@ def _overflow(case: Case, size: int) -> float:
 def _may_lose_last(case: Case, size: int) -> bool:
     """Return whether the queue drops so often that it may well drop a transfer's last segment.
 
-    Nothing follows that segment to reveal its loss, nor enough the one before it, so the sender waits for a probe or a
-    timeout. A sawtooth with the peak w has a drop in 3/8 w² segments (Mathis et al. 1997).
+    Nothing follows that segment to reveal its loss, so the sender waits for a probe or a timeout. A sawtooth with the
+    peak w has a drop in 3/8 w² segments (Mathis et al. 1997).
     """
     if case.room is None or case.algorithm == "bbr" or case.qdisc != "fifo":
         return False
     peak = (case.room * case.rtt / 8 + case.buffer * case.ratio) / case.mss / case.number
-    return size / case.mss > peak and 3 / 8 * peak * peak * _OFTEN < _LAST
+    return size / case.mss > peak and 3 / 8 * peak * peak * _OFTEN < 1
 
 
 def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candidate | None, float | None]:

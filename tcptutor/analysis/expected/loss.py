@@ -14,7 +14,7 @@ from functools import lru_cache
 from tcptutor import theory, units
 from tcptutor.analysis.case import MIN_RTO, Case, FlowCase
 from tcptutor.analysis.expected.prediction import Candidate
-from tcptutor.theory.models import ThroughputModel
+from tcptutor.theory.models import MODELLED, ThroughputModel
 from tcptutor.theory.related import RELATED, related_rate
 
 MATHIS_ERROR = 0.05
@@ -31,6 +31,9 @@ segments, not always for ACK_STRETCHED: √(3/2) is 1.22, √(3/5) is 0.77.
 
 RELATED_ERROR = 0.3
 """Of senders of which only growth and cut are known, not what they make of delays: 0.84 to 1.2 of it were seen."""
+
+UNMODELLED_ERROR = 1.0
+"""Reno's model for an algorithm that has none, which is no prediction."""
 
 CORRELATED_ERROR = 1.0
 """netem's correlated losses are much rarer than their rate says, and no formula has them."""
@@ -220,20 +223,23 @@ def _renos(flow: LossyFlow) -> Iterator[LossEstimate]:
 
     A tolerance has no bias in it that is known: that of another constant, of timeouts left out or of too many of them.
     """
+    unmodelled = 0.0 if flow.algorithm in MODELLED else UNMODELLED_ERROR
     if flow.algorithm != "reno":
         reno = replace(flow, algorithm="reno")
         made = _law(reno, ThroughputModel.RENO, RENO_SPREAD)
-        yield replace(made, best=False)
+        best = ThroughputModel.RENO.is_believed(flow.algorithm)
+        yield replace(made, error=made.error + unmodelled, best=best)
     for model in ThroughputModel:
         if (c := model.constant) is not None:
             throughput = theory.mathis(flow.mss, flow.rtt, flow.loss, c)
             formula = f"× {c:.3g} / ({flow.rtt_text} × √{units.percent(flow.loss)})"
-            yield LossEstimate(model, throughput, formula, MATHIS_ERROR, RENO_SPREAD, best=False)
+            yield LossEstimate(model, throughput, formula, MATHIS_ERROR + unmodelled, RENO_SPREAD, best=False)
     limit = max(1.0, flow.window / flow.mss) if flow.window else None
     throughput = theory.padhye(flow.mss, flow.rtt, flow.loss, flow.rto, max_window=limit)
     p = units.percent(flow.loss)
     formula = f"/ ({flow.rtt_text} × √(2p/3) + {units.seconds(flow.rto)} × 3√(3p/8) p), p = {p}"
-    yield LossEstimate(ThroughputModel.PADHYE, throughput, formula, PADHYE_ERROR, RENO_SPREAD, best=False)
+    error = PADHYE_ERROR + unmodelled
+    yield LossEstimate(ThroughputModel.PADHYE, throughput, formula, error, RENO_SPREAD, best=False)
 
 
 def _reno(flow: LossyFlow) -> Iterator[LossEstimate]:

@@ -16,7 +16,7 @@ from tcptutor.analysis.expected.meeting import is_known
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.spec import PARAMETERS
 from tcptutor.theory import BBR_LOSS_HELD
-from tcptutor.theory.models import ThroughputModel
+from tcptutor.theory.models import MODELLED, ThroughputModel
 
 WARE_ERROR = 0.3
 """Share of the link by which one BBR flow stayed below Ware's model in this lab, at most.
@@ -38,7 +38,7 @@ def note(
     told = chain(
         _of_time(case, stretches, binding, completion),
         _blind(stretches, binding),
-        _bbr(stretches),
+        _unmodelled(stretches, binding),
         _losses(stretches, binding) if binding.is_lossy else (),
         _of_limits(case, binding, near),
         _of_path(case),
@@ -72,8 +72,11 @@ def _of_time(
         yield "the path changes while it runs: expected is the mean over the time, no constant"
 
 
-def _bbr(stretches: Sequence[Case]) -> Iterator[str]:
-    """Yield a note on losses that no model of BBR covers."""
+def _unmodelled(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
+    """Algorithms for which the experiment's loss is outside of all models."""
+    unknown = sorted({name for case in stretches for name in case.algorithms} - MODELLED)
+    if unknown and binding.is_lossy:
+        yield f"no model of {unknown[0]} under loss here: compared with Reno's"
     if any("bbr" in case.algorithms and case.loss > BBR_LOSS_HELD for case in stretches):
         yield f"no model of BBR above {units.percent(BBR_LOSS_HELD)} loss: its estimate of the rate falls"
 
