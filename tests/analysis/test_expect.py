@@ -358,6 +358,8 @@ def test_a_queue_of_many_bdp_is_not_too_short(algorithm: str) -> None:
 
 
 def test_a_small_amount_on_a_slow_reverse_path_lists_each_model_once() -> None:
-    found = expect(experiment(rate="none", delay="0 s", reverse_rate="10 kbit/s", bytes="1 kB", duration="1 s"))
+    found = expect(
+        experiment(rate="none", delay="0 s", reverse_rate="10 kbit/s", bytes="1 kB", duration="1 s")
+    )
     models = [one.model for one in found.predictions]
     assert sorted(models) == sorted(set(models))
