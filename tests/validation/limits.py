@@ -33,6 +33,7 @@ from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import settings
 from tests.analysis import audit
+from tests.validation import drawn as drawn_sets
 from tests.validation.kinds import KINDS, Path, Settings
 
 WORTH = 0.15
@@ -170,23 +171,46 @@ MIXTURES: dict[str, Callable[[ShortPath], Settings]] = {
 """Limits that meet, in time or on the path."""
 
 
+def _of(make: Callable[[ShortPath], Settings]) -> Callable[[random.Random], Settings]:
+    return lambda chance: make(ShortPath(chance))
+
+
+def _meeting(make: Callable[[drawn_sets.Draw], Settings]) -> Callable[[random.Random], Settings]:
+    """Return how one of the experiments in which two limits meet is drawn, cut to a few seconds."""
+
+    def cut(chance: random.Random) -> Settings:
+        made = make(drawn_sets.Draw(chance))
+        seconds = {name: float(made[name].removesuffix(" s")) for name in ("warmup", "duration")}
+        return {
+            **made,
+            "warmup": f"{min(3.0, seconds['warmup']):g} s",
+            "duration": f"{min(8.0, seconds['duration']):g} s",
+        }
+
+    return cut
+
+
 def drawn(seed: int, cells: int) -> Iterator[tuple[str, Experiment]]:
-    """Yield `cells` experiments: every kind of `tests.validation.kinds` and every mixture once in a turn.
+    """Yield `cells` experiments: every kind of `tests.validation.kinds`, every mixture, and then every meeting of
+    `tests.validation.drawn` once in a turn.
 
     Raises:
         UsageError: A kind gives only experiments that contradict themselves.
     """
-    every: dict[str, Callable[[ShortPath], Settings]] = {
-        **{kind: make for kind, (_, make) in KINDS.items() if kind != "change"},
-        **MIXTURES,
+    every: dict[str, Callable[[random.Random], Settings]] = {
+        **{kind: _of(make) for kind, (_, make) in KINDS.items() if kind != "change"},
+        **{kind: _of(make) for kind, make in MIXTURES.items()},
     }
-    turn = list(every)
-    random.Random(f"limits turn {seed}").shuffle(turn)
+    turn, chance = list(every), random.Random(f"limits turn {seed}")
+    chance.shuffle(turn)
+    meeting = {f"meeting: {kind}": _meeting(make) for kind, _, make in drawn_sets.SETS["meeting"]}
+    turn += chance.sample(list(meeting), len(meeting))
+    every |= meeting
     for number in range(cells):
         kind = turn[number % len(turn)]
         chance = random.Random(f"limits {seed} {number}")
         for attempt in range(_ATTEMPTS):
-            table = {"title": kind, "parameters": every[kind](ShortPath(chance))}
+            table = {"title": kind, "parameters": every[kind](chance)}
             if table["parameters"].get("pairs"):
                 table["pairs"] = int(table["parameters"].pop("pairs"))
             try:
