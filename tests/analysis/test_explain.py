@@ -16,6 +16,7 @@ from tcptutor.analysis.compared.rules import RULES
 from tcptutor.run import Fidelity, FlowResult, Run, Sample, SampleTable
 from tcptutor.theory.models import CAUSE_NAMES
 
+from .audit import problems
 from .synthetic import (
     Value,
     at_different_times,
@@ -101,6 +102,25 @@ def test_a_way_back_without_room_for_acknowledgements() -> None:
     # The window fills with what is not acknowledged: that is no cause of its own.
     full = run_of(experiment(reverse_rate="200 kbit/s"), 9e6, rtt=0.2, rwnd_limited=lambda t: 0.65 * t)
     assert explain(with_queue(full)).sentence == verdict.sentence
+
+
+def test_a_way_back_is_full_of_an_acknowledgement_for_each_segment() -> None:
+    """A window that grows behind a queue of acknowledgements was called the limit."""
+    made = experiment(rate="1.6 Mbit/s", delay="12 ms", reverse_rate="22 kbit/s")
+    growing: dict[str, Value] = {
+        "cwnd": lambda t: 100 + 40 * t,
+        "rtt": lambda t: 0.5 + 0.5 * t,
+        "min_rtt": 0.0125,
+    }
+    run = with_queue(run_of(made, 0.487e6, **growing))
+    assert report(run).verdict.limited_by == "bottleneck"
+    assert report(run).verdict.sentence.startswith("the reverse path, 22 kbit/s, has no room")
+    assert not list(problems(run, report(run)))
+    # Where the time passes in the bottleneck's own queue, or nowhere, half of the way back is not what limits.
+    here = with_queue(run_of(made, 0.487e6, **growing), waiting=lambda t: 1.6e6 / 8 * (0.5 + 0.5 * t))
+    assert "reverse path" not in explain(here).sentence
+    quick = with_queue(run_of(made, 0.487e6, **growing | {"rtt": 0.0126}))
+    assert "reverse path" not in explain(quick).sentence
 
 
 def test_a_connection_that_is_not_made_yet_waits_for_timeouts() -> None:

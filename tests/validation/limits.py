@@ -83,6 +83,18 @@ class ShortPath(Path):
         return f"{100 * self.between(low, high):.2g} %"
 
 
+class FastPath(ShortPath):
+    """A path with room for larger windows: 6 to 20 Mbit/s, 30 to 90 ms, a queue of 0.3 to 3 BDP."""
+
+    def __init__(self, chance: random.Random) -> None:
+        super().__init__(chance)
+        self.rate = self.between(6e6, 20e6)
+        self.delay = self.between(0.030, 0.090)
+
+    def settings(self, **more: str) -> Settings:
+        return super().settings(**{"queue": self.queue(0.3, 3), **more})
+
+
 def _change(path: ShortPath) -> Settings:
     """A change of the path in mid-run, half of the time beside a limit of the hosts."""
     what = path.choice("rate", "delay", "loss", "queue")
@@ -171,8 +183,10 @@ MIXTURES: dict[str, Callable[[ShortPath], Settings]] = {
 """Limits that meet, in time or on the path."""
 
 
-def _of(make: Callable[[ShortPath], Settings]) -> Callable[[random.Random], Settings]:
-    return lambda chance: make(ShortPath(chance))
+def _of(
+    make: Callable[[ShortPath], Settings], path: type[ShortPath] = ShortPath
+) -> Callable[[random.Random], Settings]:
+    return lambda chance: make(path(chance))
 
 
 def _meeting(make: Callable[[drawn_sets.Draw], Settings]) -> Callable[[random.Random], Settings]:
@@ -190,9 +204,10 @@ def _meeting(make: Callable[[drawn_sets.Draw], Settings]) -> Callable[[random.Ra
     return cut
 
 
-def drawn(seed: int, cells: int) -> Iterator[tuple[str, Experiment]]:
-    """Yield `cells` experiments: every kind of `tests.validation.kinds`, every mixture, and then every meeting of
-    `tests.validation.drawn` once in a turn.
+def drawn(seed: int, cells: int, kind: str = "") -> Iterator[tuple[str, Experiment]]:
+    """Yield `cells` experiments: every kind of `tests.validation.kinds`, every mixture, every meeting of
+    `tests.validation.drawn`, and every mixture on a faster path once in a turn; `kind` is a part of the names that
+    are drawn.
 
     Raises:
         UsageError: A kind gives only experiments that contradict themselves.
@@ -203,18 +218,20 @@ def drawn(seed: int, cells: int) -> Iterator[tuple[str, Experiment]]:
     }
     turn, chance = list(every), random.Random(f"limits turn {seed}")
     chance.shuffle(turn)
+    fast = {f"fast: {kind}": _of(make, FastPath) for kind, make in MIXTURES.items()}
     meeting = {f"meeting: {kind}": _meeting(make) for kind, _, make in drawn_sets.SETS["meeting"]}
-    turn += chance.sample(list(meeting), len(meeting))
-    every |= meeting
+    turn += [*chance.sample(list(meeting), len(meeting)), *chance.sample(list(fast), len(fast))]
+    turn = [each for each in turn if kind in each]
+    every |= meeting | fast
     for number in range(cells):
-        kind = turn[number % len(turn)]
-        chance = random.Random(f"limits {seed} {number}")
+        name = turn[number % len(turn)]
+        chance = random.Random(f"limits {seed} {f'{kind} ' if kind else ''}{number}")
         for attempt in range(_ATTEMPTS):
-            table = {"title": kind, "parameters": every[kind](chance)}
+            table = {"title": name, "parameters": every[name](chance)}
             if table["parameters"].get("pairs"):
                 table["pairs"] = int(table["parameters"].pop("pairs"))
             try:
-                yield kind, spec.build(f"limits/{seed}-{number}", table, seed=chance.getrandbits(32))
+                yield name, spec.build(f"limits/{seed}-{number}", table, seed=chance.getrandbits(32))
             except UsageError:
                 if attempt == _ATTEMPTS - 1:
                     raise
@@ -422,13 +439,13 @@ class Judged(msgspec.Struct, frozen=True):
         yield f"      pairs {self.run.experiment.pairs} {told} --seed {self.run.experiment.seed}"
 
 
-def run(seed: int, cells: int, jobs: int | None) -> int:
+def run(seed: int, cells: int, jobs: int | None, kind: str = "") -> int:
     """Judge the drawn experiments and print the table; the exit code is 1 where a verdict or a sentence is wrong."""
-    folder = FilePath(tempfile.gettempdir()) / "tcptutor-limits" / f"seed-{seed}"
+    folder = FilePath(tempfile.gettempdir()) / "tcptutor-limits" / f"seed-{seed}{kind and f'-{kind}'}"
     folder.mkdir(parents=True, exist_ok=True)
     judged: list[Judged] = []
     false: list[str] = []
-    stopped = run_until_signal(_judge_all(list(drawn(seed, cells)), folder, jobs or 1, judged, false))
+    stopped = run_until_signal(_judge_all(list(drawn(seed, cells, kind)), folder, jobs or 1, judged, false))
     if stopped is not None:
         raise stopped
     outcomes = [one.outcome for one in judged]

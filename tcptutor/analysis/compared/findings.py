@@ -283,10 +283,28 @@ class Findings:
 
     @property
     def full_of_acks(self) -> bool:
-        """Whether the way back has no room for more acknowledgements."""
+        """Whether the way back has no room for more acknowledgements.
+
+        A receiver acknowledges every second segment. It acknowledges each where they come far apart, as they do behind
+        a slow way back: that is full with half of the data, and its queue shows in the RTT.
+        """
         if not self.back or not self.evidence.throughput_bps:
             return False
-        return self.evidence.throughput_bps / self.case.mss / 2 * ACK_FRAME >= FULL_OF_ACKS * self.back
+        every_second = self.evidence.throughput_bps / self.case.mss / 2 * ACK_FRAME
+        full = FULL_OF_ACKS * self.back
+        return every_second >= full or (2 * every_second >= full and self.waits_on_way_back)
+
+    @property
+    def waits_on_way_back(self) -> bool:
+        """Whether most of what the round trip has above its least is spent neither in the sender nor at the bottleneck.
+
+        Only where both were sampled; jitter is no queue.
+        """
+        seen = self.evidence
+        if seen.queue_s is None:
+            return False
+        elsewhere = seen.rtt_rise_s - seen.queue_s - (seen.sender_queue_s or 0.0) - self.case.path.jitter
+        return elsewhere > max(0.5 * seen.rtt_rise_s, RETURN_QUEUE * seen.min_rtt_s, NOISE)
 
     @property
     def reordering(self) -> bool:
