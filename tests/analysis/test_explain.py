@@ -235,6 +235,26 @@ def test_reordering() -> None:
     assert numbers(verdict).reordered == 40
 
 
+def test_cuts_that_are_taken_back_do_not_hide_random_loss() -> None:
+    """Of two lost segments a second the window never recovers; of six that were only late it does at once."""
+    made = experiment(rate="20 Mbit/s", loss="0.6 %", reorder="1 %")
+    state: dict[str, Value] = {
+        "cwnd": lambda t: 20 + 15 * (t % 1),
+        "ssthresh": lambda t: 20 + int(2 * t) % 2,
+        "retransmits": lambda t: int(t) + 6 * int(t + 0.5),
+        "dsack_dups": lambda t: 6 * int(t + 0.45),
+        "reord_seen": lambda t: 20 * int(t + 0.5),
+    }
+    run = with_queue(run_of(made, 6e6, **state))
+    found = report(run)
+    assert found.verdict.limited_by == "random-loss"
+    assert found.verdict.sentence.startswith("random loss, 0.6 %, cut the window 10 times")
+    assert not list(problems(run, found))
+    # Without a loss of the path the same samples are reordering.
+    calm = experiment(rate="20 Mbit/s", reorder="1 %")
+    assert explain(with_queue(run_of(calm, 6e6, **state))).limited_by == "reordering"
+
+
 def test_timeouts() -> None:
     def in_bursts(t: float) -> float:
         return 1e6 * (int(t) + min(1.0, 2 * (t % 1)))  # half of each second without an ACK

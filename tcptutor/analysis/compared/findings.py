@@ -311,7 +311,7 @@ class Findings:
         """Whether TCP found at least as much out of order as it took for lost."""
         seen = self.evidence
         again = seen.retransmits or 0
-        if self.losses not in (None, "reordering") and 2 * seen.spurious < again:
+        if self.losses == "random-loss" or (self.losses == "bottleneck" and 2 * seen.spurious < again):
             return False
         return again > 0 and seen.reordered >= max(3, seen.loss_events or 0)
 
