@@ -298,10 +298,11 @@ class Findings:
     def waits_on_way_back(self) -> bool:
         """Whether most of what the round trip has above its least is spent neither in the sender nor at the bottleneck.
 
-        Only where both were sampled. Jitter is no queue, and a segment that overtakes has an RTT that no other has.
+        Only where both were sampled, and no data goes the other way. Jitter is no queue, and a segment that overtakes
+        has an RTT that no other has.
         """
         seen = self.evidence
-        if seen.queue_s is None or self.case.path.reorder:
+        if seen.queue_s is None or seen.return_used is not None or self.case.path.reorder:
             return False
         elsewhere = seen.rtt_rise_s - seen.queue_s - (seen.sender_queue_s or 0.0) - self.case.path.jitter
         return elsewhere > max(0.5 * seen.rtt_rise_s, RETURN_QUEUE * seen.min_rtt_s, NOISE)
