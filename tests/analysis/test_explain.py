@@ -104,6 +104,17 @@ def test_a_way_back_without_room_for_acknowledgements() -> None:
     assert explain(with_queue(full)).sentence == verdict.sentence
 
 
+def test_acknowledgements_that_wait_nowhere_do_not_fill_the_way_back() -> None:
+    """The window was full, and twice as much room on the way back made no difference."""
+    made = experiment(rate="12 Mbit/s", delay="34.5 ms", reverse_rate="94.5 kbit/s", window="19.6 kB")
+    full: dict[str, Value] = {"snd_wnd": 18_432, "unacked": 12, "cwnd": 30, "rwnd_limited": lambda t: t}
+    quick = with_queue(run_of(made, 4.03e6, rtt=0.03456, min_rtt=0.03453, **full))
+    assert report(quick).verdict.limited_by == "receive-window"
+    assert not list(problems(quick, report(quick)))
+    late = with_queue(run_of(made, 4.03e6, rtt=0.045, min_rtt=0.03453, **full))
+    assert explain(late).sentence.startswith("the reverse path, 94.5 kbit/s, has no room")
+
+
 def test_a_way_back_is_full_of_an_acknowledgement_for_each_segment() -> None:
     """A window that grows behind a queue of acknowledgements was called the limit."""
     made = experiment(rate="1.6 Mbit/s", delay="12 ms", reverse_rate="22 kbit/s")
