@@ -25,7 +25,9 @@ def main() -> int:
     parser.add_argument("-j", "--jobs", type=int, help="guests at a time (one for each core)")
     parser.add_argument("--cells", type=int, help="how many `again`, `kinds` or `limits` runs (20, 100, 60)")
     parser.add_argument("--seed", type=int, default=1, help="what `kinds` and `limits` draw (1)")
-    parser.add_argument("--kind", default="", help="a part of the kinds' names that `limits` draws (all)")
+    parser.add_argument(
+        "--kind", default="", help="a part of the names that `limits` draws and `hostqueues` runs (all)"
+    )
     asked = parser.parse_args()
     unknown = set(asked.study) - {*names, *_ALONE, "list"}
     if unknown:
@@ -48,7 +50,7 @@ def main() -> int:
         if asked.study == ["limits"]:
             return limits.run(asked.seed, asked.cells or 60, asked.jobs, asked.kind)
         if asked.study == ["hostqueues"]:
-            return hostqueues.run(asked.jobs, asked.cells)
+            return hostqueues.run(asked.jobs, asked.cells, asked.kind)
         return sweep.run(asked.study or names, asked.jobs)
     except TutorError as error:
         print(f"validation: {error}", file=sys.stderr)

@@ -3,6 +3,7 @@
 `python -m tests.validation hostqueues` prints, for each experiment, `TCPSpuriousRtxHostQueues` of all hosts together
 and the retransmissions of its flows. The counter moves where the sender still sees the first copy of a segment in a
 queue of the lab; no sender on a real path can, so it has to be 0, or the run has to say so. Long experiments are cut.
+`--kind jitter` runs those with such a name, each with the settings of its pages as well.
 """
 
 from __future__ import annotations
@@ -57,23 +58,30 @@ def shortened(experiment: Experiment) -> Experiment:
     return replace(experiment, flows=flows)
 
 
-def run(jobs: int | None, cells: int | None = None) -> int:
+def chosen(kind: str = "") -> list[Experiment]:
+    """Return every experiment of the course with TCP flows; of those named with `kind` also what pages make of them."""
+    course = load()
+    files = [one for module in course.modules for one in module.experiments.values()]
+    pages = [one for module in course.modules for step in module.steps for one in step.experiments]
+    different: list[Experiment] = []
+    for one in [*files, *(pages if kind else [])]:
+        if one.total_streams and kind in one.name and one not in different:
+            different.append(one)
+    return different
+
+
+def run(jobs: int | None, cells: int | None = None, kind: str = "") -> int:
     """Print the counter of every experiment; the exit code is 1 where it moved and the run does not say so."""
-    experiments = [
-        shortened(one)
-        for module in load().modules
-        for one in module.experiments.values()
-        if one.total_streams
-    ][:cells]
+    experiments = [shortened(one) for one in chosen(kind)][:cells]
     where = asyncio.run(place.find(experiments, "guest", "virtual", jobs))
     print(f"{len(experiments)} experiments, {where.why}", flush=True)
-    counted: dict[str, Run] = {}
+    counted: list[Run] = []
     failed: list[str] = []
     stopped = run_until_signal(_count(experiments, where, counted, failed))
     if stopped is not None:
         raise stopped
-    moved = {name: one for name, one in counted.items() if withheld(one)}
-    hidden = [name for name, one in moved.items() if not is_disclosed(one)]
+    moved = [one for one in counted if withheld(one)]
+    hidden = [one for one in moved if not is_disclosed(one)]
     print(
         f"{len(counted)} runs: {_COUNTER} is 0 in {len(counted) - len(moved)}, "
         f"{len(moved) - len(hidden)} say that it is not, {len(hidden)} hide it; {len(failed)} failed"
@@ -82,7 +90,7 @@ def run(jobs: int | None, cells: int | None = None) -> int:
 
 
 async def _count(
-    experiments: list[Experiment], where: place.Place, counted: dict[str, Run], failed: list[str]
+    experiments: list[Experiment], where: place.Place, counted: list[Run], failed: list[str]
 ) -> TutorError | None:
     async with aclosing(pool.runs(experiments, where)) as runs:
         async for number, result in runs:
@@ -91,7 +99,7 @@ async def _count(
                 failed.append(experiment.name)
                 print(f"{experiment.name}: not run: {result}", flush=True)
                 continue
-            counted[experiment.name] = result
+            counted.append(result)
             again = sum(flow.retransmits or 0 for flow in result.flows)
             status = result.fidelity.status
             print(

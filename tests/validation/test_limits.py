@@ -91,3 +91,10 @@ def test_withheld_retransmissions_of_all_hosts_are_counted() -> None:
     run.fidelity = Fidelity(status="valid", checks={names[0]: 3, names[1]: 2, "random drops": 9})
     assert hostqueues.withheld(run) == 5
     assert not hostqueues.is_disclosed(run)
+
+
+def test_an_experiment_that_is_named_is_counted_with_the_settings_of_its_pages() -> None:
+    assert len({one.name for one in hostqueues.chosen()}) == len(hostqueues.chosen())
+    named = hostqueues.chosen("tcp-basics/jitter")
+    assert {one.name for one in named} == {"tcp-basics/jitter"}
+    assert len({one.path.jitter for one in named}) > 3
