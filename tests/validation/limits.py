@@ -28,7 +28,7 @@ from tcptutor.analysis import Report, report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
 from tcptutor.conduct import run_whole
-from tcptutor.errors import TutorError, UsageError
+from tcptutor.errors import LabError, TutorError, UsageError
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import settings
@@ -490,7 +490,10 @@ async def _judge_all(
         finally:
             await lab.close()
 
-    await asyncio.gather(*(work() for _ in range(jobs)))
+    try:
+        await asyncio.gather(*(work() for _ in range(jobs)))
+    except asyncio.CancelledError:
+        return LabError("stopped: the same command goes on")
     return None
 
 
