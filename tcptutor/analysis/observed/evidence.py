@@ -116,8 +116,14 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.loss_events or self.mark_cuts or self.retransmits)
 
 
-def gather(measured: Measured, links: Directions) -> Evidence | None:
-    """The evidence of a whole run; None when nothing could be measured. Never raises."""
+def gather(measured: Measured, links: Directions, opposite: float = 0.0) -> Evidence | None:
+    """The evidence of a whole run, or of its flows of one direction; None when nothing could be measured. Never raises.
+
+    Args:
+        measured: The flows, and the time.
+        links: Both directions of the path.
+        opposite: Payload of flows in the other direction that `measured` leaves out, bit/s.
+    """
     experiment, flows = measured.run.experiment, measured.flows
     if not flows:
         return None
@@ -154,6 +160,9 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
     if not measured.intervals:
         return known
     found = _sampled(known, measured.intervals, experiment)
+    if opposite and len(ways) == 1:
+        mine, backward = measured.intervals, experiment.reversed(flows[0].flow)
+        return _Opposite(links[not backward], opposite).added_to(found, mine, links[backward], experiment)
     return _with_return(found, measured.intervals, links, experiment) if len(ways) > 1 else found
 
 
