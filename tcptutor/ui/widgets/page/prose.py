@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual.content import Content
 from textual.widgets import Markdown
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
@@ -23,8 +21,5 @@ class PlainFence(MarkdownFence):
 class Prose(Markdown):
     """Markdown whose blocks of code are shown as they are written."""
 
-    BLOCKS: ClassVar[dict[str, type[MarkdownBlock]]] = {
-        **Markdown.BLOCKS,
-        "fence": PlainFence,
-        "code_block": PlainFence,
-    }
+    def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
+        return PlainFence if block_name in ("fence", "code_block") else super().get_block_class(block_name)
