@@ -3,8 +3,10 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import sys
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,9 @@ from hypothesis import HealthCheck, settings
 from tcptutor import spec
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.base import places
 from tcptutor.base.errors import ImageDamaged
+from tcptutor.course.load import OpenedCourse
 from tests import durations, full, leftovers, order
 from tests.progress import Progress
 
@@ -112,6 +116,25 @@ def mark(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv(leftovers.MARK, mark)
     yield mark
     assert leftovers.wait_until_none(mark) == []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _course_read_once() -> Iterator[None]:
+    """Read the shipped course once in a worker, whoever loads it: nothing of a course changes once it is read."""
+    module = sys.modules[OpenedCourse.__module__]
+    shipped = places.lessons()
+
+    @cache
+    def opened() -> OpenedCourse:
+        return OpenedCourse(shipped)
+
+    def shared(folder: Path | None = None) -> OpenedCourse:
+        root = folder or places.lessons()
+        return opened() if root == shipped else OpenedCourse(root)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(module, "OpenedCourse", shared)
+        yield
 
 
 @pytest.fixture(scope="session")

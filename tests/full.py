@@ -29,6 +29,8 @@ _BOOT = "boots a guest of its own, half a minute"
 _CLUSTER = "starts a Dask cluster of its own, ten seconds of a processor"
 _HOSTS = "the host's kernel measures the same as root and in a user namespace, both tried by other tests"
 _SESSIONS = "a shell on the real clock, the same code on a host and in the guest"
+_STREAMS = "the same program sends on a host, seconds in which no other lab may run; other tests send there"
+_SIZES = "starts the app and waits after each key; each size once"
 _DAMAGE = "every kind of damage is read in one file of each reader"
 
 FULL_ONLY = {
@@ -36,11 +38,15 @@ FULL_ONLY = {
         "two thousand runs, each explained and audited; a hundred have every kind", ("0",)
     ),
     "tests/backends/test_by_hand.py::test_the_goals_of_a_page_are_reached_by_its_lines": FullOnly(
-        "sends for some seconds per goal on the real clock, half a minute a page", ("tcp-basics/window-by-hand",)
+        "sends for some seconds per goal on the real clock, half a minute a page; tests/cli/test_goals.py works on a"
+        " page from its beginning to its record, in a plain run as well"
     ),
     (
         "tests/backends/test_building.py::test_a_boot_that_stands_still_is_made_again_before_another_way_is_taken"
-    ): FullOnly(_BOOT, ("2-True",)),
+    ): FullOnly("three ways of one loop; the one with fewer boots says no more", ("2-True", "3-False")),
+    "tests/backends/test_building.py::test_a_snapshot_is_built_once": FullOnly(
+        f"{_BOOT}; test_an_image_is_built_once has the same kill and wait, tests/install/test_setup.py the snapshot"
+    ),
     "tests/backends/test_building.py::test_another_snapshot_of_the_same_gives_the_same_runs": FullOnly(_BOOT),
     "tests/backends/test_causes.py::test_the_verdict_names_the_cause": FullOnly(
         "27 experiments; one of each cause, with a change and the reverse path",
@@ -74,27 +80,42 @@ FULL_ONLY = {
     "tests/backends/test_guest.py::test_a_run_is_the_same_to_the_byte_until_something_changes": FullOnly(
         "three runs for each of five changes", ("rate=5 Mbit/s", "link=down")
     ),
+    "tests/backends/test_guest.py::test_a_qemu_that_cannot_run_exactly_runs_all_the_same": FullOnly(
+        f"{_BOOT}; that another way is taken is in tests/backends/test_building.py"
+    ),
     "tests/backends/test_host.py::test_a_killed_part_ends_the_run_with_one_line": FullOnly(
-        "three kinds of kill in two kinds of host; each kind once", ("as it is-*",)
+        "three kinds of kill in two kinds of host; the agent once, iperf3 once",
+        ("as it is-tcptutor.agent.agent-0", "as it is-iperf3*"),
     ),
     "tests/backends/test_host.py::test_datagrams_that_are_seen_late_are_measured": FullOnly(_HOSTS, ("as it is",)),
     "tests/backends/test_host.py::test_larger_packets_are_larger_segments": FullOnly(_HOSTS, ("as it is",)),
+    "tests/backends/test_host.py::test_leaving_a_run_early_leaves_nothing_and_the_next_one_works": FullOnly(
+        _HOSTS, ("user namespace",)
+    ),
     "tests/backends/test_host.py::test_pacing_by_the_application_bounds_the_flow": FullOnly(_HOSTS, ("as it is",)),
     "tests/backends/test_host.py::test_samples_that_are_missing_are_told": FullOnly(_HOSTS, ("as it is",)),
     "tests/backends/test_host.py::test_the_receive_window_is_the_one_asked_for": FullOnly(_HOSTS, ("user namespace",)),
+    "tests/backends/test_host.py::test_two_labs_at_once_do_not_disturb_each_other": FullOnly(_HOSTS, ("as it is",)),
+    "tests/backends/test_host.py::test_what_the_kernel_does_not_have_is_named": FullOnly(_HOSTS, ("user namespace",)),
     "tests/backends/test_limits.py::test_a_larger_guest_has_memory_for_the_published_path": FullOnly(_BOOT),
     "tests/backends/test_session.py::test_a_session_that_is_left_keeps_the_run_that_goes_on": FullOnly(
         _SESSIONS, ("guest",)
     ),
     "tests/backends/test_session.py::test_a_terminal_has_a_size_and_job_control": FullOnly(_SESSIONS, ("guest",)),
+    "tests/backends/test_session.py::test_names_a_home_and_tcpdump": FullOnly(_SESSIONS, ("guest",)),
     "tests/backends/test_session.py::test_settings_changed_by_hand_are_seen": FullOnly(_SESSIONS, ("guest",)),
     "tests/backends/test_session.py::test_udp_by_hand_is_a_run_of_its_own": FullOnly(_SESSIONS, ("guest",)),
+    "tests/backends/test_session.py::test_what_is_sent_by_hand_is_a_run_like_any_other": FullOnly(
+        _SESSIONS, ("host",)
+    ),
     "tests/backends/test_session.py::test_whose_sysctl_is_changed_is_told_until_it_is_changed_back": FullOnly(
         _SESSIONS, ("host",)
     ),
     "tests/backends/test_streams.py::test_a_connection_that_the_kernel_gives_up": FullOnly(
         "waits up to 20 s of real time on a host", ("guest-*",)
     ),
+    "tests/backends/test_streams.py::test_a_receiver_that_cannot_be_reached": FullOnly(_STREAMS, ("guest",)),
+    "tests/backends/test_streams.py::test_both_directions_and_a_later_start": FullOnly(_STREAMS, ("guest",)),
     "tests/backends/test_streams.py::test_a_fixed_amount_is_sent_to_the_byte": FullOnly(
         "three amounts on a host and in the guest", ("host-131071", "guest-1000", "guest-1000000")
     ),
@@ -129,6 +150,9 @@ FULL_ONLY = {
             "umask 777", "folder gone", "TERM unset", "LANG unknown", "ASCII, strict", "PATH empty",
         ),
     ),
+    "tests/faults/test_ends.py::test_a_journal_that_is_held_costs_a_command_some_seconds_at_most": FullOnly(
+        "waits ten seconds; each command in one of two modes of SQLite", ("wal-*",)
+    ),
     "tests/faults/test_killed.py::test_a_run_killed_at_a_random_moment": FullOnly(
         "forty kills, each with two starts of a lab; two of each backend, one of each victim", ("*-0", "*-1")
     ),
@@ -152,9 +176,20 @@ FULL_ONLY = {
     ),
     "tests/sweep/test_cluster.py::test_a_worker_without_tcptutor_says_so": FullOnly(_CLUSTER),
     "tests/sweep/test_cluster.py::test_a_worker_without_the_guest_says_so_for_its_cells": FullOnly(_CLUSTER),
-    "tests/sweep/test_cluster.py::test_the_workers_guests_end_with_the_command": FullOnly(_CLUSTER, ("2",)),
+    "tests/sweep/test_cluster.py::test_the_workers_guests_end_with_a_killed_command": FullOnly(_CLUSTER),
+    "tests/terminal/test_cursor.py::test_a_step_sends_what_changes": FullOnly(_SIZES, ("80x24",)),
+    "tests/terminal/test_cursor.py::test_a_zoom_and_the_way_back_send_less_than_the_chart_itself": FullOnly(
+        _SIZES, ("120x36",)
+    ),
+    "tests/terminal/test_walk.py::test_a_terminal_that_goes_away_while_the_app_is_leaving": FullOnly(
+        "four moments of one end, each with a start of the app and of a guest; one while it leaves", ("0.1",)
+    ),
     "tests/validation/test_validation.py::test_a_few_cells_agree_with_their_models_and_with_the_kept_ones": FullOnly(
         _LAW
+    ),
+    "tests/validation/test_validation.py::test_drawn_experiments_are_as_expected": FullOnly(
+        "the page states how many of all files are within; its test computes them again, and one file has the goals",
+        ("drawn-single-1.*",),
     ),
     "tests/validation/test_validation.py::test_the_kept_simulations_come_out_again": FullOnly(
         "a minute of arithmetic without chance; each law and algorithm once", ("* 0.01 0.0301",)

@@ -14,20 +14,25 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tcptutor.base import places
+from tcptutor.ui.app import TutorApp
 from tcptutor.ui.live import Live
+from tests.ui.screen import keys, until
+
+_MODULE = "parallel-streams"
 
 
 class Picture(NamedTuple):
     """A moment of a page's run."""
 
-    page: int
+    page: str
+    """Its id in the module."""
     prediction: str
     is_there: Callable[[Live], bool]
 
 
 PICTURES = {
-    "finished-run": Picture(3, "12 Mbit/s", lambda live: live.report is not None),
-    "running": Picture(5, "70 Mbit/s", lambda live: live.run.experiment_s >= 10),
+    "finished-run": Picture("one-lossy-flow", "12 Mbit/s", lambda live: live.report is not None),
+    "running": Picture("eight-flows-one-link", "70 Mbit/s", lambda live: live.run.experiment_s >= 10),
 }
 
 
@@ -35,31 +40,32 @@ async def _picture(wanted: Picture) -> str:
     from tcptutor.backends.lab import Lab
     from tcptutor.course import load
     from tcptutor.journal import Journal
-    from tcptutor.ui.app import TutorApp
 
-    lab = Lab("guest", "virtual")
-    app = TutorApp(load(), Journal.open(), lab, module="parallel-streams")
+    lab, course = Lab("guest", "virtual"), load()
+    module = next(each for each in course.modules if each.id == _MODULE)
+    step = next(each for each in module.steps if each.id == wanted.page)
+    app = TutorApp(course, Journal.open(), lab, module=module.id)
     try:
         async with app.run_test(size=(120, 36)) as pilot:
-            while lab.environment is None:
-                await pilot.pause(0.1)
-            for _ in range(wanted.page - 1):
-                await pilot.press("right")
-                await pilot.pause(0.5)
-            await pilot.press("r")
-            await pilot.pause(0.5)
-            names = {" ": "space", "/": "slash"}
-            await pilot.press(*(names.get(letter, letter) for letter in wanted.prediction), "enter")
-            await pilot.pause(0.5)
-            await pilot.press("r")
-            while app.bench.live is None or not wanted.is_there(app.bench.live):
-                await pilot.pause(0.1)
+            await until(pilot, lambda: lab.environment is not None)
+            app.open_step(module, step)
+            await until(pilot, lambda: _complete(app, step.id))
+            await pilot.press("r", *keys(wanted.prediction), "enter", "r")
+            await until(pilot, lambda: app.bench.live is not None and wanted.is_there(app.bench.live), 120)
+            # The chart is drawn at its own pace, and "saved" stays for a moment.
             await pilot.pause(0.6 if app.bench.busy else 3)
             svg = app.export_screenshot(title="tcptutor")
             await app.bench.close()
             return svg
     finally:
         await lab.close()
+
+
+def _complete(app: TutorApp, page: str) -> bool:
+    from tcptutor.ui.screens.lesson import LessonScreen
+
+    screen = app.screen
+    return isinstance(screen, LessonScreen) and screen.step.id == page and screen.is_complete
 
 
 def main() -> None:

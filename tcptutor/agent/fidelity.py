@@ -7,6 +7,7 @@ run invalid; a measurement that may be off makes it suspect.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from tcptutor.agent import counters, hosts, ping, shaping
 from tcptutor.agent.netlink import QdiscState
@@ -130,7 +131,11 @@ class Watch(Timeliness):
             drops, packets = here["netem"]
             # So does a shaper, of those inside it: the outermost has them all.
             queue = next((lost for kind, (lost, _) in here.items() if kind in _SHAPERS), 0)
-            self._netem_drops(drops - queue, packets + queue)
+            random = most = drops - queue
+            if self.experiment.hosts.offloads:
+                # A shaper that cuts a packet of many segments counts each that it drops, and netem above it none.
+                random, most = max(0, random), drops
+            self._netem_drops(random, packets + queue, most)
         for interface, kinds in counted.items():
             lost = kinds.get("fq", (0, 0))[0]
             if lost:
@@ -144,8 +149,23 @@ class Watch(Timeliness):
             self.checks["not read"] = names
             self.suspect.append(f"not read: {names}, so nothing is concluded about what the path can carry")
 
-    def _netem_drops(self, random: int, kept: int) -> None:
-        """Did netem drop as many packets as it should, of these and those that it kept?"""
+    def unshaped(self, disciplines: Sequence[str]) -> None:
+        """Do these disciplines ("htb on s1-eth2") let the packets pass, for want of a class?"""
+        if names := ", ".join(disciplines):
+            self.checks["unshaped"] = names
+            self.suspect.append(
+                f"{names} has no class for these packets and sends them at any rate: give it a default that is"
+                " the number of one of its classes (default 10 for class 1:10), or add a filter"
+            )
+
+    def _netem_drops(self, random: int, kept: int, most: int | None = None) -> None:
+        """Check that netem dropped as many packets as it should.
+
+        Args:
+            random: packets that it dropped by chance, at least.
+            kept: packets that it kept.
+            most: packets that it dropped by chance, at most; None for as many as at least.
+        """
         path = self.experiment.path
         self.checks["random drops"] = random
         loss = carried.dropped(path.loss, path.duplicate) if path.loss_by == "netem" else 0.0
@@ -166,7 +186,7 @@ class Watch(Timeliness):
         hosts = self.experiment.hosts
         fewest = expected / math.ceil(_SUPER_PACKET / self.experiment.segment) if hosts.offloads else expected
         # Correlated draws are seldom extreme: small losses become rarer than they are asked for.
-        if random < fewest - 6 * spread - 5 and not path.loss_correlation:
+        if (random if most is None else most) < fewest - 6 * spread - 5 and not path.loss_correlation:
             self.invalid.append(f"netem dropped only {random} packets, {expected:.0f} were planned")
 
     def kernel(self, moved: dict[str, dict[str, int]]) -> None:

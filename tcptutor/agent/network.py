@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mininet.log import setLogLevel
-from mininet.net import Mininet
-from mininet.nodelib import LinuxBridge
-from mininet.topo import Topo
-
+from tcptutor.agent.imports import no_distutils
 from tcptutor.base.errors import LabError
+
+with no_distutils():
+    from mininet.log import setLogLevel
+    from mininet.net import Mininet
+    from mininet.nodelib import LinuxBridge
+    from mininet.topo import Topo
 
 _LINK_LOCAL_REPORTS = Path("/proc/sys/net/ipv4/igmp_link_local_mcast_reports")
 """Whether a bridge tells everybody of a group that no host is in: such packets would count as those that a host's own

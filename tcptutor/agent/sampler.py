@@ -5,6 +5,7 @@ The same for a run that an experiment describes and for one that somebody starts
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
@@ -46,11 +47,13 @@ class Timing:
         self.last = 0.0
         """When the last sample was taken, s after the traffic began."""
         self._taken = self._woken = self._late = 0
+        self._lateness = 0.0
 
     def woke(self, late: float) -> None:
         """A timer went off, `late` seconds after its time."""
         self._woken += 1
         self._late += late > LATE
+        self._lateness += late
 
     def took(self, t: float) -> None:
         """A sample was taken, `t` seconds after the traffic began."""
@@ -62,6 +65,11 @@ class Timing:
     def late(self) -> float:
         """The share of the timers that were late, 0 to 1."""
         return self._late / self._woken if self._woken else 0.0
+
+    @property
+    def mean_late(self) -> float:
+        """The mean lateness of the timers, s."""
+        return self._lateness / self._woken if self._woken else 0.0
 
     @property
     def missing(self) -> float:
@@ -77,7 +85,7 @@ class Timing:
 
     @property
     def counts(self) -> TimerCounts:
-        return TimerCounts(self.period, self.longest_gap, self.late, self.missing)
+        return TimerCounts(self.period, self.longest_gap, self.late, self.missing, self.mean_late)
 
 
 class _Queue:
@@ -186,6 +194,9 @@ class Sampler:
     def watch(self, queue: QueueLength | None) -> None:
         """Ask for this queue of the bottleneck from now on, and for no other."""
         if self._bottleneck is not None:
+            if queue is not None:
+                with contextlib.suppress(LabError):  # it is gone: the last sample has all that is known of it
+                    self._bottleneck.now()
             self._counted = self._bottleneck.counted
             self._bottleneck.close()
             self._bottleneck = None

@@ -7,6 +7,7 @@ know of the path and its ends stands here.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from tcptutor.base import units
@@ -53,6 +54,19 @@ UNSCALED_WINDOW = 65535
 
 BURST_FRAMES = 10
 """Queue in full frames below which TCP's own bursts overflow it and no model of the sawtooth holds."""
+
+OFFLOAD_LEAST, OFFLOAD_MOST = 2.0, 5.0
+"""Segments of a packet of an offloading sender at least (tcp_min_tso_segs), and up to which its losses are modelled."""
+
+OFFLOAD_PACING = 1.2
+"""Pacing rate over the rate of cwnd in congestion avoidance (tcp_pacing_ca_ratio)."""
+
+VIRTUAL_CLOCK_WRITE, VIRTUAL_CLOCK_SEGMENT = 5.66e-6, 25e-6
+"""Seconds that a write, and a segment with its acknowledgement, take the guest's processor on the virtual clock.
+
+There a processor carries out an instruction a nanosecond whatever computer emulates it, so both are numbers of
+instructions: counted with writes of 1 to 28 bytes that a link of 30 to 60 Mbit/s did not hold back.
+"""
 
 _UDP_OVERHEAD = 28 + ETHERNET_HEADER
 """IPv4, UDP and Ethernet headers of a datagram as the shaper counts them, bytes."""
@@ -106,6 +120,8 @@ class Case:
     backward: bool = False
     down: bool = False
     """Whether the link is cut."""
+    on_virtual_clock: bool = False
+    """Whether it is known to run on the guest's virtual clock, so that the processor's speed is known too."""
 
     @property
     def number(self) -> int:
@@ -282,7 +298,21 @@ class Case:
     @property
     def loss_rate(self) -> float:
         """Loss events per segment: segments that are lost in a row are one, which the sender answers once."""
-        return self.loss / (1.0 if self.backward else self.path.loss_burst)
+        return self.loss / (1.0 if self.backward else self.path.loss_burst) / (self.super_packet or 1.0)
+
+    @property
+    def super_packet(self) -> float | None:
+        """Segments of a packet that is lost as one: 1 without offloads; None where that is not known well enough.
+
+        With offloads the sender cuts packets of OFFLOAD_LEAST segments or more, at most what it paces in 1/1024 s
+        (tcp_tso_autosize in net/ipv4/tcp_output.c). Between the two it is taken to be their geometric mean.
+        """
+        if not self.experiment.hosts.offloads:
+            return 1.0
+        if self.link is None:
+            return None
+        most = OFFLOAD_PACING * self.link / 8 / 1024 / self.mss
+        return math.sqrt(OFFLOAD_LEAST * max(OFFLOAD_LEAST, most)) if most <= OFFLOAD_MOST else None
 
     @property
     def ack_loss(self) -> float:
@@ -368,8 +398,16 @@ def path_at(experiment: Experiment, moment: float) -> Path:
     return path
 
 
-def case_of(experiment: Experiment, mss: int | None = None, rto: float | None = None) -> Case:
-    """The whole of `experiment` as if nothing changed, with `mss` and `rto` as measured or as the kernel chooses."""
+def case_of(
+    experiment: Experiment,
+    mss: int | None = None,
+    rto: float | None = None,
+    on_virtual_clock: bool = False,
+) -> Case:
+    """Return the whole of `experiment` as if nothing changed.
+
+    `mss` and `rto` are as measured, or as the kernel chooses them.
+    """
     return Case(
         experiment=experiment,
         path=experiment.path,
@@ -378,4 +416,5 @@ def case_of(experiment: Experiment, mss: int | None = None, rto: float | None = 
         ratio=payload_ratio(experiment),
         given_rto=rto,
         seconds=experiment.flows.duration,
+        on_virtual_clock=on_virtual_clock,
     )

@@ -118,6 +118,9 @@ class Spelling:
     def __init__(self, terms: tuple[Term, ...]) -> None:
         self._forms = {form for term in terms for form in term.forms}
         self._by_letters = {"".join(_WORD.findall(form)).casefold(): form for form in self._forms}
+        self._beginnings = {
+            f"{letters}s"[:end] for letters in self._by_letters for end in range(1, len(letters) + 2)
+        }
         self._most_words = max((len(_WORD.findall(form)) for form in self._forms), default=0)
 
     def misspelt(self, text: str) -> Iterator[tuple[str, str]]:
@@ -140,6 +143,8 @@ class Spelling:
             if end > at and not _JOINT.fullmatch(text, words[end - 1].end(), words[end].start()):
                 break
             letters += words[end][0].casefold()
+            if letters not in self._beginnings:
+                break
             form = self._by_letters.get(letters) or self._by_letters.get(letters.removesuffix("s"))
             if form is not None:
                 last, found = end, form

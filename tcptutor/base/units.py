@@ -2,8 +2,8 @@
 
 Inside the program a quantity is a plain float in its base unit: bit/s, seconds, a probability, bytes.
 `b` is bit and `B` is byte: "9 Mb/s" is 9 Mbit/s, "9 MB/s" is 72 Mbit/s, and a size of "8 Mbit" is 1 MB. Decimal
-prefixes are powers of 1000, "KiB" and its kin are powers of 1024. What may mean two things is refused in a line that
-has both.
+prefixes are powers of 1000, "KiB" and its kin are powers of 1024. A number may be written out, "1.86 million", and in
+groups, "1 860 000". What may mean two things is refused in a line that has both.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Literal, TypeVar
 
 from tcptutor.base import errors
@@ -34,6 +35,15 @@ _PREFIXES = {
     "": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12,
     "ki": 1024.0, "mi": 1024.0**2, "gi": 1024.0**3, "ti": 1024.0**4,
 }  # fmt: skip
+_POWERS = {"thousand": 3, "million": 6, "mio": 6, "billion": 9, "bn": 9}
+"""Powers of ten that are written as a word behind a number."""
+_WRITTEN_OUT = re.compile(
+    r"(?P<word>thousand|million|mio|billion|bn)(?![a-z])\.?\s*(?P<unit>.*)", re.IGNORECASE | re.DOTALL
+)
+_LETTERS = {"k": 3, "m": 6, "g": 9}
+"""Powers of ten of a plain count: "12k"."""
+_BASE_UNITS = {"rate": "bit/s", "time": "s", "size": "bytes"}
+"""What a number in words may mean in a field that shows a larger or smaller unit."""
 _UNWRITTEN = frozenset({"m", "g", "t", "ki", "mi", "gi", "ti"})
 """Prefixes as nobody writes them who looks at capitals: a "b" after them may be meant as "B"."""
 
@@ -75,11 +85,14 @@ def split(text: str, kind: str = "rate") -> tuple[float, str]:
     Raises UnitError, with how a `kind` is written, for what is no number.
     """
     match = _QUANTITY.fullmatch(text.translate(_TYPED))
-    digits = _decimal(text, match["digits"]) if match else None
+    digits = _decimal(text, match["digits"], kind) if match else None
     if match is None or digits is None:
         raise UnitError(f"{quoted(text)} is not a number with a unit: write it like {EXAMPLES[kind]!r}")
-    return _finite(float(f"{match['sign']}{digits}{match['power'] or ''}"), text), "".join(
-        (match["unit"] or "").split()
+    unit, power = match["unit"] or "", 0
+    if written_out := _WRITTEN_OUT.fullmatch(unit):
+        unit, power = written_out["unit"], _POWERS[written_out["word"].lower()]
+    return _finite(_scaled_by(float(f"{match['sign']}{digits}{match['power'] or ''}"), power), text), "".join(
+        unit.split()
     )
 
 
@@ -90,6 +103,9 @@ def parse(text: str, kind: str, plain: str = "") -> float:
     Raises UnitError for anything else without the right unit.
     """
     number, unit = split(text, kind)
+    if kind in ("count", "number") and unit.lower() in _LETTERS and (kind == "count" or unit != "m"):
+        # No whole number is in thousandths: "2m" is 2 million where things are counted.
+        number, unit = _finite(_scaled_by(number, _LETTERS[unit.lower()]), text), ""
     if kind == "count":
         if unit or number != int(number):
             raise UnitError(f"{quoted(text)} is not a whole number: write it like {EXAMPLES[kind]!r}")
@@ -98,6 +114,8 @@ def parse(text: str, kind: str, plain: str = "") -> float:
         if unit:
             raise UnitError(f"{quoted(text)} has a unit: write a number like {EXAMPLES[kind]!r}")
         return number
+    if not unit and number and _word(text) and plain != (base := _BASE_UNITS.get(kind, plain)):
+        raise _two_meanings(text, f"{text.strip()} {plain}".strip(), f"{text.strip()} {base}")
     unit = unit or plain
     if number == 0 and not unit:
         return 0.0
@@ -124,9 +142,46 @@ def is_plain(text: str) -> bool:
     return not split(text)[1]
 
 
-def _decimal(text: str, digits: str) -> str | None:
+def understood(text: str, kind: str, plain: str = "") -> str:
+    """Return how `text` was read where digits were grouped or a power of ten was written; empty for plain digits.
+
+    Args:
+        text: A quantity that `parse` takes.
+        kind: Its kind.
+        plain: The unit of a number without one.
+    """
+    match = _QUANTITY.fullmatch(text.translate(_TYPED))
+    if match is None:
+        return ""
+    digits = match["digits"]
+    grouped = not _PLAIN.fullmatch(digits) or (kind == "count" and _TWO_WAYS.fullmatch(digits) is not None)
+    is_long = grouped or match["power"] or _word(text)
+    lettered = kind in ("count", "number") and match["unit"]
+    if not (is_long or lettered):
+        return ""
+    number, unit = split(text, kind)
+    if kind in ("count", "number"):
+        number, unit = parse(text, kind), ""
+    return f"{number:.15g} {unit or plain}".strip()
+
+
+def _word(text: str) -> str:
+    """Return the power of ten that is written as a word in `text`; empty for none."""
+    match = _QUANTITY.fullmatch(text.translate(_TYPED))
+    word = _WRITTEN_OUT.fullmatch(match["unit"] or "") if match else None
+    return word["word"] if word else ""
+
+
+def _scaled_by(value: float, power: int) -> float:
+    """Return the value at the power of ten, without the rounding of a product: 1.1 million is 1100000."""
+    return float(Decimal(repr(value)).scaleb(power)) if power and math.isfinite(value) else value
+
+
+def _decimal(text: str, digits: str, kind: str = "") -> str | None:
     """`digits` with a decimal point and nothing else between them; None for no number. Raises UnitError."""
     if _TWO_WAYS.fullmatch(digits):
+        if kind == "count" and not digits.endswith("000"):
+            return digits.replace(",", "")  # 1.862 is no count
         whole = digits.replace(",", "")
         raise UnitError(
             f"{quoted(text)} may be {digits.replace(',', '.')} or {whole}: write one of these, without a comma"

@@ -194,10 +194,18 @@ async def _attached(terminal: Terminal, opened: _OpenedPage | None) -> None:
     """This terminal and that one are the same until the shell ends."""
     loop = asyncio.get_running_loop()
     source = sys.stdin.fileno()
+    # Keys typed before the first prompt; None once it is there. Given to the shell earlier they would show up twice.
+    ahead: bytearray | None = bytearray()
+
+    def write(data: bytes) -> None:
+        if ahead is None:
+            terminal.write(data)
+        else:
+            ahead.extend(data)
 
     def typed() -> None:
         data = os.read(source, 65536)
-        terminal.write(data or _END_OF_INPUT)
+        write(data or _END_OF_INPUT)
         if not data:
             loop.remove_reader(source)
 
@@ -209,10 +217,13 @@ async def _attached(terminal: Terminal, opened: _OpenedPage | None) -> None:
         try:
             loop.add_reader(source, typed)
         except PermissionError:  # a file: all of it is there
-            terminal.write(sys.stdin.buffer.read() + _END_OF_INPUT)
+            write(sys.stdin.buffer.read() + _END_OF_INPUT)
         loop.add_signal_handler(signal.SIGWINCH, resized)
         try:
             while data := await terminal.read():
+                if ahead is not None:
+                    terminal.write(bytes(ahead))
+                    ahead = None
                 if opened is not None:
                     opened.goals.printed(opened.page.name, data)
                 sys.stdout.buffer.write(data)
@@ -229,7 +240,8 @@ def _raw(source: int) -> Iterator[None]:
         yield
         return
     before = termios.tcgetattr(source)
-    tty.setraw(source)
+    # Not TCSAFLUSH, the default: it throws away what was typed while the lab was starting.
+    tty.setraw(source, termios.TCSADRAIN)
     try:
         yield
     finally:

@@ -155,6 +155,10 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
         """What `given` is told. Raises UsageError for what cannot be marked: that is no attempt."""
         raise NotImplementedError
 
+    def understood(self, given: Given) -> str:  # noqa: ARG002
+        """Return how a typed number was read, where it is not written in plain digits; else an empty text."""
+        return ""
+
     def doubt(self, given: Given, experiment: Experiment | None) -> str:  # noqa: ARG002
         """Why a locked response should be asked about once more, on a page with that experiment; empty for no reason.
 

@@ -58,6 +58,7 @@ class Catalogue:
             if name not in self._files
         }
         self._read: dict[str, _ExperimentTable | ContentError] = {}
+        self._built: dict[tuple[object, ...], spec.Experiment] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -122,7 +123,10 @@ class Catalogue:
         entry = self._entry(name)
         if isinstance(entry, ContentError):
             raise entry
-        return spec.build(name, entry.table, overrides, seed, scale)
+        key = (name, *sorted((overrides or {}).items()), seed, scale)
+        if key not in self._built:
+            self._built[key] = spec.build(name, entry.table, overrides, seed, scale)
+        return self._built[key]
 
 
 def _read(name: str, file: LessonFile) -> _ExperimentTable | ContentError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from tcptutor.base import units
@@ -26,6 +27,7 @@ class ParsedQuantity(NamedTuple):
     kind: str
 
 
+@lru_cache(4096)
 def with_unit(written: str) -> ParsedQuantity | None:
     """That of "20 ms", whose unit tells its kind; None for what has none."""
     for kind in KINDS:

@@ -7,8 +7,9 @@ them. What is refused is an Untame, which says where and why.
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import Any, NamedTuple
+
+import tomli
 
 from tcptutor.base.printable import obeyed
 
@@ -60,7 +61,7 @@ def parsed(text: str, bounds: FileBounds) -> dict[str, Any]:
     if _LONG_KEY.search(text):
         raise Untame(f"a key of more than {_KEY_PARTS} parts: make it simpler")
     try:
-        table = tomllib.loads(text)
+        table = tomli.loads(text)
     except RecursionError:
         raise Untame(
             f"lists or tables nested in each other, at most {DEEPEST} deep: make it simpler"
@@ -68,7 +69,7 @@ def parsed(text: str, bounds: FileBounds) -> dict[str, Any]:
     except (
         ValueError,
         OverflowError,
-    ) as error:  # tomllib's own is a ValueError, and so is that of 5,000 digits
+    ) as error:  # tomli's own is a ValueError, and so is that of 5,000 digits
         raise Untame(f"not valid TOML: {error}") from None
     _Check(bounds).value(table, "", 0)
     return table
@@ -76,6 +77,8 @@ def parsed(text: str, bounds: FileBounds) -> dict[str, Any]:
 
 def check_text(text: str, key: str = "") -> None:
     """Raise Untame for a text that cannot be shown: too long, or with what a terminal would obey."""
+    if len(text) <= MOST_CELLS and text.isascii() and text.isprintable():
+        return
     if len(text) > LONGEST_TEXT:
         raise Untame(f"has {len(text)} characters, at most {LONGEST_TEXT}: make it shorter", key)
     if (count := text.count("\n")) > MOST_LINES:

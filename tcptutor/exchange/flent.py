@@ -28,6 +28,10 @@ NEWEST = 4
 _COMPUTED = ("avg", "sum", "totals", "fairness")
 """Last words of series that flent computes from others."""
 _SUFFIX = ".flent"
+_ROUNDING = 5e3
+"""Half of netperf's last decimal, bit/s."""
+_SAME_FLOW = 0.5
+"""Relative difference below which netperf's total and its reports are of one flow: what was written is sent later."""
 _NUMBERED = re.compile(r"(\D+)(\d*)")
 
 
@@ -51,6 +55,9 @@ class _Series(msgspec.Struct, frozen=True, rename="upper"):
     tcp_mss: float | None = None
     tcp_retransmit: float | str | None = None
     cong_control: str | None = None
+    mean_value: float | str | None = None
+    bytes_recvd: float | str | None = None
+    elapsed_time: float | str | None = None
     raw_values: list[_Point] = []
     """Where format 1 has them."""
 
@@ -263,9 +270,14 @@ def _earliest(flow: _Flow, name: str) -> float | None:
 
 
 def _result(number: int, flow: _Flow) -> FlowResult:
-    """Over the time in which it sent. netperf counts a download where it arrives, and an upload where it is written."""
+    """Return netperf's own total where the file has it, else the mean over the time in which the flow sent.
+
+    netperf counts a download where it arrives, and an upload where it is written; newer ones tell what arrived of it.
+    """
     bits = math.fsum((point.val or 0) * 1e6 * (point.dur or 0) for point in flow.rates)
-    throughput = bits / flow.seconds if flow.seconds > 0 else 0.0
+    own = bits / flow.seconds if flow.seconds > 0 else 0.0
+    arrived = _arrived(flow.meta, own)
+    throughput = arrived or _netperf_total(flow.meta, own)
     # Of a download it would be this end's, which sends nothing.
     resent = None if flow.reverse else _count(flow.meta.tcp_retransmit)
     rtt = mean_of_known(point.tcp_rtt for point in flow.points if point.tcp_rtt)
@@ -280,8 +292,34 @@ def _result(number: int, flow: _Flow) -> FlowResult:
         mean_cwnd_segments=mean_of_known(point.tcp_cwnd for point in flow.points if point.tcp_cwnd),
         mss=flow.mss,
         algorithm=flow.meta.cong_control or "",
-        receiver_bps=throughput if flow.reverse else None,
+        receiver_bps=arrived or (throughput if flow.reverse else None),
     )
+
+
+def _arrived(meta: _Series, own: float) -> float | None:
+    """Return what the receiver counted, bit/s; None where the file has no such count, or it is of something else."""
+    received, seconds = _number(meta.bytes_recvd), _number(meta.elapsed_time)
+    if not received or not seconds or seconds < 0:
+        return None
+    arrived = 8 * received / seconds
+    return arrived if abs(arrived - own) <= _SAME_FLOW * own else None
+
+
+def _netperf_total(meta: _Series, own: float) -> float:
+    """Return netperf's total, bit/s, unless that is the flow's `own` mean, rounded, or of something else."""
+    mean = _number(meta.mean_value)
+    if mean is None or not meta.units.startswith("Mbit"):
+        return own
+    difference = abs(1e6 * mean - own)
+    return 1e6 * mean if _ROUNDING < difference <= _SAME_FLOW * own else own
+
+
+def _number(value: float | str | None) -> float | None:
+    try:
+        number = float("nan" if value is None else value)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _count(text: float | str | None) -> int | None:

@@ -55,7 +55,7 @@ def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
     wrong = {number: _unmeasured(each) for number, each in enumerate(documents, 1)}
     runs = [(number, _run(each, file, path)) for number, each in enumerate(documents, 1) if not wrong[number]]
     if not runs:
-        raise TutorError(f"{file}: {wrong[1]}: nothing was measured, run the test again, or longer")
+        raise TutorError(f"{file}: {wrong[1]}: {_advice(documents[0])}")
     if len(documents) > 1:
         for number, run in runs:
             run.note += f"; test {number} of {len(documents)} in the file"
@@ -69,8 +69,8 @@ def _run(document: Document, file: str, path: Mapping[str, str]) -> Run:
     test, when = document.start.test_start, imported.moment(document.start.timestamp.timesecs)
     udp = test.protocol == "UDP"
     streams = [] if udp else _streams(document)
-    datagrams = list(udp_flows(document)) if udp else []
-    warmup = max((row.end for each in streams for row in each.rows if row.omitted), default=0.0)
+    warmup = max((row.end for row in _all_rows(document) if row.omitted), default=0.0)
+    datagrams = udp_flows(document, warmup) if udp else []
     last = max((row.end for row in _all_rows(document)), default=0.0)
     reverse = tuple("reverse" if stream.reverse else "forward" for stream in streams)
     flows = Flows(
@@ -78,6 +78,7 @@ def _run(document: Document, file: str, path: Mapping[str, str]) -> Run:
         duration=max(_SHORTEST, test.seconds or last or 1.0),
         warmup=warmup,
         directions=reverse if "reverse" in reverse else (),
+        pacing=test.pacing if streams else None,
         udp_streams=len(datagrams),
         udp_rate=(udp and (test.target_bitrate or _mean_sent(datagrams))) or Flows().udp_rate,
     )
@@ -128,12 +129,20 @@ def _all_rows(document: Document) -> Iterator[StreamRow]:
 def _unmeasured(document: Document) -> str:
     """Why the document measured nothing; empty when it did."""
     if not any(interval.streams for interval in document.intervals) and not document.end.streams:
+        if document.only_sums:
+            return "it has only the sums of the test, not its streams"
         return (
             f"iperf3 says {imported.shown(document.error)!r}"
             if document.error
             else "the file has no interval"
         )
     return ""
+
+
+def _advice(document: Document) -> str:
+    if document.only_sums:
+        return "give all that iperf3 -J printed"
+    return "nothing was measured, run the test again, or longer"
 
 
 def _server_is_gone(document: Document) -> bool:
@@ -287,13 +296,25 @@ def _notes(
         yield "the file ends before the test did"
     elif any(flow.receiver_bps is None for flow in run.flows):
         yield "what arrived is not in the file, so this is what the sender wrote"
+    if any(_only_filled_its_buffer(stream) for stream in streams):
+        yield "all was written within a round trip: the rate is that of the sender's buffer, not of the path"
     if document.unread:
         yield f"{document.unread} intervals have no bytes and are left out"
     yield from dict.fromkeys(each.doubt for each in datagrams if each.doubt)
     if any(each.result.received_bps is None and not each.doubt for each in datagrams):
         yield "what arrived of UDP is not in the file: take the receiver's"
-    if run.complete:
+    if document.only_sums:
+        yield "the file has only the sums of the test"
+    elif run.complete:
         yield from _unknown_state(run, streams)
+
+
+def _only_filled_its_buffer(stream: _Stream) -> bool:
+    """Whether nothing but the sender's own count tells of a stream that it wrote in less than one round trip."""
+    if stream.received_bps is not None or not stream.by_sender or not stream.rows:
+        return False
+    rtt = mean_of_known(row.rtt for row in stream.rows if row.rtt)
+    return rtt is not None and stream.rows[-1].end < rtt / 1e6
 
 
 def _unknown_state(run: Run, streams: Sequence[_Stream]) -> Iterator[str]:

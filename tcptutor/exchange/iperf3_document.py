@@ -25,6 +25,7 @@ class Test(msgspec.Struct, frozen=True):
     duration: float = 0.0
     reverse: int = 0
     target_bitrate: float = 0.0
+    fqrate: float = 0.0
     bytes: float = 0.0
     blocks: float = 0.0
 
@@ -32,6 +33,11 @@ class Test(msgspec.Struct, frozen=True):
     def seconds(self) -> float:
         """As asked for; 0 of a test with an amount to send, where old versions write their default."""
         return 0.0 if self.bytes or self.blocks else self.duration
+
+    @property
+    def pacing(self) -> float | None:
+        """Bound that `-b` or `--fq-rate` sets on each stream, bit/s; None where the file has neither."""
+        return min((rate for rate in (self.target_bitrate, self.fqrate) if rate > 0), default=None)
 
 
 class Peer(msgspec.Struct, frozen=True):
@@ -69,6 +75,8 @@ class Document(msgspec.Struct, frozen=True, dict=True):
     title: str | None = None
     error: str = ""
     server_output_json: Document | None = None
+    only_sums: bool = False
+    """Whether somebody left out the streams (see `iperf3_sums`)."""
 
     @property
     def at_server(self) -> bool:

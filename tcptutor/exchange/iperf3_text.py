@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from tcptutor.exchange import perfsonar
+from tcptutor.exchange.iperf3_sums import with_streams
 
 _START = re.compile(r'"start"\s*:\s*(?=\{)')
 _BEGIN = re.compile(r'\{\s*"(?:start"\s*:\s*\{|event"\s*:\s*"start")')
@@ -35,6 +37,12 @@ _INSIDE = r"\"start\""
 _HOLDERS = ("log", "stdout", "msg", "message", "MESSAGE")
 """Members in which other programs keep what iperf3 printed: Docker's log driver, Ansible, journalctl -o json."""
 
+_PRINTED = re.compile(r"\s*\{\s*\"start\"\s*:")
+_DEEPEST = 8
+"""Objects and arrays inside each other in which a test is looked for."""
+_MOST_WITHIN = 513
+"""Tests that are looked for in one object: more than are read."""
+
 _OTHERS = (
     (re.compile(r"\A\s*\Z"), "it is empty"),
     (re.compile(r"^\d{14},[0-9a-fA-F.:]+,\d+,", re.MULTILINE), "it is iperf 2's CSV"),
@@ -42,6 +50,14 @@ _OTHERS = (
         re.compile(r"^\[ *ID\] Interval|^Connecting to host|^Server listening on", re.MULTILINE),
         "it is iperf's text: run iperf3 again with -J",
     ),
+    (
+        re.compile(r"MIGRATED (?:TCP|UDP|SCTP)|^(?:TCP|UDP) (?:STREAM|MAERTS|REQUEST)", re.MULTILINE),
+        "it is netperf's",
+    ),
+    (re.compile(r"^ *[\d.]+ [KMGT]?B / +[\d.]+ sec = ", re.MULTILINE), "it is nuttcp's text"),
+    (re.compile(r"\bcwnd:\d+.*\brtt:|\brtt:[\d.]+/.*\bcwnd:\d+"), "it is the output of ss"),
+    (re.compile(r"^PING .* bytes of data|icmp_seq=\d+", re.MULTILINE), "it is the output of ping"),
+    (re.compile(r"tcp_probe: "), "it is a trace of tcp_probe"),
 )
 _SAID = re.compile(r"^iperf3: error - (.+)$", re.MULTILINE)
 
@@ -53,7 +69,7 @@ def parse(text: str) -> list[dict[str, Any]]:
     """
     text = _without_log(text)
     tests: list[dict[str, Any]] = []
-    for document in _documents(_NO_NUMBER.sub("null", text)):
+    for document in map(with_streams, _documents(_NO_NUMBER.sub("null", text))):
         # --json-stream-full-output ends with the whole of what it has told in lines.
         if tests and (cookie := _cookie(document)) and cookie == _cookie(tests[-1]):
             tests[-1] = document
@@ -86,19 +102,40 @@ def _documents(text: str) -> Iterator[dict[str, Any]]:
                 yield whole
             case dict() if result := perfsonar.result_in(whole):
                 yield perfsonar.as_iperf3(result)
+            case dict():
+                yield from islice(_tests_within(whole), _MOST_WITHIN)
     if stream:
         yield stream
 
 
+def _tests_within(whole: Any, depth: int = _DEEPEST) -> Iterator[dict[str, Any]]:
+    """The tests that another program keeps inside its own JSON, as objects or as the text that iperf3 printed."""
+    if isinstance(whole, str):
+        if _PRINTED.match(whole):
+            yield from _documents(whole)
+        return
+    inner = whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
+    for each in inner if depth else ():
+        if isinstance(each, dict) and _has_measured(each):
+            yield each
+        elif isinstance(each, dict) and (result := perfsonar.result_in(each)):
+            yield perfsonar.as_iperf3(result)
+        else:
+            yield from _tests_within(each, depth - 1)
+
+
 def _is_test(whole: dict[str, Any]) -> bool:
     """Whether it has what iperf3's documents have, and not only a member of the same name."""
+    failed = isinstance(whole.get("error"), str) and whole.keys() <= _PARTS
+    return _has_measured(whole) or (failed and whole.get("start") in (None, {}))
+
+
+def _has_measured(whole: dict[str, Any]) -> bool:
     start, intervals, end = (whole.get(name) for name in ("start", "intervals", "end"))
     if isinstance(start, dict) and (
         any(sign in start for sign in _SIGNS) or {"intervals", "end"} <= whole.keys()
     ):
         return True
-    if isinstance(whole.get("error"), str) and whole.keys() <= _PARTS:
-        return start in (None, {})
     rows = intervals[:1] if isinstance(intervals, list) else []
     streams = [row.get("streams") for row in rows if isinstance(row, dict)]
     if any(

@@ -6,12 +6,18 @@ receiver knows what arrived in each interval. A server that sends (`-R`) never h
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import msgspec
 
 from tcptutor.exchange.iperf3_document import Document, rate_of
 from tcptutor.run import UdpResult, UdpSample, sum_or_none
 from tcptutor.wire.iperf3 import StreamRow, udp_sample
+
+_SAME_BYTES = 0.01
+"""Relative difference of two sums of what arrived below which they are of the same datagrams."""
 
 
 @dataclass(frozen=True)
@@ -31,18 +37,52 @@ class _Counts:
     datagrams: int | None
 
 
-def udp_flows(document: Document) -> Iterator[ImportedUdpFlow]:
-    """Each of the test, in the order in which they were connected."""
+def udp_flows(document: Document, warmup: float = 0.0) -> list[ImportedUdpFlow]:
+    """Return each of the test, in the order in which they were connected; times count from before the `warmup`."""
     summaries = {each.udp.socket: each.udp for each in document.end.streams if each.udp}
+    found = []
     for flow, socket in enumerate(document.sockets):
         rows, summary = document.rows(socket), summaries.get(socket)
         first = rows[0] if rows else summary
         if first is not None:
-            yield _flow(document, flow, summary, rows, document.sends(first))
+            found.append(_flow(document, flow, summary, rows, document.sends(first), warmup))
+    return _over_receiver_s_time(document, found)
+
+
+def _over_receiver_s_time(document: Document, found: list[ImportedUdpFlow]) -> list[ImportedUdpFlow]:
+    """Return the flows that a client sends over the time in which their receiver counted, where its sum tells it.
+
+    What waits on the path arrives after the sender has ended, so that the same bytes take longer.
+    """
+    summed = document.end.sum_received
+    mine = [each.result for each in found if not each.result.reverse]
+    estimated = sum_or_none(result.received_bps for result in mine)
+    if summed is None or document.at_server or not document.has_ended or not mine or not estimated:
+        return found
+    sent = [each.udp for each in document.end.streams if each.udp and document.sends(each.udp)]
+    arrived = math.fsum(
+        (row.bytes or 0.0) * (1 - max(0, row.lost_packets or 0) / row.packets) for row in sent if row.packets
+    )
+    if not summed.bits_per_second or abs((summed.bytes or 0.0) - arrived) > _SAME_BYTES * arrived:
+        return found
+    factor = summed.bits_per_second / estimated
+    return [
+        replace(
+            each, result=msgspec.structs.replace(each.result, received_bps=factor * each.result.received_bps)
+        )
+        if not each.result.reverse and each.result.received_bps is not None
+        else each
+        for each in found
+    ]
 
 
 def _flow(
-    document: Document, flow: int, summary: StreamRow | None, rows: Sequence[StreamRow], sends: bool
+    document: Document,
+    flow: int,
+    summary: StreamRow | None,
+    rows: Sequence[StreamRow],
+    sends: bool,
+    warmup: float,
 ) -> ImportedUdpFlow:
     theirs = _counted(document.rows_of_peer(rows[0].socket if rows else (summary or StreamRow()).socket))
     mine = _counted(rows)
@@ -79,7 +119,7 @@ def _flow(
         out_of_order=None if sends or told is None else told.out_of_order,
         reverse=sends == document.at_server,
     )
-    return ImportedUdpFlow(result, tuple(_samples(flow, arriving)), doubt)
+    return ImportedUdpFlow(result, tuple(_samples(flow, arriving, warmup)), doubt)
 
 
 def _of_sender(mine: Sequence[StreamRow], theirs: Sequence[StreamRow], told: StreamRow | None) -> _Counts:
@@ -129,11 +169,12 @@ def _jitter(rows: Sequence[StreamRow]) -> float | None:
     return next((row.jitter_ms / 1e3 for row in reversed(rows) if row.jitter_ms is not None), None)
 
 
-def _samples(flow: int, rows: Sequence[StreamRow]) -> Iterator[UdpSample]:
+def _samples(flow: int, rows: Sequence[StreamRow], warmup: float) -> Iterator[UdpSample]:
+    """What had arrived by the end of each interval; after `-O` iperf3 counts its times anew."""
     if not rows:
         return
-    told = UdpSample(flow, max(0.0, rows[0].start), 0, 0, 0, None)
+    told = UdpSample(flow, max(0.0, rows[0].start) + (0.0 if rows[0].omitted else warmup), 0, 0, 0, None)
     yield told
     for row in rows:
-        told = udp_sample(told, row, row.end)
+        told = udp_sample(told, row, row.end + (0.0 if row.omitted else warmup))
         yield told

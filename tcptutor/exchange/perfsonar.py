@@ -45,8 +45,18 @@ def as_iperf3(whole: dict[str, Any]) -> dict[str, Any]:
     last = max((row.get("end") or 0 for row in total), default=0)
     start = {"version": "perfSONAR", "test_start": {"protocol": "UDP" if udp else "TCP", "duration": last}}
     ended = [{"udp": row} if udp else {"sender": row} for row in total]
+    if not udp and len(total) == 1 and (received := _received(summary["summary"], total[0])):
+        ended[0]["receiver"] = received
     document = {"start": start, "intervals": [{"streams": _rows(part)} for part in parts]}
     return document | ({"end": {"streams": ended}} if whole.get("succeeded", True) else {})
+
+
+def _received(summary: dict[str, Any], row: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what the receiver of the only stream counted; newer versions tell it of all streams together."""
+    rate, seconds = summary.get("receiver-throughput-bits"), row.get("seconds")
+    if not isinstance(rate, int | float) or not isinstance(seconds, int | float) or rate <= 0:
+        return None
+    return row | {"bits_per_second": rate, "bytes": rate * seconds / 8}
 
 
 def _rows(part: dict[str, Any]) -> list[dict[str, Any]]:

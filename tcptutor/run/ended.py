@@ -19,6 +19,8 @@ class TimerCounts(msgspec.Struct, frozen=True):
     """The share of the timers that were late, 0 to 1."""
     missing: float = 0.0
     """The share of the samples that should have been taken until the last one and were not, 0 to 1."""
+    mean_late: float = 0.0
+    """The mean lateness of the timers, s."""
 
 
 class Ended(msgspec.Struct, frozen=True, tag="ended"):

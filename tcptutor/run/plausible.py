@@ -14,6 +14,8 @@ LATE = 0.002
 """How late a sample may be before its timer counts as late, s."""
 _UNPUNCTUAL = 0.1
 """The share of samples that may be late, or missing."""
+_LONGER = 0.05
+"""The share of the RTT by which late timers may lengthen it: a quarter of what the models allow on a real clock."""
 _ENOUGH_LOSSES = 10
 """Loss events below which a loss model says little: the window's mean is uncertain by a fifth and more."""
 _ROUND_TRIPS = 10
@@ -155,10 +157,24 @@ class Plausible(Doubts):
         if timers.missing > _UNPUNCTUAL:
             self.suspect.append(f"{timers.missing:.0%} of the samples are missing: the machine is too busy")
         self.checks["late timers"] = round(timers.late, 4)
-        if timers.late > _UNPUNCTUAL:
-            self.suspect.append(
-                f"{timers.late:.0%} of the timers were more than {LATE * 1e3:g} ms late: the machine is too busy"
-            )
+        self.checks["mean lateness"] = round(timers.mean_late, 6)
+        if timers.late > _UNPUNCTUAL and (harm := self._harm(timers.mean_late)):
+            late = f"{timers.late:.0%} of the timers were more than {LATE * 1e3:g} ms late, {harm}"
+            self.suspect.append(f"{late}: the machine is too busy")
+
+    def _harm(self, late: float) -> str:
+        """Return what timers that are `late` seconds late on average do to the traffic; empty where it is little.
+
+        netem's timers delay each packet by so much more, and pacing waits for a timer between packets. A bottleneck
+        that sends below its rate is a doubt of its own, see `rate`.
+        """
+        experiment = self.experiment
+        paced = experiment.hosts.maxrate or experiment.flows.pacing or "bbr" in experiment.congestion_controls
+        rtt = min(map(experiment.delay, range(experiment.total_streams)), default=experiment.path.delay)
+        mean = f"{late * 1e3:.2g} ms on average"
+        if rtt and late > _LONGER * rtt:
+            return f"{mean}, which delays packets of an RTT of {rtt * 1e3:.3g} ms as well"
+        return f"{mean}, and paced packets wait for timers" if paced else ""
 
     def trace(self, lost: int) -> None:
         """Did the trace of ACKs lose any?"""

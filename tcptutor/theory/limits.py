@@ -28,6 +28,21 @@ def window_limited(window: float, rtt: float) -> float:
     return 8 * window / rtt
 
 
+def write_limited(length: float, mss: float, write: float, segment: float) -> float:
+    """Return the throughput of an application whose processor is busy with small writes, bit/s.
+
+    Each write of `length` bytes takes the processor `write` seconds, each segment of `mss` bytes `segment` seconds
+    for both of its ends: 8 / (write / length + segment / mss). length, mss: bytes, above 0. write: seconds, above 0.
+    segment: seconds, 0 or above. Source: the utilization law, a processor that is busy all of the time. Raises
+    ParameterError outside the domain.
+    """
+    positive("length", length, "a write of nothing sends nothing")
+    positive("mss", mss, "payload bytes of a full segment")
+    positive("write", write, "a write takes time, in seconds")
+    at_least("segment", segment, 0, "seconds of the processor")
+    return 8 / (write / length + segment / mss)
+
+
 def bdp(rate: float, rtt: float) -> float:
     """Bandwidth-delay product, bytes: rate * rtt / 8, what must be in flight to fill the path.
 

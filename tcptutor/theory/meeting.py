@@ -26,6 +26,12 @@ _SENDERS: dict[str, Callable[[float, float], Sender]] = {
 LIMITED = frozenset(_SENDERS)
 """Algorithms that `limited_rates` has, by the kernel's names."""
 
+
+def sender(algorithm: str, rtt: float) -> Sender:
+    """Return Linux's window law of `algorithm`, one of LIMITED, at a round trip of `rtt` seconds."""
+    return _SENDERS[algorithm](rtt, ACK_EVERY)
+
+
 _FELT = 0.4
 """Share of the link from which on its flows feel it: a queue now and then, and flights that it spreads."""
 

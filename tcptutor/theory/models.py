@@ -38,7 +38,9 @@ CAUSE_NAMES: dict[LimitedBy, str] = {
 LOSS_BLIND = frozenset({"bbr"})
 """Algorithms that do not take a loss for congestion: no loss model binds them."""
 
+
 MODELLED = frozenset({"reno", "cubic", "htcp", "highspeed"}) | LOSS_BLIND | RELATED.keys()
+"""Algorithms with a model under random loss. A file of another program may name others."""
 
 
 class ThroughputModel(StrEnum):
@@ -55,6 +57,7 @@ class ThroughputModel(StrEnum):
     KERNEL_BUFFER = "buffer", "kernel's buffer", "receive-window"
     PACING = "pacing", "pacing", "pacing"
     FQ = "fq", "fq maxrate", "pacing"
+    WRITES = "writes", "small writes", "application"
     RENO = "reno", "Reno", "random-loss", "reno"
     MATHIS = "mathis", "Mathis, C=1.31", "random-loss", "reno", reno.MATHIS_RANDOM
     MATHIS_PERIODIC = "mathis-periodic", "Mathis", "random-loss", "reno", reno.MATHIS_PERIODIC
@@ -65,6 +68,7 @@ class ThroughputModel(StrEnum):
     HTCP = "htcp", "H-TCP", "random-loss", "htcp"
     HIGHSPEED = "highspeed", "HighSpeed", "random-loss", "highspeed"
     RELATED = "related", "", "random-loss"
+    REORDERING = "reordering", "reordering", "reordering"
     OWN_LAWS = "own", "own models", "random-loss"
     MEETING = "meeting", "", None
     WAY_BACK = "way-back", "ACKs on the way back", "bottleneck"

@@ -2,7 +2,7 @@
 
 Each has parts that depend on the queue, which are left out: on a path whose losses are random there is none. Sources:
 net/ipv4/tcp_yeah.c, tcp_scalable.c, tcp_veno.c, tcp_illinois.c, tcp_westwood.c, tcp_vegas.c, tcp_lp.c,
-tcp_hybla.c, tcp_nv.c, tcp_cdg.c, tcp_dctcp.c. BIC is not here: it had 1.7 to 2.4 times what its law gives so.
+tcp_hybla.c, tcp_nv.c, tcp_cdg.c, tcp_dctcp.c, tcp_bic.c.
 """
 
 from __future__ import annotations
@@ -58,6 +58,56 @@ class _Aimd:
         return 0
 
 
+@dataclass(frozen=True, slots=True)
+class _BicEpoch:
+    """BIC's window between two losses: a binary search up to the window of the last loss, then a probe beyond it."""
+
+    start: float
+    target: float
+
+    def grown(self, line: float, before: Age, after: Age) -> float:
+        rounds = after.rounds - before.rounds
+        steps = max(1, math.ceil(rounds * _STEPS))
+        for _ in range(steps):
+            line += self.growth(line) * rounds / steps
+        return line
+
+    def growth(self, line: float) -> float:
+        """Return the segments that a round trip adds (bictcp_update in tcp_bic.c)."""
+        if line <= _BIC_LOW:
+            return 1.0
+        if line < self.target:
+            added = (self.target - line) / _BIC_PARTS
+            added = _BIC_SLOW if added <= 1 else added
+        elif line < self.target + _BIC_PARTS:
+            added = _BIC_SLOW
+        else:
+            added = (line - self.target) / (_BIC_PARTS - 1)
+        # The kernel divides by the segments of an ACK and then counts segments, so the growth is multiplied.
+        return min(line, ACK_STRETCHED * min(_BIC_MOST, added))
+
+
+class _Bic:
+    """The sender of net/ipv4/tcp_bic.c. Mode 1: the last loss came at a smaller window than the loss before it."""
+
+    modes = 2
+
+    def epoch(self, window: float, mode: int) -> _BicEpoch:
+        left = _BIC_LEFT if window > _BIC_LOW else 0.5
+        target = window * (1 + _BIC_LEFT) / 2 if mode else window
+        return _BicEpoch(max(LEAST_WINDOW, left * window), target)
+
+    def follow(self, window: float, mode: int, found: float) -> int:
+        target = window * (1 + _BIC_LEFT) / 2 if mode else window
+        return int(found < target)
+
+
+_BIC_LOW, _BIC_LEFT = 14, 819 / 1024
+"""Segments up to which BIC is Reno (low_window), and the share of the window that a loss leaves (beta)."""
+_BIC_PARTS, _BIC_SLOW, _BIC_MOST = 4, 0.2, 16
+"""BICTCP_B, BICTCP_B / smooth_part and max_increment, segments a round trip."""
+
+
 def _hybla(rtt: float) -> Sender:
     """Growth by the square of the round trip over 25 ms, for each ACK and not for each segment."""
     return _Aimd(left=1 / 2, added=max(1.0, rtt / _HYBLA_RTT) ** 2 / ACK_STRETCHED)
@@ -76,6 +126,7 @@ RELATED: Mapping[str, Callable[[float], Sender]] = {
     "illinois": lambda _: _Aimd(left=7 / 8, added=10.0, wide=15.0),
     # It goes on at the bandwidth that it measured. That this leaves it 7/8 is measured, not derived.
     "westwood": lambda _: _Aimd(left=7 / 8),
+    "bic": lambda _: _Bic(),
     "hybla": _hybla,
     "vegas": lambda _: _HALF,
     "lp": lambda _: _HALF,

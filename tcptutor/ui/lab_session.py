@@ -22,7 +22,7 @@ from tcptutor.runs.conduct import ConductedSession
 from tcptutor.spec import Experiment, host_names
 from tcptutor.ui.found_run import FoundRun
 from tcptutor.ui.messages import GoalsMoved, RunMoved, SessionMoved, ShellMoved
-from tcptutor.ui.shell import Shell
+from tcptutor.ui.shell import Shell, begins_line
 from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import Event
 
@@ -62,6 +62,8 @@ class LabSession:
         """Those that are open, by host."""
         self.problem = ""
         """Why it ended, one line; empty for one that the student ended."""
+        self.typed_ahead: dict[str, bytes] = {}
+        """Keys typed before there is a shell, by host: it gets them when it opens."""
         self.left: tuple[str, ...] = ()
         """Files of `~` that were not kept: too large, or too many."""
         self.goals: WatchedGoals | None = None
@@ -124,7 +126,7 @@ class LabSession:
         self._page_shell = shell
         self._trap = shell.broken if shell is not None else ""
         self.environment = self.state = self._run = None
-        self.problem, self.left = "", ()
+        self.problem, self.left, self.typed_ahead = "", (), {}
         self.shells, self._ended = {}, asyncio.Event()
         self.stage = "starting"
         self._task = asyncio.create_task(self._go())
@@ -138,10 +140,25 @@ class LabSession:
             first = not self.shells
             terminal = self._session.shell(host, lines, columns)
             self.shells[host] = Shell(host, terminal, lines, columns, self._shell_moved, self._heard)
+            if keys := self.typed_ahead.pop(host, b""):
+                self.shells[host].write(keys)
             if first:
                 asks_for_runs = shell is None or any(goal.about_run for goal in shell.asked)
                 self.shells[host].say(_GREETING if asks_for_runs else _GREETING_WITHOUT_RUNS)
         return self.shells[host]
+
+    def type(self, host: str, data: bytes) -> None:
+        """Type into the shell of `host`. Keys wait for a shell that is not there yet; without a lab they are lost."""
+        if host in self.shells:
+            self.shells[host].write(data)
+        elif self.stage in ("starting", "open") and host:
+            self.typed_ahead[host] = self.typed_ahead.get(host, b"") + data
+
+    def has_begun_line(self, host: str) -> bool:
+        """Whether the prompt of `host` may have a line that was typed and not run."""
+        if host in self.shells:
+            return self.shells[host].begun
+        return begins_line(self.typed_ahead.get(host, b""))
 
     def end(self) -> None:
         """The student has done enough: what goes on is kept, and the lab ends in order."""

@@ -19,6 +19,12 @@ Nobody could read them, and all of them would be drawn before what a ^C leads to
 _ENDS_OF_LINES = (b"", b"\r", b"\n", b"\x03", b"\x04", b"\x15")
 """Enter, ^C, ^D, ^U."""
 
+
+def begins_line(typed: bytes) -> bool:
+    """Return whether `typed` leaves a line at the prompt that was not run."""
+    return typed[-1:] not in _ENDS_OF_LINES
+
+
 SLICE = 1024
 """Bytes that are drawn at a time: a few milliseconds of work at most."""
 
@@ -77,7 +83,7 @@ class Shell:
 
     def write(self, data: bytes) -> None:
         """Type into it; before its prompt is there, as soon as it is."""
-        self.begun = data[-1:] not in _ENDS_OF_LINES
+        self.begun = begins_line(data)
         if self.spoke:
             self._terminal.write(data)
         else:

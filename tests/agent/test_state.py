@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from tcptutor.agent import shaping
-from tcptutor.agent.netlink import ROOT, QdiscState, Route
+from tcptutor.agent.netlink import ROOT, QdiscState, QueueLength, Route, TrafficControl
+from tcptutor.agent.network import Interface
 
 LOOPBACK = """
 set -e
@@ -59,5 +60,33 @@ async def test_what_is_only_counted_is_no_change(qdisc: str) -> None:
         assert not route.look(), "it has only counted"
         await reached("gone")
         assert route.look(), "it was taken away"
+    unshared.stdin.close()
+    assert await unshared.wait() == 0
+
+
+@pytest.mark.host
+async def test_asking_for_the_length_of_a_queue_is_no_change_of_it() -> None:
+    """The kernel multicasts its answer: heard as news, a session read everything anew five times a second."""
+    unshared = await asyncio.create_subprocess_exec(
+        "unshare", "-Urn", "sh", "-c", LOOPBACK,
+        env={**os.environ, "QDISC": "pfifo limit 50", "PYTHON": sys.executable},
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert unshared.stdin is not None
+    assert unshared.stdout is not None
+    inside = int(await unshared.stdout.readline())
+    with TrafficControl(inside) as news:
+        unshared.stdin.write(b"\n")
+        assert await unshared.stdout.readline() == b"there\n"
+        assert news.came(), "it was added"
+        with QueueLength(Interface("lo", inside)) as queue:
+            assert queue.now().packets == 0
+            assert not news.came()
+            queue.now()
+        assert not news.came(), "nor what was asked before the end"
+        unshared.stdin.write(b"\n\n")
+        assert await unshared.stdout.readline() == b"sent\n"
+        assert await unshared.stdout.readline() == b"gone\n"
+        assert news.came(), "it was taken away"
     unshared.stdin.close()
     assert await unshared.wait() == 0

@@ -70,8 +70,17 @@ def test_a_filter_of_ports_is_not_read() -> None:
 
 
 def test_without_a_default_class_htb_lets_pass_and_drr_drops() -> None:
-    assert read(Tree([root("htb", default=0)], [htb(8, 8)])) == Way({"delay": 0.0})
+    direct = Way({"delay": 0.0}, unshaped=("htb on s1-eth2",))
+    assert read(Tree([root("htb", default=0)], [htb(8, 8)])) == direct
+    assert read(Tree([root("htb", default=0x20)], [htb(8, 8)])) == direct
     assert "it drops them" in read(Tree([root("drr")])).unread[0]
+
+
+def test_hfsc_drops_only_where_it_has_classes() -> None:
+    itself = ClassState("hfsc", 0x10000, ROOT)
+    assert read(Tree([root("hfsc")], [itself])) == Way({"delay": 0.0}, unshaped=("hfsc on s1-eth2",))
+    one = ClassState("hfsc", TEN, 0x10000, {"link_share": MBIT})
+    assert "it drops them" in read(Tree([root("hfsc")], [itself, one])).unread[0]
 
 
 def test_a_discipline_that_nobody_reads_is_named() -> None:

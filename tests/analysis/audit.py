@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tcptutor.analysis import Report
 from tcptutor.analysis.compared.clauses import CLAUSES, LINK_USED, LINK_USED_THEN, UNEXPLAINED
+from tcptutor.analysis.compared.sentence import REVERSE
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import CAUSE_NAMES
@@ -206,7 +207,8 @@ def _marks(raw: Raw, said: Mapping[str, str]) -> str:
 
 def _dropped(raw: Raw, said: Mapping[str, str]) -> str:
     told = int(said["drops"])
-    if len(raw.columns) < len(set(raw.run.samples.column("flow"))):
+    every = set(raw.run.samples.column("flow"))
+    if len(raw.columns) < sum(raw.experiment.reversed(flow) == raw.backward for flow in every):
         return "nobody knows whose packets the queue dropped"
     return must(told > 0 and abs(told - raw.drops()) <= 2 + 0.1 * told, f"{raw.drops()} were dropped")
 
@@ -458,17 +460,26 @@ _WITHOUT = (
 def problems(run: Run, report: Report) -> Iterator[str]:
     """What is said of `run`, and false."""
     flows = sorted(set(run.samples.column("flow")))
-    said = [(report.verdict.sentence, flows), *((one.sentence, [one.flow]) for one in report.verdict.flows)]
+    said = [
+        (report.verdict.sentence, _of_sentence(run, report.verdict.sentence, flows)),
+        *((one.sentence, [one.flow]) for one in report.verdict.flows),
+    ]
     for text, whose in said:
         if found := sentence(run, text, whose):
             yield f"{text!r}: {found}"
     yield from audit_reasons.problems(run, report)
 
 
+def _of_sentence(run: Run, text: str, flows: Sequence[int]) -> list[int]:
+    """Which of `flows` a run's sentence is about: where they go both ways those of one."""
+    way = text.startswith(REVERSE)
+    return [flow for flow in flows if run.experiment.reversed(flow) == way] or list(flows)
+
+
 def sentence(run: Run, text: str, flows: Sequence[int]) -> str:
     """What is wrong with one sentence about `flows`; empty for nothing."""
     start, end = measured(run)
-    rest = text
+    rest = text.removeprefix(REVERSE)
     if text.startswith(_WITHOUT) and not _LINK.search(text):
         return ""
     if udp := _UDP_ALONE.fullmatch(text):

@@ -286,9 +286,16 @@ def way_back(raw: Raw, said: Mapping[str, str]) -> str:
     span = max(one["t"][-1] for one in raw.columns.values()) - min(
         one["t"][0] for one in raw.columns.values()
     )
+    used = acks / span / max(given, 1)
+    rises = [
+        sum(one["rtt"]) / len(one["rtt"]) - min(rtt for rtt in one["min_rtt"] if rtt > 0)
+        for one in raw.columns.values()
+    ]
+    if raw.queue and sum(rises) / len(rises) > 2 * raw.wait():
+        used *= 2  # behind a queue of acknowledgements segments come one by one, and each is acknowledged
     return together(
         must(abs(rate(said["back"]) - given) <= 0.01 * given, f"the way back has {given}"),
-        least("use of the way back", acks / span / max(given, 1), 0.75),
+        least("use of the way back", used, 0.75),
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor.analysis import explain
+from tcptutor.analysis import explain, report
 
+from .audit import problems
 from .synthetic import Value, experiment, losing, numbers, run_of, samples, with_queue
 
 LINK = 100e6 * 1448 / 1514
@@ -166,3 +167,18 @@ def test_data_the_other_way_that_fills_the_reverse_path_is_named() -> None:
     verdict = explain(with_queue(run))
     assert verdict.limited_by == "bottleneck"
     assert verdict.sentence.startswith("data fills the reverse path, 1 Mbit/s: its queue adds 200 ms")
+
+
+def test_where_flows_go_both_ways_the_sentence_is_about_the_direction_with_most_data() -> None:
+    """Three drops of the forward queue and ten retransmissions of a reversed flow were told in one clause."""
+    made = experiment(streams="2", directions="forward, reverse", rate="10 Mbit/s", reverse_rate="10 Mbit/s")
+    run = run_of(made, 1e6, **losing(4) | {"rtt": 0.2, "cwnd": 17})
+    run.samples.extend(samples(1, 9.55e6, 12, {**losing(0.5), "rtt": 0.2, "min_rtt": 0.05, "cwnd": 165}))
+    run.samples = type(run.samples)(sorted(run.samples, key=lambda row: row.t))
+    run = with_queue(run, drops=lambda t: int(t / 4))
+    verdict = explain(run)
+    assert verdict.limited_by == "bottleneck"
+    assert verdict.sentence.startswith(
+        "in the reverse direction the bottleneck is full, its queue adds 150 ms"
+    )
+    assert not list(problems(run, report(run)))

@@ -16,6 +16,7 @@ from tcptutor.analysis.compared.rules import RULES
 from tcptutor.run import Fidelity, FlowResult, Run, Sample, SampleTable
 from tcptutor.theory.models import CAUSE_NAMES
 
+from .audit import problems
 from .synthetic import (
     Value,
     at_different_times,
@@ -101,6 +102,36 @@ def test_a_way_back_without_room_for_acknowledgements() -> None:
     # The window fills with what is not acknowledged: that is no cause of its own.
     full = run_of(experiment(reverse_rate="200 kbit/s"), 9e6, rtt=0.2, rwnd_limited=lambda t: 0.65 * t)
     assert explain(with_queue(full)).sentence == verdict.sentence
+
+
+def test_acknowledgements_that_wait_nowhere_do_not_fill_the_way_back() -> None:
+    """The window was full, and twice as much room on the way back made no difference."""
+    made = experiment(rate="12 Mbit/s", delay="34.5 ms", reverse_rate="94.5 kbit/s", window="19.6 kB")
+    full: dict[str, Value] = {"snd_wnd": 18_432, "unacked": 12, "cwnd": 30, "rwnd_limited": lambda t: t}
+    quick = with_queue(run_of(made, 4.03e6, rtt=0.03456, min_rtt=0.03453, **full))
+    assert report(quick).verdict.limited_by == "receive-window"
+    assert not list(problems(quick, report(quick)))
+    late = with_queue(run_of(made, 4.03e6, rtt=0.045, min_rtt=0.03453, **full))
+    assert explain(late).sentence.startswith("the reverse path, 94.5 kbit/s, has no room")
+
+
+def test_a_way_back_is_full_of_an_acknowledgement_for_each_segment() -> None:
+    """A window that grows behind a queue of acknowledgements was called the limit."""
+    made = experiment(rate="1.6 Mbit/s", delay="12 ms", reverse_rate="22 kbit/s")
+    growing: dict[str, Value] = {
+        "cwnd": lambda t: 100 + 40 * t,
+        "rtt": lambda t: 0.5 + 0.5 * t,
+        "min_rtt": 0.0125,
+    }
+    run = with_queue(run_of(made, 0.487e6, **growing))
+    assert report(run).verdict.limited_by == "bottleneck"
+    assert report(run).verdict.sentence.startswith("the reverse path, 22 kbit/s, has no room")
+    assert not list(problems(run, report(run)))
+    # Where the time passes in the bottleneck's own queue, or nowhere, half of the way back is not what limits.
+    here = with_queue(run_of(made, 0.487e6, **growing), waiting=lambda t: 1.6e6 / 8 * (0.5 + 0.5 * t))
+    assert "reverse path" not in explain(here).sentence
+    quick = with_queue(run_of(made, 0.487e6, **growing | {"rtt": 0.0126}))
+    assert "reverse path" not in explain(quick).sentence
 
 
 def test_a_connection_that_is_not_made_yet_waits_for_timeouts() -> None:
@@ -213,6 +244,26 @@ def test_reordering() -> None:
     verdict = explain(run)
     assert verdict.limited_by == "reordering"
     assert numbers(verdict).reordered == 40
+
+
+def test_cuts_that_are_taken_back_do_not_hide_random_loss() -> None:
+    """Of two lost segments a second the window never recovers; of six that were only late it does at once."""
+    made = experiment(rate="20 Mbit/s", loss="0.6 %", reorder="1 %")
+    state: dict[str, Value] = {
+        "cwnd": lambda t: 20 + 15 * (t % 1),
+        "ssthresh": lambda t: 20 + int(2 * t) % 2,
+        "retransmits": lambda t: int(t) + 6 * int(t + 0.5),
+        "dsack_dups": lambda t: 6 * int(t + 0.45),
+        "reord_seen": lambda t: 20 * int(t + 0.5),
+    }
+    run = with_queue(run_of(made, 6e6, **state))
+    found = report(run)
+    assert found.verdict.limited_by == "random-loss"
+    assert found.verdict.sentence.startswith("random loss, 0.6 %, cut the window 10 times")
+    assert not list(problems(run, found))
+    # Without a loss of the path the same samples are reordering.
+    calm = experiment(rate="20 Mbit/s", reorder="1 %")
+    assert explain(with_queue(run_of(calm, 6e6, **state))).limited_by == "reordering"
 
 
 def test_timeouts() -> None:

@@ -137,3 +137,9 @@ def test_a_regular_sawtooth_counts_its_losses() -> None:
     # Each loss sets ssthresh to what it was: only the sender's state shows the events.
     run = load(RUNS / "short-queue.tcprun")
     assert report(msgspec.structs.replace(run, flows=[])).loss_events >= 5
+
+
+def test_a_flow_behind_data_the_other_way_is_not_limited_by_its_acknowledgements() -> None:
+    first, second = report(load(RUNS.parent / "limits" / "reverse-queue.tcprun")).verdict.flows
+    assert first.sentence.startswith("data fills the reverse path, 1 Mbit/s")
+    assert second.sentence.startswith("the bottleneck is full")

@@ -107,16 +107,26 @@ INSIDE: list[tuple[float, dict[str, str]]] = [
     (9.08, _LOSSY | {"algorithm": "yeah"}),
     (24.1, _LOSSY | {"algorithm": "illinois"}),
     (56.5, _SHORT | {"algorithm": "illinois"}),
+    (13.0, _LOSSY | {"algorithm": "bic"}),
+    (15.42, _SHORT | {"algorithm": "bic", "loss": "1 %", "duration": "10 s", "warmup": "2 s"}),
+    (9.34, _LINK | {"loss": "0.3 %", "offloads": "on"}),
+    (13.17, _LINK | {"algorithm": "cubic", "reorder": "1 %", "duration": "10 s"}),
+    (5.93, _LINK | {"algorithm": "cubic", "reorder": "2 %", "duration": "10 s"}),
+    (12.48, _LINK | {"reorder": "1 %", "duration": "10 s"}),
+    (5.35, _LINK | {"rate": "23.8 Mbit/s", "delay": "25.3 ms", "algorithm": "cubic", "jitter": "18.9 ms"}),
+    (7.1, _LINK | {"rate": "7.64 Mbit/s", "delay": "46.7 ms", "algorithm": "htcp", "jitter": "21.7 ms"}),
 ]
 """Measured, Mbit/s."""
 
 UNCLAIMED: list[tuple[float, dict[str, str], str]] = [
-    (5.87, _LINK | {"algorithm": "cubic", "reorder": "1 %"}, "1 % of segments overtake others"),
     (4.60, _LINK | {"algorithm": "bbr", "reorder": "2 %"}, "2 % of segments overtake others"),
-    (2.48, _LINK | {"delay": "60 ms", "algorithm": "cubic", "jitter": "32 ms"}, "jitter of 32 ms"),
+    (26.3, _LINK | {"rate": "30.6 Mbit/s", "delay": "25.5 ms", "jitter": "16.2 ms"}, "a queue decides"),
     (1.41, _LINK | {"rate": "40 Mbit/s", "algorithm": "cubic", "length": "1 B"}, "writes of 1 bytes"),
-    (13.0, _LOSSY | {"algorithm": "bic"}, "no model of bic"),
-    (9.34, _LINK | {"loss": "0.3 %", "offloads": "on"}, "offloads: one loss takes a packet of many segments"),
+    (
+        9.34,
+        _LINK | {"rate": "200 Mbit/s", "loss": "0.3 %", "offloads": "on"},
+        "offloads: one loss takes a packet of many segments",
+    ),
     (0.73, _LINK | {"queue": "3 kB"}, "a queue of 3 kB drops repairs"),
     (2.85, _LINK | {"queue": "6 kB", "duration": "12 s"}, "a queue of 6 kB drops repairs"),
     (
@@ -149,3 +159,75 @@ def test_a_path_without_late_segments_or_small_writes_keeps_its_tolerance() -> N
     plain = expect(experiment(**_LINK)).binding
     for more in ({"length": "64 KiB"}, {"offloads": "on"}, {"udp_streams": "1", "udp_rate": "1 Mbit/s"}):
         assert expect(experiment(**_LINK | more)).binding.tolerance <= plain.tolerance + 0.05
+
+
+@pytest.mark.parametrize(
+    ("length", "mbps"), [("1 B", 1.409), ("3 B", 4.177), ("12 B", 16.3), ("28 B", 36.43)]
+)
+def test_small_writes_are_claimed_on_the_virtual_clock_alone(length: str, mbps: float) -> None:
+    made = experiment(**_LINK | {"rate": "60 Mbit/s", "length": length})
+    assert expect(made).binding.tolerance == 1
+    binding = expect(made, on_virtual_clock=True).binding
+    assert binding.model == "writes"
+    assert binding.tolerance <= CLAIMED
+    assert mbps * 1e6 == pytest.approx(binding.throughput_bps, rel=0.02)
+
+
+def test_jitter_is_claimed_below_half_of_the_delay_and_far_above_it() -> None:
+    path = _LINK | {"rate": "24 Mbit/s", "delay": "25 ms", "duration": "10 s"}
+    low, middle, high = (
+        expect(experiment(**path | {"jitter": jitter})).binding for jitter in ("10 ms", "15 ms", "19 ms")
+    )
+    assert low.model == "link"
+    assert high.model == "reordering"
+    assert low.tolerance <= CLAIMED < middle.tolerance
+    assert high.tolerance <= CLAIMED
+
+
+def test_data_both_ways_behind_a_slow_reverse_path_is_not_claimed() -> None:
+    """The forward link had 0.12 and 0.33 of what it carries."""
+    both = {"streams": "2", "directions": "forward, reverse", "duration": "10 s"}
+    slow = expect(experiment(**_LINK | both | {"reverse_rate": "2 Mbit/s"})).binding
+    equal = expect(experiment(**_LINK | both | {"reverse_rate": "20 Mbit/s"})).binding
+    assert equal.tolerance <= CLAIMED < slow.tolerance
+
+
+def test_losses_in_a_row_that_a_full_queue_outlasts_are_claimed() -> None:
+    path = {"rate": "6.29 Mbit/s", "delay": "9.2 ms", "queue": "64 kB", "duration": "10 s", "warmup": "3 s"}
+    binding = expect(experiment(**path, loss="0.53 %", loss_burst="5")).binding
+    assert binding.model == "link"
+    assert pytest.approx(binding.throughput_bps, rel=binding.tolerance) == 6.016e6
+    few = expect(experiment(**path | {"queue": "8 kB"}, loss="3 %", loss_burst="8")).binding
+    assert few.tolerance > CLAIMED
+
+
+@pytest.mark.parametrize(
+    ("mbps", "settings"),
+    [
+        (4.608, {"rate": "5.64 Mbit/s", "delay": "22.9 ms", "queue": "12 kB", "bytes": "455 kB"}),
+        (
+            7.690,
+            {
+                "rate": "9.29 Mbit/s",
+                "delay": "19.6 ms",
+                "queue": "14 kB",
+                "bytes": "221 kB",
+                "algorithm": "cubic",
+            },
+        ),
+    ],
+)
+def test_an_amount_that_meets_a_few_losses_is_claimed(mbps: float, settings: dict[str, str]) -> None:
+    binding = expect(experiment(**settings, loss="1 %", warmup="0 s", duration="20 s")).binding
+    assert binding.model == "completion"
+    assert binding.tolerance <= CLAIMED
+    assert mbps * 1e6 == pytest.approx(binding.throughput_bps, rel=binding.tolerance)
+
+
+def test_an_amount_that_may_lose_its_last_segment_is_less_sure() -> None:
+    short, long = (
+        expect(experiment(rate="4.92 Mbit/s", delay="8.5 ms", queue="6 kB", bytes=size, warmup="0 s")).binding
+        for size in ("325 kB", "3 MB")
+    )
+    assert pytest.approx(short.throughput_bps, rel=short.tolerance) == 3.334e6
+    assert short.tolerance > long.tolerance

@@ -231,9 +231,10 @@ async def test_udp_alone_is_counted_flow_by_flow_and_over_time(guest: GuestBacke
 
 
 async def test_sysctls_buffers_segments_and_writes(guest: GuestBackend, build: Build) -> None:
-    plain = await play(guest, build(**BASE, tcp_sack="0", tcp_timestamps="0"))
+    short = BASE | {"duration": "1 s", "warmup": "0"}
+    plain = await play(guest, build(**short, tcp_sack="0", tcp_timestamps="0"))
     assert plain.samples[-1].mss == 1460  # without timestamps' twelve bytes
-    small = await play(guest, build(**BASE, mss="536", length="1 kB"))
+    small = await play(guest, build(**short, mss="536", length="1 kB"))
     assert small.samples[-1].mss == 536 - 12
     wide = {"rate": "20 Mbit/s", "delay": "100 ms", "duration": "2 s"}
     held = await play(guest, build(**BASE | wide | {"send_buffer": "64 KiB"}))

@@ -261,7 +261,7 @@ async def test_settings_changed_by_hand_are_seen(backend: Backend, build: Build)
             shell, f"{SERVER}; h1 iperf3 -c $h2 -t {long} > /dev/null & echo ready=$?", r"ready=\d"
         )
         await lab.until(lambda: lab.count(RunFound) == 1)
-        await asyncio.sleep(1.5)
+        await lab.until(lambda: any(isinstance(event, Samples) and event.t > 1 for event in lab.events))
         await lab.type(
             shell,
             "tc qdisc change dev s1-eth2 root handle 10: tbf rate 3mbit burst 20000 limit 60000; echo done=$?",
@@ -420,8 +420,7 @@ async def test_a_terminal_has_a_size_and_job_control(backend: Backend, build: Bu
         assert "24 100" in await lab.type(shell, "stty size", r"\d+ \d+")
         shell.resize(40, 132)
         assert "40 132" in await lab.type(shell, "stty size", r"\d+ \d+")
-        shell.write(b"sleep 1000\n")
-        await asyncio.sleep(0.5)
+        await lab.type(shell, "echo be''gun; sleep 1000", "begun")
         # Bash throws away what is typed before it has its prompt again.
         await lab.type(shell, "\x03", r"\^C\s+h2:\S*# ")
         assert "130" in await lab.type(shell, "echo done=$?", r"done=\d+")

@@ -118,7 +118,11 @@ async def test_a_flood_a_full_disk_and_a_memory_hog_leave_the_lab_usable(
     async with hands(backend, build()) as lab:
         shell, other = lab.shell("h1"), lab.shell("h2")
         shell.write(b"yes 'a flood of text without an end'\n")
-        await asyncio.sleep(2)
+        flood = 0
+        while flood < 500_000:
+            data = await shell.read()
+            assert data
+            flood += len(data)
         assert "10.0.0.2" in await lab.type(other, "hostname -i; ip -br addr show h2-eth0", r"10\.0\.0\.2")
         shell.write(b"\x03")
         shell.close()

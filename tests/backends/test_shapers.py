@@ -74,7 +74,7 @@ READ: dict[str, tuple[list[str], dict[str, Any]]] = {
         ],
         {"rate": 5e6},
     ),
-    "cake": ([f"{ROOT} cake bandwidth 3mbit"], {"rate": 3e6, "qdisc": "cake"}),
+    "cake": ([f"{ROOT} cake bandwidth 3mbit"], {"rate": 3e6, "qdisc": "cake", "queue": 4 << 20}),
     "cbs": ([f"{ROOT} cbs idleslope 4000 sendslope -996000 hicredit 153 locredit -1389"], {"rate": 4e6}),
     "drr": (
         [
@@ -93,6 +93,7 @@ READ: dict[str, tuple[list[str], dict[str, Any]]] = {
         ],
         {"rate": 4e6, "queue": 30_000},
     ),
+    "hfsc-without-class": ([f"{ROOT} hfsc"], {"rate": None}),
     "tbf-peak": (
         [f"{ROOT} tbf rate 3mbit burst 5000 limit 50000 peakrate 4mbit minburst 1600"],
         {"rate": 3e6},
@@ -147,6 +148,10 @@ UNREAD = {
         "police",
     ),
     "corrupt": ([f"{ROOT} netem corrupt 5%"], "netem's corrupt on s1-eth2"),
+    "hfsc-nowhere": (
+        [f"{ROOT} hfsc", f"{CLASS} 1: classid 1:1 hfsc sc rate 3mbit ul rate 3mbit"],
+        "hfsc (no class takes these packets, so it drops them) on s1-eth2",
+    ),
     "nowhere": ([f"{ROOT} drr"], "drr (no class takes these packets, so it drops them) on s1-eth2"),
 }
 CLEAN = [

@@ -49,6 +49,16 @@ from tcptutor.base.errors import UnitError
         ("2 seconds", "time", 2),
         ("0.1 percent", "ratio", 0.001),
         ("1 000", "count", 1000),
+        # Large counts, as a page writes them.
+        ("1.86 million", "count", 1_860_000),
+        ("1.86M", "count", 1_860_000),
+        ("1,860,000", "count", 1_860_000),
+        ("1 860 000", "count", 1_860_000),
+        ("1,862", "count", 1862),
+        ("12k", "count", 12_000),
+        ("1.1 million", "number", 1_100_000),
+        ("1.86 million bytes", "size", 1_860_000),
+        ("2 thousand kbit/s", "rate", 2e6),
         # b is bit, B is byte.
         ("1 MB/s", "rate", 8e6),
         ("1 MByte/s", "rate", 8e6),
@@ -95,6 +105,7 @@ def test_a_wrong_quantity_is_told_how_to_write_it(text: str, kind: str) -> None:
         ("1 mb", "size", ("1 MB", "1 Mbit (125000 bytes)")),
         ("5 m", "time", ("5 ms", "5 min")),
         ("0.001", "ratio", ("0.001 %", "0.1 %")),
+        ("1,000", "count", ("1.000", "1000")),
     ],
 )
 def test_what_may_mean_two_things_is_told_both(text: str, kind: str, readings: tuple[str, str]) -> None:
@@ -119,6 +130,34 @@ def test_a_plain_number_has_the_unit_of_its_field(text: str, kind: str, plain: s
     assert units.parse(text, kind, plain) == pytest.approx(value)
 
 
+def test_a_written_power_of_ten_is_ambiguous_beside_a_field_with_a_prefix() -> None:
+    with pytest.raises(UnitError) as caught:
+        units.parse("1.86 million", "size", "kB")
+    assert "1.86 million kB" in str(caught.value)
+    assert "1.86 million bytes" in str(caught.value)
+    assert units.parse("1.86 million", "rate", "bit/s") == 1.86e6
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "plain", "told"),
+    [
+        ("1.86 million", "count", "", "1860000"),
+        ("1,860,000", "count", "", "1860000"),
+        ("1,862", "count", "", "1862"),
+        ("12k", "count", "", "12000"),
+        ("1 860", "size", "kB", "1860 kB"),
+        ("1.3e7", "rate", "bit/s", "13000000 bit/s"),
+        ("1860", "count", "", ""),
+        ("9", "rate", "Mbit/s", ""),
+        ("9 MB/s", "rate", "Mbit/s", ""),
+    ],
+)
+def test_what_was_understood_of_grouped_or_written_out_digits(
+    text: str, kind: str, plain: str, told: str
+) -> None:
+    assert units.understood(text, kind, plain) == told
+
+
 def test_every_kind_has_an_example_and_a_field_that_reads_it() -> None:
     for kind, plain in units.FIELD_UNITS.items():
         assert units.parse(units.EXAMPLES[kind], kind, plain) > 0
@@ -129,6 +168,11 @@ def test_every_kind_has_an_example_and_a_field_that_reads_it() -> None:
     st.one_of(
         st.text(max_size=20),
         st.text(alphabet="0123456789.,'eE+- \u00a0\u202fkKmMgGtTibBsS/%‰µ", max_size=20),
+        st.builds(
+            "{} {}".format,
+            st.floats(),
+            st.sampled_from(["million", "billion bytes", "thousand bit/s", "k", "M"]),
+        ),
         st.builds(
             "{} {}".format, st.floats(), st.sampled_from(["Gbit/s", "TiB", "min", "%", "MB/s", "b", ""])
         ),

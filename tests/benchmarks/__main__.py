@@ -20,7 +20,7 @@ from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
 from tcptutor.base import places
 from tcptutor.course import load
 from tcptutor.journal import Journal
-from tests.benchmarks import courses, pages
+from tests.benchmarks import courses, pages, turning
 from tests.benchmarks.blocking import longest_blocks
 from tests.benchmarks.knobs import turns
 from tests.benchmarks.pty_app import PtyApp
@@ -198,6 +198,18 @@ def knobs() -> None:
         _line(what, late * 1000, 50, " ms")
 
 
+def page_turns() -> None:
+    """The key that turns the page is pressed: title and text come first."""
+    for size in ((120, 36), (80, 24)):
+        found = turning.turns(size)
+        late = statistics.quantiles([turn.to_text for turn in found], n=20)[-1]
+        print(
+            f"      page turn to title and text, processor time, {size[0]} x {size[1]}, 95 %: {late * 1000:.0f} ms"
+        )
+        what = f"title and text / complete page, processor time, {size[0]} x {size[1]}"
+        _line(what, turning.share_to_text(found), 0.5)
+
+
 def disk_and_memory() -> None:
     """Disk and memory of the guest."""
     guest = Snapshots()
@@ -230,6 +242,7 @@ def main() -> int:
     streaming()
     blocks()
     knobs()
+    page_turns()
     disk_and_memory()
     if "--build" in sys.argv:
         build()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import select
 import subprocess
+import sys
+import termios
 import threading
 import time
 from pathlib import Path
@@ -68,6 +72,16 @@ def test_closed_streams_are_no_reason_to_fail_but_where_results_go(closed: str, 
     assert (done.returncode, done.stderr) == (code, said)
 
 
+def _until_it_is_full(pipe: int) -> None:
+    """Wait until a writer has to wait for whoever reads the pipe."""
+    deadline, size = patience.Deadline(30), fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+    while (
+        int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder) <= size - select.PIPE_BUF
+    ):
+        assert deadline.left
+        time.sleep(0.01)
+
+
 def test_a_slow_reader_gets_all_of_it(without_state: Path) -> None:
     """Also through a pipe that whoever shares it has made refuse what it cannot take at once."""
     reads, writes = os.pipe()
@@ -76,7 +90,7 @@ def test_a_slow_reader_gets_all_of_it(without_state: Path) -> None:
         [*COMMAND, "export", str(FOUR), "-o", "-"], stdout=writes, stderr=subprocess.PIPE
     )
     os.close(writes)
-    time.sleep(1)  # the pipe is full by now
+    _until_it_is_full(reads)
     with os.fdopen(reads, "rb") as reader:
         text = reader.read()
     _, said = writer.communicate(timeout=patience.seconds(60))

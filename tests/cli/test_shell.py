@@ -32,7 +32,9 @@ def terminal(mark: str, tmp_path: Path, without_state: Path) -> Iterator[Tmux]:
 
 @pytest.mark.terminal
 def test_the_terminal_is_the_hosts_until_its_shell_ends(terminal: Tmux) -> None:
-    terminal.wait_for(r"h1:\S+#\s*$")
+    terminal.wait_for("starting the lab")
+    terminal.keys("echo ahead-$((1 + 1))", "Enter")  # before there is a prompt
+    terminal.wait_for(r"ahead-2\s+h1:\S+#\s*$")
     terminal.keys("tput lines; tput cols", "Enter")
     terminal.wait_for(r"\n30\s*\n100")
     terminal.resize(80, 24)

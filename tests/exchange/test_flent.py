@@ -160,3 +160,24 @@ def test_what_flent_was_not_told_is_unknown(changed: Any) -> None:
     download, upload, *_ = import_run(changed(plain)).flows
     assert (download.retransmits, upload.retransmits, upload.losses) == (None, None, None)
     assert (download.receiver_bps, upload.receiver_bps) == (download.throughput_bps, None)
+
+
+def test_a_flow_s_throughput_is_netperf_s_own_total(changed: Any) -> None:
+    """Its reports count what was written; the total waits until the receiver has all."""
+    plain = [flow.throughput_bps for flow in import_run(FILE).flows]
+
+    def told(data: dict[str, Any]) -> None:
+        series = data["metadata"]["SERIES_META"]
+        names = [f"TCP upload::{number}" for number in (1, 2, 3, 4)]
+        for name in names:
+            series.setdefault(name, {}).pop("MEAN_VALUE", None)
+            series[name]["UNITS"] = "Mbits/s"
+        series[names[0]]["MEAN_VALUE"] = 0.9e-6 * plain[0]
+        series[names[1]].update(BYTES_RECVD=str(0.8 * plain[1] * 10 / 8), ELAPSED_TIME=10.0, MEAN_VALUE=99.0)
+        series[names[2]]["MEAN_VALUE"] = 1e-4  # of a flow that netperf did not end
+
+    flows = import_run(changed(told)).flows
+    assert [flow.throughput_bps for flow in flows] == pytest.approx(
+        [0.9 * plain[0], 0.8 * plain[1], plain[2], plain[3]]
+    )
+    assert [flow.receiver_bps for flow in flows] == [None, pytest.approx(0.8 * plain[1]), None, None]

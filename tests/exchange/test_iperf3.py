@@ -112,7 +112,11 @@ def test_the_segments_are_those_that_the_windows_are_made_of() -> None:
 def test_udp() -> None:
     first, second = run_of("3.21-udp.json").udp
     assert (second.lost, second.datagrams) == (178605, 303100)
-    assert first.received_bps / first.sent_bps == pytest.approx(1 - 105429 / 193970)
+    assert first.received_bps / first.sent_bps == pytest.approx(1 - 105429 / 193970, rel=1e-3)
+    # By the receiver's clock, as in the file's own sum: datagrams arrive after the sender has ended.
+    end = json.loads((FILES / "iperf3-3.21-udp.json").read_text())["end"]
+    total = sum(flow.received_bps for flow in (first, second))
+    assert total == pytest.approx(end["sum_received"]["bits_per_second"])
     assert 0 < first.jitter_s < 1e-4
     assert [flow.flow for flow in run_of("3.7-udp.json").udp] == [0, 1]
     # The file is the sender's: it does not know in what order they arrived.
@@ -223,12 +227,74 @@ def test_the_same_file_is_the_same_run() -> None:
 
 
 def test_models_are_asked_when_the_path_is_told() -> None:
-    unknown = report(run_of("3.12-omit.json"))
+    unknown = report(run_of("3.12-set-mss.json"))
     assert unknown.compared == ()
     assert "--set rate=" in unknown.verdict.sentence
     known = report(run_of("3.12-omit.json", rate="100 Mbit/s", delay="1 ms"))
-    assert known.compared[0].prediction.model == "link"
-    assert known.compared[0].ratio == pytest.approx(0.845, abs=0.005)  # of a wire: 38 bytes a frame
+    link = next(one for one in known.compared if one.prediction.model == "link")
+    assert link.ratio == pytest.approx(0.845, abs=0.005)  # of a wire: 38 bytes a frame
+
+
+@pytest.mark.parametrize(
+    ("bound", "path", "limited_by"),
+    [
+        (40e6, {}, "pacing"),
+        (40e6, {"rate": "100 Mbit/s"}, "pacing"),
+        # The flows stay well below a higher bound, and something else limits them.
+        (60e6, {}, "unexplained"),
+        (60e6, {"rate": "84 Mbit/s"}, "bottleneck"),
+        (0, {}, "unexplained"),
+    ],
+)
+def test_the_bound_of_b_is_the_limit_of_flows_that_reach_it(
+    tmp_path: Path, bound: float, path: dict[str, str], limited_by: str
+) -> None:
+    """Each of the two streams has 39.8 Mbit/s; `-b` bounds each."""
+    test = json.loads((FILES / "iperf3-3.12-omit.json").read_text())
+    test["start"]["test_start"]["target_bitrate"] = bound
+    file = tmp_path / "bounded.json"
+    file.write_text(json.dumps(test))
+    run = import_run(file, path)
+    assert run.experiment.flows.pacing == (bound or None)
+    assert report(run).verdict.limited_by == limited_by
+
+
+def test_acknowledgements_of_the_other_way_fill_a_link_both_ways(tmp_path: Path) -> None:
+    """40.3 Mbit/s each way are 93 % of the payload that 46 Mbit/s carry, and the ACKs take the rest."""
+    test = json.loads((FILES / "iperf3-3.21-bidir.json").read_text())
+    test["start"]["test_start"]["target_bitrate"] = 0
+    file = tmp_path / "both.json"
+    file.write_text(json.dumps(test))
+    told = report(import_run(file, {"rate": "46 Mbit/s", "reverse_rate": "46 Mbit/s"})).verdict
+    assert [told.limited_by, *(flow.limited_by for flow in told.flows)] == ["bottleneck"] * 3
+
+
+def test_a_file_s_full_link_is_the_limit_however_its_window_grows(tmp_path: Path) -> None:
+    """The writes of single seconds tell nothing of the link: the window grows into its queue."""
+    test = json.loads((FILES / "iperf3-3.12-omit.json").read_text())
+    test["start"]["test_start"]["target_bitrate"] = 0
+    rows = [row for interval in test["intervals"] for row in interval["streams"]]
+    for number, row in enumerate(rows):
+        row.update(retransmits=0, snd_cwnd=1448 * 300 * (1 + number), rtt=90_000 * (1 + number))
+    file = tmp_path / "growing.json"
+    file.write_text(json.dumps(test))
+    assert report(import_run(file, {"rate": "84.5 Mbit/s"})).verdict.limited_by == "bottleneck"
+
+
+def test_times_of_udp_go_on_after_the_omitted_seconds(tmp_path: Path) -> None:
+    test = json.loads((FILES / "iperf3-3.12-udp-reverse-client.json").read_text())
+    first = json.loads(json.dumps(test["intervals"][0]))
+    for row in first["streams"]:
+        row["omitted"] = True
+    test["intervals"].insert(0, first)
+    file = tmp_path / "omit.json"
+    file.write_text(json.dumps(test))
+    run, plain = import_run(file), run_of("3.12-udp-reverse-client.json")
+    times = [row.t for row in run.udp_samples]
+    assert times == sorted(set(times))
+    assert run.experiment.flows.warmup == pytest.approx(first["streams"][0]["end"])
+    assert times[-1] == pytest.approx(plain.udp_samples[-1].t + run.experiment.flows.warmup)
+    assert run.udp == plain.udp
 
 
 @pytest.mark.parametrize(

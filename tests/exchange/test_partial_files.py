@@ -17,7 +17,7 @@ import pytest
 
 from tcptutor.analysis import document, report
 from tcptutor.base.errors import TutorError
-from tcptutor.exchange import export, import_runs, plot
+from tcptutor.exchange import export, import_runs, perfsonar, plot
 from tcptutor.exchange.curves import QUANTITIES
 from tcptutor.run import Run
 
@@ -318,3 +318,121 @@ def test_a_packed_file_that_cannot_be_read_is_refused_in_one_line(tmp_path: Path
     with pytest.raises(TutorError, match=says) as caught:
         import_runs(file)
     assert "\n" not in str(caught.value)
+
+
+def trimmed(name: str, **kept: object) -> dict[str, object]:
+    """A test of which somebody kept the sums only."""
+    whole = json.loads((FILES / name).read_text())
+    sums = {key: value for key, value in whole["end"].items() if key.startswith("sum")}
+    whole["start"]["test_start"].update(kept)
+    return {"start": whole["start"], "intervals": [], "end": sums}
+
+
+def test_the_sums_of_one_stream_are_that_stream(tmp_path: Path) -> None:
+    test, file = trimmed("iperf3-3.12-reverse.json"), tmp_path / "sums.json"
+    file.write_text(json.dumps(test))
+    run = import_run(file)
+    (flow,) = run.flows
+    assert flow.throughput_bps == pytest.approx(test["end"]["sum_received"]["bits_per_second"])  # type: ignore[index]
+    assert flow.retransmits == test["end"]["sum_sent"]["retransmits"]  # type: ignore[index]
+    assert (flow.mean_rtt_s, flow.mean_cwnd_segments, flow.losses) == (None, None, None)
+    assert run.experiment.flows.directions == ("reverse",)
+    assert "only the sums" in run.note
+
+
+def test_the_sums_of_a_udp_stream_are_that_stream(tmp_path: Path) -> None:
+    file = tmp_path / "sums.json"
+    counts = {
+        "start": 0,
+        "end": 30.0,
+        "seconds": 30.0,
+        "lost_packets": 47,
+        "packets": 423339,
+        "jitter_ms": 0.031,
+    }
+    sent = counts | {"bytes": 3_468_750_000, "bits_per_second": 925e6, "sender": True}
+    received = counts | {"bytes": 3_468_365_056, "bits_per_second": 924_897_236.27}
+    begun = {"version": "iperf 3.16", "test_start": {"protocol": "UDP", "num_streams": 1, "duration": 30}}
+    end = {"sum_sent": sent, "sum_received": received}
+    file.write_text(json.dumps({"start": begun, "intervals": [], "end": end}))
+    (flow,) = import_run(file).udp
+    assert (flow.sent_bps, flow.lost, flow.datagrams) == (925e6, 47, 423339)
+    assert flow.received_bps == pytest.approx(924_897_236.27)
+
+
+@pytest.mark.parametrize("streams", [4, None])
+def test_the_sums_of_other_streams_are_refused_with_the_reason(tmp_path: Path, streams: int | None) -> None:
+    file = tmp_path / "sums.json"
+    file.write_text(json.dumps(trimmed("iperf3-3.12-reverse.json", num_streams=streams)))
+    with pytest.raises(TutorError, match=r"only the sums .* give all that iperf3 -J printed$"):
+        import_runs(file)
+
+
+def test_tests_inside_the_json_of_another_program_are_read(tmp_path: Path) -> None:
+    whole, file = json.loads(WHOLE.read_text()), tmp_path / "campaign.json"
+    sums = {"end": {"sum_sent": {"bits_per_second": 1e9}, "sum_received": {"bits_per_second": 1e9}}}
+    other = whole | {"start": whole["start"] | {"cookie": "another test's"}}
+    cases = [{"success": True, "result": each} for each in (whole, sums, other)]
+    file.write_text(json.dumps({"error": "none", "cases": cases, "printed": WHOLE.read_text()}))
+    runs = import_runs(file)
+    plain = import_run(WHOLE)
+    assert [run.flows for run in runs] == [plain.flows] * 3
+    assert "test 2: it has only the sums" in runs[0].note
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('["MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 port 20001", "Throughput,"]', "netperf"),
+        ("TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET\n 87380  16384  16384    10.00", "netperf"),
+        ("  216.8125 MB /   1.00 sec = 1817.8571 Mbps    45 retrans    206 KB-cwnd\n", "nuttcp"),
+        ("\t cubic wscale:7,7 rto:204 rtt:0.5/0.25 mss:1448 cwnd:10 bytes_acked:1\n", "output of ss"),
+        ("64 bytes from 10.0.0.2: icmp_seq=1 ttl=64 time=0.05 ms\n", "ping"),
+    ],
+)
+def test_what_other_tools_print_is_named(tmp_path: Path, text: str, says: str) -> None:
+    file = tmp_path / "other.txt"
+    file.write_text(text)
+    with pytest.raises(TutorError, match=says):
+        import_runs(file)
+
+
+def test_a_write_of_less_than_a_round_trip_tells_nothing_of_the_path(tmp_path: Path) -> None:
+    """`-n 10K` over a long path: the sender is done before anything has arrived."""
+    test, file = json.loads((FILES / "iperf3-3.9-n10K.json").read_text()), tmp_path / "n10K.json"
+    for each in test["end"]["streams"]:
+        each["receiver"].update(bytes=0, bits_per_second=0)
+    for interval in test["intervals"]:
+        for row in interval["streams"]:
+            row["rtt"] = 243_430
+    file.write_text(json.dumps(test))
+    run = import_run(file)
+    assert run.flows[0].receiver_bps is None
+    assert "not of the path" in run.note
+
+
+@pytest.mark.parametrize(("protocol", "advice"), [("UDP", "receiver"), ("TCP", "intervals")])
+def test_a_plot_of_totals_says_what_is_missing(tmp_path: Path, protocol: str, advice: str) -> None:
+    file = tmp_path / "totals.json"
+    row = {"start": 0, "end": 30.0, "seconds": 30.0, "bytes": 3_468_750_000, "bits_per_second": 925e6}
+    row |= {"packets": 423339, "lost_packets": 0} if protocol == "UDP" else {}
+    begun = {"version": "iperf 3.16", "test_start": {"protocol": protocol, "num_streams": 1, "duration": 30}}
+    file.write_text(json.dumps({"start": begun, "end": {"sum_sent": row, "sum_received": row}}))
+    with pytest.raises(TutorError, match=f"only totals.*{advice}"):
+        plot.plot([import_run(file)], tmp_path / "totals.png")
+
+
+def test_perfsonar_s_count_at_the_receiver_is_the_throughput(tmp_path: Path) -> None:
+    """pScheduler 5 tells it of the whole; its API keeps the result inside the run."""
+    result = json.loads((FILES / "perfsonar-throughput-result.json").read_text())
+    result = perfsonar.result_in(result)
+    assert result is not None
+    result["summary"]["streams"] = result["summary"]["streams"][:1]
+    for interval in result["intervals"]:
+        interval["streams"] = interval["streams"][:1]
+    plain, file = result["summary"]["streams"][0]["throughput-bits"], tmp_path / "result.json"
+    result["summary"]["summary"]["receiver-throughput-bits"] = 0.9 * plain
+    file.write_text(json.dumps({"runs": [{"href": "x", "result": result}]}))
+    (flow,) = import_run(file).flows
+    assert flow.receiver_bps == pytest.approx(0.9 * plain)
+    assert flow.throughput_bps == flow.receiver_bps

@@ -6,9 +6,12 @@ import gzip
 import json
 import random
 import re
+import struct
+import zlib
 from collections.abc import Callable
 from typing import Any
 
+_GZIP_HEADER = b"\x1f\x8b\x08\0\0\0\0\0\x02\xff"
 CONTROL = "\x1b]52;c;c3RvbGVu\x07"
 """Sets the clipboard of a terminal that is shown it."""
 _TOKENS = [
@@ -108,9 +111,22 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
     return data
 
 
-def bomb(size: int) -> bytes:
-    """`size` bytes of JSON's spaces, packed."""
-    return gzip.compress(b" " * size, 9, mtime=0)
+def bomb(size: int, byte: bytes = b" ") -> bytes:
+    """Pack `size` times the same byte, one of JSON's spaces by default, with gzip.
+
+    All blocks are the same, so one is packed: to pack gigabytes takes a processor a third of a minute.
+    """
+    block = byte * (1 << 20)
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)
+    whole, rest = divmod(size, len(block))
+    end = zlib.compressobj(9, zlib.DEFLATED, -15)
+    last = end.compress(byte * rest) + end.flush()
+    checksum = 0
+    for _ in range(whole):
+        checksum = zlib.crc32(block, checksum)
+    checksum = zlib.crc32(byte * rest, checksum)
+    return _GZIP_HEADER + packed * whole + last + struct.pack("<II", checksum, size % (1 << 32))
 
 
 def _place(data: bytes, chance: random.Random) -> int:

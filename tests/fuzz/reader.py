@@ -79,6 +79,22 @@ def failure(reader: Reader, path: Path) -> str:
     return said
 
 
+def refusal(reader: Reader, path: Path) -> str:
+    """The one line with which the reader refuses the file; fails where it takes it, or does what it may not do."""
+    said: list[str] = []
+
+    def read(path: Path) -> object:
+        try:
+            return reader.read(path)
+        except TutorError as error:
+            said.append(str(error))
+            raise
+
+    assert failure(reader._replace(read=read), path) == ""
+    (line,) = said
+    return line
+
+
 def _memory(name: str) -> int:
     """Bytes of this process by the kernel: of now (VmRSS), or the most since the last reset (VmHWM)."""
     status = Path("/proc/self/status").read_text()

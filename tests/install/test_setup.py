@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
@@ -25,6 +26,20 @@ def _wait_for(pattern: str, folder: Path, seconds: float = 20) -> Path:
             return found[0]
         time.sleep(0.02)
     raise AssertionError(f"no {pattern} after {seconds} s")
+
+
+def _until_it_boots(mark: str, seconds: float = 20) -> None:
+    """Wait until the guest has run for a fifth of a second."""
+    deadline = patience.Deadline(seconds)
+    while deadline.left:
+        for line in leftovers.marked(mark):
+            number, _, command = line.partition(" ")
+            if "qemu-system" in command:
+                spent = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[11:13]
+                if sum(map(int, spent)) > 0.2 * os.sysconf("SC_CLK_TCK"):
+                    return
+        time.sleep(0.02)
+    raise AssertionError("no guest boots")
 
 
 def _background(words: list[str]) -> subprocess.Popen[str]:
@@ -100,7 +115,7 @@ def test_an_end_while_the_guest_boots_leaves_nothing(
     (cache.guest / "virtual.json").unlink()
     setup = _background([*SETUP, "--yes"])
     assert leftovers.wait_for(mark, "qemu-system")
-    time.sleep(0.5)
+    _until_it_boots(mark)
     setup.send_signal(number)
     _, errors = setup.communicate(timeout=patience.seconds(20))
     assert setup.returncode == 1
@@ -117,7 +132,7 @@ def test_an_end_while_packages_are_fetched_leaves_nothing(
     monkeypatch.setenv("TMPDIR", str(temporary))
     setup = _background([*SETUP, "--yes"])
     _wait_for("image.*.part/log", cache.guest)
-    time.sleep(1)
+    assert leftovers.wait_for(mark, "mmdebstrap")
     setup.send_signal(signal.SIGINT)
     _, errors = setup.communicate(timeout=patience.seconds(60))
     assert setup.returncode == 1

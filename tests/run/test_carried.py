@@ -129,6 +129,17 @@ def test_what_the_queue_drops_had_its_chance_to_be_lost_as_well(build: Build) ->
     assert watch.invalid == []
 
 
+def test_a_shaper_that_cuts_offloaded_packets_counts_their_segments(build: Build) -> None:
+    """Figures of a run with offloads: netem counts packets of many segments, and the shaper below it segments."""
+    watch, bottleneck = Watch(build(**PATH, loss="0.22 %", offloads="on")), Interface("s1-eth2", None)
+    counted = {"netem": 38, "tbf": 106}
+    before = tuple(QdiscState(kind) for kind in counted)
+    after = tuple(QdiscState(kind, drops=drops, packets=28_279) for kind, drops in counted.items())
+    watch.drops({bottleneck: before}, {bottleneck: after}, bottleneck)
+    assert watch.invalid == []
+    assert watch.checks["random drops"] == 0
+
+
 def test_of_what_is_doubled_less_is_dropped() -> None:
     draw, drops, passed = random.Random(4), 0, 0
 

@@ -14,12 +14,11 @@ import pytest
 from msgspec.structs import replace
 
 from tcptutor.base import places
-from tcptutor.base.errors import TutorError
 from tcptutor.run import Fidelity, QueueSample, Run, load
 from tcptutor.run.check import check
 from tests.analysis.synthetic import experiment, run_of
 from tests.fuzz.mutate import CONTROL, bomb
-from tests.fuzz.reader import Reader, failure
+from tests.fuzz.reader import Reader, refusal
 
 BEFORE = Path(__file__).parent / "files" / "before.tcprun"
 
@@ -101,7 +100,7 @@ def _dense(column: str) -> bytes:
     names = getattr(load(BEFORE), column).row.__struct_fields__
     rows = (90 << 20) // (2 * len(names))
     text = "{" + ",".join(f'"{name}":[{"0," * (rows - 1)}0]' for name in names) + "}"
-    return gzip.compress(json.dumps(whole).replace('"@"', text).encode(), 6, mtime=0)
+    return gzip.compress(json.dumps(whole).replace('"@"', text).encode(), 1, mtime=0)
 
 
 def _rows_of_format_1() -> bytes:
@@ -109,22 +108,22 @@ def _rows_of_format_1() -> bytes:
     whole |= {"samples": "@", "format_version": 1}
     row = "[" + ",".join(["0"] * 21) + "]"
     text = json.dumps(whole).replace('"@"', f"[{(row + ',') * 2_000_000}{row}]")
-    return gzip.compress(text.encode(), 6, mtime=0)
+    return gzip.compress(text.encode(), 1, mtime=0)
 
 
 HOSTILE: dict[str, Callable[[], bytes]] = {
     "3 MB of spaces": lambda: bomb(3 << 30),
-    "zeros": lambda: gzip.compress(bytes(1 << 30), 6, mtime=0),
+    "zeros": lambda: bomb(1 << 30, b"\0"),
     "samples": lambda: _dense("samples"),
     "acks": lambda: _dense("acks"),
     "rows": _rows_of_format_1,
     "keys": lambda: gzip.compress(
-        b"{" + b",".join(b'"%d":0' % n for n in range(1_000_000)) + b"}", 6, mtime=0
+        b"{" + b",".join(b'"%d":0' % n for n in range(1_000_000)) + b"}", 1, mtime=0
     ),
-    "one text": lambda: gzip.compress(b'{"note":"' + b"x" * (80 << 20) + b'"}', 6, mtime=0),
-    "brackets": lambda: gzip.compress(b'{"samples":' + b"[" * (80 << 20), 6, mtime=0),
-    "nested": lambda: gzip.compress(b'{"experiment":' + b'{"a":' * 400_000, 6, mtime=0),
-    "digits": lambda: gzip.compress(b'{"format_version":2,"wall_s":' + b"9" * 5000 + b"}", 6, mtime=0),
+    "one text": lambda: gzip.compress(b'{"note":"' + b"x" * (80 << 20) + b'"}', 1, mtime=0),
+    "brackets": lambda: gzip.compress(b'{"samples":' + b"[" * (80 << 20), 1, mtime=0),
+    "nested": lambda: gzip.compress(b'{"experiment":' + b'{"a":' * 400_000, 1, mtime=0),
+    "digits": lambda: gzip.compress(b'{"format_version":2,"wall_s":' + b"9" * 5000 + b"}", 1, mtime=0),
 }
 
 
@@ -133,7 +132,5 @@ def test_a_small_file_never_takes_much(name: str, tmp_path: Path) -> None:
     path = tmp_path / "x.tcprun"
     path.write_bytes(HOSTILE[name]())
     assert path.stat().st_size < 4 << 20
-    assert failure(Reader("run file", ".tcprun", list, load), path) == ""
-    with pytest.raises(TutorError) as caught:
-        load(path)
-    assert str(caught.value).isprintable() and len(str(caught.value)) < 600
+    line = refusal(Reader("run file", ".tcprun", list, load), path)
+    assert line.isprintable() and len(line) < 600

@@ -17,7 +17,7 @@ import pytest
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.sweep.table import load
 from tests import leftovers, patience
-from tests.command import COMMAND
+from tests.command import COMMAND, here
 from tests.command import process as tcptutor
 from tests.sweep.made import NAME, SHORT
 
@@ -58,26 +58,65 @@ def _wait_for_guests(mark: str, count: int, seconds: float = 30.0) -> None:
 
 
 @pytest.mark.guest
-def test_the_cells_are_spread_over_the_workers(mark: str, snapshots: Snapshots, tmp_path: Path) -> None:
-    file = tmp_path / "x.tcpsweep"
+def test_a_cluster_from_its_first_cell_to_its_end(mark: str, snapshots: Snapshots, tmp_path: Path) -> None:
+    """One cluster, which takes seconds to start: a whole sweep, an interrupted one, one without its scheduler."""
+    with cluster() as (address, owner):
+        _cells_are_spread_over_the_workers(address, tmp_path)
+        _guests_end_with_the_command(address, tmp_path, mark, signal.SIGINT)
+        process = _long_sweep(address, tmp_path, mark)
+        owner.kill()
+        _, stderr = process.communicate(timeout=patience.seconds(40))
+    assert process.returncode == 1
+    assert stderr.count("\n") == 1
+    assert "has gone away" in stderr
+    assert "the same command goes on" in stderr
+
+
+def _cells_are_spread_over_the_workers(address: str, folder: Path) -> None:
+    file = folder / "x.tcpsweep"
     arguments = ["sweep", NAME, *SHORT, "--grid", "loss=0.1%,1%", "--grid", "seed=1,2", "-o", str(file)]
-    with cluster() as (address, _):
-        done = tcptutor(*arguments, "--cluster", address)
-        assert done.returncode == 0, done.stderr
-        assert done.stderr == ""
+    done = tcptutor(*arguments, "--cluster", address)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
     table = load(file)
     assert sorted(table.rows) == [0, 1, 2, 3]
     assert {(row.backend, row.clock) for row in table.rows.values()} == {("guest", "virtual")}
     # The same file goes on without the cluster: here, nothing is left to do.
-    again = tcptutor(*arguments, "--backend", "guest", "--clock", "virtual")
+    again = here(*arguments, "--backend", "guest", "--clock", "virtual")
     assert again.returncode == 0, again.stderr
     assert "to run" not in again.stdout
+
+
+def _guests_end_with_the_command(address: str, folder: Path, mark: str, number: signal.Signals) -> None:
+    process = _long_sweep(address, folder, mark)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=patience.seconds(20))
+    assert stderr.count("\n") == (1 if number == signal.SIGINT else 0)
+    _wait_for_guests(mark, 0)
+
+
+def _long_sweep(address: str, folder: Path, mark: str) -> subprocess.Popen[str]:
+    """A sweep whose cells do not end by themselves, each in its worker's guest."""
+    process = subprocess.Popen(
+        [*COMMAND, "sweep", NAME, *LONG, "-o", str(folder / "long.tcpsweep"), "--cluster", address],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    _wait_for_guests(mark, 2)
+    return process
+
+
+@pytest.mark.guest
+def test_the_workers_guests_end_with_a_killed_command(
+    mark: str, snapshots: Snapshots, tmp_path: Path
+) -> None:
+    with cluster() as (address, _):
+        _guests_end_with_the_command(address, tmp_path, mark, signal.SIGKILL)
 
 
 def test_a_worker_without_the_guest_says_so_for_its_cells(mark: str, tmp_path: Path) -> None:
     file = tmp_path / "x.tcpsweep"
     with cluster(XDG_CACHE_HOME=str(tmp_path / "cache")) as (address, _):
-        done = tcptutor("sweep", NAME, *SHORT, "--grid", "seed=1,2", "-o", str(file), "--cluster", address)
+        done = here("sweep", NAME, *SHORT, "--grid", "seed=1,2", "-o", str(file), "--cluster", address)
     assert done.returncode == 3
     assert done.stderr.count("\n") == 1
     assert re.search(r"2 cells failed, the first \(seed [12]\): on ", done.stderr)
@@ -108,52 +147,23 @@ def test_a_worker_without_tcptutor_says_so(mark: str, tmp_path: Path) -> None:
     assert "a worker has no tcptutor.fleet: tcptutor" in done.stderr
 
 
-@pytest.mark.guest
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_the_workers_guests_end_with_the_command(
-    mark: str, snapshots: Snapshots, tmp_path: Path, number: signal.Signals
-) -> None:
-    with cluster() as (address, _):
-        process = subprocess.Popen(
-            [*COMMAND, "sweep", NAME, *LONG, "-o", str(tmp_path / "x.tcpsweep"), "--cluster", address],
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        _wait_for_guests(mark, 2)
-        process.send_signal(number)
-        _, stderr = process.communicate(timeout=patience.seconds(20))
-        assert stderr.count("\n") == (1 if number == signal.SIGINT else 0)
-        _wait_for_guests(mark, 0)
-
-
-@pytest.mark.guest
-def test_a_scheduler_that_goes_away(mark: str, snapshots: Snapshots, tmp_path: Path) -> None:
-    with cluster() as (address, owner):
-        process = subprocess.Popen(
-            [*COMMAND, "sweep", NAME, *LONG, "-o", str(tmp_path / "x.tcpsweep"), "--cluster", address],
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        _wait_for_guests(mark, 2)
-        owner.kill()
-        _, stderr = process.communicate(timeout=patience.seconds(40))
-    assert process.returncode == 1
-    assert stderr.count("\n") == 1
-    assert "has gone away" in stderr
-    assert "the same command goes on" in stderr
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command in this process waits a second for what will not come."""
+    monkeypatch.setattr("tcptutor.fleet.cluster.TIMEOUT", patience.seconds(1))
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "no.such.host.invalid:8786"])
-def test_no_scheduler_at_the_address(tmp_path: Path, address: str) -> None:
-    done = tcptutor(
-        "sweep", NAME, "--grid", "seed=1,2", "-o", str(tmp_path / "x.tcpsweep"), "--cluster", address
-    )
+def test_no_scheduler_at_the_address(impatient: None, tmp_path: Path, address: str) -> None:
+    done = here("sweep", NAME, "--grid", "seed=1,2", "-o", str(tmp_path / "x.tcpsweep"), "--cluster", address)
     assert done.returncode == 3
     assert f"no Dask scheduler answers at {address}" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_a_scheduler_without_workers(mark: str, tmp_path: Path) -> None:
+def test_a_scheduler_without_workers(impatient: None, mark: str, tmp_path: Path) -> None:
     with cluster(workers=0) as (address, _):
-        done = tcptutor(
+        done = here(
             "sweep", NAME, "--grid", "seed=1,2", "-o", str(tmp_path / "x.tcpsweep"), "--cluster", address
         )
     assert done.returncode == 3

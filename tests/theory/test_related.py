@@ -34,3 +34,9 @@ def test_hybla_makes_up_for_a_long_round_trip() -> None:
 @pytest.mark.parametrize("algorithm", RELATED)
 def test_more_loss_leaves_less(algorithm: str) -> None:
     assert rate(algorithm, 1e-4) > rate(algorithm) > rate(algorithm, 1e-2) > 0
+
+
+def test_bic_searches_for_the_window_of_the_last_loss_faster_than_scalable_grows() -> None:
+    assert 1 < rate("bic") / rate("scalable") < 2.5
+    # Up to 14 segments it is Reno.
+    assert rate("bic", 0.05) == pytest.approx(rate("vegas", 0.05), rel=0.25)

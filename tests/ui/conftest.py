@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 
 from tcptutor.course import load
 from tcptutor.course.model import Course
@@ -20,6 +23,35 @@ from .record import COURSE
 def no_collections(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip what the app does once in its life: in this process it looks at all that every test has left."""
     monkeypatch.setattr(reading, "settle", lambda: None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _parsed_styles() -> Iterator[None]:
+    """Parse each style sheet once in a worker: all apps have the same, and parsing is a quarter of an app's start."""
+    parsed: dict[tuple[Any, ...], list[RuleSet]] = {}
+    parse = Stylesheet._parse_rules
+
+    def parsed_once(self: Stylesheet, *source: Any, **how: Any) -> list[RuleSet]:
+        key = (*self._variables.items(), *source, *how.items())
+        if key not in parsed:
+            parsed[key] = parse(self, *source, **how)
+        return parsed[key]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Stylesheet, "_parse_rules", parsed_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _few_collections() -> Iterator[None]:
+    """Leave what is imported out of each collection, and collect more rarely: every app makes thousands of objects."""
+    usual = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
+    yield
+    gc.set_threshold(*usual)
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

@@ -15,12 +15,46 @@ from tests import patience
 # On a busy machine it takes longer than Textual waits for a screen to be drawn.
 Pilot._wait_for_screen.__defaults__ = (600.0,)
 
+_LOOKS = 10
+"""Looks at a screen until all of it is rendered again, also when nothing was drawn."""
+_drawings = 0
+"""How often any app has drawn something in this process."""
+
+
+def _counted(display: Callable[..., None]) -> Callable[..., None]:
+    def count(*args: Any) -> None:
+        global _drawings
+        _drawings += 1
+        display(*args)
+
+    return count
+
+
+App._display = _counted(App._display)  # type: ignore[method-assign]
+
 CHARACTERS = {"space": " ", "slash": "/", "full_stop": "."}
 
 
 def text(app: App[Any]) -> str:
     """All lines of the screen."""
     return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
+
+
+class Watched:
+    """The text of a screen while a test waits: rendering all lines for each look takes a tenth of a processor."""
+
+    def __init__(self, app: App[Any]) -> None:
+        self._app, self._text = app, ""
+        self._drawings = -1
+        self._looks = 0
+
+    def __call__(self) -> str:
+        """Return the text as of the last drawing."""
+        self._looks += 1
+        if self._drawings != _drawings or self._looks % _LOOKS == 0:
+            self._drawings = _drawings
+            self._text = text(self._app)
+        return self._text
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], bool], seconds: float = 10) -> None:
@@ -33,16 +67,18 @@ async def until(pilot: Pilot[Any], condition: Callable[[], bool], seconds: float
 
 async def until_text(pilot: Pilot[Any], wanted: str, seconds: float = 10) -> None:
     """Wait until `wanted` stands on the screen."""
-    await until(pilot, lambda: wanted in text(pilot.app), seconds)
+    watched = Watched(pilot.app)
+    await until(pilot, lambda: wanted in watched(), seconds)
 
 
 async def settled(pilot: Pilot[Any], still: float = 0.15, seconds: float = 10) -> None:
     """Wait until nothing more is drawn: no worker runs, and the screen stays the same for `still` seconds."""
     deadline, since, before = patience.Deadline(seconds), time.monotonic(), ""
+    watched = Watched(pilot.app)
     while time.monotonic() < since + patience.seconds(still):
         assert deadline.left, f"never stands still; on the screen:\n{before}"
         await pilot.pause(0.02)
-        if (now := text(pilot.app)) != before or any(not worker.is_finished for worker in pilot.app.workers):
+        if (now := watched()) != before or any(not worker.is_finished for worker in pilot.app.workers):
             since, before = time.monotonic(), now
 
 

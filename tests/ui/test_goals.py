@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 import pytest
 
@@ -85,6 +87,23 @@ async def test_a_key_types_the_commands_of_the_page_and_runs_none(make_app, lab,
         await app.bench.close()
 
 
+async def test_a_command_and_keys_before_the_lab_is_there_keep_their_order(make_app, lab) -> None:
+    lab.session_waits = asyncio.Event()
+    app = make_app(MODULE, of=one_page(msgspec.structs.replace(PAGE, commands=COMMANDS)))
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await until_text(pilot, "› h1  ping -c 3 h2")
+        await pilot.press("f9", "enter", "l", "s", "f9")
+        # The third command is for h1, where it would stand behind "ls".
+        await pilot.press("f9")
+        await until_text(pilot, "Enter runs what stands there first")
+        await pilot.press("enter", "f9")
+        lab.session_waits.set()
+        await until(pilot, lambda: lab.hands is not None and {"h1", "s1"} <= set(lab.hands.shells))
+        await until(pilot, lambda: lab.hands.shells["h1"].typed == b"ping -c 3 h2\rls\rss -ti")
+        await until(pilot, lambda: lab.hands.shells["s1"].typed == b"tc qdisc show dev s1-eth2")
+        await app.bench.close()
+
+
 async def test_commands_whose_place_is_taken_are_passed_by(make_app, lab) -> None:
     commands = (
         ShownCommand(host="s1", run="tc qdisc add dev s1-eth2 root handle 1: netem delay 20ms"),
@@ -109,6 +128,12 @@ async def test_goals_stand_over_the_shell_where_it_covers_the_page(make_app, lab
         await until_text(pilot, "s1:~#")
         lab.hands.tell(state())
         await until_text(pilot, "goals 1○ 2○")
+        first, second = (goal.text for goal in PAGE.goals)
+        await until_text(pilot, first)
+        assert "F6 page" in text(app)
+        lab.hands.tell(state({"delay": 0.02}, {"s1-eth2": (netem(delay=0.02),)}))
+        await until_text(pilot, second)
+        lab.hands.tell(state())
         lab.hands.tell(state({"reverse_delay": 0.02}, {"s1-eth1": (netem(delay=0.02),)}))
         await until_text(pilot, "s1-eth1 delays what comes back")
         assert "By hand" not in text(app)

@@ -6,9 +6,12 @@ import re
 
 import pytest
 
+from tcptutor.course.activities.numeric import Numeric
+from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.widgets.page.page import Page
 from tests.journal.conftest import answers, predict
 
+from .made import MODULE, one_page
 from .screen import keys, text, until, until_text
 
 STEP = ("one-flow", "one-lossy-flow")
@@ -58,6 +61,19 @@ async def test_a_number_with_another_unit_is_no_attempt(page, journal) -> None:
     assert [question for question, _, _ in answers(journal, *STEP)] == ["limit"]
     await page.press(*keys("s"), "enter")
     await until_text(page, "✓ Right. 20 ms")
+
+
+async def test_a_large_count_may_be_typed_as_people_write_it_and_is_told_as_it_was_read(make_app) -> None:
+    question = Numeric(
+        id="reads", ask="How many?", answer="1860000", unit="count", feedback="No.", explanation="So."
+    )
+    app = make_app(MODULE, of=one_page(question))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, LessonScreen) and app.screen.is_complete)
+        await pilot.press("tab", *keys("1.7 million"), "enter")
+        await until_text(pilot, "✗ Not yet. 1.7 million (1700000)")
+        await pilot.press(*keys("1,860,000"), "enter")
+        await until_text(pilot, "✓ Right. 1,860,000 (1860000)")
 
 
 async def test_a_plain_number_has_the_unit_behind_the_field(page, journal) -> None:

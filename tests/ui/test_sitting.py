@@ -155,7 +155,7 @@ async def test_what_is_beside_the_page_follows_the_activity_that_is_used(opened,
 
     monkeypatch.setitem(activities.SIDES, SingleChoice, Note)
     async with opened(of=one_page(lossy(), LINK)) as pilot:
-        assert "Press r to run it" in text(pilot.app)
+        await until_text(pilot, "Press r to run it")
         assert "beside limit" not in text(pilot.app)
         await pilot.press("1")
         await until_text(pilot, "beside limit")

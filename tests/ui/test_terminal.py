@@ -251,6 +251,34 @@ async def test_a_lab_that_takes_long_to_start_can_be_given_up(make_app, lab) -> 
         await until_text(pilot, "t shell")
 
 
+async def test_keys_typed_while_the_lab_starts_reach_their_prompts_in_order(make_app, lab) -> None:
+    lab.session_waits = asyncio.Event()
+    async with on_page(make_app) as pilot:
+        await pilot.press("t")
+        await until_text(pilot, "the lab is starting for a terminal")
+        await pilot.press(*keys("ping h2"), "enter", "f8", *keys("ss"))
+        pilot.app.post_message(events.Paste(" -ti\n"))
+        await until_text(pilot, "what you type is kept")
+        assert "One lossy flow" in text(pilot.app), "no key was the page's"
+        lab.session_waits.set()
+        await until(pilot, lambda: lab.hands is not None and {"h1", "h2"} <= set(lab.hands.shells))
+        await until(pilot, lambda: lab.hands.shells["h2"].typed == b"ss -ti\r")
+        assert lab.hands.shells["h1"].typed == b"ping h2\r"
+        await pilot.press("w")
+        await until(pilot, lambda: lab.hands.shells["h2"].typed == b"ss -ti\rw")
+        # A terminal given up before its lab was there leaves nothing for the next.
+        await pilot.press("f6", "T")
+        await until(pilot, lambda: not pilot.app.bench.session.going_on)
+        lab.session_waits.clear()
+        await pilot.press("t", "x", "f6", "T")
+        await until(pilot, lambda: not pilot.app.bench.session.going_on)
+        lab.session_waits.set()
+        await pilot.press("t")
+        await until(pilot, lambda: lab.sessions_left == 1 and "h1" in lab.hands.shells)
+        await until_text(pilot, "h1:~#")
+        assert lab.hands.shells["h1"].typed == b""
+
+
 async def test_a_flood_is_read_in_bounded_pieces_and_keys_are_answered(make_app, lab) -> None:
     async with opened(make_app, lab) as (pilot, hands):
         for _ in range(200):

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
+import msgspec
 import pytest
 from textual.css.stylesheet import Stylesheet
 
-from tcptutor.course.model import Course
+from tcptutor.course.activities.numeric import Numeric
+from tcptutor.course.model import Course, Step
 from tcptutor.ui.keys import working
 from tcptutor.ui.screens.lesson import LessonScreen
-from tcptutor.ui.widgets.page.page import uncoloured, widest_line
+from tcptutor.ui.widgets.page.box import ActivityBox
+from tcptutor.ui.widgets.page.entry import Entry
+from tcptutor.ui.widgets.page.page import Page, widest_line
 
 from .four_modules import four_modules
-from .screen import press_at_once, until, until_text
+from .screen import keys, press_at_once, text, until, until_text
 
 
 def number(app: Any) -> int:
@@ -92,8 +97,63 @@ async def test_the_line_of_keys_asks_for_no_widget(make_app: Any, monkeypatch: p
         assert not asked, asked
 
 
-def test_a_drawing_is_no_program() -> None:
+def test_the_width_of_a_page_is_that_of_its_widest_drawing() -> None:
     prose = "Read.\n\n```\n──▶ one\n```\n\nand\n\n```\nwider\n```\n"
-    assert uncoloured(prose).count("```text\n") == 2
-    assert uncoloured("no drawing") == "no drawing"
-    assert widest_line(prose) == widest_line(uncoloured(prose)) == 7
+    assert widest_line(prose) == 7
+    assert widest_line("no drawing") == 0
+
+
+async def test_no_language_is_guessed_for_a_formula_or_a_drawing(make_app: Any) -> None:
+    """Guessing it imports every lexer there is."""
+    step = Step(
+        id="page",
+        title="A page",
+        prose="So:\n\n    rate = window / RTT\n\n- and\n\n  ```\n  ──▶ one\n  ```\n",
+    )
+    course = four_modules()
+    first = msgspec.structs.replace(course.modules[0], steps=(step,))
+    app = make_app("basics", of=msgspec.structs.replace(course, modules=(first,)))
+    with patch("textual.highlight.guess_language", side_effect=AssertionError("a language was guessed")):
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until_text(pilot, "rate = window / RTT")
+            await until_text(pilot, "──▶ one")
+
+
+async def test_title_and_text_are_drawn_before_the_boxes_are_mounted(make_app: Any, course: Course) -> None:
+    app = make_app("one-flow")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, LessonScreen) and app.screen.is_complete)
+        before, seen = app.screen, []
+
+        async def watched(page: Page) -> None:
+            seen.append((text(app), page.screen.is_seen, len(page.query(ActivityBox))))
+            await mount(page)
+
+        mount = Page.complete
+        with patch.object(Page, "complete", watched):
+            press_at_once(app, "right")
+            await until(pilot, lambda: app.screen is not before and app.screen.is_complete)
+        (lines, is_seen, boxes) = seen[0]
+        assert app.screen.step.title in lines
+        assert is_seen and not boxes
+        assert app.screen.query(ActivityBox)
+
+
+async def test_keys_pressed_before_the_boxes_are_there_reach_them_in_order(make_app: Any) -> None:
+    """A digit, a point and a digit end up in the field of the page that was turned to, none twice."""
+    question = Numeric(
+        id="q", ask="How much?", answer="2.5", unit="number", feedback="No.", explanation="So."
+    )
+    course = four_modules()
+    pages = course.modules[0].steps
+    steps = (pages[0], msgspec.structs.replace(pages[1], activities=(question,)), *pages[2:])
+    module = msgspec.structs.replace(course.modules[0], steps=steps)
+    app = make_app("basics", of=msgspec.structs.replace(course, modules=(module, *course.modules[1:])))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, LessonScreen) and app.screen.is_complete)
+        before = app.screen
+        press_at_once(app, "right")
+        await until(pilot, lambda: app.screen is not before and isinstance(app.screen, LessonScreen))
+        press_at_once(app, *keys("2.5"))
+        await until(pilot, lambda: app.screen.is_complete and app.screen.query_one(Entry).value == "2.5")
+        assert number(app) == 2

@@ -1,5 +1,6 @@
 """`python -m tests.validation [STUDY...]` runs what is missing; `... report` writes the page; `... again` runs some
-cells once more and compares them with what is kept; `... kinds` judges fresh experiments of every kind."""
+cells once more and compares them with what is kept; `... kinds` judges fresh experiments of every kind; `... limits`
+compares verdicts with counterfactual runs; `... hostqueues` counts what the senders' kernels withheld in the course."""
 
 from __future__ import annotations
 
@@ -7,7 +8,10 @@ import argparse
 import sys
 
 from tcptutor.base.errors import TutorError
-from tests.validation import again, kinds, plan, sweep
+from tests.validation import again, hostqueues, kinds, limits, plan, sweep
+
+_ALONE = ("report", "again", "kinds", "limits", "hostqueues")
+"""Names that are no studies, each given alone."""
 
 
 def main() -> int:
@@ -16,16 +20,19 @@ def main() -> int:
     parser.add_argument(
         "study",
         nargs="*",
-        help=f"report, list, again, kinds, or some of {', '.join(names)}; all when left out, in that order",
+        help=f"{', '.join(_ALONE)}, list, or some of {', '.join(names)}; all when left out, in that order",
     )
     parser.add_argument("-j", "--jobs", type=int, help="guests at a time (one for each core)")
-    parser.add_argument("--cells", type=int, help="how many `again` or `kinds` runs (20, 100)")
-    parser.add_argument("--seed", type=int, default=1, help="what `kinds` draws (1)")
+    parser.add_argument("--cells", type=int, help="how many `again`, `kinds` or `limits` runs (20, 100, 60)")
+    parser.add_argument("--seed", type=int, default=1, help="what `kinds` and `limits` draw (1)")
+    parser.add_argument(
+        "--kind", default="", help="a part of the names that `limits` draws and `hostqueues` runs (all)"
+    )
     asked = parser.parse_args()
-    unknown = set(asked.study) - {*names, "report", "list", "again", "kinds"}
+    unknown = set(asked.study) - {*names, *_ALONE, "list"}
     if unknown:
         parser.error(f"no study {min(unknown)!r}: the studies are {', '.join(names)}")
-    if len(asked.study) > 1 and (alone := {"report", "again"} & set(asked.study)):
+    if len(asked.study) > 1 and (alone := set(_ALONE) & set(asked.study)):
         parser.error(f"{min(alone)!r} stands alone: leave out the others")
     if asked.cells is not None and asked.cells < 1:
         parser.error(f"--cells {asked.cells}: take at least one")
@@ -40,6 +47,10 @@ def main() -> int:
             return again.run(asked.cells or 20, asked.jobs)
         if asked.study == ["kinds"]:
             return kinds.run(asked.seed, asked.cells or 100, asked.jobs)
+        if asked.study == ["limits"]:
+            return limits.run(asked.seed, asked.cells or 60, asked.jobs, asked.kind)
+        if asked.study == ["hostqueues"]:
+            return hostqueues.run(asked.jobs, asked.cells, asked.kind)
         return sweep.run(asked.study or names, asked.jobs)
     except TutorError as error:
         print(f"validation: {error}", file=sys.stderr)

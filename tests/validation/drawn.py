@@ -28,7 +28,7 @@ class Drawn(NamedTuple):
     experiment: Experiment
 
 
-class _Draw:
+class Draw:
     """A path and what meets on it. Owns the random numbers of one experiment."""
 
     def __init__(self, chance: random.Random) -> None:
@@ -92,27 +92,27 @@ def _size(amount: float) -> str:
     return f"{amount / 1024:.2f} KiB"
 
 
-def _loss_window(draw: _Draw) -> Settings:
+def _loss_window(draw: Draw) -> Settings:
     window = max(4.0, draw.apart * draw.window)
     least = min(window, draw.window)
     given = draw.lossy(window=_size(window * _MSS))
     return draw.long_enough(given, draw.streams * least / draw.rtt)
 
 
-def _loss_send_buffer(draw: _Draw) -> Settings:
+def _loss_send_buffer(draw: Draw) -> Settings:
     window = max(8.0, draw.apart * draw.window)
     given = draw.lossy(send_buffer=_size(window * _MSS / 0.92))
     return draw.long_enough(given, draw.streams * min(window, draw.window) / draw.rtt)
 
 
-def _loss_pacing(draw: _Draw) -> Settings:
+def _loss_pacing(draw: Draw) -> Settings:
     rate = draw.apart * draw.window / draw.rtt
     name, size = draw.chance.choice((("pacing", _MSS), ("maxrate", _FRAME)))
     given = draw.lossy(**{name: _rate(rate * 8 * size)})
     return draw.long_enough(given, draw.streams * min(rate, draw.window / draw.rtt))
 
 
-def _loss_link(draw: _Draw) -> Settings:
+def _loss_link(draw: Draw) -> Settings:
     together = draw.streams * draw.window / draw.rtt
     draw.rate = min(25e6, draw.apart * together * 8 * _FRAME)
     queue = max(3 * _FRAME, draw.rate * draw.rtt / 8 * draw.between(0.15, 2.0))
@@ -120,7 +120,7 @@ def _loss_link(draw: _Draw) -> Settings:
     return draw.long_enough(given, min(together, draw.link))
 
 
-def _window_link(draw: _Draw) -> Settings:
+def _window_link(draw: Draw) -> Settings:
     draw.algorithm = draw.chance.choice((*_LOSS_BASED, "bbr"))
     product = draw.link * draw.rtt
     window = max(4.0, draw.apart * product / draw.streams)
@@ -129,7 +129,7 @@ def _window_link(draw: _Draw) -> Settings:
     return draw.long_enough(given, min(draw.streams * window / draw.rtt, draw.link))
 
 
-def _pacing_link(draw: _Draw) -> Settings:
+def _pacing_link(draw: Draw) -> Settings:
     draw.algorithm = draw.chance.choice((*_LOSS_BASED, "bbr"))
     each = draw.apart * draw.link / draw.streams
     name, size = draw.chance.choice((("pacing", _MSS), ("maxrate", _FRAME)))
@@ -138,14 +138,14 @@ def _pacing_link(draw: _Draw) -> Settings:
     return draw.long_enough(given, min(draw.streams * each, draw.link))
 
 
-def _window_pacing(draw: _Draw) -> Settings:
+def _window_pacing(draw: Draw) -> Settings:
     window = draw.between(6, 40)
     rate = draw.apart * window / draw.rtt
     given = draw.path(window=_size(window * _MSS), pacing=_rate(rate * 8 * _MSS))
     return draw.long_enough(given, draw.streams * min(rate, window / draw.rtt))
 
 
-def _short_queue(draw: _Draw) -> Settings:
+def _short_queue(draw: Draw) -> Settings:
     """The link and its buffer: mostly several Reno flows."""
     draw.algorithm = draw.chance.choice(("reno", "reno", "reno", *_LOSS_BASED))
     draw.streams = draw.chance.choice((1, 2, 3, 4, 6, 8))
@@ -154,7 +154,7 @@ def _short_queue(draw: _Draw) -> Settings:
     return draw.long_enough(given, draw.link)
 
 
-def _bbr_loss(draw: _Draw) -> Settings:
+def _bbr_loss(draw: Draw) -> Settings:
     draw.algorithm, draw.streams = "bbr", draw.chance.choice((1, 1, 2))
     queue = max(12 * _FRAME, draw.rate * draw.rtt / 8 * draw.between(0.3, 2.0))
     what = draw.chance.choice(("", "window", "pacing"))
@@ -167,7 +167,7 @@ def _bbr_loss(draw: _Draw) -> Settings:
     return draw.long_enough(given, draw.streams * each if what else draw.link)
 
 
-def _unlike(draw: _Draw) -> Settings:
+def _unlike(draw: Draw) -> Settings:
     """Two or three host pairs of different algorithms or round trips, loss near the link."""
     pairs = draw.chance.choice((2, 3))
     draw.streams = pairs
@@ -183,7 +183,7 @@ def _unlike(draw: _Draw) -> Settings:
     return draw.long_enough(given, min(together, draw.link))
 
 
-_MEETING: tuple[tuple[str, int, Callable[[_Draw], Settings]], ...] = (
+_MEETING: tuple[tuple[str, int, Callable[[Draw], Settings]], ...] = (
     ("loss, window", 5, _loss_window),
     ("loss, pacing", 4, _loss_pacing),
     ("loss, link", 6, _loss_link),
@@ -197,30 +197,30 @@ _MEETING: tuple[tuple[str, int, Callable[[_Draw], Settings]], ...] = (
 )
 
 
-def _only_loss(draw: _Draw) -> Settings:
+def _only_loss(draw: Draw) -> Settings:
     draw.loss = draw.between(0.0015, 0.03)
     return draw.long_enough(draw.lossy(), draw.streams * draw.window / draw.rtt)
 
 
-def _much_loss(draw: _Draw) -> Settings:
+def _much_loss(draw: Draw) -> Settings:
     draw.loss = draw.between(0.03, 0.5)
     slow = theory.padhye(_MSS, draw.rtt, draw.loss, draw.rtt + 0.2) / 8 / _MSS
     return {**draw.long_enough(draw.lossy(), draw.streams * slow), "warmup": "5 s"}
 
 
-def _only_window(draw: _Draw) -> Settings:
+def _only_window(draw: Draw) -> Settings:
     window = draw.between(3, 60)
     given = draw.path(window=_size(window * _MSS))
     return draw.long_enough(given, draw.streams * window / draw.rtt)
 
 
-def _only_link(draw: _Draw) -> Settings:
+def _only_link(draw: Draw) -> Settings:
     draw.algorithm = draw.chance.choice((*_LOSS_BASED, "bbr"))
     queue = max(24 * _FRAME, draw.rate * draw.rtt / 8 * draw.between(1.2, 3.0))
     return draw.long_enough(draw.path(rate=_rate(draw.rate), queue=_size(queue)), draw.link)
 
 
-def _slow_link(draw: _Draw) -> Settings:
+def _slow_link(draw: Draw) -> Settings:
     draw.algorithm = draw.chance.choice((*_LOSS_BASED, "bbr"))
     draw.rate, draw.streams = draw.between(0.1e6, 1e6), draw.chance.choice((1, 1, 2))
     given = draw.path(rate=_rate(draw.rate))
@@ -229,14 +229,14 @@ def _slow_link(draw: _Draw) -> Settings:
     return {**given, "duration": f"{draw.chance.choice((20, 30, 60))} s", "warmup": "5 s"}
 
 
-def _only_pacing(draw: _Draw) -> Settings:
+def _only_pacing(draw: Draw) -> Settings:
     draw.algorithm = draw.chance.choice((*_LOSS_BASED, "bbr"))
     rate = draw.between(40, 800)
     name, size = draw.chance.choice((("pacing", _MSS), ("maxrate", _FRAME)))
     return draw.long_enough(draw.path(**{name: _rate(rate * 8 * size)}), draw.streams * rate)
 
 
-def _way_back(draw: _Draw) -> Settings:
+def _way_back(draw: Draw) -> Settings:
     """Losses or a slow link on the way back, of acknowledgements."""
     given = draw.path(rate=_rate(draw.rate))
     if draw.chance.random() < 0.5:
@@ -249,7 +249,7 @@ def _way_back(draw: _Draw) -> Settings:
     return draw.long_enough(given, draw.link)
 
 
-def _amount(draw: _Draw) -> Settings:
+def _amount(draw: Draw) -> Settings:
     segments = draw.between(30, 3000)
     given = draw.lossy() if draw.chance.random() < 0.4 else draw.path()
     given |= {"rate": _rate(draw.rate), "bytes": _size(segments * _MSS), "warmup": "0 s"}
@@ -258,7 +258,7 @@ def _amount(draw: _Draw) -> Settings:
     return {**given, "duration": f"{math.ceil(min(_MOST_SECONDS, seconds))} s"}
 
 
-_SINGLE: tuple[tuple[str, int, Callable[[_Draw], Settings]], ...] = (
+_SINGLE: tuple[tuple[str, int, Callable[[Draw], Settings]], ...] = (
     ("loss", 8, _only_loss),
     ("much loss", 3, _much_loss),
     ("window", 3, _only_window),
@@ -280,7 +280,7 @@ def draw(name: str, seed: int, count: int) -> Iterator[Drawn]:
     for number in range(count):
         kind, make = turn[number % len(turn)]
         chance = random.Random(f"{name} {seed} {number}")
-        settings = make(_Draw(chance))
+        settings = make(Draw(chance))
         table = {"title": kind, "parameters": settings}
         yield Drawn(
             kind, spec.build(f"validation/{name}-{seed}-{number}", table, seed=chance.getrandbits(32))

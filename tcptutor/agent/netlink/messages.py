@@ -172,6 +172,22 @@ class NetlinkSocket:
                 found.append(message)
 
 
+_READERS: set[tuple[int | None, int]] = set()
+"""Namespace and port of each socket that only reads, by requests whose answers the kernel multicasts as well.
+
+A closed one stays: copies of its answers may still wait to be read.
+"""
+
+
+class Reader(NetlinkSocket):
+    """A socket whose answers are not news: `News` leaves out the copies that the kernel multicasts (NLM_F_ECHO)."""
+
+    def __init__(self, pid: int | None) -> None:
+        super().__init__(pid)
+        self._socket.bind((0, 0))
+        _READERS.add((pid, self._socket.getsockname()[0]))
+
+
 class News(NetlinkSocket):
     """Hears when something of one namespace changes: `groups` are the kernel's multicast groups (RTMGRP_*)."""
 
@@ -179,18 +195,20 @@ class News(NetlinkSocket):
 
     def __init__(self, pid: int | None, groups: int) -> None:
         super().__init__(pid)
+        self._pid = pid
         self._socket.bind((0, groups))
         self._socket.setblocking(False)
 
     def came(self) -> bool:
-        """Return whether anything was told since the last call; what it was has to be asked."""
-        told = False
+        """Return whether anything changed since the last call; what it was has to be asked."""
+        changed = False
         for _ in range(_NEWS_AT_ONCE):
             try:
-                self._receive(_LONGEST_NEWS)
+                message = self._receive(_LONGEST_NEWS)
             except BlockingIOError:
                 break
             except OSError:  # more was told than there was room for
                 return True
-            told = True
-        return told
+            port = HEADER.unpack_from(message)[4]
+            changed = changed or (self._pid, port) not in _READERS
+        return changed

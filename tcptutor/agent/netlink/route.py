@@ -13,8 +13,6 @@ import struct
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pyroute2.netlink.rtnl.tcmsg import tcmsg
-
 from tcptutor.agent import qdiscs
 from tcptutor.agent.netlink.messages import (
     ACK,
@@ -28,10 +26,12 @@ from tcptutor.agent.netlink.messages import (
     NetlinkError,
     NetlinkSocket,
     News,
+    Reader,
     attributes,
     compose,
 )
 from tcptutor.agent.network import Interface
+from tcptutor.agent.qdiscs.messages import tcmsg
 from tcptutor.base.errors import LabError
 from tcptutor.wire.plan import Qdisc
 
@@ -205,7 +205,7 @@ class LinkNews(News):
         super().__init__(pid, _LINKS | _ADDRESSES)
 
 
-class QueueLength(Route):
+class QueueLength(Reader, Route):
     """Asks for what waits in one discipline of `interface`, by one request that walks no others."""
 
     def __init__(self, interface: Interface, handle: int | None = None) -> None:

@@ -11,10 +11,9 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from pyroute2.netlink.rtnl.tcmsg import plugins
-
 from tcptutor.agent.qdiscs import classful
 from tcptutor.agent.qdiscs.aqm import Cake, Codel, FqCodel, Red
+from tcptutor.agent.qdiscs.messages import plugins
 from tcptutor.agent.qdiscs.netem import Netem
 from tcptutor.agent.qdiscs.shapers import Fq, Tbf
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from pyroute2.netlink import nla
-
 from tcptutor.agent.qdiscs.attributes import U32_MAX, numbers, u32
+from tcptutor.agent.qdiscs.messages import nla
 
 _AQM = ("limit", "target", "interval")
 

@@ -8,10 +8,8 @@ from functools import cache
 from statistics import NormalDist
 from typing import Any
 
-from pyroute2.netlink import nla
-from pyroute2.netlink.rtnl.tcmsg import sched_netem
-
 from tcptutor.agent.qdiscs.attributes import U32_MAX, u32
+from tcptutor.agent.qdiscs.messages import nla, sched_netem
 
 _DISTRIBUTION_SIZE, _DISTRIBUTION_SCALE = 4096, 8192
 """Entries of a delay distribution, and what stands for one standard deviation (NETEM_DIST_SCALE)."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyroute2.netlink import nla
-
 from tcptutor.agent.qdiscs.attributes import U32_MAX, numbers
+from tcptutor.agent.qdiscs.messages import nla
 
 _LINKLAYER_ETHERNET = 1
 TICK = 64e-9

@@ -18,6 +18,8 @@ HOOKS = {"ingress": (0xFFFF0000,), "clsact": (0xFFFFFFF2, 0xFFFFFFF3)}
 """Disciplines that only have filters, and the parents of these: of packets that come in, and that leave."""
 _DROPS = ("drr", "qfq", "hfsc")
 """Kinds that drop what no filter and no default names."""
+_CAKE_LEAST, _CAKE_RTT = 4 << 20, 0.1
+"""cake's own limit at least, bytes, and the RTT that it expects where nobody gives it one, s."""
 _USUAL_LIMIT = 1000
 """Packets in the queue of a class that nobody gave one (a veth's txqueuelen)."""
 
@@ -50,6 +52,8 @@ class Effect(NamedTuple):
     """netem's settings."""
     unread: str = ""
     """What of it is not read."""
+    is_direct: bool = False
+    """Whether it lets these packets pass at any rate for want of a class: htb's direct queue, hfsc without classes."""
 
 
 class PathStage(NamedTuple):
@@ -110,7 +114,11 @@ def _class_stage(tree: Tree, one: QdiscState, ends: Ends) -> tuple[PathStage, in
     classid = next((each for each in wanted if each in leaves), None)
     if classid is None:
         dropped = f"{one.kind} (no class takes these packets, so it drops them)"
-        return PathStage(one, Effect(unread=dropped if one.kind in _DROPS else "")), None
+        # Without any class, hfsc sends from its root, which is a class itself (hfsc_classify).
+        has_classes = any(each & 0xFFFF and each & ~0xFFFF == one.handle for each in classes)
+        is_direct = one.kind == "htb" or (one.kind == "hfsc" and not has_classes)
+        drops = one.kind in _DROPS and not is_direct
+        return PathStage(one, Effect(unread=dropped if drops else "", is_direct=is_direct)), None
     if tree.filters.get(classid):
         return PathStage(one, Effect(unread=f"filters of class {_handle(classid)}")), None
     return PathStage(one, _CLASS_EFFECTS.get(one.kind, _no_rate)(classes, classid)), classid
@@ -174,7 +182,11 @@ def _tbf(one: QdiscState) -> Effect:
 
 def _cake(one: QdiscState) -> Effect:
     rate = one.settings.get("rate")
-    return Effect(rate=8.0 * rate if rate else None, limit=one.settings.get("limit") or None, queue="cake")
+    limit = one.settings.get("limit")
+    if rate and not limit:
+        # What the kernel takes where nobody gives one: what arrives in four of its intervals (cake_reconfigure).
+        limit = max(_CAKE_LEAST, round(4 * rate * _CAKE_RTT))
+    return Effect(rate=8.0 * rate if rate else None, limit=limit or None, queue="cake")
 
 
 def _cbs(one: QdiscState) -> Effect:

@@ -156,6 +156,10 @@ class KernelState:
         found: int | None = self._now[pair][0].path.get("burst")
         return found
 
+    def unshaped(self, pair: int = 0) -> tuple[str, ...]:
+        """Disciplines of the data's way without a class for the packets of `pair`, which pass at any rate."""
+        return self._now[pair][0].unshaped
+
     def shaper(self, pair: int = 0) -> tuple[Interface, int] | None:
         """The interface, and the handle there, of what has the path's rate; None without one."""
         return self._now[pair][0].shaper

@@ -64,6 +64,7 @@ class UnplannedRun:
         self._load, self._counted = Load(), HostCounters(network.hosts)
         self._progress = self._waited = 0.0
         self._unread = dict.fromkeys(self._path.unread)
+        self._unshaped = dict.fromkeys(state.unshaped(self._pair))
         self._acked: dict[int, int] = {}
         self._add(starts, at=0.0)
         channel.send(RunFound(self._experiment(0.0)))
@@ -105,6 +106,7 @@ class UnplannedRun:
             self._path = now
             self._datagrams.follow(now)
         self._unread |= dict.fromkeys(now.unread)
+        self._unshaped |= dict.fromkeys(self._state.unshaped(self._pair))
         self._sampler.watch(self._queue_now())
         self._watch_senders()
         self.tell_state()
@@ -180,6 +182,7 @@ class UnplannedRun:
         watch.drops(self._before, self._state.counted, self._network.bottleneck)
         udp = list(self._datagrams.results())
         watch.not_read()
+        watch.unshaped(tuple(self._unshaped))
         if nothing := self._why_nothing(watch.frame, udp):
             watch.invalid.append(nothing)
         self._datagrams.forget()

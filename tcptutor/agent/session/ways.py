@@ -34,6 +34,8 @@ class Way:
     """Fields of a `spec.Path`."""
     unread: tuple[str, ...] = ()
     """What is not read of it, such as "sfq on s1-eth2": then nobody knows what it carries."""
+    unshaped: tuple[str, ...] = ()
+    """What has no class for these packets and sends them at any rate, such as "htb on s1-eth2"."""
     shaper: tuple[Interface, int] | None = None
     """The interface and the handle of the discipline that has the least rate; None without a rate."""
 
@@ -43,11 +45,14 @@ def way(hops: Iterable[Hop]) -> Way:
     path: dict[str, Any] = {"delay": 0.0}
     found = Way(path)
     kept, spread, unread = 1.0, 0.0, []
+    unshaped = []
     for hop in hops:
         for place, stage in enumerate(hop.stages):
             effect = stage.effect
             if effect.unread:
                 unread.append(f"{effect.unread} on {hop.interface.name}")
+            if effect.is_direct:
+                unshaped.append(f"{stage.qdisc.kind} on {hop.interface.name}")
             if netem := effect.netem:
                 path["delay"] += (netem["latency"] or 0) / 1e9
                 spread += ((netem["jitter"] or 0) / 1e9) ** 2
@@ -61,7 +66,7 @@ def way(hops: Iterable[Hop]) -> Way:
         path["jitter"] = math.sqrt(spread)
     if kept < 1:
         path["loss"] = 1 - kept
-    found.unread = tuple(dict.fromkeys(unread))
+    found.unread, found.unshaped = tuple(dict.fromkeys(unread)), tuple(unshaped)
     return found
 
 

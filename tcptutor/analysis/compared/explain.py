@@ -6,7 +6,7 @@ so, and each flow, and all together; what took most of the time is the limit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -20,6 +20,7 @@ from tcptutor.analysis.compared.run_findings import RunFindings
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second, converged, fairness, seconds
 from tcptutor.analysis.compared.sentence import (
     LONGEST,
+    REVERSE,
     change_text,
     compose,
     cut_text,
@@ -131,23 +132,40 @@ def _of_run(
     """Return what limited all flows together, and the sentence that says so."""
     run, experiment = measured.run, measured.run.experiment
     carried = {each.flow: each.grown(ARRIVED) for each in measured.intervals}
+    every, start = flows, ""
+    if (way := _heavier_way(experiment, carried)) is not None:
+        # No link and no queue is that of both directions: the sentence is about the one with most of the data.
+        gathered = gathered.one_way(way)
+        flows = [flow for flow in flows if experiment.reversed(flow.flow) == way]
+        whole, start = gathered.all(gathered.measured) or whole, REVERSE if way else ""
     took = shares_of_flows([(flow.shares, carried.get(flow.flow, 0.0)) for flow in flows])
     turns = episodes([flow.seconds for flow in flows], experiment)
     ranked = favor_after(took, _shares_after(experiment, turns))
     limit = find_limit(whole, ranked, turns, gathered.all_between)
     if not limit.reason and (doubt := path_doubt(run)):
         return limit.limited_by, doubt
-    if after := _sentence_after_change(experiment, gathered, turns):
+    if after := _sentence_after_change(experiment, gathered, turns, start):
         return limit.limited_by, after
     if not limit.reason:
         limit = replace(limit, reason=UNEXPLAINED)
     cut = next((one for one in _changes(experiment) if one.name == "link" and not one.value), None)
-    start = cut_text(experiment, cut) if cut else ""
-    extras = [turns_text(turns, limit.episode), flows_text(limit.limited_by, flows, measured.flows)]
+    start += cut_text(experiment, cut) if cut else ""
+    extras = [turns_text(turns, limit.episode), flows_text(limit.limited_by, every, measured.flows)]
     return limit.limited_by, compose(start, limit, extras, is_part=limit.episode is not None)
 
 
-def _sentence_after_change(experiment: Experiment, gathered: RunFindings, turns: Sequence[Episode]) -> str:
+def _heavier_way(experiment: Experiment, carried: Mapping[int, float]) -> bool | None:
+    """Return whether reversed flows carry more than those that go forward; None where all go one way."""
+    ways = {False: 0.0, True: 0.0}
+    for flow, got in carried.items():
+        ways[experiment.reversed(flow)] += got
+    both = {experiment.reversed(flow) for flow in carried} == set(ways)
+    return ways[True] > ways[False] if both else None
+
+
+def _sentence_after_change(
+    experiment: Experiment, gathered: RunFindings, turns: Sequence[Episode], direction: str
+) -> str:
     """Return the sentence about the time after a change of the path; empty where nothing can be said of it."""
     scope = _after_change(experiment)
     part = gathered.all_between(scope.start, scope.end) if scope else None
@@ -155,7 +173,7 @@ def _sentence_after_change(experiment: Experiment, gathered: RunFindings, turns:
         return ""
     inner = within(turns, scope.start, scope.end)
     took = shares((one.limited_by, one.seconds) for one in inner)
-    limit, start = find_limit(part, took, inner, gathered.all_between), change_text(scope.change)
+    limit, start = find_limit(part, took, inner, gathered.all_between), direction + change_text(scope.change)
     if not limit.reason or len(start + limit.reason) > LONGEST:
         return ""
     before = _main_cause(within(turns, experiment.flows.warmup, scope.start))

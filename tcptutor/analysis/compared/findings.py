@@ -47,6 +47,9 @@ FAST = 1.1
 AT_PACE, NEAR_PACE = 0.9, 0.7
 """Shares of a pace: from the first on a flow goes as fast as that, from the second on where it also waits for it."""
 
+FOREIGN_PACE = (0.97, 1.1)
+"""Shares of a pace between which an imported flow goes as fast as that: `-b` writes whole blocks, the first at once."""
+
 STANDING_FRAMES = 2
 """Frames that wait on average from which a queue stands: one or two meet by chance on a link that is not full."""
 
@@ -94,6 +97,11 @@ class Findings:
     @property
     def experiment(self) -> Experiment:
         return self.case.experiment
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether another program measured this: it tells of no loss events."""
+        return self.evidence.loss_events is None
 
     @property
     def used(self) -> float:
@@ -171,6 +179,8 @@ class Findings:
         return self.full and self.standing_queue and not self.alone
 
     def _goes_at(self, pace: float) -> bool:
+        if self.is_foreign:
+            return FOREIGN_PACE[0] * pace <= self.evidence.flow_bps <= FOREIGN_PACE[1] * pace
         share = NEAR_PACE if self._held else AT_PACE
         return self.evidence.flow_bps >= share * pace and not self._stuck
 
@@ -226,8 +236,8 @@ class Findings:
         Of a path that is not known nobody can say that nothing else did.
         """
         seen = self.evidence
-        if seen.loss_events is None and seen.retransmits != 0:
-            return False  # a file that tells of no loss events: something may have cut the window
+        if self.is_foreign and (seen.retransmits != 0 or seen.link_used is None):
+            return False  # something else may have held the window, or the link may be full
         used = 0.3 if seen.cwnd_growth >= FAST else UNUSED
         return (
             self.known and seen.cwnd_growth >= RISING and seen.in_flight_bytes >= used * seen.cwnd_bytes > 0
@@ -283,17 +293,43 @@ class Findings:
 
     @property
     def full_of_acks(self) -> bool:
-        """Whether the way back has no room for more acknowledgements."""
+        """Whether the way back has no room for more acknowledgements.
+
+        A receiver acknowledges every second segment. It acknowledges each where they come far apart, as they do behind
+        a slow way back: that is full with half of the data. Acknowledgements that fill it wait there, which shows in
+        the RTT: where nothing waits, the receiver has sent fewer.
+        """
         if not self.back or not self.evidence.throughput_bps:
             return False
-        return self.evidence.throughput_bps / self.case.mss / 2 * ACK_FRAME >= FULL_OF_ACKS * self.back
+        every_second = self.evidence.throughput_bps / self.case.mss / 2 * ACK_FRAME
+        full = FULL_OF_ACKS * self.back
+        waits = self._wait_on_way_back
+        if waits is None:
+            return every_second >= full
+        seen = self.evidence
+        most = max(0.5 * seen.rtt_rise_s, RETURN_QUEUE * seen.min_rtt_s, NOISE)
+        some = max(0.1 * seen.min_rtt_s, NOISE)
+        return waits > (some if every_second >= full else most) and 2 * every_second >= full
+
+    @property
+    def _wait_on_way_back(self) -> float | None:
+        """What the round trip has above its least neither in the sender nor at the bottleneck, s.
+
+        None where these were not sampled, or where data goes the other way: that has a clause of its own. Jitter is no
+        queue, and a segment that overtakes has an RTT that no other has.
+        """
+        seen, path = self.evidence, self.case.path
+        changes = any(one.name == "delay" for one in self.experiment.path.changes)
+        if seen.queue_s is None or seen.return_used is not None or path.reorder or changes:
+            return None
+        return seen.rtt_rise_s - seen.queue_s - (seen.sender_queue_s or 0.0) - path.jitter
 
     @property
     def reordering(self) -> bool:
         """Whether TCP found at least as much out of order as it took for lost."""
         seen = self.evidence
         again = seen.retransmits or 0
-        if self.losses not in (None, "reordering") and 2 * seen.spurious < again:
+        if self.losses == "random-loss" or (self.losses == "bottleneck" and 2 * seen.spurious < again):
             return False
         return again > 0 and seen.reordered >= max(3, seen.loss_events or 0)
 

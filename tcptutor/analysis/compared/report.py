@@ -104,7 +104,8 @@ def report_of(measured: Measured) -> Report:
     mss = max((flow.mss for flow in flows), default=0) or None
     timeouts = [each.mean("rto") for each in measured.intervals]
     rto = math.fsum(timeouts) / len(timeouts) if timeouts and min(timeouts) > 0 else None
-    expectation, case = expect(run.experiment, mss, rto), case_of(run.experiment, mss, rto)
+    known = (mss, rto, (run.environment.backend, run.environment.clock) == ("guest", "virtual"))
+    expectation, case = expect(run.experiment, *known), case_of(run.experiment, *known)
     why = verdict(measured)
     differences = [
         Difference(prediction, expectation, measured, case, why)

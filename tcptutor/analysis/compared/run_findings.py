@@ -12,7 +12,7 @@ from tcptutor.analysis.case import Case, case_of, flow_case, path_at
 from tcptutor.analysis.compared.findings import MOSTLY, Findings
 from tcptutor.analysis.observed.evidence import Evidence, evidence_of, gather
 from tcptutor.analysis.observed.flow import Interval, Trace
-from tcptutor.analysis.observed.measured import Measured, between, path_known
+from tcptutor.analysis.observed.measured import Measured, between, of_way, path_known
 from tcptutor.analysis.observed.path import (
     Direction,
     Directions,
@@ -42,6 +42,10 @@ class RunFindings:
     case: Case
     links: Directions
     events: Events
+    way: bool | None = None
+    """Whether `measured` has only the flows that go forward (False) or backward (True); None for all flows."""
+    whole: Measured | None = None
+    """All flows, where `measured` has those of one direction."""
     _ways: dict[tuple[float, float], Mapping[bool, Sequence[float]]] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -54,6 +58,12 @@ class RunFindings:
             for trace in measured.traces
         }
         return cls(measured, case_of(run.experiment), links, events)
+
+    def one_way(self, backward: bool) -> RunFindings:
+        """Return the findings of the flows of one direction."""
+        return replace(
+            self, measured=of_way(self.measured, backward), way=backward, whole=self.measured, _ways={}
+        )
 
     @property
     def run(self) -> Run:
@@ -135,7 +145,7 @@ class RunFindings:
 
     def all(self, measured: Measured) -> Findings | None:
         """Of all flows over the time of `measured`; None where nothing was."""
-        evidence = gather(measured, self.links)
+        evidence = gather(measured, self.links, self._opposite(*measured.span))
         if evidence is None:
             return None
         kinds, experiment = self._kinds(measured.intervals), self.run.experiment
@@ -157,8 +167,17 @@ class RunFindings:
         """The case of all flows on the path as it was for most of the time of `measured`."""
         experiment, path = self.run.experiment, path_at(self.run.experiment, self._settled(*measured.span))
         flows = tuple(flow_case(experiment, flow.number, path) for flow in self.case.flows)
-        backward = all(map(experiment.reversed, range(experiment.total_streams)))
+        backward = (
+            all(map(experiment.reversed, range(experiment.total_streams))) if self.way is None else self.way
+        )
         return replace(self.case, path=path, flows=flows, backward=backward)
+
+    def _opposite(self, start: float, end: float) -> float:
+        """Payload of the flows that `measured` leaves out, bit/s."""
+        if self.whole is None:
+            return 0.0
+        left_out = of_way(between(self.whole, start, end), not self.way)
+        return math.fsum(each.throughput for each in left_out.intervals)
 
     def _settled(self, start: float, end: float) -> float:
         """When the path began to be as it was for the longest time between two times, s."""

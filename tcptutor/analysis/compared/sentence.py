@@ -17,6 +17,9 @@ from tcptutor.theory.models import CAUSE_NAMES, LimitedBy
 LONGEST = 110
 """Characters of a sentence: what does not fit is left out, the least important first."""
 
+REVERSE = "in the reverse direction "
+"""How a sentence about the flows from the second host of a pair to the first begins, where others go forward."""
+
 _SHORT_TURN = 0.1
 """Share of the time below which a turn is too short for the turns to be told."""
 

@@ -14,6 +14,7 @@ from tcptutor.analysis.expected.loss import loss_candidates
 from tcptutor.analysis.expected.meeting import meeting_candidate
 from tcptutor.analysis.expected.notes import note
 from tcptutor.analysis.expected.prediction import Candidate, Expectation
+from tcptutor.analysis.expected.reordering import reordering_candidate
 from tcptutor.analysis.expected.stretches import Stretch, by_throughput, cases, merged
 from tcptutor.analysis.expected.udp import udp_candidate
 from tcptutor.analysis.expected.window import mean_window, unsettled
@@ -27,20 +28,26 @@ _LEAST = 1.0
 """Bit/s that is expected of a path that lets nothing through, so that a measurement can be compared with it."""
 
 
-def expect(experiment: Experiment, mss: int | None = None, rto: float | None = None) -> Expectation:
-    """Every model's prediction; `mss` in bytes and `rto` in seconds as measured, or what is usual.
+def expect(
+    experiment: Experiment,
+    mss: int | None = None,
+    rto: float | None = None,
+    on_virtual_clock: bool = False,
+) -> Expectation:
+    """Return every model's prediction; `mss` in bytes and `rto` in seconds as measured, or what is usual.
 
     The binding prediction is the least of the models that we believe for these algorithms and this path. Where the
     path changes or flows come later, it is the mean over the time. Never raises for an experiment that `spec.build`
     made.
     """
-    stretches = [stretch_of(case) for case in cases(experiment, mss, rto)]
+    stretches = [stretch_of(case) for case in cases(experiment, mss, rto, on_virtual_clock)]
     if not stretches:
         return _nothing(experiment)
     alone = len(stretches) == 1
     whole = stretches[0] if alone else merged(stretches)
     finishing, completion = amount_candidate(whole.case, whole.believed)
     if finishing is not None:
+        finishing = widened(whole.case, [finishing])[0]
         # What is done after a few losses is not at their mean yet, which the time that it takes has in it.
         whole = (whole.without_losses() if finishing.best else whole).also(finishing)
     case, binding, near = whole.case, whole.binding, whole.near
@@ -73,6 +80,8 @@ def stretch_of(case: Case) -> Stretch:
         candidates = [cut, *(one for one in stopped if one.model is not ThroughputModel.LINK)]
     if (met := meeting_candidate(case, [one for one in candidates if one.best])) is not None:
         candidates.append(met)
+    if (late := reordering_candidate(case)) is not None:
+        candidates.append(late)
     candidates = widened(case, candidates)
     best = [one for one in candidates if one.best]
     believed = [one for one in best if math.isfinite(one.throughput)]

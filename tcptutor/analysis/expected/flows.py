@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 
 from tcptutor import theory
-from tcptutor.analysis.case import Case, FlowCase
+from tcptutor.analysis.case import MIN_RTO, Case, FlowCase
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.base import units
 from tcptutor.theory.models import ThroughputModel
+from tcptutor.theory.transfers import Transfer, transfer_time
 
 COMPLETION_ERROR = 0.15
 """Handshake, the last acknowledgement's delay, and how slow start meets the queue."""
@@ -22,6 +23,9 @@ _LOSSY_SPREAD = 0.57
 
 OVERFLOW_ERROR = 0.3
 """Slow start overshoots what path and queue hold by as much again, and repairs it for some round trips."""
+
+_OFTEN = 0.04
+"""Chance of a lost last segment from which on it counts: less is left to the runs outside of a tolerance."""
 
 _SYNCHRONY = 1.5
 """Between 1, flows that lose by chance, and 2, flows that lose together (Lakshman, Madhow 1997)."""
@@ -105,28 +109,61 @@ def _fights(flows: set[FlowCase], case: Case) -> bool:
 
 
 def completions(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
-    """Seconds that each flow takes from its start, by slow start and then the least of its limits; empty for none.
+    """Return the seconds that each flow takes from its start; empty without a fixed amount.
 
-    A link is shared as if all flows went on to the end, which the last of them to begin does not feel.
+    Without losses these are slow start and then the least of the flow's limits. With losses sample transfers are
+    played where the sender's law is known. A link is shared as if all flows went on to the end, which the last flow
+    to begin does not feel.
     """
     size = case.experiment.flows.bytes
     if size is None:
         return ()
-    # What a loss model says comes after the first loss: completion_time has it, by Reno's.
-    limits = own_limits(case, [one for one in believed if not one.is_lossy])
+    limits = _lossless_limits(case, believed)
     link = math.inf if case.room is None else case.room / case.number
-    found: dict[tuple[float, float, float], float] = {}
+    found: dict[tuple[str, float, float, float], float] = {}
     times = []
     for flow, limit in zip(case.flows, limits, strict=True):
-        key = (flow.rtt, min(limit, link), 0.0 if flow.algorithm == "bbr" else case.loss_rate)
+        loss = 0.0 if flow.algorithm == "bbr" else case.loss_rate
+        key = (flow.algorithm, flow.rtt, min(limit, link), loss)
         if key not in found:
-            rtt, rate, loss = key
+            _, rtt, rate, _ = key
             known = rate if math.isfinite(rate) else None
-            found[key] = theory.completion_time(
-                size, case.mss, rtt, known, loss=loss, rto=case.given_rto or None
-            )
+            timeout = case.given_rto or None
+            if (transfer := _transfer(case, flow, size, limit)) is not None:
+                played = transfer_time(transfer).seconds
+                found[key] = max(played, theory.completion_time(size, case.mss, rtt, known))
+            else:
+                found[key] = theory.completion_time(size, case.mss, rtt, known, loss=loss, rto=timeout)
         times.append(found[key])
     return tuple(times)
+
+
+def _lossless_limits(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
+    """Return each flow's own limits without losses, bit/s: a transfer's losses are in its duration already."""
+    met = ThroughputModel.MEETING if case.loss_rate > 0 else None
+    return own_limits(case, [one for one in believed if not one.is_lossy and one.model is not met])
+
+
+def _transfer(case: Case, flow: FlowCase, size: int, limit: float) -> Transfer | None:
+    """Return the transfer of `size` bytes by `flow`, which its own limits keep to `limit` bit/s.
+
+    None where no sample transfers are played: without losses, by a sender whose law is not known, or of a long one.
+    """
+    if not 0 < case.loss_rate < 1 or flow.algorithm not in theory.LIMITED:
+        return None
+    bits = 8 * case.mss
+    share = 1 / case.number
+    made = Transfer(
+        algorithm=flow.algorithm,
+        segments=max(1, math.ceil(size / case.mss)),
+        rtt=flow.rtt,
+        loss=case.loss_rate,
+        rto=flow.rtt + MIN_RTO,
+        rate=math.inf if case.room is None else share * case.room / bits,
+        queue=math.inf if case.room is None else share * case.buffer / case.frame,
+        window=max(1.0, limit * flow.rtt / bits),
+    )
+    return made if made.is_short else None
 
 
 def _overflow(case: Case, size: int) -> float:
@@ -135,6 +172,18 @@ def _overflow(case: Case, size: int) -> float:
         return 0.0
     held = (case.room * case.rtt / 8 + case.buffer * case.ratio) / case.number
     return OVERFLOW_ERROR * min(1.0, 4 * held / size) if size > held else 0.0
+
+
+def _may_lose_last(case: Case, size: int) -> bool:
+    """Return whether the queue drops so often that it may well drop a transfer's last segment.
+
+    Nothing follows that segment to reveal its loss, so the sender waits for a probe or a timeout. A sawtooth with the
+    peak w has a drop in 3/8 w² segments (Mathis et al. 1997).
+    """
+    if case.room is None or case.algorithm == "bbr" or case.qdisc != "fifo":
+        return False
+    peak = (case.room * case.rtt / 8 + case.buffer * case.ratio) / case.mss / case.number
+    return size / case.mss > peak and 3 / 8 * peak * peak * _OFTEN < 1
 
 
 def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candidate | None, float | None]:
@@ -150,12 +199,22 @@ def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candida
     end = max(start + took for start, took in zip(starts, times, strict=True))
     span = end - min(starts)
     total = 8 * size * case.number / span
-    error = COMPLETION_ERROR if case.loss_rate == 0 else math.hypot(COMPLETION_ERROR, LOSSY_ERROR)
-    error = math.hypot(error, _overflow(case, size))
+    limits = _lossless_limits(case, believed)
+    transfers = [_transfer(case, flow, size, limit) for flow, limit in zip(case.flows, limits, strict=True)]
+    played = [transfer_time(one) for one in transfers if one is not None]
+    error = COMPLETION_ERROR
+    if len(played) < case.number:
+        if case.loss_rate > 0:
+            error = math.hypot(error, LOSSY_ERROR)
+        error = math.hypot(error, _overflow(case, size))
     if case.experiment.flows.warmup > 0:
         error += 0.2  # the part of it that the warm-up takes away is the slow one
     sure = {"model": error}
-    if case.loss_rate > 0:
+    if not played and _may_lose_last(case, size):
+        sure["last segment"] = MIN_RTO / span
+    if len(played) == case.number:
+        sure["losses"] = max(one.spread for one in played)
+    elif case.loss_rate > 0:
         lost = size / case.mss * case.loss_rate * case.number
         sure["losses"] = 2 * _LOSSY_SPREAD / math.sqrt(max(lost, 1e-9))
     steady = min(believed, key=lambda one: one.throughput)

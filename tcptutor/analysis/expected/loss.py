@@ -31,10 +31,10 @@ segments, not always for ACK_STRETCHED: √(3/2) is 1.22, √(3/5) is 0.77.
 """
 
 RELATED_ERROR = 0.3
-"""Of senders of which only growth and cut are known, not what they make of delays: 0.87 to 1.2 of it were seen."""
+"""Of senders of which only growth and cut are known, not what they make of delays: 0.84 to 1.2 of it were seen."""
 
 UNMODELLED_ERROR = 1.0
-"""Reno's model for an algorithm that has none, which is no prediction: BIC had 2.4 to 3.2 times Reno's throughput."""
+"""Reno's model for an algorithm that has none, which is no prediction."""
 
 CORRELATED_ERROR = 1.0
 """netem's correlated losses are much rarer than their rate says, and no formula has them."""

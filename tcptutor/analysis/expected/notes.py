@@ -37,7 +37,7 @@ def note(
     """What to know first; empty when there is nothing."""
     told = chain(
         _of_time(case, stretches, binding, completion),
-        (spot.text for one in stretches for spot in blind_spots(one, binding.throughput)),
+        _blind(stretches, binding),
         _unmodelled(stretches, binding),
         _losses(stretches, binding) if binding.is_lossy else (),
         _of_limits(case, binding, near),
@@ -45,6 +45,14 @@ def note(
         _shares(case, binding),
     )
     return next(told, "")
+
+
+def _blind(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
+    """Yield what the binding model leaves out, as far as it widened that model's tolerance."""
+    for case in stretches:
+        for spot in blind_spots(case, binding):
+            if binding.sure.get(spot.name, 0.0) > 0:
+                yield spot.text
 
 
 def _of_time(

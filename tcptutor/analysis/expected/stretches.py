@@ -55,10 +55,14 @@ class Stretch:
         return list(found.values())
 
     def without_losses(self) -> Stretch:
-        """This one with the models of random loss for comparison only, as long as others are left."""
-        # The others stay the same objects, by which the binding one is told from the rest.
-        candidates = tuple(replace(one, best=False) if one.is_lossy else one for one in self.candidates)
-        return Stretch(self.case, candidates, tuple(one for one in self.believed if not one.is_lossy))
+        """Return this stretch with its models of random loss for comparison only."""
+
+        def has_losses(one: Candidate) -> bool:
+            return one.is_lossy or (one.model is ThroughputModel.MEETING and self.case.loss_rate > 0)
+
+        # Candidates without losses stay the same objects, by which the binding one is recognized.
+        candidates = tuple(replace(one, best=False) if has_losses(one) else one for one in self.candidates)
+        return Stretch(self.case, candidates, tuple(one for one in self.believed if not has_losses(one)))
 
     def also(self, more: Candidate) -> Stretch:
         """This one with a candidate more."""
@@ -71,12 +75,17 @@ def by_throughput(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(sorted(candidates, key=lambda one: one.throughput))
 
 
-def cases(experiment: Experiment, mss: int | None = None, rto: float | None = None) -> tuple[Case, ...]:
+def cases(
+    experiment: Experiment,
+    mss: int | None = None,
+    rto: float | None = None,
+    on_virtual_clock: bool = False,
+) -> tuple[Case, ...]:
     """The stretches of the measured time, in order, the forward one first; none only where there is no TCP flow.
 
     A stretch begins where the path changes or a flow starts. Before the first flow there is nothing to measure.
     """
-    whole = case_of(experiment, mss, rto)
+    whole = case_of(experiment, mss, rto, on_virtual_clock)
     starts = sorted({flow.start for flow in whole.flows})
     if not starts:
         return ()
@@ -116,7 +125,7 @@ def _path(experiment: Experiment, moment: float) -> tuple[Path, bool]:
 def merged(stretches: Sequence[Stretch]) -> Stretch:
     """All of them as one: means weighted by time, summed over both ways."""
     longest = max(stretches, key=lambda one: one.case.seconds * one.case.number).case
-    whole = case_of(longest.experiment, longest.mss, longest.given_rto)
+    whole = case_of(longest.experiment, longest.mss, longest.given_rto, longest.on_virtual_clock)
     candidates = _candidates(stretches)
     return Stretch(
         replace(whole, path=longest.path, backward=longest.backward),

@@ -27,6 +27,9 @@ _SETTLED = 0.5
 _SAME = 1e-3
 """Relative difference within which a pacing rate is the same."""
 
+_MOST_OF_TIME = 0.5
+"""Share of a flow's time from which what its sender wrote is about what arrived."""
+
 _UNPACED = 1e15
 """What stands for no bound, bit/s."""
 
@@ -113,8 +116,14 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.loss_events or self.mark_cuts or self.retransmits)
 
 
-def gather(measured: Measured, links: Directions) -> Evidence | None:
-    """The evidence of a whole run; None when nothing could be measured. Never raises."""
+def gather(measured: Measured, links: Directions, opposite: float = 0.0) -> Evidence | None:
+    """The evidence of a whole run, or of its flows of one direction; None when nothing could be measured. Never raises.
+
+    Args:
+        measured: The flows, and the time.
+        links: Both directions of the path.
+        opposite: Payload of flows in the other direction that `measured` leaves out, bit/s.
+    """
     experiment, flows = measured.run.experiment, measured.flows
     if not flows:
         return None
@@ -130,7 +139,9 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
         used = _used(ways[0], start, end, used)
     if is_foreign(measured.run) and goodput:
         # By what its receivers counted: the samples are of what was written.
-        used = None if path_doubt(measured.run) else min(1.0, throughput / goodput)
+        carried_rates = [link.rate(start, end) or math.inf for link in ways]
+        acks = _acks(throughput, experiment) / math.fsum(carried_rates) if len(ways) > 1 else 0.0
+        used = None if path_doubt(measured.run) else min(1.0, throughput / goodput + acks)
     waits = [wait for link in ways if (wait := link.wait(start, end)) is not None]
     known = Evidence(
         throughput_bps=throughput,
@@ -149,6 +160,9 @@ def gather(measured: Measured, links: Directions) -> Evidence | None:
     if not measured.intervals:
         return known
     found = _sampled(known, measured.intervals, experiment)
+    if opposite and len(ways) == 1:
+        mine, backward = measured.intervals, experiment.reversed(flows[0].flow)
+        return _Opposite(links[not backward], opposite).added_to(found, mine, links[backward], experiment)
     return _with_return(found, measured.intervals, links, experiment) if len(ways) > 1 else found
 
 
@@ -241,7 +255,8 @@ def evidence_of(
         acks = _acks(opposite, run.experiment) / (link.rate(start, end) or math.inf)
         used = _used(link, start, end, min(together / goodput + acks, 1.0) if acks else together / goodput)
     if used is not None and is_foreign(run):
-        used = None if path_doubt(run) else min(1.0, used)
+        # A second of such a file tells what was written into the sender's buffer, not what the link carried.
+        used = None if path_doubt(run) or not _is_whole(interval) else min(1.0, used)
     segments, events = interval.grown("segs_out"), interval.loss_events
     known = Evidence(
         throughput_bps=throughput,
@@ -260,6 +275,12 @@ def evidence_of(
     if not opposite:
         return found
     return _Opposite(links[not backward], opposite).added_to(found, [interval], link, run.experiment)
+
+
+def _is_whole(interval: Interval) -> bool:
+    """Whether it covers most of the time in which the flow was seen."""
+    times = interval.trace.column("t")
+    return bool(interval.seconds >= _MOST_OF_TIME * (times[-1] - times[0]))
 
 
 def _sampled(known: Evidence, found: Sequence[Interval], experiment: Experiment) -> Evidence:

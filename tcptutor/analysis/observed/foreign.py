@@ -29,7 +29,17 @@ def is_foreign(run: Run) -> bool:
 
 
 _OF_FLOWS = frozenset(
-    {"algorithm", "streams", "duration", "warmup", "starts", "directions", "udp_streams", "udp_rate"}
+    {
+        "algorithm",
+        "streams",
+        "duration",
+        "warmup",
+        "starts",
+        "directions",
+        "pacing",
+        "udp_streams",
+        "udp_rate",
+    }
 )
 """Parameters of an experiment that the file of another program tells."""
 

@@ -132,6 +132,17 @@ def between(measured: Measured, start: float, end: float) -> Measured:
     return Measured(measured.run, results, tuple(intervals), measured.traces)
 
 
+def of_way(measured: Measured, backward: bool) -> Measured:
+    """Return what `measured` has of the flows that go one way."""
+    goes = measured.run.experiment.reversed
+    return Measured(
+        measured.run,
+        tuple(one for one in measured.flows if goes(one.flow) == backward),
+        tuple(one for one in measured.intervals if goes(one.flow) == backward),
+        tuple(one for one in measured.traces if goes(one.flow) == backward),
+    )
+
+
 def flow_results(run: Run) -> tuple[FlowResult, ...]:
     """The flows of `measure`."""
     return measure(run).flows

@@ -140,6 +140,8 @@ def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
     not, or was not measured, the loss is the path's if the experiment says that it loses segments then; else
     reordering if the sender found such, or the path makes it; else it can only have been a queue, unless that was
     sampled and dropped nothing: then nothing tells.
+
+    On a path that loses segments at random, cuts that the sender took back are left out: they hold no window down.
     """
     experiment = run.experiment
     shuffles = experiment.path.jitter > 0 or experiment.path.reorder > 0
@@ -165,10 +167,12 @@ def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
             return "reordering"
         return None if link.has_queue or not known else "bottleneck"
 
-    return [
-        LossEvent(times[at], kind(at), cwnds[at - 1])
+    found = {
+        at: LossEvent(times[at], kind(at), cwnds[at - 1])
         for at in sorted({*trace.cuts.losses, *trace.cuts.marks})
-    ]
+    }
+    taken_back = set(trace.undone) if any(one.kind == "random-loss" for one in found.values()) else set()
+    return [one for at, one in found.items() if at not in taken_back]
 
 
 def news_of_loss(trace: Trace, at: int) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -98,6 +99,11 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
             slips=slips,
             draw={},
         )
+
+    def understood(self, given: Given) -> str:
+        with contextlib.suppress(UnitError):  # an edited lesson may ask for another unit now
+            return units.understood(given, self.unit, self.plain_unit) if isinstance(given, str) else ""
+        return ""
 
     # What the lesson file may have wrong
 

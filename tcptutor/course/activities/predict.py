@@ -107,6 +107,11 @@ class Predict(Activity, frozen=True, kw_only=True):
             return f"{given} {self.plain_unit}" if units.is_plain(given) else given
         return given
 
+    def understood(self, given: Given) -> str:
+        with contextlib.suppress(UnitError):  # an edited lesson may ask for another unit now
+            return units.understood(given, self.unit, self.plain_unit) if isinstance(given, str) else ""
+        return ""
+
     def value(self, given: str) -> float:
         """In the base unit. Raises UnitError."""
         value = units.parse(given, self.unit, self.plain_unit)

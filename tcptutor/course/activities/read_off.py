@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, Literal, NamedTuple
@@ -235,6 +236,13 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
         """The unit of a number without one; instants are read off in seconds."""
         instant = self._asked.unit == "time" and not self.quantity.endswith("rtt")
         return "s" if instant else units.FIELD_UNITS[self._asked.unit]
+
+    def understood(self, given: Given) -> str:
+        with contextlib.suppress(UnitError):  # an edited lesson may ask for another unit now
+            return (
+                units.understood(given, self._asked.unit, self.plain_unit) if isinstance(given, str) else ""
+            )
+        return ""
 
     def contradiction(self) -> Problem | None:
         if not self.about_run:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 from tcptutor.base.errors import UsageError
 from tcptutor.course.figures.measured import MEASURED
 from tcptutor.course.figures.run_part import MeasuredRun, RunPart
 from tcptutor.run import Run
+from tcptutor.run.carried import SLACK, full_stretches
 from tcptutor.spec import Experiment, Path
 from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import Samples
 
+_BUSY = "the machine is too busy"
+_TICK = 0.004
+"""Between two timer interrupts of the lab's kernel (HZ = 250), s."""
+_SLOWEST = 0.2
+"""Below that share of its rate a link says nothing of the one that was asked for."""
 _UNSEEN = 0.5
 """What a session may miss of a flow's time, s: it is found once 16 kB of it have arrived."""
 
@@ -105,6 +112,30 @@ class LabRun:
             return MEASURED[name].of(self._part)  # type: ignore[index]  # checked when the page was read
         except UsageError:
             return None
+
+    @cached_property
+    def clock_share(self) -> float:
+        """The share of its rate at which a machine that is too busy ran the full link; 1 for one that kept up.
+
+        Only where the run itself shows both: late or missing samples, and a full link below its rate whose bucket holds
+        a tick of the kernel, so that nothing else slows it.
+        """
+        run = self.run
+        if run is None or not any(_BUSY in reason for reason in run.fidelity.reasons):
+            return 1.0
+        path = run.experiment.path
+        if path.rate is None or "rate" in self.changed or (path.burst or math.inf) < path.rate * _TICK / 8:
+            return 1.0
+        seconds, sent, _ = full_stretches(run.queue)
+        if seconds < max(1.0, run.experiment_s / 2):
+            return 1.0
+        share = 8 * sent / (seconds * path.rate)
+        return share if _SLOWEST <= share < 1 - SLACK else 1.0
+
+    def in_time(self, name: str) -> float | None:
+        """A figure as `measured`; a throughput as it is in the time of a link that kept its rate."""
+        value = self.measured(name)
+        return value / self.clock_share if value is not None and name == "throughput" else value
 
     @property
     def limited_by(self) -> str | None:

@@ -66,7 +66,7 @@ def _of_run(
 
 def _measured(name: str) -> GoalQuantity:
     kind = MEASURED[name].kind  # type: ignore[index]
-    return _of_run(f"run.{name}", kind, lambda run: run.measured(name), at_end=True)
+    return _of_run(f"run.{name}", kind, lambda run: run.in_time(name), at_end=True)
 
 
 def _per_mathis(run: LabRun) -> float | None:

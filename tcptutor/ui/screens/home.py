@@ -63,6 +63,8 @@ class HomeScreen(SavingScreen):
             self._show_modules(self.query_one(OptionList).highlighted)
 
     def course_read(self) -> None:
+        if not self.query(OptionList):  # the app is ending
+            return
         self._show_problems()
         if self.tutor.problems:
             # Pages that cannot be read were counted until now.

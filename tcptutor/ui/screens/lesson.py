@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from textual import events, on
@@ -79,6 +82,10 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self._bar: TopBar | None = None
         self._at_chart = False
         """Whether the chart has the room where there is one column."""
+        self._complete = asyncio.Event()
+        """Set once everything below the text is mounted too."""
+        self._postponed: list[Callable[[], None]] = []
+        """Reports that arrived before the page was complete, in order."""
 
     def compose(self) -> ComposeResult:
         activities = self.step.activities
@@ -122,6 +129,27 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
+        self._say_place()
+        self.to_page()
+        self.tutor.bench.expect(None)
+        # Title and text are on the screen first: mounting the rest takes about as long again.
+        self.call_after_refresh(self._mount_rest)
+
+    async def _mount_rest(self) -> None:
+        page = self._page
+        with self.app.batch_update():
+            if page is not None and page.is_attached:
+                await page.complete()
+            # Another page may have been opened meanwhile.
+            if page is not None and page.is_attached:
+                self._restore()
+                for report in self._postponed:
+                    report()
+        self._postponed.clear()
+        self._complete.set()
+
+    def _restore(self) -> None:
+        """Show the page as the student left it."""
         for side in self._sides.values():
             side.restore()
             if side.chart is not None:
@@ -131,13 +159,23 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         if not self.sitting.afresh:
             self._answers.restore_drafts(self.tutor.drafts.page(self.module.id, self.step.id))
         self._changed()
-        self.to_page()
-        self.goals_moved()
-        self.tutor.bench.expect(None)
+        self._show_goals()
         if self.terminal_open:
             self.run_worker(self.restore_terminal())
         else:
             self.set_timer(_LEAFED, self._expect)
+
+    def _once_complete(self, report: Callable[[], None]) -> None:
+        """Call `report` now, or as soon as the page has the widgets that show it."""
+        if self.is_complete:
+            report()
+        else:
+            self._postponed.append(report)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything on the page is mounted, not just title and text."""
+        return self._complete.is_set()
 
     @on(ActivityBox.DraftChanged)
     def _draft_changed(self) -> None:
@@ -148,7 +186,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def keep_drafts(self) -> None:
         """Keep what stands in the page's fields; called also when the page is left."""
-        if self.sitting.afresh or not self.query(Page):
+        if self.sitting.afresh or not self.is_complete or not self.query(Page):
             return
         try:
             if self.tutor.drafts.keep(self.module.id, self.step.id, self._answers.drafts):
@@ -163,6 +201,9 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             self.tutor.bench.expect(coming)
 
     def goals_moved(self) -> None:
+        self._once_complete(self._show_goals)
+
+    def _show_goals(self) -> None:
         session = self.tutor.bench.session
         box = self.shell_box
         if session.board is None or box is None or not session.is_of(self.module.id, self.step.id):
@@ -202,6 +243,9 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         if isinstance(event, events.Key) and event.time < self._seen_at and self._turns_page(event.key):
             # Pressed while this page was on its way: whoever pressed it had not seen this page.
             return True
+        if not self.is_complete and not (isinstance(event, events.Key) and self._turns_page(event.key)):
+            # It means something below the text. The keys after it wait behind it.
+            await self._complete.wait()
         if isinstance(self.focused, Entry):
             return await self.focused.take(event)
         if isinstance(event, events.Paste) and not self.in_pane:
@@ -218,6 +262,11 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
     def _seen_at(self) -> float:
         """When the page was first on the screen, s of the monotonic clock."""
         return self._bar.seen_at if self._bar is not None else math.inf
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether its title is on the screen."""
+        return self._seen_at < math.inf
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that would do nothing are not offered."""
@@ -495,18 +544,27 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self._changed()
 
     def on_run_recalled(self) -> None:
+        self._once_complete(self._mark_again)
+
+    def _mark_again(self) -> None:
         self._answers.mark_again()
         self._answers.reveal()
         self._changed()
 
     def run_moved(self, live: Live) -> None:
         super().run_moved(live)
+        self._once_complete(partial(self._run_moved, live))
+
+    def _run_moved(self, live: Live) -> None:
         for side in self._sides.values():
             side.moved(live)
         self._say_beside()
 
     def run_ended(self, live: Live) -> None:
         super().run_ended(live)
+        self._once_complete(partial(self._run_ended, live))
+
+    def _run_ended(self, live: Live) -> None:
         for side in self._sides.values():
             side.ended(live)
         self._answers.reveal()
@@ -515,12 +573,18 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def sweep_moved(self, sweep: LiveSweep) -> None:
         super().sweep_moved(sweep)
+        self._once_complete(partial(self._sweep_moved, sweep))
+
+    def _sweep_moved(self, sweep: LiveSweep) -> None:
         for side in self._sides.values():
             side.sweep_moved(sweep)
         self._say_beside()
 
     def sweep_ended(self, sweep: LiveSweep) -> None:
         super().sweep_ended(sweep)
+        self._once_complete(partial(self._sweep_ended, sweep))
+
+    def _sweep_ended(self, sweep: LiveSweep) -> None:
         for side in self._sides.values():
             side.sweep_ended(sweep)
         self._answers.reveal()
@@ -528,6 +592,9 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def end_sitting(self) -> None:
         """It is over: what the sitting had not told is told now."""
+        self._once_complete(self._end_sitting)
+
+    def _end_sitting(self) -> None:
         self._answers.end()
         self._changed()
 

@@ -33,14 +33,12 @@ class TerminalSide:
 
     def __init__(self, study: Study, bench: Bench, say: Callable[[str], object]) -> None:
         self.study, self.bench, self._say = study, bench, say
-        self.widget = TerminalColumn()
+        self.widget = TerminalColumn(self._type_ahead)
         self._host = ""
         self._live: Live | None = None
         self._drawn: Experiment | None = None
         self.next_command: ShownCommand | None = None
         """The page's own that comes next."""
-        self._command: ShownCommand | None = None
-        """To be typed as soon as its host's shell is there."""
 
     @property
     def pane(self) -> TerminalPane:
@@ -92,22 +90,20 @@ class TerminalSide:
     def type(self, command: ShownCommand) -> bool:
         """Type it into the shell of its host, which is opened if it is not; it runs when the student says so.
 
-        False where another one waits to be typed, or stands there.
+        Returns False where a line waits at that host's prompt to be run.
         """
-        shell = self.bench.session.shells.get(command.host)
-        if self._command is not None or (shell is not None and shell.begun):
-            self.show_host((self._command or command).host)
-            return False
-        self._command = command
+        session = self.bench.session
+        begun = session.has_begun_line(command.host)
         self.show_host(command.host)
-        self._type_command()
-        return True
+        if not begun:
+            session.type(command.host, command.run.encode())
+            self.show()
+        return not begun
 
-    def _type_command(self) -> None:
-        command, shells = self._command, self.bench.session.shells
-        if command is not None and (shell := shells.get(command.host)) is not None:
-            self._command = None
-            shell.write(command.run.encode())
+    def _type_ahead(self, data: bytes) -> None:
+        """Keep keys that are typed before the host has a shell."""
+        self.bench.session.type(self._host, data)
+        self.show()
 
     def show_host(self, host: str) -> None:
         """The shell on that host, opened if it is not."""
@@ -124,11 +120,15 @@ class TerminalSide:
         if not self._host and session.hosts:
             self._host = next(iter(session.shells), session.hosts[0])
         shell = session.shells.get(self._host)
-        if shell is None and (wanted or self._command is not None or not session.shells):
+        if shell is None and (wanted or not session.shells):
             shell = session.shell(self._host, lines, columns)
-        text = (
-            "the terminal ends ..." if session.stage == "ending" else "the lab is starting for a terminal ..."
-        )
+        for host in tuple(session.typed_ahead):
+            session.shell(host, lines, columns)
+        text = "the terminal ends ..."
+        if session.stage == "starting":
+            text = "the lab is starting for a terminal ..."
+            if session.typed_ahead:
+                text += " what you type is kept for its prompt"
         self.pane.show(shell, "" if shell else text)
         self._show_chart()
         self.show_goals()
@@ -168,7 +168,6 @@ class TerminalSide:
         self.show_goals()
 
     def shell_moved(self, shell: Shell) -> None:
-        self._type_command()
         if shell.over:
             if shell.host == self._host:
                 self._host = next(iter(self.bench.session.shells), "")

@@ -290,6 +290,36 @@ CASES = [
         "tcp_wmem takes three numbers without commas",
     ),
     NearCase("no-server", {"flow.bytes": ">= 1 MB"}, ("h1 iperf3 -c h2 -p 5999",), "start `iperf3 -s` on h2"),
+    NearCase(
+        "unclassified",
+        RATE,
+        (
+            "tc qdisc add dev s1-eth2 root handle 1: htb",
+            "tc class add dev s1-eth2 parent 1: classid 1:10 htb rate 10mbit",
+        ),
+        r"htb on s1-eth2 sends these packets at any rate: .*classes \(1:10\).* add htb anew with default 10",
+        then=(
+            "tc qdisc del dev s1-eth2 root",
+            "tc qdisc add dev s1-eth2 root handle 1: htb default 10",
+            "tc class add dev s1-eth2 parent 1: classid 1:10 htb rate 10mbit",
+        ),
+    ),
+    NearCase(
+        "unclassified",
+        RATE,
+        ("tc qdisc add dev s1-eth2 root handle 1: htb default 10",),
+        "htb on s1-eth2 has no class yet, and a rate belongs to a class: tc class add dev s1-eth2 parent 1:",
+        then=("tc class add dev s1-eth2 parent 1: classid 1:10 htb rate 10mbit",),
+    ),
+    NearCase(
+        "unclassified",
+        RATE,
+        (
+            "tc qdisc add dev s1-eth2 root handle 1: hfsc",
+            "tc class add dev s1-eth2 parent 1: classid 1:10 hfsc sc rate 10mbit ul rate 10mbit",
+        ),
+        r"hfsc on s1-eth2 drops these packets: .*classes \(1:10\).* add hfsc anew with default 10",
+    ),
 ]
 """Each kind once or more."""
 

@@ -111,6 +111,35 @@ def test_the_last_run_counts() -> None:
     ]
 
 
+def slow_run(share: float, why: str = "the machine is too busy", **path: Any) -> Run:
+    """A flow over a link of 10 Mbit/s that was full all the time and sent at `share` of its rate."""
+    made = experiment(rate="10 Mbit/s", delay="20 ms", warmup="0 s")
+    made = structs.replace(made, path=structs.replace(made.path, **path))
+    run = with_queue(run_of(made, 9.5e6 * share, rtt=0.04), waiting=30_000)
+    queue = [structs.replace(row, sent=round(share * 10e6 * row.t / 8)) for row in run.queue]
+    doubt = Fidelity(status="suspect", reasons=(f"20% of the samples are missing: {why}",))
+    return structs.replace(run, queue=type(run.queue)(queue), fidelity=doubt)
+
+
+def test_a_link_that_a_slow_machine_ran_below_its_rate_is_judged_in_its_own_time() -> None:
+    watch = watching(asked("rate", {"path.rate": "10 Mbit/s", "run.throughput": "9 Mbit/s to 10 Mbit/s"}))
+    watch.take(SHAPED)
+    assert ran(watch, slow_run(0.6)).done
+    # A link that was full and carried less for another reason is no slow machine's.
+    assert not ran(watch, slow_run(0.6, "it is not known why")).done
+    assert not ran(watch, slow_run(0.6, burst=2000)).done, "its bucket is what holds it back"
+    assert not ran(watch, slow_run(0.1)).done, "so slow a machine shows nothing of it"
+    assert not ran(watch, whole(slow_run(0.6), fidelity=INVALID)).done
+
+
+def test_the_share_of_a_slow_machine_is_told_where_the_goal_is_not_reached() -> None:
+    watch = watching(asked("rate", {"run.throughput": "<= 5 Mbit/s"}))
+    watch.take(SHAPED)
+    near = ran(watch, slow_run(0.6)).goals[0].near
+    assert near is not None
+    assert "throughput 9.5 Mbit/s of a link that this machine ran at 60% of its rate" in near.text
+
+
 def test_what_is_wrong_is_told_once() -> None:
     watch = watching(*(asked(id, {"path.delay": "20 ms"}) for id in "ab"))
     board = watch.take(state({"reverse_delay": 0.02}, {"s1-eth1": (netem(delay=0.02),)}))

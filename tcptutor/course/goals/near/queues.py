@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tcptutor.course.goals.interfaces import carries_data, chain, is_on_path, made
-from tcptutor.course.goals.near.slip import Attempt, Slip, amount, rate
+from tcptutor.course.goals.near.slip import Attempt, Slip, amount, and_list, rate
 from tcptutor.spec import ETHERNET_HEADER
 from tcptutor.wire.kernel_state import QdiscSettings
 
@@ -67,6 +67,36 @@ def _asks_so_little(attempt: Attempt) -> bool:
     return asked is not None and asked.wanted.high < _LEAST_PACKETS * _frame(attempt)
 
 
+_CLASS_RATES = {"htb": "htb rate ...", "hfsc": "hfsc sc rate ... ul rate ..."}
+"""Disciplines whose classes hold a rate, and how tc is told it."""
+
+
+def unclassified(attempt: Attempt) -> str:
+    """htb or hfsc without a class for the packets: htb sends them at any rate, hfsc drops them."""
+    asked = attempt.asked.asks("path.rate")
+    path = attempt.view.experiment.path
+    if asked is None or path.rate is not None or not all("no class takes" in each for each in path.unread):
+        return ""
+    for name, qdiscs in _chains(attempt):
+        for root in qdiscs:
+            if root.kind not in _CLASS_RATES or not root.handle.endswith(":"):
+                continue
+            handles = [one.handle for one in qdiscs if one.kind == root.kind]
+            classes = [each for each in handles if each.startswith(root.handle) and each != root.handle]
+            if not classes:
+                return (
+                    f"{root.kind} on {name} has no class yet, and a rate belongs to a class: tc class add dev {name}"
+                    f" parent {root.handle} classid {root.handle}10 {_CLASS_RATES[root.kind]}"
+                )
+            does = "sends these packets at any rate" if root.kind == "htb" else "drops these packets"
+            return (
+                f"{root.kind} on {name} {does}: it has no default, or one that is none of its classes"
+                f" ({and_list(classes)}), and no filter names one; add {root.kind} anew with default"
+                f" {classes[-1].partition(':')[2]}"
+            )
+    return ""
+
+
 def netem_inside(attempt: Attempt) -> str:
     """netem below tbf takes the place of tbf's own buffer."""
     if not any(True for _ in attempt.asked.of_path()):
@@ -126,6 +156,7 @@ def undone(attempt: Attempt) -> str:
 
 SLIPS = (
     Slip("undone", undone),
+    Slip("unclassified", unclassified),
     Slip("netem-inside", netem_inside, blocks=True),
     Slip("small-burst", small_burst, blocks=True),
     Slip("small-limit", small_limit, blocks=True),

@@ -76,6 +76,10 @@ def another_value(attempt: Attempt) -> str:
             continue
         what = each.term.name.removeprefix("run.").replace("-", " ").replace("_", " ")
         had = value if isinstance(value, str) else amount(value, each.term.kind)
+        if run.clock_share < 1 and each.term.name == "run.throughput":
+            had += (
+                f" of a link that this machine ran at {run.clock_share:.0%} of its rate, which is counted in"
+            )
         fidelity = run.run.fidelity
         doubt = (
             f"; the lab doubts this run: {fidelity.reasons[0]}{_next_step(fidelity.reasons[0])}"

@@ -169,7 +169,10 @@ class ActivityBox(Vertical, Generic[A]):
 
     def told(self, response: MarkedResponse) -> Content:
         """The words under a response."""
-        mark, typed = response.mark, f"{response.given}: " if isinstance(response.given, str) else ""
+        mark, typed = response.mark, ""
+        if isinstance(response.given, str):
+            understood = self.activity.understood(response.given)
+            typed = f"{response.given} ({understood}): " if understood else f"{response.given}: "
         if mark is None:
             more = "" if response.final else " Until then you may change it."
             return Content.assemble(("● Kept. ", "bold"), typed, f"Marks come at the end.{more}")

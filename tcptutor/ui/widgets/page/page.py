@@ -12,13 +12,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import Input, Markdown, Static
+from textual.widgets import Input, Static
 
 from tcptutor.course.activity import Activity, Stage
 from tcptutor.course.model import Step
 from tcptutor.run import Run
 from tcptutor.ui.live import RunBefore
 from tcptutor.ui.widgets.page.box import ActivityBox
+from tcptutor.ui.widgets.page.prose import Prose
 from tcptutor.ui.widgets.page.runs import RunsTable
 
 
@@ -43,12 +44,18 @@ class Page(VerticalScroll, inherit_bindings=False):
         self._after, self._runs = After(step.after), RunsTable()
 
     def compose(self) -> ComposeResult:
-        yield Markdown(f"# {self._step.title}\n\n{uncoloured(self._step.prose)}")
-        yield from (box for box in self.boxes if box.activity.stage < Stage.AFTER_RUN)
-        yield self._after
-        yield self._runs
-        yield from (box for box in self.boxes if box.activity.stage >= Stage.AFTER_RUN)
-        yield Static(Content(self._onward), id="onward")
+        """Only title and text, which are read first: `complete` adds the rest once they are on the screen."""
+        yield Prose(f"# {self._step.title}\n\n{self._step.prose}")
+
+    async def complete(self) -> None:
+        """Mount everything below the text: the boxes, the text after the run, and the title of the next page."""
+        await self.mount(
+            *(box for box in self.boxes if box.activity.stage < Stage.AFTER_RUN),
+            self._after,
+            self._runs,
+            *(box for box in self.boxes if box.activity.stage >= Stage.AFTER_RUN),
+            Static(Content(self._onward), id="onward"),
+        )
 
     def watch_has_focus(self, _has_focus: bool) -> None:
         """Nothing of a page looks otherwise with the focus: Textual's own styles all of it anew."""
@@ -121,16 +128,11 @@ def widest_line(text: str) -> int:
     return max((cell_len(line.rstrip()) for line in lines), default=0)
 
 
-def uncoloured(text: str) -> str:
-    """Return `text` with its fenced blocks named as plain: Textual would try every language it knows on each."""
-    return _FENCES.sub(lambda block: f"```text\n{block[1]}```", text)
-
-
-class After(Markdown):
+class After(Prose):
     """What was to be seen, once the run is there."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(uncoloured(text), id="after")
+        super().__init__(text, id="after")
         self.display = False
         self._go_there = False
 

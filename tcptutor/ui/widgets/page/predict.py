@@ -59,6 +59,8 @@ class PredictBox(PredictionBox[Predict], EntryBox[Predict]):
             return LEFT_OUT
         written = self.activity.written(response.given)
         how = "locked; u takes it back" if response.can_withdraw else "locked"
+        understood = self.activity.understood(response.given)
+        how = f"{understood}; {how}" if understood else how
         locked = Content.assemble("Your prediction  ", (written, "bold"), f"  ({how})")
         feedback = response.mark.feedback if response.mark else ""
         return Content("\n").join([locked, *([paragraphs(feedback)] if feedback else [])])

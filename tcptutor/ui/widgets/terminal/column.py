@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -81,9 +83,11 @@ class GoalLines(Static):
 class TerminalColumn(Vertical):
     """Chart, goals, tabs and pane; which of them there is room for the screen says by classes."""
 
-    def __init__(self) -> None:
+    def __init__(self, type_ahead: Callable[[bytes], object]) -> None:
+        """type_ahead: called with keys that are typed while there is no shell."""
         super().__init__(classes="side terminal")
-        self.chart, self.goals, self.tabs, self.pane = RunPanel(), GoalLines(), HostTabs(), TerminalPane()
+        self.chart, self.goals, self.tabs = RunPanel(), GoalLines(), HostTabs()
+        self.pane = TerminalPane(type_ahead)
 
     def compose(self) -> ComposeResult:
         yield self.chart

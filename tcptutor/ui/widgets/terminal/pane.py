@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import zip_longest
 
@@ -43,8 +44,10 @@ class TerminalPane(Widget, can_focus=True):
     ALLOW_SELECT = False
     takes_all_keys = True
 
-    def __init__(self) -> None:
+    def __init__(self, type_ahead: Callable[[bytes], object]) -> None:
+        """type_ahead: called with keys that are typed while there is no shell."""
         super().__init__()
+        self._type_ahead = type_ahead
         self._shell: Shell | None = None
         self._text = ""
         self._rows: list[Row] = []
@@ -144,22 +147,24 @@ class TerminalPane(Widget, can_focus=True):
     def on_key(self, event: events.Key) -> None:
         event.stop()
         event.prevent_default()
-        if self._shell is not None:
-            self._type(
-                keys.typed(event.key, event.character, application=self._shell.screen.application_keys)
-            )
+        application = self._shell is not None and self._shell.screen.application_keys
+        self._type(keys.typed(event.key, event.character, application=application))
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        if self._shell is not None:
-            self._type(keys.pasted(event.text, bracketed=self._shell.screen.bracketed_paste))
+        bracketed = self._shell is not None and self._shell.screen.bracketed_paste
+        self._type(keys.pasted(event.text, bracketed=bracketed))
 
     def _type(self, data: bytes) -> None:
-        if data and self._shell is not None:
-            self._shell.write(data)
-            if self._back:
-                self._back = 0
-                self.moved()
+        if not data:
+            return
+        if self._shell is None:
+            self._type_ahead(data)
+            return
+        self._shell.write(data)
+        if self._back:
+            self._back = 0
+            self.moved()
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         self._wheel(event, up=True)
