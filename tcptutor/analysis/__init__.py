@@ -1,7 +1,7 @@
-"""What a run means: measured against expected, why limited, how sure.
+"""Analysis of a run: model predictions, measured figures, and the verdict on the limiting cause.
 
-`case` is what both sides know, beside `theory.models`. On it stand `expected`, what models say of an experiment, and
-`observed`, what samples say of a run; `compared` is where the two meet.
+`case` holds the facts that both sides use. `expected` predicts an experiment from the models, `observed` measures a
+run from its samples, and `compared` joins the two.
 """
 
 from tcptutor.analysis.compared.answered import answer_of, answered

@@ -1,8 +1,7 @@
-"""An experiment as the models see it: its flows, their round trips, the losses, and what the link leaves them.
+"""An experiment as the models see it: flows, round trips, losses, and the rate that the link leaves them.
 
-A `Case` is a stretch of time in which nothing changes, one way. Most experiments are one case; `stretches` makes
-the cases of those whose path or flows change, or whose flows go both ways. What expectation and verdict both need to
-know of the path and its ends stands here.
+A `Case` covers one direction over a stretch of time in which nothing changes. Most experiments are one case;
+`stretches` makes several where the path or the flows change, or where flows go both ways.
 """
 
 from __future__ import annotations
@@ -15,113 +14,112 @@ from tcptutor.spec import ETHERNET_HEADER, Experiment, Path, default_burst
 from tcptutor.theory import sawtooth_utilisation, shared_utilisation
 
 PATH_RTT = 1e-4
-"""Round trip of the emulated path itself, s: what is left when no delay is added."""
+"""RTT of the emulated path without any configured delay, s."""
 
 MIN_RTO = 0.2
-"""Linux adds at least this to the smoothed RTT for its retransmission timeout, s."""
+"""Least margin that Linux adds to the smoothed RTT for its retransmission timeout, s (TCP_RTO_MIN)."""
 
 ENOUGH_LOSSES = 20
-"""Loss events below which a comparison with a loss model says nothing."""
+"""Loss events below which a run cannot be compared with a loss model."""
 _NEARLY_ALL = 0.999
-"""The largest loss that models are asked about."""
+"""Largest loss probability that the models accept."""
 
 FULL = 0.95
-"""Share of its goodput from which a link is full, queue or not."""
+"""Link utilization from which the link is full, with or without a queue."""
 
 SATURATED = 0.98
-"""Share of its goodput from which more window or buffer would gain nothing."""
+"""Link utilization above which a larger window or buffer gains nothing."""
 
 QUEUED = 0.85
-"""Share of its goodput from which a link with a standing queue is full most of the time."""
+"""Link utilization from which a link with a standing queue is full most of the time."""
 
 SEND_SHARE = 0.92
-"""Payload under way over the send buffer, where the application writes whole segments.
+"""Payload in flight over the send buffer, where the application writes full segments.
 
 Measured on Linux 6.12 with writes of a quarter of the buffer: 0.88 to 0.97 for 16 to 256 KiB over 20 to 150 ms.
 """
 
 SEND_CHUNK = 65536
-"""Bytes that the kernel takes at least where writes are no whole segments, however small the buffer."""
+"""Least payload that the kernel accepts, however small the buffer, when writes are not full segments; bytes."""
 
 SOCKET_SHARE = 1.15
-"""Window over the socket buffer that an application asks for: the kernel doubles it, and 0.58 of that is payload.
+"""Window over the SO_RCVBUF that the application requests.
 
-Measured on Linux 6.12 with segments of 1448 bytes: 20 kB make a window of 23.1 kB.
+The kernel doubles the request, and 0.58 of the buffer is payload. Measured on Linux 6.12 with segments of
+1448 bytes: 20 kB make a window of 23.1 kB.
 """
 
 UNSCALED_WINDOW = 65535
-"""The largest window without window scaling, bytes."""
+"""Largest window without window scaling, bytes."""
 
 BURST_FRAMES = 10
-"""Queue in full frames below which TCP's own bursts overflow it and no model of the sawtooth holds."""
+"""Queue length in full frames below which TCP's own bursts overflow it and the sawtooth models fail."""
 
 OFFLOAD_LEAST, OFFLOAD_MOST = 2.0, 5.0
-"""Segments of a packet of an offloading sender at least (tcp_min_tso_segs), and up to which its losses are modelled."""
+"""Segments per offloaded packet: the minimum (tcp_min_tso_segs), and the most for which losses are modeled."""
 
 OFFLOAD_PACING = 1.2
-"""Pacing rate over the rate of cwnd in congestion avoidance (tcp_pacing_ca_ratio)."""
+"""Pacing rate over cwnd/RTT in congestion avoidance (tcp_pacing_ca_ratio)."""
 
 VIRTUAL_CLOCK_WRITE, VIRTUAL_CLOCK_SEGMENT = 5.66e-6, 25e-6
-"""Seconds that a write, and a segment with its acknowledgement, take the guest's processor on the virtual clock.
+"""Processor time on the guest's virtual clock for a write, and for a segment with its ACK, s.
 
-There a processor carries out an instruction a nanosecond whatever computer emulates it, so both are numbers of
-instructions: counted with writes of 1 to 28 bytes that a link of 30 to 60 Mbit/s did not hold back.
+The virtual clock executes one instruction per nanosecond on every computer, so both are instruction counts. They
+were counted with writes of 1 to 28 bytes on links of 30 to 60 Mbit/s that did not limit the flow.
 """
 
 _UDP_OVERHEAD = 28 + ETHERNET_HEADER
 """IPv4, UDP and Ethernet headers of a datagram as the shaper counts them, bytes."""
 
 _LEAST_ROOM = 0.01
-"""Share of the link that is left to TCP, at least: what UDP that could fill it does not take."""
+"""Least share of the link left to TCP next to UDP that could fill it."""
 
 _FAIR = frozenset({"fq", "fq_codel", "cake"})
 """Queue disciplines that serve flows in turn."""
 
 _CODEL = frozenset({"codel", "fq_codel", "cake"})
 _CODEL_TARGET, _CODEL_INTERVAL = 0.005, 0.1
-"""Seconds of queue that CoDel allows, and how long it looks before it drops (RFC 8289, section 4.2 and 4.3)."""
+"""CoDel's target queueing delay and interval, s (RFC 8289, sections 4.2 and 4.3)."""
 
 _RED_SHARE = 1 / 3
-"""Between RED's thresholds, at a sixth and a half of the queue."""
+"""Mean queue under RED over the queue size: its thresholds are at a sixth and a half."""
 
 _FQ_PACKETS = 100
-"""What fq keeps of one flow (its flow_limit)."""
+"""Packets that fq queues per flow (flow_limit)."""
 
 
 @dataclass(frozen=True)
 class FlowCase:
-    """One TCP flow."""
-
     number: int
     algorithm: str
     rtt: float
-    """Without a queue, s."""
+    """RTT without queueing, s."""
     start: float = 0.0
-    """Seconds since the traffic began."""
+    """Start, in seconds after the traffic began."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """The numbers that go into the formulas."""
+    """Inputs of the formulas."""
 
     experiment: Experiment
     path: Path
-    """As it is in this stretch: the experiment's own unless it changes."""
+    """Path during this stretch, with the experiment's changes applied."""
     flows: tuple[FlowCase, ...]
-    """Those that are there and go this way."""
+    """Flows active in this stretch and direction."""
     mss: int
     """bytes"""
     ratio: float
     """`payload_ratio` of the experiment."""
     given_rto: float | None
-    """As measured, s; None for what is usual."""
+    """Measured retransmission timeout, s; None for the usual one."""
     seconds: float
-    """How long it lasts of the measured time."""
+    """Length of the stretch within the measured time."""
     backward: bool = False
     down: bool = False
-    """Whether the link is cut."""
+    """True while the link is cut."""
     on_virtual_clock: bool = False
-    """Whether it is known to run on the guest's virtual clock, so that the processor's speed is known too."""
+    """True if the run is known to use the guest's virtual clock, which fixes the processor's speed."""
 
     @property
     def number(self) -> int:
@@ -129,7 +127,7 @@ class Case:
 
     @property
     def rtt(self) -> float:
-        """Of the flow with the shortest one, s; all have the same unless `pair_delays` says otherwise."""
+        """Shortest RTT of the flows, s; all RTTs are equal unless `pair_delays` is set."""
         return min((flow.rtt for flow in self.flows), default=self.path.delay + PATH_RTT)
 
     @property
@@ -138,7 +136,7 @@ class Case:
 
     @property
     def rate(self) -> float | None:
-        """Of the bottleneck this way, bit/s of frames."""
+        """Bottleneck rate in this direction, bit/s of frames."""
         return self.path.reverse_rate if self.backward else self.path.rate
 
     @property
@@ -151,17 +149,17 @@ class Case:
 
     @property
     def fair(self) -> bool:
-        """Whether the bottleneck serves its flows in turn."""
+        """True if the bottleneck serves its flows in turn."""
         return self.qdisc in _FAIR
 
     @property
     def link(self) -> float | None:
-        """Payload that the link carries, bit/s; None when it is not shaped."""
+        """Payload capacity of the link, bit/s; None if the link is unshaped."""
         return self.rate * self.ratio if self.rate else None
 
     @property
     def udp(self) -> float:
-        """What the UDP flows would take of the link, bit/s of frames; they all go forward."""
+        """Rate of the UDP flows at the link, bit/s of frames; all UDP goes forward."""
         flows = self.experiment.flows
         if self.backward or not flows.udp_streams:
             return 0.0
@@ -177,7 +175,7 @@ class Case:
 
     @property
     def room(self) -> float | None:
-        """Payload that the link carries beside UDP, bit/s; None when it is not shaped."""
+        """Payload capacity left to TCP next to UDP, bit/s; None if the link is unshaped."""
         if self.rate is None or self.link is None:
             return None
         if not self.udp:
@@ -190,32 +188,32 @@ class Case:
 
     @property
     def copies(self) -> float:
-        """How often a segment crosses the link: netem makes its duplicates before it."""
+        """Copies of each segment that cross the link; netem duplicates before the link."""
         return 1.0 if self.backward else 1 + self.path.duplicate
 
     @property
     def frame(self) -> int:
-        """A full frame as the shaper counts it, bytes."""
+        """Size of a full frame as the shaper counts it, bytes."""
         return self.experiment.hosts.mtu + self.experiment.framing
 
     @property
     def bucket(self) -> int:
-        """What the shaper lets through at once after a pause, bytes of frames; 0 where the path has no rate."""
+        """Burst of the shaper after a pause, bytes of frames; 0 if the path has no rate."""
         if not self.rate:
             return 0
         return (None if self.backward else self.path.burst) or default_burst(self.rate, self.frame)
 
     @property
     def bursts_overflow(self) -> bool:
-        """Whether the bottleneck's queue is too short for a few segments at once."""
+        """True if the bottleneck's queue is too short for a burst of a few segments."""
         return self.rate is not None and self.queue < BURST_FRAMES * self.frame
 
     @property
     def buffer(self) -> float:
-        """Bytes of frames that wait before segments are dropped or marked: the queue, or what its discipline allows."""
+        """Queue length at which segments are dropped or marked, bytes of frames."""
         rate, size = self.rate or 0.0, float(self.queue)
         if self.qdisc in _CODEL:
-            # While CoDel looks, each flow adds a segment a round trip.
+            # Until CoDel's interval ends, each flow adds a segment per RTT.
             grown = self.number * self.mss * _CODEL_INTERVAL / self.rtt
             return min(size, rate * _CODEL_TARGET / 8 + grown)
         if self.qdisc == "red":
@@ -226,26 +224,26 @@ class Case:
 
     @property
     def buffer_ratio(self) -> float | None:
-        """The bottleneck's buffer over the BDP; None without a rate or a delay."""
+        """Bottleneck buffer over BDP; None without a rate or a delay."""
         return self.buffer / self.bdp if self.bdp else None
 
     @property
     def acks_a_second(self) -> float | None:
-        """Acknowledgements that the way back carries, one for two segments in full; None when it is not shaped."""
+        """ACKs per second that the reverse path can carry, each with full headers; None if it is unshaped."""
         rate = self.path.rate if self.backward else self.path.reverse_rate
         return None if rate is None else rate / (8 * (self.experiment.headers + self.experiment.framing))
 
     def sawtooth_use(self, x: float) -> float:
-        """Share of the link that Reno uses with a buffer of x BDP, x below 1."""
+        """Return the link utilization of Reno with a buffer of `x` BDP, x below 1."""
         used = sawtooth_utilisation(x)
         if self.number > 1:
-            # Flows that take turns in losing leave less unused; without a buffer it is Altman's formula.
+            # Flows that lose in turn leave less unused; without a buffer this is Altman's formula.
             used = 1 - (1 - used) * (1 - shared_utilisation(self.number, 0.5)) / (1 - sawtooth_utilisation(0))
         return used
 
     @property
     def receive_window(self) -> int | None:
-        """What the receiver advertises at most, bytes, if the experiment fixes it."""
+        """Largest window that the receiver advertises, bytes; None if the experiment does not fix it."""
         window = self.experiment.hosts.window
         if self.experiment.hosts.sysctls.get("tcp_window_scaling") == "0":
             return min(window or UNSCALED_WINDOW, UNSCALED_WINDOW)
@@ -253,19 +251,19 @@ class Case:
 
     @property
     def socket_window(self) -> int | None:
-        """The window that goes with socket buffers which the application asks for, bytes."""
+        """Window that follows from the socket buffer requested by the application, bytes."""
         size = self.experiment.flows.buffer
         return None if size is None else round(SOCKET_SHARE * size)
 
     @property
     def whole_write(self) -> int | None:
-        """What the application writes at once, bytes; None where that is no whole segments."""
+        """Size of each write, bytes; None unless it is a multiple of the segment size."""
         write = self.experiment.write
         return write if write is not None and write % self.full == 0 else None
 
     @property
     def sent_at_once(self) -> float | None:
-        """What a fixed send buffer lets a flow have under way, bytes."""
+        """Most payload in flight under a fixed send buffer, bytes."""
         size = self.experiment.hosts.send_buffer
         if size is None:
             return None
@@ -273,39 +271,39 @@ class Case:
 
     @property
     def in_flight(self) -> float | None:
-        """What a flow may have in flight by the windows and buffers that the experiment fixes, bytes; None for none."""
+        """Most payload in flight under the fixed windows and buffers, bytes; None without any."""
         given = (self.receive_window, self.sent_at_once, self.socket_window)
         return min((float(size) for size in given if size is not None), default=None)
 
     @property
     def fq_rate(self) -> float | None:
-        """The largest rate that the sender's fq allows each flow, bit/s of payload: it counts frames, as tbf does."""
+        """Rate limit per flow in the sender's fq, bit/s of payload; fq counts frames, as tbf does."""
         maxrate = self.experiment.hosts.maxrate
         return None if maxrate is None else maxrate * self.ratio
 
     @property
     def paced_rate(self) -> float | None:
-        """The largest rate of each flow, by the application or by fq, bit/s of payload; None when nothing paces."""
+        """Pacing rate per flow, by the application or by fq, bit/s of payload; None without pacing."""
         rates = (self.experiment.flows.pacing, self.fq_rate)
         return min((rate for rate in rates if rate is not None), default=None)
 
     @property
     def loss(self) -> float:
-        """Chance that a segment of this way is lost."""
-        # A path that somebody cut lets nothing through, and no law speaks of that.
+        """Probability that a segment is lost in this direction."""
+        # A cut path loses everything, which no loss law covers.
         return min(_NEARLY_ALL, self.path.reverse_loss if self.backward else self.path.loss)
 
     @property
     def loss_rate(self) -> float:
-        """Loss events per segment: segments that are lost in a row are one, which the sender answers once."""
+        """Loss events per segment: consecutive losses are one event, because the sender reacts once."""
         return self.loss / (1.0 if self.backward else self.path.loss_burst) / (self.super_packet or 1.0)
 
     @property
     def super_packet(self) -> float | None:
-        """Segments of a packet that is lost as one: 1 without offloads; None where that is not known well enough.
+        """Segments in a packet that is lost as a unit; 1 without offloads, None if unknown.
 
-        With offloads the sender cuts packets of OFFLOAD_LEAST segments or more, at most what it paces in 1/1024 s
-        (tcp_tso_autosize in net/ipv4/tcp_output.c). Between the two it is taken to be their geometric mean.
+        With offloads the sender builds packets of at least OFFLOAD_LEAST segments and at most 1/1024 s of its pacing
+        rate (tcp_tso_autosize in net/ipv4/tcp_output.c). Between these bounds their geometric mean is used.
         """
         if not self.experiment.hosts.offloads:
             return 1.0
@@ -316,7 +314,7 @@ class Case:
 
     @property
     def ack_loss(self) -> float:
-        """Chance that an acknowledgement is lost."""
+        """Probability that an ACK is lost."""
         return min(_NEARLY_ALL, self.path.loss if self.backward else self.path.reverse_loss)
 
     @property
@@ -325,12 +323,12 @@ class Case:
 
     @property
     def algorithm(self) -> str:
-        """The one of all flows; empty when they differ."""
+        """Algorithm of all flows; empty if they differ."""
         return next(iter(self.algorithms)) if len(self.algorithms) == 1 else ""
 
     @property
     def kinds(self) -> tuple[tuple[FlowCase, int], ...]:
-        """One flow of each kind, by algorithm and round trip, and how many there are of it."""
+        """Kinds of flows by algorithm and RTT: the first flow of each kind, with the number of its flows."""
         found: dict[tuple[str, float], list[FlowCase]] = {}
         for flow in self.flows:
             found.setdefault((flow.algorithm, flow.rtt), []).append(flow)
@@ -338,48 +336,48 @@ class Case:
 
     @property
     def bdp(self) -> float | None:
-        """Of the path as it was set, bytes of frames; None without a rate or a delay."""
+        """BDP of the configured path, bytes of frames; None without a rate or a delay."""
         delay = self.rtt - PATH_RTT
         return self.rate * delay / 8 if self.rate and delay > 1e-9 else None
 
     @property
     def times(self) -> str:
-        """ "8 × " before what is true for one flow."""
+        """Prefix such as "8 × " for a quantity per flow; empty for a single flow."""
         return f"{self.number} × " if self.number > 1 else ""
 
     @property
     def share_text(self) -> str:
-        """Payload over frame, in bytes."""
+        """Payload over frame size as text, e.g. "1448/1514"."""
         return f"{self.full}/{round(self.full / self.ratio)}"
 
     @property
     def full(self) -> int:
-        """Payload of a full segment as the experiment makes it, bytes."""
+        """Payload of a full segment in the experiment, bytes."""
         return self.experiment.segment
 
     def rtt_text(self, rtt: float | None = None) -> str:
-        """The RTT as the student set it, where the path itself adds less than 1 %."""
+        """Return the RTT as text, as the student set it if the path itself adds less than 1 %."""
         value = self.rtt if rtt is None else rtt
         delay = value - PATH_RTT
         return units.seconds(delay if 0.01 * delay > PATH_RTT else value)
 
     def loss_events(self, throughput: float) -> float:
-        """Random losses to be expected in the measured time at `throughput` bit/s of all flows."""
+        """Return the random loss events expected in the measured time at an aggregate `throughput`, bit/s."""
         return throughput / (8 * self.mss) * self.seconds * self.loss_rate
 
     def window_of(self, throughput: float) -> float:
-        """Segments that one flow has in flight on the empty path, at `throughput` bit/s of all flows."""
+        """Return the segments in flight per flow on the empty path at an aggregate `throughput`, bit/s."""
         return throughput / max(1, self.number) * self.rtt / 8 / self.mss
 
 
 def payload_ratio(experiment: Experiment) -> float:
-    """Payload's share of a full frame as the shaper counts it: `theory.goodput_ratio` for the segment in use."""
+    """Return the payload's share of a full frame: `theory.goodput_ratio` for the segment size in use."""
     payload = experiment.segment
     return payload / (payload + experiment.headers + experiment.framing)
 
 
 def flow_case(experiment: Experiment, flow: int, path: Path | None = None) -> FlowCase:
-    """TCP flow number `flow` on the experiment's path, or on the one that it has become."""
+    """Return TCP flow number `flow` on `path`, by default on the experiment's initial path."""
     longer = 0.0 if path is None else path.delay - experiment.path.delay
     return FlowCase(
         number=flow,
@@ -390,7 +388,7 @@ def flow_case(experiment: Experiment, flow: int, path: Path | None = None) -> Fl
 
 
 def path_at(experiment: Experiment, moment: float) -> Path:
-    """Return the path as the experiment's changes have left it at `moment`, s, whether its link is up or not."""
+    """Return the path at `moment`, s, with all changes applied except cuts of the link."""
     path = experiment.path
     for change in experiment.path.changes:
         if change.at <= moment + 1e-9 and change.name != "link":
@@ -404,9 +402,13 @@ def case_of(
     rto: float | None = None,
     on_virtual_clock: bool = False,
 ) -> Case:
-    """Return the whole of `experiment` as if nothing changed.
+    """Return the case of all of `experiment`, ignoring its changes.
 
-    `mss` and `rto` are as measured, or as the kernel chooses them.
+    Args:
+        experiment: The experiment.
+        mss: Measured segment size, bytes; by default the kernel's choice.
+        rto: Measured retransmission timeout, s; by default the usual one.
+        on_virtual_clock: True if the run is known to use the guest's virtual clock.
     """
     return Case(
         experiment=experiment,

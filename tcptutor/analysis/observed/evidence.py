@@ -1,4 +1,4 @@
-"""The numbers that a verdict rests on, gathered over all flows of the measured time, or over a part of one flow's."""
+"""Evidence behind a verdict: figures of a run, of one direction, or of part of one flow."""
 
 from __future__ import annotations
 
@@ -19,110 +19,110 @@ from tcptutor.spec import Experiment
 from tcptutor.theory import ACK_EVERY
 
 _CREDIT = 1.05
-"""Share of a link up to which more than it carries is what its shaper had saved."""
+"""Overshoot of the link rate up to which the excess is credit saved by the shaper."""
 
 _SETTLED = 0.5
-"""Seconds after a change of the delay in which the smoothed RTT still has some of the delay before."""
+"""Seconds after a change of delay during which the smoothed RTT still contains the old delay."""
 
 _SAME = 1e-3
-"""Relative difference within which a pacing rate is the same."""
+"""Relative difference up to which two pacing rates are equal."""
 
 _MOST_OF_TIME = 0.5
-"""Share of a flow's time from which what its sender wrote is about what arrived."""
+"""Share of a flow's time from which the bytes written approximate the bytes received."""
 
 _UNPACED = 1e15
-"""What stands for no bound, bit/s."""
+"""Pacing rates from here on mean no pacing, bit/s."""
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """Numbers that a verdict rests on.
+    """Figures that support a verdict.
 
-    Shares are of the measured time unless they say otherwise; of several flows each counts by the bytes that it
-    carried. Without samples they keep their defaults.
+    Shares refer to the measured time unless noted. Over several flows they are averaged, weighted by bytes carried.
+    Figures that need samples keep their defaults without them.
     """
 
     throughput_bps: float
     link_used: float | None
-    """Share of the link's goodput, of both directions' where flows go both ways; None when the link is not shaped."""
+    """Utilization of the link's payload capacity, 0 to 1; of both directions if flows use both. None if unshaped."""
     loss_events: int | None
-    """None where nothing tells of them; so are the next three."""
+    """None if unknown, as for the next three."""
     retransmits: int | None
     loss_rate: float | None
     """Loss events per segment sent."""
     mean_rtt_s: float | None
     mark_cuts: int = 0
-    """Times that marks cut a window, with nothing lost."""
+    """Cuts of the window by ECN marks without a loss."""
     min_rtt_s: float = 0.0
-    """Of the flow with the least."""
+    """Least RTT over all flows."""
     busy: float = 1.0
-    """With data to send, of the time since there was a connection."""
+    """Share of the time since the connection in which the sender had data to send."""
     rwnd_limited: float = 0.0
-    """Share of the busy time that the receiver's window was full."""
+    """Share of the busy time with the receiver's window full."""
     sndbuf_limited: float = 0.0
-    """Share of the busy time that the send buffer was full."""
+    """Share of the busy time with the send buffer full."""
     app_limited: float = 0.0
-    """Share of the time in which the sender had sent all it had."""
+    """Share of the time in which the sender had sent all its data."""
     stalled: float = 0.0
-    """Waiting for a timeout, with nothing acknowledged."""
+    """Share of the time spent waiting for a timeout."""
     recovering: float = 0.0
-    """In the kernel's state of recovery, between a loss and the acknowledgement of all that was sent before it."""
+    """Share of the time in the kernel's recovery state, from a loss until all earlier data is acknowledged."""
     cwnd_growth: float = 1.0
-    """Mean window of the last quarter over that of the first."""
+    """Mean cwnd of the last quarter over that of the first quarter."""
     cwnd_bytes: float = 0.0
-    """One flow's congestion window, the mean."""
+    """Mean cwnd per flow."""
     receiver_window_bytes: float = 0.0
-    """What one flow's receiver advertised, the mean; 0 where the kernel does not tell."""
+    """Mean advertised window per flow; 0 if the kernel does not report it."""
     send_buffer_bytes: float = 0.0
-    """What one flow's send buffer holds, the mean; 0 where the kernel does not tell."""
+    """Mean fill of the send buffer per flow; 0 if the kernel does not report it."""
     in_flight_bytes: float = 0.0
-    """Of one flow, by throughput times RTT."""
+    """Throughput times RTT per flow."""
     reordered: int = 0
-    """Reorderings that the sender found, or, where that is more, the segments that it retransmitted in vain."""
+    """Reordering events seen by the sender, or the needless retransmissions if there were more."""
     spurious: int = 0
-    """Retransmissions of segments that had arrived, by the receiver's DSACKs; 0 where the path itself duplicates."""
+    """Retransmissions of segments that had arrived, by DSACK; 0 if the path itself duplicates."""
     timeouts: int = 0
-    """0 where the kernel does not tell."""
+    """0 if the kernel does not report them."""
     marks: int = 0
-    """Segments that the sender was told of as marked: with DCTCP those that were, else all until it answered."""
+    """Segments reported as marked; without DCTCP, all segments until the sender reacted."""
     queue_drops: int = 0
-    """Packets that the bottleneck's queue dropped; 0 where it was not measured."""
+    """Drops at the bottleneck's queue; 0 if it was not sampled."""
     flow_bps: float = 0.0
-    """Payload of one flow while it is there, the mean of several, bit/s."""
+    """Mean payload per flow over its lifetime, bit/s."""
     queue_s: float | None = None
-    """Mean of what the bottleneck's queue would take to empty, s; None where it was not sampled."""
+    """Mean queueing delay at the bottleneck, s; None if the queue was not sampled."""
     rtt_rise_s: float = 0.0
-    """Mean RTT above each flow's own minimum, s: whatever waited, in the sender, on the path or at the receiver."""
+    """Mean RTT above each flow's own minimum, s, from waiting in the hosts or on the path."""
     sender_queue_s: float | None = None
-    """Mean of what the senders' own queues take to empty at the rate of their flows, s; None where not sampled."""
+    """Mean drain time of the senders' own queues at the rate of their flows, s; None if not sampled."""
     held: float = 0.0
-    """Share of the time in which data waited in the sender though both windows had room for more."""
+    """Share of the time in which data waited in the sender although both windows had room."""
     pacing_bps: float = 0.0
-    """What each flow's sender is paced at by the kernel where that never changes; 0 where it does, bit/s."""
+    """Pacing rate per flow if the kernel never changed it, else 0; bit/s."""
     link_share: float | None = None
-    """Of the link's goodput, by one flow; None when the link is not shaped."""
+    """One flow's share of the link's payload capacity; None if the link is unshaped."""
     return_used: float | None = None
-    """Share of the other direction's rate that its data and these acknowledgements took; None without data there."""
+    """Utilization of the reverse link by its data and these flows' ACKs; None without data there."""
     return_queue_s: float | None = None
-    """What the other direction's queue adds to the round trip, s: all but the path and these flows' own queue."""
+    """Queueing delay added by the reverse path, s."""
 
     @property
     def queueing_s(self) -> float:
-        """What the bottleneck's queue adds to the round trip, s: as sampled, else what the RTT is above its minimum."""
+        """Queueing delay at the bottleneck, s; without queue samples, the rise of the RTT."""
         return self.rtt_rise_s if self.queue_s is None else self.queue_s
 
     @property
     def lossy(self) -> bool:
-        """Whether anything was lost, or cut a window as a loss does."""
+        """True if segments were lost, or marks cut a window."""
         return bool(self.loss_events or self.mark_cuts or self.retransmits)
 
 
 def gather(measured: Measured, links: Directions, opposite: float = 0.0) -> Evidence | None:
-    """The evidence of a whole run, or of its flows of one direction; None when nothing could be measured. Never raises.
+    """Return the evidence of all flows in `measured`; None if nothing was measured. Never raises.
 
     Args:
         measured: The flows, and the time.
         links: Both directions of the path.
-        opposite: Payload of flows in the other direction that `measured` leaves out, bit/s.
+        opposite: Payload of the flows in the other direction that `measured` leaves out, bit/s.
     """
     experiment, flows = measured.run.experiment, measured.flows
     if not flows:
@@ -138,7 +138,7 @@ def gather(measured: Measured, links: Directions, opposite: float = 0.0) -> Evid
     if len(ways) == 1:
         used = _used(ways[0], start, end, used)
     if is_foreign(measured.run) and goodput:
-        # By what its receivers counted: the samples are of what was written.
+        # Use the receivers' counts: the samples show bytes written, not bytes received.
         carried_rates = [link.rate(start, end) or math.inf for link in ways]
         acks = _acks(throughput, experiment) / math.fsum(carried_rates) if len(ways) > 1 else 0.0
         used = None if path_doubt(measured.run) else min(1.0, throughput / goodput + acks)
@@ -169,7 +169,6 @@ def gather(measured: Measured, links: Directions, opposite: float = 0.0) -> Evid
 def _with_return(
     known: Evidence, intervals: Sequence[Interval], links: Directions, experiment: Experiment
 ) -> Evidence:
-    """Return `known` with what the other direction does to the flows of the one that carries more."""
     both = [[each for each in intervals if experiment.reversed(each.flow) == way] for way in (False, True)]
     carried = [math.fsum(each.grown(ARRIVED) for each in way) for way in both]
     backward = carried[1] > carried[0]
@@ -180,7 +179,7 @@ def _with_return(
 
 @dataclass(frozen=True)
 class _Opposite:
-    """Data that goes against the flows whose evidence is gathered."""
+    """Data in the direction opposite to the flows under analysis."""
 
     link: Direction
     throughput: float
@@ -189,7 +188,7 @@ class _Opposite:
     def added_to(
         self, known: Evidence, mine: Sequence[Interval], link: Direction, experiment: Experiment
     ) -> Evidence:
-        """Return `known`, of the flows `mine` over `link`, with what this data does to their acknowledgements."""
+        """Return `known`, the evidence of flows `mine` on `link`, with the reverse traffic's effect on their ACKs."""
         start, end = min(each.start for each in mine), max(each.until for each in mine)
         rate, goodput, wait = self.link.rate(start, end), self.link.goodput(start, end), link.wait(start, end)
         if not rate or not goodput:
@@ -204,15 +203,14 @@ class _Opposite:
 
 
 def _acks(throughput: float, experiment: Experiment) -> float:
-    """Return what the acknowledgements of data take, bit/s of frames, one for every second full segment."""
     return throughput / experiment.segment / ACK_EVERY * (experiment.headers + experiment.framing)
 
 
 def _used(link: Direction, start: float, end: float, goodput: float | None) -> float | None:
-    """The share of `link` that was used, by what its queue sent: all traffic, and what was sent in this time.
+    """Return the utilization of `link` by all traffic, from the bytes that its queue sent.
 
-    Without samples of the queue by `goodput`, the flows' share of its payload. What left above the rate is the shaper's
-    credit for a time when nothing came.
+    Without queue samples, return `goodput`, the flows' payload share. A small excess over the rate is credit that the
+    shaper saved while idle.
     """
     sent = link.used(start, end)
     if sent is None:
@@ -221,7 +219,7 @@ def _used(link: Direction, start: float, end: float, goodput: float | None) -> f
 
 
 def _sender_wait(run: Run, start: float, end: float, throughput: float) -> float | None:
-    """Mean of what waits in all sending hosts together, over their flows' rate, s; None where it was not sampled."""
+    """Return the mean drain time of all senders' queues at the flows' rate, s; None if not sampled."""
     hosts, times, waiting = (run.senders.column(name) for name in ("host", "t", "bytes"))
     first, after = bisect_left(times, start), bisect_right(times, end)
     instants = len(set(times[first:after]))
@@ -240,10 +238,10 @@ def evidence_of(
     """Return the evidence of one flow over `interval`.
 
     Args:
-        run: The run that it belongs to.
-        interval: The part of the flow's samples.
+        run: The run of the flow.
+        interval: Part of the flow's samples.
         links: Both directions of the path.
-        together: Payload of all flows in the same direction, bit/s, for the link's use; None for this flow's alone.
+        together: Payload of all flows in the same direction, bit/s, for the utilization; None for this flow only.
         opposite: Payload of all flows in the other direction, bit/s.
     """
     backward = run.experiment.reversed(interval.flow)
@@ -255,7 +253,7 @@ def evidence_of(
         acks = _acks(opposite, run.experiment) / (link.rate(start, end) or math.inf)
         used = _used(link, start, end, min(together / goodput + acks, 1.0) if acks else together / goodput)
     if used is not None and is_foreign(run):
-        # A second of such a file tells what was written into the sender's buffer, not what the link carried.
+        # Single seconds of such a file show bytes written to the send buffer, not bytes on the link.
         used = None if path_doubt(run) or not _is_whole(interval) else min(1.0, used)
     segments, events = interval.grown("segs_out"), interval.loss_events
     known = Evidence(
@@ -278,13 +276,11 @@ def evidence_of(
 
 
 def _is_whole(interval: Interval) -> bool:
-    """Whether it covers most of the time in which the flow was seen."""
     times = interval.trace.column("t")
     return bool(interval.seconds >= _MOST_OF_TIME * (times[-1] - times[0]))
 
 
 def _sampled(known: Evidence, found: Sequence[Interval], experiment: Experiment) -> Evidence:
-    """Return `known` with the numbers that only samples have."""
     duplicates = experiment.path.duplicate > 0
     minima = [rtt for each in found if (rtt := _least_rtt(each, experiment)) > 0]
     counted = any(each.grown("busy") > 0 for each in found)
@@ -300,7 +296,7 @@ def _sampled(known: Evidence, found: Sequence[Interval], experiment: Experiment)
     return replace(
         known,
         min_rtt_s=min(minima, default=0.0),
-        # Bytes that were acknowledged had to be sent: without busy time the kernel does not count it.
+        # Acknowledged bytes imply busy time: without any, the kernel does not count it.
         busy=_by_bytes(found, _busy) if counted or _is_idle(known, found) else 1.0,
         rwnd_limited=of_busy("rwnd_limited"),
         sndbuf_limited=of_busy("sndbuf_limited"),
@@ -323,12 +319,11 @@ def _sampled(known: Evidence, found: Sequence[Interval], experiment: Experiment)
 
 
 def _is_idle(known: Evidence, found: Sequence[Interval]) -> bool:
-    """Whether the kernel counted no busy time because nothing was sent."""
     return known.flow_bps == 0 and all(each.trace.has_kernel_state for each in found)
 
 
 def _least_rtt(interval: Interval, experiment: Experiment) -> float:
-    """Return a flow's least RTT so far, s: by the kernel, or since the delay changed, which the kernel's outlives."""
+    """Return a flow's least RTT so far, s: the kernel's, or the least since the delay last changed."""
     changes = [one.at for one in experiment.path.changes if one.name == "delay" and one.at < interval.until]
     if not changes:
         return min((rtt for rtt in interval.column("min_rtt") if rtt > 0), default=0.0)
@@ -339,7 +334,6 @@ def _least_rtt(interval: Interval, experiment: Experiment) -> float:
 
 
 def _rise(interval: Interval, experiment: Experiment) -> float:
-    """Mean RTT above the flow's own least, s; 0 where the kernel does not tell of that, or the delay changes."""
     if any(
         one.name == "delay" and interval.start < one.at < interval.until for one in experiment.path.changes
     ):
@@ -349,7 +343,6 @@ def _rise(interval: Interval, experiment: Experiment) -> float:
 
 
 def _busy(interval: Interval) -> float:
-    """Share of the time with a connection in which there was data to send."""
     if not interval.grown("busy") and interval.grown(ARRIVED):
         return 1.0
     connected = interval.connected_seconds
@@ -357,7 +350,6 @@ def _busy(interval: Interval) -> float:
 
 
 def _by_bytes(found: Sequence[Interval], share: Callable[[Interval], float]) -> float:
-    """Mean of a share over flows, each weighed by the bytes that it carried; all alike where none carried any."""
     weights = [each.grown(ARRIVED) for each in found]
     total = math.fsum(weights)
     if total <= 0:
@@ -366,9 +358,9 @@ def _by_bytes(found: Sequence[Interval], share: Callable[[Interval], float]) -> 
 
 
 def _steady_pace(found: Sequence[Interval]) -> float:
-    """Mean of the flows' pacing rates where none of them changes, bit/s; else 0.
+    """Return the mean pacing rate if no flow's rate changes, else 0; bit/s.
 
-    Without a bound the kernel paces by window over RTT, which no two acknowledgements leave as it is.
+    By default the kernel paces at a multiple of cwnd/RTT, which changes with every ACK.
     """
     paces = []
     for each in found:

@@ -1,4 +1,4 @@
-"""A run's flows in numbers: what each got, how much of the whole that is, and how steady it was."""
+"""Per-flow figures of a run: throughput, share of the aggregate, and steadiness."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from tcptutor.run import FlowResult, sum_or_none
 from tcptutor.theory import coefficient_of_variation, jain_index
 
 _STEP = 1.0
-"""Seconds over which a flow's rate is taken for its coefficient of variation."""
+"""Seconds per rate in a flow's coefficient of variation."""
 
 _ENOUGH_STEPS = 4
-"""Rates below which their spread says nothing."""
+"""Least number of rates for a coefficient of variation."""
 
 
 class FlowFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """One TCP flow over the measured time; None for what was not measured."""
+    """Figures of one TCP flow over the measured time; None if not measured."""
 
     flow: int
     pair: int
     throughput_bps: float
     share: float
-    """Of the sum of all flows' throughputs, 0 to 1; 0 where none got anything."""
+    """Share of the aggregate throughput, 0 to 1."""
     retransmits: int | None
     losses: int | None
     """Loss events."""
     mark_cuts: int
-    """Times that ECN marks cut the window, with nothing lost."""
+    """Cuts of the window by ECN marks without a loss."""
     mean_rtt_s: float | None
     mean_cwnd_segments: float | None
     receiver_bps: float | None
-    """What the receiver counted over the same time, bit/s; None where nothing tells of it."""
+    """Rate counted by the receiver over the same time, bit/s; None if unknown."""
     cov: float | None
-    """Coefficient of variation of its rates in each second of the measured time; None for fewer than four of them."""
+    """Coefficient of variation of the flow's rates per second; None for fewer than four seconds."""
 
 
 def figures(measured: Measured) -> tuple[FlowFigures, ...]:
-    """Of every flow that was measured, in order of their numbers."""
+    """Return the figures of every measured flow by number."""
     total = math.fsum(flow.throughput_bps for flow in measured.flows)
     intervals = {each.flow: each for each in measured.intervals}
     return tuple(
@@ -65,18 +65,18 @@ def figures(measured: Measured) -> tuple[FlowFigures, ...]:
 
 
 class DirectionFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """The flows of one direction, where a run has flows both ways: what they share is one link."""
+    """Figures of one direction in a run with flows both ways; its flows share one link."""
 
     direction: Literal["forward", "reverse"]
     flows: int
     throughput_bps: float
     jain_index: float | None
-    """None for one flow, which shares with none."""
+    """None for a single flow."""
     retransmits: int | None
 
 
 def directions(measured: Measured) -> tuple[DirectionFigures, ...]:
-    """Return the figures of each direction; empty where all TCP flows run one way."""
+    """Return the figures of each direction; empty if all TCP flows go one way."""
     experiment = measured.run.experiment
     ways: dict[bool, list[FlowResult]] = {}
     for flow in measured.flows:
@@ -98,7 +98,7 @@ def directions(measured: Measured) -> tuple[DirectionFigures, ...]:
 
 
 def cov_between(measured: Measured) -> float | None:
-    """Coefficient of variation of the flows' means; None for one flow, and for flows both ways.
+    """Return the coefficient of variation of the flows' means; None for one flow or flows both ways.
 
     Jain's index is 1 / (1 + cov²).
     """
@@ -113,12 +113,12 @@ def _variation(rates: Iterable[float], least: int) -> float | None:
 
 
 def _rates(interval: Interval) -> list[float]:
-    """Of each whole second, bit/s; up to the last byte for a flow that had a fixed amount to send."""
+    """Return the rate in each full second, bit/s; a fixed-size transfer ends at its last byte."""
     times, arrived = interval.column("t"), interval.column(ARRIVED)
     end = interval.last_progress
     steps = [0]
     for at, t in enumerate(times):
-        # A hair of slack: a sample may come a little before its time.
+        # The slack covers a sample slightly before its time.
         if t - times[steps[-1]] >= _STEP - 0.005 and t <= end:
             steps.append(at)
     return [

@@ -1,6 +1,6 @@
-"""The samples of one flow by column, parts of them, and the phases that they show.
+"""Samples of one flow as columns, intervals of them, and the phases of congestion control.
 
-No row is made, so that long runs of many flows stay quick.
+No row objects are built, so long runs with many flows stay fast.
 """
 
 from __future__ import annotations
@@ -29,68 +29,68 @@ from tcptutor.run import (
 )
 
 OPEN, DISORDER, CWR, RECOVERY, LOSS = range(len(CA_STATES))
-"""The kernel's congestion-avoidance states; CWR and those after it answer a loss event."""
+"""Congestion-avoidance states of the kernel (enum tcp_ca_state); from CWR on the sender responds to a loss."""
 
 ARRIVED = "arrived"
-"""A column of a trace that is made of others: `run.arrived_bytes`."""
+"""Name of a derived column, `run.arrived_bytes`."""
 
 _STALL = 0.15
-"""Seconds without an acknowledged byte that are no longer a round trip: Linux's least timeout is 0.2 s."""
+"""Seconds without an acknowledged byte that exceed a round trip; Linux's least timeout is 0.2 s."""
 
 _HYSTART = frozenset({"cubic"})
-"""Algorithms that have it in Linux."""
+"""Algorithms with HyStart in Linux."""
 
 PhaseName = Literal["slow-start", "hystart-exit", "congestion-avoidance", "recovery", "timeout"]
 
 
 class FlowPhase(msgspec.Struct, frozen=True, kw_only=True):
-    """What a flow's congestion control was doing for a while. Times are seconds since the traffic began."""
+    """Period of one congestion control phase; times in seconds since the traffic began."""
 
     start: float
     end: float
-    """The start itself for what is only a mark: an exit of HyStart."""
+    """Equal to `start` for a HyStart exit, which is a point in time."""
     name: PhaseName
 
 
 _ROOM = 0.9
-"""Share of a window in flight below which it has room for more."""
+"""Share of the window in flight below which the window has room for more."""
 
 
 class Trace:
-    """One flow's samples in order of time. Counters are cumulative: differences count."""
+    """Samples of one flow in order of time; counters are cumulative."""
 
     def __init__(
         self, flow: int, samples: SampleTable, rows: list[int], unknown: frozenset[str] | None = None
     ) -> None:
         self.flow = flow
         self.has_kernel_state = unknown is None
-        """Whether a kernel told the samples; another program tells nothing of states, timeouts and busy time."""
+        """False for imported runs, which lack states, timeouts and busy time."""
         self.unknown = unknown or frozenset()
-        """Names of the results that the file of another program leaves out."""
+        """Names of flow results that an imported file leaves out."""
         self._samples, self._rows = samples, rows
         self._columns: dict[str, Sequence[Any]] = {}
         step = rows[1] - rows[0] if len(rows) > 1 else 1
         even = range(rows[0], rows[-1] + 1, step)
-        # Flows that are sampled in turn from the start to the end stand at equal distances.
+        # Flows sampled in turn from start to end are at equal distances.
         self._slice = slice(even.start, even.stop, step) if rows == list(even) else None
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def column(self, name: str) -> Sequence[Any]:
-        """The numbers of one field of Sample, or `arrived`: the bytes that the receiver had."""
+        """Return one field of all samples, or `arrived`, the bytes at the receiver."""
         if name == ARRIVED and name not in self._columns:
             fields = ("bytes_acked", "delivered", "mss", "ca_state")
             self._columns[name] = arrived_bytes(*map(self.column, fields))
         elif name not in self._columns:
             whole: array[Any] = self._samples.column(name)
-            # With one index alone itemgetter gives no tuple, but one row is a slice.
+            # itemgetter with a single index returns no tuple, but one row is always a slice.
             self._columns[name] = whole[self._slice] if self._slice else itemgetter(*self._rows)(whole)
         return self._columns[name]
 
     @cached_property
     def cuts(self) -> Cuts:
-        """The samples at which a loss event or a cut by marks had begun, as the lab counts them."""
+        """Indexes of samples at which a loss event or a cut by marks began, as the lab counts them."""
         if not self.has_kernel_state:
             return Cuts((), ())
         names = ("ca_state", "ssthresh", "retransmits", "delivered_ce", "total_rto", "bytes_acked")
@@ -98,9 +98,9 @@ class Trace:
 
     @cached_property
     def undone(self) -> tuple[int, ...]:
-        """The loss events in which nothing was lost: all that was retransmitted had arrived, by the receiver's DSACKs.
+        """Loss events without a loss: all retransmitted segments had arrived, by the receiver's DSACKs.
 
-        Where nothing was retransmitted at all, nothing was lost either.
+        Events without any retransmission are included.
         """
         times, rtts, states = (self.column(name) for name in ("t", "rtt", "ca_state"))
         counters = [self.column(name) for name in ("retransmits", "dsack_dups", "total_rto")]
@@ -115,23 +115,23 @@ class Trace:
 
     @cached_property
     def hystart_exits(self) -> tuple[int, ...]:
-        """The samples at which ssthresh had fallen from infinity though nothing was lost or marked."""
+        """Indexes of samples at which ssthresh left infinity without a loss or mark."""
         return hystart_exits(
             *(self.column(name) for name in ("ssthresh", "ca_state", "retransmits", "delivered_ce"))
         )
 
     @cached_property
     def connected(self) -> float:
-        """When the connection was there, s: until then a SYN is under way, and no RTT is known; infinite if never."""
+        """Time of the handshake's end, s; until then only the SYN is in flight. Infinite if it failed."""
         columns = (self.column(name) for name in ("t", "segs_out", "unacked", "rtt"))
         rows = zip(*columns, strict=True)
         return next((t for t, sent, unacked, rtt in rows if sent or not unacked or rtt > 0), math.inf)
 
     @cached_property
     def starved(self) -> tuple[bool, ...]:
-        """For each sample whether the sender has nothing more to send, though its window would allow it.
+        """Per sample, True if the sender has no data left although its window has room.
 
-        The kernel's flag alone stays on until all that was sent before has arrived, a round trip or more.
+        The kernel's app_limited flag alone stays set until all earlier data is delivered, a round trip or more.
         """
         flags = self.column("app_limited")
         if not any(flags):
@@ -144,9 +144,9 @@ class Trace:
 
     @cached_property
     def held(self) -> tuple[bool, ...]:
-        """For each sample whether data waited in the sender though both windows had room, and nothing was lost.
+        """Per sample, True if data waits in the sender although both windows have room and nothing was lost.
 
-        Then only the sender's own host holds it back: by the pace of the socket, or by what its queue lets out.
+        Then only the sender's host holds the data back: socket pacing or its queue discipline.
         """
         columns = (self.column(name) for name in ("notsent", "mss", "unacked", "cwnd", "snd_wnd", "ca_state"))
         return tuple(
@@ -158,10 +158,10 @@ class Trace:
 
     @cached_property
     def stalls(self) -> tuple[tuple[float, float], ...]:
-        """Start and end of the times without an acknowledged byte, longer than a round trip, that a timeout ended.
+        """Start and end of each stall: no acknowledged byte for longer than a round trip, ended by a timeout.
 
-        Only with data or a SYN under way: a flow that has nothing to send does not wait for a timeout, and a slow path
-        is no timeout. Nor does a sender wait while data flows again in the kernel's state of loss.
+        Only stalls with data or a SYN in flight count. An idle flow waits for no timeout, and a slow path is no timeout.
+        A stall ends when data flows again, even while the kernel stays in its loss state.
         """
         if not self.has_kernel_state:
             return ()
@@ -172,9 +172,9 @@ class Trace:
         spans = [
             (before, now - 1)
             for before, now in pairwise([0, *moves, last + 1])
-            if now > before + 1  # an acknowledgement with every sample, as most are
+            if now > before + 1  # most often an ACK arrives with every sample
         ]
-        # A counter that grows with each timeout; that of retransmissions where the kernel tells of no timeout.
+        # A counter that grows with each timeout; retransmissions if the kernel does not count timeouts.
         tells = self.column("delivered")[-1] > 0 or LOSS in states
         counter = self.column("total_rto" if tells else "retransmits")
         found: list[tuple[float, float]] = []
@@ -191,74 +191,74 @@ class Trace:
 
 
 class Interval:
-    """A part of a trace, from sample `first` up to, and without, sample `end`."""
+    """Part of a trace: samples `first` to `end`, exclusive."""
 
     def __init__(self, trace: Trace, first: int, end: int) -> None:
         self.trace, self.flow = trace, trace.flow
         self.first, self.end = first, end
         times = trace.column("t")
         self.start: float = times[first]
-        """When its first sample came, s; that sample closes what went before it."""
+        """Time of the first sample, s; that sample closes the time before it."""
         self.until: float = times[end - 1]
-        """When its last sample came, s."""
+        """Time of the last sample, s."""
         self.seconds: float = self.until - self.start
 
     @property
     def connected_seconds(self) -> float:
-        """The part of its seconds in which there was a connection."""
+        """Seconds of the interval with a connection."""
         return max(0.0, self.until - max(self.start, self.trace.connected))
 
     def column(self, name: str) -> Sequence[Any]:
         return self.trace.column(name)[self.first : self.end]
 
     def grown(self, column: str) -> float:
-        """How much a counter grew; 0 or above."""
+        """Return the growth of a counter, at least 0."""
         values = self.trace.column(column)
         return max(0.0, float(values[self.end - 1] - values[self.first]))
 
     def mean(self, column: str) -> float:
-        """Mean over the samples, which come at a steady rate."""
+        """Return the mean over the samples, which arrive at a steady rate."""
         values = self.column(column)
         return float(sum(values)) / len(values)
 
     @property
     def last_progress(self) -> float:
-        """When the last byte that arrives in it was acknowledged, s: a flow with a fixed amount is over then."""
+        """Time of the last progress in acknowledged bytes, s; a fixed-size transfer ends here."""
         acked = self.column("bytes_acked")
         return float(self.column("t")[max(1, bisect_left(acked, acked[-1]))])
 
     @property
     def throughput(self) -> float:
-        """Payload that arrived, bit/s."""
+        """Payload received, bit/s."""
         return 8 * self.grown(ARRIVED) / self.seconds
 
     @property
     def loss_events(self) -> int | None:
-        """Of the loss events of `Trace.cuts`, those within; None where nothing tells of any."""
+        """Loss events of `Trace.cuts` in the interval; None if unknown."""
         return self._within(self.trace.cuts.losses) if self.tells("losses") else None
 
     @property
     def undone(self) -> int:
-        """Of the loss events of `Trace.undone`, those within."""
+        """Loss events of `Trace.undone` in the interval."""
         return self._within(self.trace.undone)
 
     @property
     def retransmits(self) -> int | None:
-        """Segments sent again within; None where nothing tells of them."""
+        """Retransmissions in the interval; None if unknown."""
         return round(self.grown("retransmits")) if self.tells("retransmits") else None
 
     @property
     def mean_rtt(self) -> float | None:
-        """Mean smoothed RTT, s; None where it was not measured."""
+        """Mean smoothed RTT, s; None if not measured."""
         return self.mean("rtt") if self.tells("mean_rtt_s") else None
 
     def tells(self, figure: str) -> bool:
-        """Return whether the samples tell that result of a flow."""
+        """Return whether the samples contain that result of a flow."""
         return figure not in self.trace.unknown
 
     @property
     def mark_cuts(self) -> int:
-        """Of the cuts by marks of `Trace.cuts`, those within."""
+        """Cuts by marks of `Trace.cuts` in the interval."""
         return self._within(self.trace.cuts.marks)
 
     def _within(self, events: Sequence[int]) -> int:
@@ -266,28 +266,28 @@ class Interval:
 
     @property
     def starved(self) -> float:
-        """Share of the samples of `Trace.starved` within."""
+        """Share of samples in `Trace.starved`."""
         return sum(self.trace.starved[self.first : self.end]) / (self.end - self.first)
 
     @property
     def held(self) -> float:
-        """Share of the samples of `Trace.held` within."""
+        """Share of samples in `Trace.held`."""
         return sum(self.trace.held[self.first : self.end]) / (self.end - self.first)
 
     @property
     def recovering(self) -> float:
-        """Share of the samples in the kernel's state of recovery."""
+        """Share of samples in the kernel's recovery state."""
         states: Sequence[int] = self.column("ca_state")
         return sum(state == RECOVERY for state in states) / (self.end - self.first)
 
     @property
     def held_bytes(self) -> float:
-        """Mean of what the send buffer holds: sent and not acknowledged, or waiting for its turn."""
+        """Mean fill of the send buffer: unacknowledged or waiting to be sent."""
         return self.mean("unacked") * self.mean("mss") + self.mean("notsent")
 
     @property
     def stalled(self) -> float:
-        """Seconds of `Trace.stalls` within."""
+        """Seconds of `Trace.stalls` in the interval."""
         start, until, stalls = self.start, self.until, self.trace.stalls
         first = bisect_right(stalls, start, key=itemgetter(1))
         after = bisect_left(stalls, until, key=itemgetter(0))
@@ -295,7 +295,7 @@ class Interval:
 
 
 def traces(run: Run) -> list[Trace]:
-    """One for each flow that was seen, in order of their numbers; of a finished transfer up to its last byte."""
+    """Return the trace of each flow by number; finished transfers end at their last byte."""
     numbers = run.samples.column("flow")
     rows: dict[int, list[int]] = {flow: [] for flow in set(numbers)}
     for row, flow in enumerate(numbers):
@@ -309,21 +309,19 @@ def traces(run: Run) -> list[Trace]:
 
 
 def _until_done(rows: list[int], acked: Sequence[int], size: int) -> list[int]:
-    """Return `rows` up to the one in which all `size` bytes of a transfer were acknowledged; all rows before that."""
     done = bisect_left(rows, min(size, acked[rows[-1]] + 1), key=acked.__getitem__)
     return rows[: max(2, done + 1)]
 
 
 def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:
-    """In order of time; without gaps but for the marks between them. Empty for fewer than two samples,
-    and where no kernel told its state.
+    """Return the phases in order of time, without gaps; empty without kernel state or two samples.
 
-    Recovery is the kernel's states CWR and recovery, timeout its state loss; a timeout that is over between two samples
-    is seen by its counter. Otherwise the flow is in slow start while cwnd is below ssthresh, and else in congestion
-    avoidance. A HyStart exit is a mark: start and end are one.
+    Recovery covers the kernel's states CWR and recovery. Timeout is its loss state; timeouts that end between two
+    samples are found by the counter. Otherwise the flow is in slow start while cwnd is below ssthresh, else in congestion
+    avoidance. A HyStart exit has equal start and end.
 
-    BBR has no ssthresh of this kind, and tcp_info does not tell its mode. Linux sets its ssthresh when STARTUP ends, so
-    slow start stands for STARTUP; all the rest of its open time (drain, probing) is called congestion avoidance.
+    BBR has no such ssthresh, and tcp_info does not report its mode. Linux sets ssthresh at the end of STARTUP, so slow
+    start means STARTUP, and congestion avoidance covers drain and probing.
     """
     if len(trace) < 2 or not trace.has_kernel_state:
         return ()
@@ -339,12 +337,11 @@ def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:
         if at in exits:
             found.append(FlowPhase(start=times[at], end=times[at], name="hystart-exit"))
     found.append(FlowPhase(start=start, end=times[-1], name=names[-1]))
-    # The last sample alone would be a phase without a length.
+    # The last sample alone would be a phase of zero length.
     return tuple(phase for phase in found if phase.end > phase.start or phase.name == "hystart-exit")
 
 
 def _phase_names(trace: Trace, bbr: bool) -> list[PhaseName]:
-    """At each sample."""
     finite = 0 if bbr else SSTHRESH_INFINITE
     cwnds, thresholds, states, timeouts = (
         trace.column(name) for name in ("cwnd", "ssthresh", "ca_state", "total_rto")

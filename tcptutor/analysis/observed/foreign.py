@@ -1,4 +1,4 @@
-"""Runs of other programs and of other people's hands: which figures are left out, and whether their path is known."""
+"""Imported runs: missing figures, and whether the path is known."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tcptutor.theory import WIRE_FRAMING
 _FIGURES = ("retransmits", "losses", "segments", "mean_rtt_s", "mean_cwnd_segments")
 
 _CREDIT = 1.05
-"""Share of a link's rate up to which a short test may show more: what its shaper had saved."""
+"""Overshoot of the link rate that a short test may show, from credit saved by the shaper."""
 
 _SLACK = 1.02
-"""Share of what a link carries up to which a sender may have written more, which waits in its buffer at the end."""
+"""Overshoot of the link capacity that a sender may show, from data left in its buffer at the end."""
 
 _HEADERS = 52 + WIRE_FRAMING
-"""Bytes of a frame beside its payload: IP, TCP with timestamps, and Ethernet's."""
+"""Bytes of a frame without its payload: IP, TCP with timestamps, and Ethernet."""
 
 _NO_RATE = "its path is not known: import it with --set rate=... to compare it"
 
 
 def is_foreign(run: Run) -> bool:
-    """Return whether another program measured `run`: its samples lack the kernel's own account of its time."""
+    """Return whether a different program measured `run`, without the kernel's time accounting."""
     return run.environment.backend == "imported"
 
 
@@ -41,7 +41,7 @@ _OF_FLOWS = frozenset(
         "udp_rate",
     }
 )
-"""Parameters of an experiment that the file of another program tells."""
+"""Experiment parameters that an imported file contains."""
 
 FROM_KERNEL = frozenset(
     {
@@ -50,16 +50,16 @@ FROM_KERNEL = frozenset(
         "queueing_s", "pacing_bps",
     }
 )  # fmt: skip
-"""Evidence that only a kernel's own samples give."""
+"""Evidence that requires a kernel's own samples."""
 
 
 def is_told(run: Run, parameter: str) -> bool:
-    """Return whether that parameter of the experiment is known: of an import only by its file and its importer."""
+    """Return whether a parameter is known; imports know only those from the file or the importer."""
     return not is_foreign(run) or parameter in _OF_FLOWS or parameter in run.given
 
 
 def unknown_figures(run: Run) -> dict[int, frozenset[str]]:
-    """Return for each flow the names of its results that the file does not tell."""
+    """Return for each flow the names of the results that the file leaves out."""
     if not is_foreign(run):
         return {}
     return {
@@ -68,7 +68,7 @@ def unknown_figures(run: Run) -> dict[int, frozenset[str]]:
 
 
 def path_doubt(run: Run) -> str:
-    """Return why no model can be asked about a run, as one sentence; empty where models can be."""
+    """Return why the models cannot be applied to a run, as a sentence; empty if they can."""
     if unread := run.experiment.path.unread:
         return f"its path is not known: tcptutor does not read {', '.join(unread)}"
     if not is_foreign(run):
@@ -85,18 +85,17 @@ def path_doubt(run: Run) -> str:
 
 
 def rate_doubt(run: Run) -> str:
-    """Return the doubt about the rate that was given for an imported run; empty where none was given, or it fits."""
+    """Return the doubt about the rate supplied for an imported run; empty if none was supplied, or it fits."""
     path = run.experiment.path
     return path_doubt(run) if path.rate is not None or path.reverse_rate is not None else ""
 
 
 def counted_by_sender(flows: Iterable[FlowResult]) -> bool:
-    """Return whether any throughput is what a sender wrote, for want of its receiver's count."""
+    """Return whether any throughput is a sender's count because the receiver's is missing."""
     return any(flow.receiver_bps is None for flow in flows)
 
 
 def _missing_rate(rates: Mapping[bool, float | None]) -> str:
-    """Ask for the rates that are missing of the directions in which flows run."""
     if len(rates) == 1:
         if True in rates:
             return "its flows run from server to client: import it with --set reverse_rate=... to compare it"
@@ -107,13 +106,12 @@ def _missing_rate(rates: Mapping[bool, float | None]) -> str:
 
 
 def _directions(run: Run) -> set[bool]:
-    """Whether flows go back, forth, or both."""
     tcp = {run.experiment.reversed(flow.flow) for flow in run.flows}
     return (tcp | {flow.reverse for flow in run.udp}) or {False}
 
 
 def _too_much(run: Run, reverse: bool, rate: float) -> str:
-    """Say that more arrived, or was written, than the link carries at the rate given; empty where it was not."""
+    """Return a message that more data arrived or was written than the rate allows; empty if not."""
     flows = [flow for flow in run.flows if run.experiment.reversed(flow.flow) == reverse]
     total = math.fsum(flow.throughput_bps for flow in flows) + _received(run.udp, reverse)
     mss = max((flow.mss for flow in flows), default=0)

@@ -1,7 +1,7 @@
-"""What the samples say of one instant of a run: each flow, the queue, and all together. None where they say nothing.
+"""State of a run at one instant: each flow, the queue, and the aggregate.
 
-Nothing is interpolated: a state is that of the latest sample at or before the instant, a rate that of the samples
-around it.
+Nothing is interpolated. A state comes from the latest sample at or before the instant, a rate from the samples
+around it. Unknown figures are None.
 """
 
 from __future__ import annotations
@@ -19,63 +19,63 @@ from tcptutor.analysis.observed.path import Direction
 from tcptutor.run import SSTHRESH_INFINITE, AckTable, Run, UdpSample
 
 _STALE = 2.0
-"""Mean distances between samples after which one says nothing any more."""
+"""Mean sample spacings after which a sample is too old to use."""
 
 _LEAST = 0.02
-"""Seconds for which a sample is good however close the others are: the lab takes them as evenly as it can."""
+"""Least validity of a sample, s, however dense the others; the lab spaces samples as evenly as it can."""
 
 
 class FlowInstant(msgspec.Struct, frozen=True, kw_only=True):
-    """One TCP flow at one instant."""
+    """State of one TCP flow at an instant."""
 
     flow: int
     t: float
-    """When its state was sampled, s: at the instant, or shortly before."""
+    """Time of its sample, s: the instant or shortly before."""
     cwnd_segments: int | None
     ssthresh_segments: int | None
-    """None before the first loss set one, and where the kernel does not tell."""
+    """None before the first loss, and if the kernel does not report it."""
     rtt_s: float | None
-    """Smoothed."""
+    """Smoothed RTT."""
     min_rtt_s: float | None
-    """The least that the flow has seen until then."""
+    """Least RTT so far."""
     throughput_bps: float | None
-    """Payload that arrived around the instant, bit/s; None with fewer than two samples."""
+    """Payload received around the instant, bit/s; None with fewer than two samples."""
     resent: int
-    """Segments sent again around the instant."""
+    """Retransmissions around the instant."""
 
 
 class UdpInstant(msgspec.Struct, frozen=True, kw_only=True):
-    """One UDP flow around one instant."""
+    """Figures of one UDP flow around an instant."""
 
     flow: int
     received_bps: float
     lost: int
-    """Datagrams, around the instant."""
+    """Datagrams lost around the instant."""
 
 
 class Instant(msgspec.Struct, frozen=True, kw_only=True):
-    """A run at one instant. What is counted, and each rate, is of the time from `start` to `end` around it."""
+    """State of a run at an instant; counts and rates cover `start` to `end`."""
 
     t: float
     start: float
     end: float
     flows: tuple[FlowInstant, ...]
-    """Those that were there, in order of their numbers."""
+    """Active flows by number."""
     udp: tuple[UdpInstant, ...]
     throughput_bps: float | None
-    """Of all TCP flows together; None where that of none is known."""
+    """Sum over all TCP flows; None if unknown for every flow."""
     queue_bytes: int | None
-    """What waited at the bottleneck; None where it was not sampled."""
+    """Queue length at the bottleneck; None if it was not sampled."""
     queue_size: float | None
-    """What may wait there, bytes; None on a path without a rate."""
+    """Queue limit, bytes; None for a path without a rate."""
     dropped: int
-    """Packets that its queue dropped; 0 where it was not sampled."""
+    """Packets dropped by the queue; 0 if it was not sampled."""
     link_used: float | None
-    """Share of the link that all traffic took; None where that is not known."""
+    """Utilization of the link by all traffic; None if unknown."""
 
 
 class Instants:
-    """A run as it stood when this was made, to be asked about any of its instants. It goes on growing beside this."""
+    """Snapshot of a run that answers queries for any instant, while the run itself may keep growing."""
 
     def __init__(self, run: Run) -> None:
         self.run = still(run)
@@ -89,7 +89,7 @@ class Instants:
 
     @property
     def flows(self) -> tuple[int, ...]:
-        """The numbers of the TCP flows that were seen, in order."""
+        """Numbers of the sampled TCP flows in order."""
         return tuple(self.traces)
 
     @cached_property
@@ -98,19 +98,19 @@ class Instants:
         return self.run.sampled_until
 
     def spacing(self, flow: int) -> float:
-        """Mean time between two samples of a flow, s; of UDP where there is no such TCP flow; infinite without two."""
+        """Return the mean sample spacing of a TCP flow, else of UDP, s; infinite with fewer than two samples."""
         if flow in self.traces:
             return _spacing(self.traces[flow].column("t"))
         return min((_spacing([row.t for row in rows]) for rows in self._udp.values()), default=math.inf)
 
     def cuts(self, flow: int) -> list[float]:
-        """When its sender answered losses and marks, s, in order."""
+        """Return the times at which the sender responded to losses and marks, s, in order."""
         trace = self.traces[flow]
         times = trace.column("t")
         return [times[at] for at in sorted({*trace.cuts.losses, *trace.cuts.marks})]
 
     def at(self, t: float, over: float) -> Instant:
-        """The instant `t`; what is counted and each rate over `over` seconds around it, or between two samples."""
+        """Return the state at `t`, s, with counts and rates over the `over` seconds around it."""
         start, end = t - over / 2, t + over / 2
         flows = tuple(
             found for trace in self.traces.values() if (found := self._flow(trace, t, start, end)) is not None
@@ -157,7 +157,7 @@ class Instants:
         )
 
     def _single(self, flow: int, after: float, t: float) -> tuple[float, int, int, float] | None:
-        """The flow at the latest single ACK between `after` and `t`, where these were traced."""
+        """Return the flow's state at the latest traced ACK after `after` and up to `t`, s; None without one."""
         rows, times = self._acks.get(flow, ((), ()))
         at = bisect_right(times, t) - 1
         if at < 0 or times[at] <= after:
@@ -172,7 +172,7 @@ class Instants:
         return int(self.run.queue.column("bytes")[at])
 
     def _used(self, start: float, end: float) -> float | None:
-        """By the queue's samples around it, or by the nearest ones where no two are within."""
+        """Return the utilization by the queue samples in the window, or by the nearest two."""
         at = max(0, bisect_right(self._queue, start) - 1)
         after = min(len(self._queue) - 1, max(at + 1, bisect_right(self._queue, end) - 1))
         return self._link.used(self._queue[at], self._queue[after]) if after > at else None
@@ -193,8 +193,8 @@ class Instants:
 
 
 def still(run: Run) -> Run:
-    """`run` as it stands, while another thread may go on filling it."""
-    # A growing table is given its columns one after the other: the last one says how many rows are whole.
+    """Return an unchanging view of `run` while a second thread may still append to it."""
+    # Rows are appended column by column: the last column's length is the number of complete rows.
     whole = {
         name: table[: len(table.column(table.row.__struct_fields__[-1]))]
         for name, table in (
@@ -210,7 +210,6 @@ def still(run: Run) -> Run:
 
 
 def _by_flow(acks: AckTable) -> dict[int, tuple[list[int], list[float]]]:
-    """Rows and times of each flow's."""
     found: dict[int, tuple[list[int], list[float]]] = {}
     for row, (flow, t) in enumerate(zip(acks.column("flow"), acks.column("t"), strict=True)):
         rows, times = found.setdefault(flow, ([], []))
@@ -224,13 +223,13 @@ def _spacing(times: Sequence[float]) -> float:
 
 
 def _is_known(times: Sequence[float], at: int, t: float) -> bool:
-    """Whether the sample `at`, the latest one, still says what was so at `t`."""
+    """Return whether sample `at`, the latest one, is recent enough to describe `t`."""
     spacing = _spacing(times)
     return t - times[at] <= (max(_LEAST, _STALE * spacing) if spacing < math.inf else _LEAST)
 
 
 def _around(times: Sequence[float], at: int, start: float, end: float) -> tuple[int, int]:
-    """The first and the last sample of a time, at least the one `at` and one beside it where there is any."""
+    """Return the first and last index in the window, at least two where possible, including `at`."""
     first = bisect_left(times, start)
     last = bisect_right(times, end) - 1
     if last <= first:

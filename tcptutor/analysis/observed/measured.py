@@ -1,6 +1,6 @@
-"""What a run measured: each flow, and all of them together, over the measured time or any part of it.
+"""Measurement of a run: each flow and the aggregate, over the measured time or part of it.
 
-The flows are the lab's own results, or what the samples of a cut run still tell.
+Flows are the lab's own results, or computed from the samples of an interrupted run.
 """
 
 from __future__ import annotations
@@ -16,60 +16,61 @@ from tcptutor.analysis.observed.udp import udp_results
 from tcptutor.run import FlowResult, Run, UdpResult, sum_or_none
 
 _ENOUGH = 0.2
-"""Seconds between first and last sample below which a difference of counters says nothing."""
+"""Least time between two samples for a meaningful counter difference, s."""
 
 _ENOUGH_OF_TRANSFER = 0.03
-"""Seconds that a flow with a fixed amount to send takes at least: it is known from its first byte to its last."""
+"""Least duration of a fixed-size transfer, s; its first and last byte are known."""
 
 _SLACK = 1e-3
-"""Seconds by which a sample may come beside its time."""
+"""Tolerance for the time of a sample, s."""
 
 _LATE = 1.0
-"""Seconds after the planned end in which samples still belong to the traffic, as its start takes a moment."""
+"""Seconds after the planned end in which samples still belong to the traffic, because its start takes time."""
 
 _APART, _LEAST_APART, _MOST_APART = 0.02, 0.25, 0.05
-"""How far apart flows may begin and end and still cover the same time: relative, or in seconds, relatively at most."""
+"""Difference of start and end times within which flows cover the same time.
+
+The limits are relative, in seconds, and the relative maximum for the latter.
+"""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """All that a run measured; one look at its samples serves verdict, report and document."""
+    """Measurement of a run, computed once for verdict, report and document."""
 
     run: Run
     flows: tuple[FlowResult, ...]
     intervals: tuple[Interval, ...]
-    """The measured time of the flows with samples enough; empty for a run that was kept without them."""
+    """Measured time of each flow with enough samples; empty for a run stored without samples."""
     traces: tuple[Trace, ...]
-    """All samples of every flow that was seen."""
+    """All samples of every sampled flow."""
 
     @cached_property
     def spans(self) -> dict[int, tuple[float, float]]:
-        """From when to when each flow was measured, seconds, by its number; empty without samples."""
+        """Start and end of each flow's measured time, s, by number; empty without samples."""
         return {each.flow: (each.start, each.until) for each in self.intervals}
 
     @cached_property
     def span(self) -> tuple[float, float]:
-        """From the first flow's start to the last one's end in the measured time, s; all of it without samples."""
+        """Start of the first flow and end of the last in the measured time, s; without samples the planned times."""
         experiment = self.run.experiment
         starts, ends = zip(*self.spans.values(), strict=True) if self.spans else ((), ())
         return min(starts, default=experiment.flows.warmup), max(ends, default=experiment.seconds)
 
     @cached_property
     def udp(self) -> tuple[UdpResult, ...]:
-        """Each UDP flow over the measured time of the whole run, whatever part of it `flows` are of."""
+        """UDP flows over the measured time of the run, even if `flows` covers a part of it."""
         return udp_results(self.run)
 
     @cached_property
     def throughput(self) -> float:
-        """Payload of all flows, bit/s: all bytes over the time from the first flow's start to the last one's end.
+        """Aggregate payload, bit/s: all bytes from the first flow's start to the last flow's end.
 
-        Of a run of nothing but UDP it is what its receivers got, or what was sent where no receiver tells.
-
-        That is the sum of the flows' own means when all cover the same time, and that sum itself is given then, as
-        where no samples tell when they did.
+        If all flows cover the same time, or without samples, this is the sum of the flows' means. A run of UDP only
+        has the received rate, or the sent rate if the receiver's is unknown.
         """
         if not self.flows and not self.run.experiment.total_streams:
-            # A sender's file tells what was sent; what arrived is not known then.
+            # A sender's file has the sent rate only.
             return math.fsum(
                 flow.sent_bps or 0.0 if flow.received_bps is None else flow.received_bps for flow in self.udp
             )
@@ -86,7 +87,7 @@ class Measured:
 
     @property
     def losses(self) -> int | None:
-        """Loss events of all flows; None where those of any are unknown."""
+        """Loss events of all flows; None if unknown for any flow."""
         return sum_or_none(flow.losses for flow in self.flows)
 
     @property
@@ -96,7 +97,7 @@ class Measured:
 
     @property
     def loss_rate(self) -> float | None:
-        """Loss events per segment sent; None where either is unknown."""
+        """Loss events per segment sent; None if either is unknown."""
         losses, segments = self.losses, sum_or_none(flow.segments for flow in self.flows)
         if losses is None or segments is None:
             return None
@@ -104,23 +105,23 @@ class Measured:
 
     @property
     def retransmits(self) -> int | None:
-        """Segments that all flows sent again; None where those of any are unknown."""
+        """Retransmissions of all flows; None if unknown for any flow."""
         return sum_or_none(flow.retransmits for flow in self.flows)
 
 
 def measure(run: Run) -> Measured:
-    """Each flow over the measured time: as the lab gives it, or from the samples of a run cut short."""
+    """Return each flow over the measured time, from the lab's results or the samples of an interrupted run."""
     found = traces(run)
     warmup = run.experiment.flows.warmup
     times = [_measured_time(run, trace) for trace in found]
-    # A difference of counters needs two samples that are far enough apart; a whole transfer may be over sooner.
+    # A counter difference needs two samples far enough from each other; a transfer may be shorter.
     least = _least_seconds(run)
     enough = tuple(one for one in times if one.seconds >= least and one.until > warmup)
     return Measured(run, tuple(run.flows or (_result(run, one) for one in enough)), enough, tuple(found))
 
 
 def between(measured: Measured, start: float, end: float) -> Measured:
-    """What `measured` has of the time from `start` to `end`, of the flows that were there then."""
+    """Return the part of `measured` from `start` to `end`, s, with the flows active then."""
     intervals = []
     least = _least_seconds(measured.run)
     for trace in measured.traces:
@@ -133,7 +134,7 @@ def between(measured: Measured, start: float, end: float) -> Measured:
 
 
 def of_way(measured: Measured, backward: bool) -> Measured:
-    """Return what `measured` has of the flows that go one way."""
+    """Return the part of `measured` with the flows of one direction."""
     goes = measured.run.experiment.reversed
     return Measured(
         measured.run,
@@ -144,17 +145,17 @@ def of_way(measured: Measured, backward: bool) -> Measured:
 
 
 def flow_results(run: Run) -> tuple[FlowResult, ...]:
-    """The flows of `measure`."""
+    """Return the flows of `measure`."""
     return measure(run).flows
 
 
 def together(run: Run) -> float:
-    """Payload of all flows in the measured time, bit/s, as `Measured.throughput` has it."""
+    """Return the aggregate payload in the measured time, bit/s; see `Measured.throughput`."""
     return measure(run).throughput
 
 
 def path_known(run: Run) -> bool:
-    """Whether the models can be asked: a run from elsewhere tells nothing of its path unless its importer did."""
+    """Return whether the models apply: an import has a path only if its importer described it."""
     return not path_doubt(run)
 
 
@@ -163,14 +164,14 @@ def _least_seconds(run: Run) -> float:
 
 
 def _measured_time(run: Run, trace: Trace) -> Interval:
-    """From the sample that is nearest to the end of the warm-up to the end of the traffic."""
+    """Return the samples from the one nearest to the warm-up's end until the end of the traffic."""
     times, warmup = trace.column("t"), run.experiment.flows.warmup
     first = min(bisect_left(times, warmup), len(times) - 1)
     if first > 0 and warmup - times[first - 1] < times[first] - warmup:
         first -= 1
     end = bisect_right(times, run.experiment.seconds + _LATE)
     if run.experiment.flows.bytes is not None and end > first + 1:
-        # A flow that has sent all is idle.
+        # A flow that has sent all its data is idle.
         end = max(first + 2, bisect_left(times, Interval(trace, first, end).last_progress) + 1)
     return Interval(trace, first, max(first + 1, end))
 

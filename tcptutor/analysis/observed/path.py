@@ -1,6 +1,6 @@
-"""The path over time: its rate as the experiment changes it, what its queue's samples tell, and what it lost.
+"""The path over time: rate, queue samples, and the cause of each loss.
 
-What made a sender cut its window is told event by event: a queue that overflowed or marked, the path, or reordering.
+Each cut of cwnd is attributed to a queue that overflowed or marked, to random loss on the path, or to reordering.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from tcptutor.run import Run
 from tcptutor.spec import Experiment, Path
 
 _SOON = 0.1
-"""Seconds that the news of a drop may take beside the round trip: delayed and reordered acknowledgements."""
+"""Seconds beyond the RTT until a drop is noticed, from delayed and reordered ACKs."""
 
 _MORE = 1.05
-"""How much more a path must hold for an overflow before its change to be of no more use."""
+"""Growth of the path's capacity after which an earlier overflow no longer counts."""
 
 LossKind = Literal["random-loss", "bottleneck", "reordering"]
-"""What made the sender cut its window: the path, a queue that dropped or marked, or segments out of order."""
+"""Cause of a cut: random loss on the path, a queue that dropped or marked, or reordering."""
 
 
 class Direction:
-    """One direction of the path. Only the way from the first host to the second has samples of its queue."""
+    """One direction of the path; only the forward direction has queue samples."""
 
     def __init__(self, run: Run, reverse: bool = False) -> None:
         experiment = run.experiment
@@ -44,20 +44,20 @@ class Direction:
         )
 
     def rate_at(self, t: float) -> float | None:
-        """Return the rate at `t`, bit/s of frames; None when it is not shaped."""
+        """Return the rate at `t`, bit/s of frames; None if unshaped."""
         return _value_at(self._rate, self._changes, t) if self._rate else None
 
     def rate(self, start: float, end: float) -> float | None:
-        """Mean rate between two times, bit/s of frames; None when it is not shaped."""
+        """Return the mean rate from `start` to `end`, bit/s of frames; None if unshaped."""
         return _mean(self._rate, self._changes, start, end) if self._rate else None
 
     def goodput(self, start: float, end: float) -> float | None:
-        """The payload that it carries in full segments, bit/s; None when it is not shaped."""
+        """Return the payload capacity in full segments, bit/s; None if unshaped."""
         rate = self.rate(start, end)
         return rate * self._goodput if rate else None
 
     def used(self, start: float, end: float) -> float | None:
-        """Share of its rate that all traffic took, UDP and acknowledgements included; None where it is not known."""
+        """Return the utilization by all traffic, including UDP and ACKs; None if unknown."""
         rate, first, last = self.rate(start, end), self._at(start), self._at(end)
         if not rate or last <= first or self._t[last] <= self._t[first]:
             return None
@@ -65,16 +65,16 @@ class Direction:
         return float(max(0.0, 8 * sent / (self._t[last] - self._t[first]) / rate))
 
     def loses(self, t: float) -> bool:
-        """Whether the experiment says that it loses segments at random at `t`."""
+        """Return whether the experiment sets random loss at `t`."""
         return _value_at(self._loss, self._losses, t) > 0
 
     @property
     def has_queue(self) -> bool:
-        """Whether its queue was sampled."""
+        """True if the queue was sampled."""
         return len(self._t) > 1
 
     def wait(self, start: float, end: float) -> float | None:
-        """Return the mean time that its queue takes to empty, s, each sample by the rate then; None without samples."""
+        """Return the mean queueing delay, s, with each sample at the rate of its time; None without samples."""
         first, last = self._at(start), self._at(end)
         if not self._rate or last <= first:
             return None
@@ -89,59 +89,61 @@ class Direction:
         return total / (last + 1 - first)
 
     def stays_full(self, start: float, end: float) -> bool:
-        """Whether it sent at its rate from `start` until the last frame that it sent before `end`."""
+        """Return whether the link sent at full rate from `start` to its last frame before `end`."""
         first, last = self._at(start), self._at(end)
         if last <= first:
             return False
-        # The last frames are sent somewhere between two samples.
+        # The last frames left somewhere between two samples.
         until = bisect_left(self._sent, self._sent[last], first, last + 1) - 1
         used = self.used(self._t[first], self._t[until]) if until > first else None
         return used is not None and used >= FULL
 
     def drops(self, start: float, end: float) -> int:
-        """Packets that its queue dropped between two times."""
+        """Return the packets that the queue dropped from `start` to `end`."""
         first, last = self._at(start), self._at(end)
         return max(0, self._drops[last] - self._drops[first]) if last > first else 0
 
     def _at(self, t: float) -> int:
-        """The last sample at or before `t`, or the first one; -1 without samples."""
+        """Return the index of the last sample at or before `t`, else 0; -1 without samples."""
         return max(0, bisect_right(self._t, t) - 1) if len(self._t) > 1 else -1
 
 
 Directions = Mapping[bool, Direction]
-"""Both directions of the path, by whether it is the way back."""
+"""Both directions of the path; True is the reverse path."""
 
 
 def directions(run: Run) -> Directions:
-    """Made once for a run: each flow has one of them."""
+    """Return both directions of the run's path."""
     return {reverse: Direction(run, reverse) for reverse in (False, True)}
 
 
 @dataclass(frozen=True)
 class LossEvent:
-    """A sender's answer to a loss or a mark."""
+    """Response of a sender to a loss or a mark."""
 
     t: float
     kind: LossKind | None
-    """None where nothing tells."""
+    """None if the cause is unknown."""
     cwnd: float
-    """Before it, segments."""
+    """cwnd before the event, segments."""
 
 
 Events = Mapping[int, Sequence[LossEvent]]
-"""The losses of each flow, by its number."""
+"""Loss events by flow number."""
 
 
 def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
-    """Return a flow's loss events and cuts by marks in order of time, each with what it came from.
+    """Return a flow's loss events and cuts by marks in order of time, each with its cause.
 
-    Where at least half of what the sender retransmitted had arrived, by the receiver's DSACKs, and segments overtake
-    others, it is reordering. Otherwise a queue that dropped in the round trip before tells an overflow. Where it did
-    not, or was not measured, the loss is the path's if the experiment says that it loses segments then; else
-    reordering if the sender found such, or the path makes it; else it can only have been a queue, unless that was
-    sampled and dropped nothing: then nothing tells.
+    The first rule that applies decides:
 
-    On a path that loses segments at random, cuts that the sender took back are left out: they hold no window down.
+    1. At least half of the retransmissions were needless (DSACK) and segments were overtaken: reordering.
+    2. The queue dropped or marked within the last round trip: bottleneck.
+    3. The experiment sets random loss at this time: random loss.
+    4. The sender detected reordering, or the path causes it: reordering.
+    5. The queue was not sampled: bottleneck. Otherwise the cause is unknown.
+
+    On a path with random loss, cuts that the sender undid are left out because they hold no window down.
     """
     experiment = run.experiment
     shuffles = experiment.path.jitter > 0 or experiment.path.reorder > 0
@@ -176,7 +178,7 @@ def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
 
 
 def news_of_loss(trace: Trace, at: int) -> tuple[float, float]:
-    """When the sample `at` found a loss, and since when what it tells of may have happened, s."""
+    """Return the time of sample `at`, and the earliest time at which the reported loss can have happened, s."""
     now: float = trace.column("t")[at]
     return now, now - 1.5 * trace.column("rtt")[at] - _SOON
 
@@ -184,13 +186,19 @@ def news_of_loss(trace: Trace, at: int) -> tuple[float, float]:
 def holding_loss(
     events: Sequence[LossEvent], start: float, end: float, cwnd: float, last: float, longest: float
 ) -> LossKind | None:
-    """Return the kind of loss that holds the window down between `start` and `end`; None where it grows freely.
+    """Return the kind of loss that holds cwnd down from `start` to `end`; None while cwnd grows freely.
 
-    A sawtooth is one thing, not a loss now and growth then: between two losses the window is what they leave of it.
-    After the last one that is so until the window, `cwnd` segments on average, is back where it was, and for as long
-    as the next loss may take (twice the mean time between losses, `last` being the end of the flow); before the first
-    one the window grows. After a queue's overflow it grows as well where a tooth takes more than `longest`, s:
-    then no second overflow is near enough to be the limit.
+    A sawtooth counts as loss throughout. After the last loss this holds until cwnd is back at its earlier value, and
+    for twice the mean time between losses. Before the first loss cwnd grows freely. After a queue overflow cwnd also grows
+    freely if a tooth of the sawtooth lasts longer than `longest`, because no second overflow is near.
+
+    Args:
+        events: The flow's loss events in order of time.
+        start: Start of the interval, s.
+        end: End of the interval, s.
+        cwnd: Mean cwnd in the interval, segments.
+        last: End of the flow, s.
+        longest: Longest tooth whose overflow still counts as the limit, s.
     """
     first, after = (bisect_right(events, t, key=attrgetter("t")) for t in (start, end))
     if inside := [event.kind for event in events[first:after]]:
@@ -210,7 +218,7 @@ def holding_loss(
 
 
 def in_force(experiment: Experiment, events: Sequence[LossEvent], t: float) -> list[LossEvent]:
-    """Return `events` without those before a change of the path that took away, by `t`, what they came from."""
+    """Return `events` without those whose cause a change of the path removed by `t`, s."""
     if not experiment.path.changes:
         return list(events)
     now = path_at(experiment, t)
@@ -218,7 +226,7 @@ def in_force(experiment: Experiment, events: Sequence[LossEvent], t: float) -> l
 
 
 def _outdated(event: LossEvent, then: Path, now: Path) -> bool:
-    """Whether the path loses no more at random, overtakes no more, or holds more in flight and in its queue."""
+    """Return whether the path stopped the random loss or the reordering, or has room for more."""
     if event.kind == "random-loss":
         return then.loss > 0 and now.loss == 0
     if event.kind == "reordering":
@@ -227,17 +235,15 @@ def _outdated(event: LossEvent, then: Path, now: Path) -> bool:
 
 
 def _room(path: Path) -> float:
-    """Bytes that are under way on a full path and in its full queue."""
     return (path.rate or 0.0) * path.delay / 8 + path.queue
 
 
 def most_common(kinds: Sequence[LossKind | None]) -> LossKind | None:
-    """The one that most losses have; of equal ones the first by name. None where nothing tells of most of them."""
+    """Return the most frequent kind, ties by name; None if most causes are unknown."""
     return max(sorted(set(kinds), key=str), key=kinds.count, default=None)
 
 
 def _value_at(before: float, changes: list[tuple[float, float]], t: float) -> float:
-    """Return what a value of the path that was `before` at first has become by `t`."""
     return next((value for since, value in reversed(changes) if since <= t), before)
 
 
@@ -246,7 +252,7 @@ def _changes(experiment: Experiment, name: str) -> list[tuple[float, float]]:
 
 
 def _mean(value: float, changes: list[tuple[float, float]], start: float, end: float) -> float:
-    """Of a value that changes in steps, between two times."""
+    """Return the mean of a step function from `start` to `end`."""
     inside = [(at, new) for at, new in changes if start < at < end]
     for at, new in changes:
         if at <= start:

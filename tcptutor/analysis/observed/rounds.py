@@ -1,4 +1,4 @@
-"""The round trips of a flow around an instant, as far as its samples tell them apart."""
+"""Round trips of a flow around an instant, as far as its samples resolve them."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ import msgspec
 from tcptutor.analysis.observed.flow import ARRIVED, Trace
 
 MOST = 400
-"""Round trips that are counted to either side."""
+"""Round trips counted in each direction."""
 
 
 class RoundTrip(msgspec.Struct, frozen=True, kw_only=True):
-    """One of them: it takes the smoothed RTT of the sample at or before its beginning."""
+    """Round trip of a flow, as long as the smoothed RTT of the latest sample at its start."""
 
     number: int
-    """0 begins at the instant that is counted from; those before it are negative."""
+    """0 for the round trip that begins at the reference instant, negative before it."""
     start: float
     end: float
     samples: int
-    """Of the flow's state, after its beginning and until its end; with 0 nothing is known of it alone."""
+    """Samples after its start and up to its end; 0 if the round trip has no data of its own."""
     cwnd_segments: int
-    """As it begins, by the latest sample."""
+    """cwnd at its start."""
     acked_segments: float | None
-    """What arrived from the latest sample at its beginning to that at its end; None where these are one."""
+    """Segments that arrived between the latest samples at its start and end; None if these are the same sample."""
     resent: int | None
-    """Segments sent again between these two samples; None where they are one."""
+    """Retransmissions between the same samples; None if these are the same."""
 
 
 def round_trips(trace: Trace, zero: float, start: float, end: float) -> tuple[RoundTrip, ...]:
-    """Those that touch the time from `start` to `end`, counted from `zero`; empty where no RTT is known."""
+    """Return the round trips that overlap `start` to `end`, numbered from `zero`; empty if no RTT is known."""
     times, rtts = trace.column("t"), trace.column("rtt")
 
     def took(t: float) -> float:
@@ -42,7 +42,7 @@ def round_trips(trace: Trace, zero: float, start: float, end: float) -> tuple[Ro
     while edges[-1] < min(end, times[-1]) and len(edges) <= MOST and (rtt := took(edges[-1])) > 0:
         edges.append(edges[-1] + rtt)
     before = 0
-    # Backwards by the RTT of that time: what a sample says of the round trip which has just ended.
+    # Backwards, use the RTT sampled at the end: it describes the round trip that has just ended.
     while edges[0] > max(start, times[0]) and before < MOST and (rtt := took(edges[0])) > 0:
         edges.insert(0, edges[0] - rtt)
         before += 1

@@ -1,4 +1,4 @@
-"""TCP segments in captured Ethernet frames (RFC 791, RFC 9293, RFC 2018), and which connection is which flow."""
+"""TCP segments in captured Ethernet frames (RFC 791, RFC 9293, RFC 2018), and their flow numbers."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ _SYN = 0x02
 _END, _NOTHING, _SACK = 0, 1, 5
 
 Connection = tuple[str, int, str, int]
-"""Source and its port, destination and its port: one way of it."""
+"""One direction of a connection: source address and port, destination address and port."""
 
 
 class TcpSegment(NamedTuple):
-    """One segment where it passed."""
+    """TCP segment as captured."""
 
     t: float
-    """s since the traffic began."""
+    """Seconds since the traffic began."""
     way: Connection
     number: int
-    """Of its first byte."""
+    """Sequence number of the first byte."""
     payload: int
-    """Bytes; a SYN counts as none."""
+    """Payload bytes; a SYN counts as none."""
     acknowledges: int
     syn: bool
     window: int
-    """As it stands in the header, not scaled."""
+    """Window field of the header, unscaled."""
     sacked: tuple[tuple[int, int], ...]
-    """The blocks that its options tell of, the latest first."""
+    """SACK blocks of the options, the latest first."""
 
 
 def segment(t: float, packet: CapturedPacket) -> TcpSegment | None:
-    """What is in the packet; None where it is no whole TCP header over IPv4."""
+    """Return the segment in `packet`; None without a complete TCP header over IPv4."""
     frame = packet.data
     if len(frame) < _ETHERNET + 40 or frame[12:14] != _IPV4 or frame[23] != _TCP:
         return None
@@ -72,16 +72,15 @@ def _sacked(options: bytes) -> Iterator[tuple[int, int]]:
 
 
 def sender_interface(experiment: Experiment, flow: int) -> str:
-    """Where what flow number `flow` sends passes first."""
+    """Return the interface that the data of flow number `flow` passes first."""
     pair = flow // max(1, experiment.flows.streams)
     return f"h{2 * pair + 1 + experiment.reversed(flow)}-eth0"
 
 
 def way_of(experiment: Experiment, flow: int, segments: Sequence[TcpSegment]) -> Connection | None:
-    """The connection of flow number `flow`, among the segments at its sender's interface; None where it is not there.
+    """Return the connection of flow number `flow` among segments at its sender's interface; None if missing.
 
-    iperf3 gives the flows of a pair ports in order, and tells of them on another connection that carries next to
-    nothing.
+    iperf3 numbers the ports of a pair's flows in order. Its control connection carries almost no payload.
     """
     streams = experiment.flows.streams
     first = flow // streams * streams
@@ -97,12 +96,12 @@ def way_of(experiment: Experiment, flow: int, segments: Sequence[TcpSegment]) ->
     most = [way for way, payload in sent.most_common(len(alike)) if payload]
     if len(most) < len(alike):
         return None
-    # The client's port: the sender's own, or that which a reversed flow is sent to.
+    # Sort by the client's port: the sender's own, or the destination of a reversed flow.
     return sorted(most, key=lambda way: way[3] if experiment.reversed(flow) else way[1])[alike.index(flow)]
 
 
 def segments(packets: Iterable[tuple[float, str, CapturedPacket]], interface: str) -> list[TcpSegment]:
-    """Those that passed at `interface`, in order of time."""
+    """Return the segments that passed `interface` in order of time."""
     return [
         found
         for t, name, packet in packets

@@ -1,8 +1,8 @@
-"""The sequence graph of a flow: its bytes over time as they were sent, sent again, acknowledged and SACKed.
+"""Sequence graph of a flow: bytes sent, retransmitted, acknowledged and SACKed over time.
 
-As tcptrace and Wireshark draw it (Shepard, TCP Packet Trace Analysis, MIT/LCS/TR-494, 1991). Of packets that were kept
-at the sender it has each segment. Of a trace of ACKs it has how far the flow had come whenever a packet arrived: what
-was sent between two of these has the time of the second, and nothing tells of SACKs.
+The drawing follows tcptrace and Wireshark (Shepard, TCP Packet Trace Analysis, MIT/LCS/TR-494, 1991). Captured
+packets give every segment. An ACK trace gives the flow's progress at each incoming packet: bytes sent between two of
+them get the time of the second, and SACK blocks are missing.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ class ByteSpan(NamedTuple):
     """Bytes of a flow at an instant."""
 
     t: float
-    """s since the traffic began."""
+    """Seconds since the traffic began."""
     first: int
-    """Where they begin among the flow's bytes."""
+    """Offset of the first byte in the flow's data."""
     last: int
-    """Where they end."""
+    """Offset after the last byte."""
 
 
 class SequenceGraph(msgspec.Struct, frozen=True, kw_only=True):
-    """One flow's; each part in order of time."""
+    """Sequence graph of one flow, each part in order of time."""
 
     flow: int
     source: Source
-    """What it is made of."""
+    """Kind of record behind the graph."""
     sent: tuple[ByteSpan, ...]
-    """For the first time: each segment of packets; of ACKs, all since the packet before."""
+    """First transmissions: each captured segment, or with ACKs all bytes sent since the previous packet."""
     resent: tuple[ByteSpan, ...]
     sacked: tuple[ByteSpan, ...]
-    """What each ACK is the first to report as arrived behind a gap; none of a trace of ACKs."""
+    """Bytes first reported by each ACK as received beyond a gap; empty for an ACK trace."""
     acked: tuple[tuple[float, int], ...]
-    """How far the flow is acknowledged from that instant on."""
+    """Steps of (time, highest acknowledged byte)."""
     allowed: tuple[tuple[float, int], ...]
-    """How far the receiver's window lets it go from that instant on; none of packets, which do not tell its scale."""
+    """Steps of (time, end of the receiver's window); empty for packets, which do not show the window scale."""
 
     @property
     def end(self) -> int:
-        """The last byte that was sent."""
+        """Offset after the last byte sent."""
         return max((span.last for span in (*self.sent, *self.resent)), default=0)
 
     def between(self, start: float, end: float) -> SequenceGraph:
-        """What is of the time from `start` to `end`; of what holds on, the last before it as well."""
+        """Return the part from `start` to `end`, including the last step before `start`."""
 
         def inside(spans: tuple[ByteSpan, ...]) -> tuple[ByteSpan, ...]:
             return tuple(span for span in spans if start <= span.t <= end)
@@ -76,7 +76,7 @@ class SequenceGraph(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sequence_of_acks(run: Run, flow: int) -> SequenceGraph | None:
-    """From a run with acks=on; None where nothing was traced of that flow, or its bytes were not."""
+    """Return the graph from the ACK trace of a run with acks=on; None if that flow was not traced."""
     table = run.acks
     columns = zip(*(table.column(name) for name in ("flow", "t", "acked", "sent", "window")), strict=True)
     rows = [row[1:] for row in columns if row[0] == flow and row[2] >= 0]
@@ -88,7 +88,7 @@ def sequence_of_acks(run: Run, flow: int) -> SequenceGraph | None:
         if until > reached:
             sent.append(ByteSpan(t, reached, until))
             reached = until
-    # A row tells what held before its packet: what that one acknowledged, the next row tells.
+    # Each row precedes its packet's effect: the next row shows the bytes acknowledged.
     steps = list(zip(rows, [*rows[1:], rows[-1]], strict=True))
     return SequenceGraph(
         flow=flow,
@@ -104,7 +104,7 @@ def sequence_of_acks(run: Run, flow: int) -> SequenceGraph | None:
 def sequence_of_packets(
     run: Run, flow: int, packets: Iterable[tuple[float, str, CapturedPacket]]
 ) -> SequenceGraph | None:
-    """From the packets that passed at its sender's interface; None where these were not kept."""
+    """Return the graph from packets captured at the sender's interface; None without a capture there."""
     if flow >= run.experiment.total_streams:
         return None
     there = segments(packets, sender_interface(run.experiment, flow))
@@ -115,13 +115,13 @@ def sequence_of_packets(
 
 
 class _Known:
-    """Bytes that are SACKed, as spans that do not touch, in order."""
+    """SACKed bytes as disjoint spans in order."""
 
     def __init__(self) -> None:
         self._spans: list[tuple[int, int]] = []
 
     def add(self, span: ByteSpan) -> list[ByteSpan]:
-        """The parts of `span` that were not known."""
+        """Add `span` and return its new parts."""
         new, at = list[ByteSpan](), span.first
         kept, first, last = [], span.first, span.last
         for left, right in self._spans:
@@ -161,7 +161,7 @@ def _of_segments(flow: int, way: tuple[str, int, str, int], there: list[TcpSegme
                 acked.append((each.t, until))
             for left, right in each.sacked:
                 span = ByteSpan(each.t, theirs.at(left), theirs.at(right))
-                # A block of what is acknowledged already tells of a copy (RFC 2883).
+                # A block below the acknowledged byte reports a duplicate (RFC 2883).
                 if span.first >= until:
                     sacked += known.add(span)
     return SequenceGraph(

@@ -1,4 +1,4 @@
-"""Throughput over time from the acknowledged bytes, as fast as samples arrive."""
+"""Throughput over time from acknowledged bytes, updated with each batch of samples."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from tcptutor.run import Sample
 
 Points = list[tuple[float, float]]
-"""(time at the end of a step in seconds, bit/s in that step)"""
+"""Pairs of (end of the step in seconds, bit/s in that step)."""
 
 
 class Throughput:
-    """Aggregate and per-flow throughput in steps of `step` seconds. Give it the samples in order of time.
+    """Aggregate and per-flow throughput in steps of `step` seconds.
 
-    Each sample costs the same however long the run is. The bytes between two samples are spread evenly over
-    the steps that they span, so a flow sampled off the beat does not make the aggregate jump.
+    Add the samples in order of time; each costs the same regardless of the run's length. Bytes between two samples are
+    spread evenly over the steps they span, so an off-beat sample causes no jump in the aggregate.
     """
 
     def __init__(self, step: float = 0.5) -> None:
@@ -25,7 +25,7 @@ class Throughput:
         self._latest = 0.0
 
     def add(self, samples: Iterable[Sample]) -> None:
-        """Take the next samples."""
+        """Add the next samples."""
         for sample in samples:
             before = self._last.get(sample.flow)
             if before is None or sample.t > before.t:
@@ -45,19 +45,19 @@ class Throughput:
 
     @property
     def points(self) -> Points:
-        """All flows together; only steps that are over."""
+        """Aggregate of all flows for each finished step."""
         return self._points(self._total)
 
     def flow_points(self, flow: int) -> Points:
-        """One flow; empty for a flow that has not been seen twice."""
+        """Return the points of one flow; empty before its second sample."""
         return self._points(self._bytes.get(flow, []))
 
     @property
     def flows(self) -> tuple[int, ...]:
-        """The flows that have been seen, in order."""
+        """Numbers of the sampled flows in order."""
         return tuple(sorted(self._last))
 
     def _points(self, column: list[float]) -> Points:
-        # A hair of slack: the last sample of a step may come at 0.99999 of it.
+        # The slack covers a last sample at 0.99999 of its step.
         over = int(self._latest / self.step + 0.01)
         return [((n + 1) * self.step, 8 * acked / self.step) for n, acked in enumerate(column[:over])]

@@ -1,4 +1,4 @@
-"""Each UDP flow of a run: as the lab summed it up, or what the samples of a run that was cut off still tell."""
+"""UDP flows of a run, from the lab's results or from the samples of an interrupted run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tcptutor.run import Run, UdpResult, UdpSample
 
 
 def udp_results(run: Run) -> tuple[UdpResult, ...]:
-    """Over the measured time, in the order of their numbers; empty for a run without UDP."""
+    """Return each UDP flow over the measured time by number; empty without UDP."""
     return tuple(run.udp or _from_samples(run))
 
 
