@@ -160,8 +160,8 @@ class Trace:
     def stalls(self) -> tuple[tuple[float, float], ...]:
         """Start and end of each stall: no acknowledged byte for longer than a round trip, ended by a timeout.
 
-        Only stalls with data or a SYN in flight count. An idle flow waits for no timeout, and a slow path is no timeout.
-        A stall ends when data flows again, even while the kernel stays in its loss state.
+        Only stalls with data or a SYN in flight count. An idle flow waits for no timeout, and a slow path is no
+        timeout. A stall ends when data flows again, even while the kernel stays in its loss state.
         """
         if not self.has_kernel_state:
             return ()
@@ -317,8 +317,8 @@ def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:
     """Return the phases in order of time, without gaps; empty without kernel state or two samples.
 
     Recovery covers the kernel's states CWR and recovery. Timeout is its loss state; timeouts that end between two
-    samples are found by the counter. Otherwise the flow is in slow start while cwnd is below ssthresh, else in congestion
-    avoidance. A HyStart exit has equal start and end.
+    samples are found by the counter. Otherwise the flow is in slow start while cwnd is below ssthresh, else in
+    congestion avoidance. A HyStart exit has equal start and end.
 
     BBR has no such ssthresh, and tcp_info does not report its mode. Linux sets ssthresh at the end of STARTUP, so slow
     start means STARTUP, and congestion avoidance covers drain and probing.

@@ -189,8 +189,8 @@ def holding_loss(
     """Return the kind of loss that holds cwnd down from `start` to `end`; None while cwnd grows freely.
 
     A sawtooth counts as loss throughout. After the last loss this holds until cwnd is back at its earlier value, and
-    for twice the mean time between losses. Before the first loss cwnd grows freely. After a queue overflow cwnd also grows
-    freely if a tooth of the sawtooth lasts longer than `longest`, because no second overflow is near.
+    for twice the mean time between losses. Before the first loss cwnd grows freely. After a queue overflow cwnd also
+    grows freely if a tooth of the sawtooth lasts longer than `longest`, because no second overflow is near.
 
     Args:
         events: The flow's loss events in order of time.
